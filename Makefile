@@ -1,0 +1,49 @@
+# make setup | eval | server | deploy | worker | test | check | lock; ARGS="…" is handed to the program.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: setup eval server deploy worker test check format lock clean
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or later is needed; found `$(PYTHON) --version 2>&1`. Name another with PYTHON=…" >&2; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing the locked packages into .venv …"
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > .venv/installer.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r .venv/installer.lock
+	@VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv pip sync --quiet --require-hashes requirements.lock
+	@VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m tasks.sandbox
+	@touch $@
+
+eval: $(READY)
+	$(BIN)/python -m flows.full_eval $(ARGS)
+
+# A Prefect server on 127.0.0.1, the deployments of prefect.yaml, and what runs them: docs/deployment.md
+server deploy worker: $(READY)
+	@$(BIN)/python -m flows.deployment $@ $(ARGS)
+
+test: $(READY)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+# No uv.lock: it would name package hosts.
+lock:
+	env -u UV_EXTRA_INDEX_URL -u UV_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-header --no-annotate pyproject.toml --all-extras --group dev \
+	  --output-file requirements.lock
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
