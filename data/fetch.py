@@ -1,0 +1,171 @@
+"""Download a public data set to the data folder: `python -m data.fetch gsm8k` (or mgsm, mgsm_en, nq …)."""
+
+import hashlib
+import sys
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from data.errors import InputError
+from data.sources import GROUPS, SOURCES, Source, folder, place
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+
+TIMEOUT_S = 30.0
+BLOCK = 1 << 16
+"""Bytes read at a time."""
+
+MARGIN = 1 << 20
+"""Bytes beyond the known size that a server may send before it is cut off."""
+
+Progress = Callable[[str, int, int], None]
+"""Told of a data set's name, the bytes that are here, and the bytes that there are."""
+
+
+def fetch(name: str, *, base: str = "", progress: Progress | None = None) -> list[Path]:
+    """Download the files of a data set, and return where they are; what is there and right is left alone.
+
+    A broken download goes on where it stopped. `base` replaces the server's address: another mirror of the same
+    paths (https, or http on the loopback).
+
+    Raises:
+        InputError: no such data set, no network, an answer other than the file, or a file that hashes to
+            something else (which is deleted).
+    """
+    names = GROUPS.get(name, (name,))
+    if unknown := [one for one in names if one not in SOURCES]:
+        raise InputError(f"no public data set {unknown[0]!r}; expected one of {', '.join((*SOURCES, *GROUPS))}.")
+    return [_fetch(one, SOURCES[one], base, progress or _silent) for one in names]
+
+
+def _silent(name: str, done: int, size: int) -> None:
+    """Say nothing."""
+
+
+def _fetch(name: str, source: Source, base: str, progress: Progress) -> Path:
+    path = place(name)
+    if path.is_file() and _digest(path) == source.sha256:
+        progress(name, source.size, source.size)
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    if part.is_file() and part.stat().st_size >= source.size:
+        part.unlink()
+    url = _address(source.url, base)
+    _download(url, part, source.size, lambda done: progress(name, done, source.size))
+    found = _digest(part)
+    if found != source.sha256:
+        part.unlink()
+        raise InputError(
+            f"{url}: found a file with sha256 {found}, expected {source.sha256} ({source.size} bytes). "
+            "It was deleted; try again, and if it stays so, the address serves another file."
+        )
+    part.replace(path)
+    return path
+
+
+def _address(url: str, base: str) -> str:
+    """Return the address to ask: https only, but for the loopback."""
+    from urllib.parse import urlsplit
+
+    if not base:
+        return url
+    parts = urlsplit(base)
+    if parts.scheme != "https" and not (
+        parts.scheme == "http" and parts.hostname in {"127.0.0.1", "::1", "localhost"}
+    ):
+        raise InputError(f"base {base!r}: expected an https address (http on the loopback only).")
+    return base.rstrip("/") + urlsplit(url).path
+
+
+def _download(url: str, part: Path, size: int, told: Callable[[int], None]) -> None:
+    """Download to a file, from where it ends."""
+    from http.client import HTTPException
+    from urllib.error import HTTPError, URLError
+    from urllib.request import Request, urlopen
+
+    there = part.stat().st_size if part.is_file() else 0
+    request = Request(url, headers={"User-Agent": "basic-control", "Accept-Encoding": "identity"})  # noqa: S310 - https, or http on the loopback: see _address
+    if there:
+        request.add_header("Range", f"bytes={there}-")
+    try:
+        with urlopen(request, timeout=TIMEOUT_S) as response:  # noqa: S310 - as above
+            resumed = response.status == HTTPStatus.PARTIAL_CONTENT and _begins_at(response, there)
+            _write(response, part, there if resumed else 0, size, told)
+    except HTTPError as error:
+        if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and there:
+            part.unlink()
+            _download(url, part, size, told)
+            return
+        raise InputError(f"{url}: the server answered {error.code} {error.reason}, expected the file.") from error
+    except (URLError, OSError, HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        got = part.stat().st_size if part.is_file() else 0
+        raise InputError(
+            f"{url}: no connection ({reason}). {got} of {size} bytes are here. Check the network or the proxy "
+            f"(HTTPS_PROXY), and run it again: it goes on from there. Or put the file at {part.with_suffix('')}."
+        ) from error
+
+
+def _begins_at(response: "HTTPResponse", there: int) -> bool:
+    """Say whether a partial answer begins where the file ends."""
+    return (response.headers.get("Content-Range") or "").startswith(f"bytes {there}-")
+
+
+def _write(response: "HTTPResponse", part: Path, there: int, size: int, told: Callable[[int], None]) -> None:
+    with part.open("r+b" if there else "wb") as file:
+        file.seek(there)
+        while block := response.read(BLOCK):
+            file.write(block)
+            there += len(block)
+            told(there)
+            if there > size + MARGIN:
+                break
+        file.truncate()
+    if there < size:
+        raise ConnectionError(f"the connection broke after {there} of {size} bytes")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _show(name: str, done: int, size: int) -> None:
+    sys.stderr.write(f"\r{name}: {done:,} of {size:,} bytes" + ("\n" if done >= size else ""))
+    sys.stderr.flush()
+
+
+USAGE = f"""Usage: python -m data.fetch [--base URL] NAME …
+
+Downloads public data sets to {{folder}} (or $BASIC_CONTROL_DATA).
+NAME: {", ".join((*SOURCES, *GROUPS))}
+--base URL: ask this mirror instead of {SOURCES["gsm8k"].url.split("/")[2]}
+"""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command: 0 when everything is here, 2 when not."""
+    names = list(arguments)
+    base = ""
+    if "--base" in names:
+        at = names.index("--base")
+        base = names[at + 1] if at + 1 < len(names) else ""
+        del names[at : at + 2]
+    if not names or {"-h", "--help"} & set(names):
+        sys.stdout.write(USAGE.format(folder=folder()))
+        return 0 if names else 2
+    try:
+        for name in names:
+            for path in fetch(name, base=base, progress=_show):
+                sys.stdout.write(f"{path}\n")
+    except InputError as error:
+        sys.stderr.write(f"\n{error}\n")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,146 @@
+"""Load word problems: the shipped sample, GSM8K, MGSM, and files of the same form.
+
+Every form becomes the same frame, one row a problem: `id`, `language`, `template` (of the sample's problems, else
+''), `question`, `reference` (steps, and a last line `#### n`; that line alone where there is no reasoning) and
+`answer` (the final answer, as written).
+"""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from data.answers import final_number
+from data.errors import InputError
+from data.sources import locate
+
+SAMPLE = Path(__file__).parent / "samples" / "word_problems.jsonl"
+"""The sample that ships: the project's own problems (`data.word_problems`), English and Russian."""
+
+SCHEMA: Mapping[str, pl.DataType] = {
+    "id": pl.String(),
+    "language": pl.String(),
+    "template": pl.String(),
+    "question": pl.String(),
+    "reference": pl.String(),
+    "answer": pl.String(),
+}
+FORMS = "columns question and answer (GSM8K), or question and answer_number (MGSM)"
+_MARKER = "####"
+_NAMED = re.compile(r"(?:^|[_.-])(en|ru|zh)(?:[_.-]|$)")
+
+Row = Mapping[str, Any]
+
+
+def load(source: str | Path = "sample", *, language: str = "") -> pl.DataFrame:
+    """Load a data set: `sample`, a fetched one (`gsm8k`, `mgsm_en` …), or a Parquet, JSONL, CSV or TSV file.
+
+    A row's language is its column `language`, or what the file's name says (`mgsm_ru`), or what its letters say.
+    `language` keeps only the rows of that language ('' keeps all).
+
+    Raises:
+        InputError: no such file, columns missing, a broken row, or nothing left.
+    """
+    path = SAMPLE if str(source) == "sample" else locate(source)
+    raw = [*_rows(path)]
+    there = dict.fromkeys(name for row in raw for name in row)
+    if not raw or "question" not in there or not {"answer", "answer_number"} & set(there):
+        found = f"columns {', '.join(map(str, there))}" if raw else "no row"
+        raise InputError(f"{path}: found {found}; expected {FORMS}.")
+    rows = [_row(row, number, path) for number, row in enumerate(raw, 1)]
+    kept = [row for row in rows if not language or row["language"] == language]
+    if not kept:
+        has = ", ".join(sorted({row["language"] for row in rows}))
+        raise InputError(f"{path}: no problem in language {language!r} among {len(rows)} (there are: {has}).")
+    return pl.DataFrame(kept, schema=dict(SCHEMA), orient="row")
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    """Yield a file's rows."""
+    if path.suffix == ".parquet":
+        try:
+            yield from pl.read_parquet(path).iter_rows(named=True)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise InputError(f"{path}: cannot be read as Parquet ({error}).") from error
+        return
+    try:
+        text = path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}).") from error
+    if path.suffix in {".tsv", ".csv"}:
+        yield from _table(text, path)
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise InputError(
+                    f"{path}, line {number}: not JSON ({error}). Expected one object a line."
+                ) from error
+            if not isinstance(row, dict):
+                raise InputError(f"{path}, line {number}: expected a JSON object, found a {type(row).__name__}.")
+            yield row
+
+
+def _table(text: str, path: Path) -> Iterator[Row]:
+    """Yield the rows of a CSV or TSV; a TSV without a header is MGSM's own: question, tab, answer."""
+    if path.suffix == ".csv":
+        yield from csv.DictReader(io.StringIO(text, newline=""), strict=False)
+        return
+    lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
+    header = lines[0].split("\t") if lines else []
+    names = header if "question" in header else ["question", "answer_number"]
+    for number, line in enumerate(lines[names is header :], 1 + (names is header)):
+        cells = line.split("\t")
+        if len(cells) != len(names):
+            raise InputError(
+                f"{path}, line {number}: found {len(cells)} columns, expected {len(names)} ({', '.join(names)})."
+            )
+        yield dict(zip(names, cells, strict=True))
+
+
+def _row(raw: Row, number: int, path: Path) -> dict[str, Any]:
+    """Bring one row into the common form."""
+    question, answer, value = raw.get("question"), raw.get("answer"), raw.get("answer_number")
+    where = f"{path}, row {number}"
+    if not isinstance(question, str) or not question.strip():
+        raise InputError(f"{where}: found no question, expected a text in column question.")
+    if isinstance(answer, str) and _MARKER in answer:
+        reference = answer.strip()
+    else:
+        reference = f"{_MARKER} {_written(value if value not in {None, ''} else answer)}"
+    found = final_number(reference)
+    if found is None:
+        raise InputError(
+            f"{where}: found no final answer, expected a line `{_MARKER} number` in column answer, or a number "
+            "in column answer_number."
+        )
+    return {
+        "id": str(raw.get("id") or f"{path.name.partition('.')[0]}-{number:05d}"),
+        "language": str(raw.get("language") or _language(question, path)),
+        "template": str(raw.get("template") or ""),
+        "question": question.strip(),
+        "reference": reference,
+        "answer": found.text,
+    }
+
+
+def _written(value: Any) -> str:
+    """Write a number of a column down: 18.0 as 18."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value).strip()
+
+
+def _language(question: str, path: Path) -> str:
+    if path != SAMPLE and (named := _NAMED.search(path.name.partition(".")[0])):
+        return named[1]
+    if re.search("[а-яё]", question, re.IGNORECASE):
+        return "ru"
+    return "zh" if re.search("[\u4e00-\u9fff]", question) else "en"

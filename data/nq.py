@@ -1,0 +1,221 @@
+"""Load Natural Questions: the shipped sample, nq_dev.parquet's form, the original JSONL, and NQ-open.
+
+Every form becomes the same frame, one row a question: `id`, `language`, `question`, `short_answers` (list),
+`long_answer`, `title`, `url`, `passages` (list of `title` and `text`; a passage's number is its place from 1) and
+`gold_number` (null where it is not known).
+"""
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from data.errors import InputError
+
+SAMPLE = Path(__file__).parent / "samples" / "nq.jsonl"
+"""The sample that ships: facts in the project's own words, English and Russian."""
+
+SCHEMA: Mapping[str, pl.DataType] = {
+    "id": pl.String(),
+    "language": pl.String(),
+    "question": pl.String(),
+    "short_answers": pl.List(pl.String()),
+    "long_answer": pl.String(),
+    "title": pl.String(),
+    "url": pl.String(),
+    "passages": pl.List(pl.Struct({"title": pl.String(), "text": pl.String()})),
+    "gold_number": pl.Int64(),
+}
+DISTRACTORS = 9
+"""Paragraphs of the same page that accompany the gold one, where a page is given whole."""
+
+_FEWEST_TOKENS, _MOST_TOKENS = 20, 300
+_FORMS = (
+    "columns question, short_answers, passages or contexts (the shipped sample, nq_dev.parquet); "
+    "question_text, annotations (original Natural Questions); or question, answer (NQ-open)"
+)
+
+Row = Mapping[str, Any]
+
+
+def load(source: str | Path = "sample", *, language: str = "", passages: bool = True) -> pl.DataFrame:
+    """Load a data set: `sample`, or a Parquet, JSONL or JSONL.gz file in one of the known forms.
+
+    `language` keeps only the rows of that language ('' keeps all). Of the original data only questions that have
+    an answer are kept. `passages`: refuse a data set without passages, which the mode `passages` cannot use.
+
+    Raises:
+        InputError: no such file, an unknown form, a broken line, or nothing left.
+    """
+    path = SAMPLE if str(source) == "sample" else Path(source)
+    rows = [row for row in (_convert(raw, n, path) for n, raw in enumerate(_rows(path), 1)) if row is not None]
+    if language:
+        rows = [row for row in rows if row["language"] == language]
+    if not rows:
+        kept = f" in language {language!r}" if language else ""
+        raise InputError(f"{path}: no question with an answer{kept}; expected {_FORMS}.")
+    if passages and not all(row["passages"] for row in rows):
+        raise InputError(
+            f"{path}: {sum(not row['passages'] for row in rows)} of {len(rows)} questions have no passages "
+            "(NQ-open has none). Take citation.mode closed_book, or data with passages."
+        )
+    return pl.DataFrame(rows, schema=dict(SCHEMA), orient="row")
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    """Yield a file's rows, one at a time where the file is read by lines."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such file. Give `sample`, or a Parquet, JSONL or JSONL.gz file.")
+    if path.suffix == ".parquet":
+        try:
+            frame = pl.read_parquet(path)
+        except pl.exceptions.PolarsError as error:
+            raise InputError(f"{path}: cannot be read as Parquet ({error}).") from error
+        yield from frame.iter_rows(named=True)
+        return
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                try:
+                    row = json.loads(line.removeprefix(b"\xef\xbb\xbf"))
+                except ValueError as error:
+                    raise InputError(f"{path}, line {number}: not JSON ({error}).") from error
+                if not isinstance(row, dict):
+                    raise InputError(
+                        f"{path}, line {number}: expected a JSON object, found a {type(row).__name__}."
+                    )
+                yield row
+
+
+def _convert(raw: Row, number: int, path: Path) -> dict[str, Any] | None:
+    """Bring one row into the common form; None where the question has no answer."""
+    if "annotations" in raw and ("question_text" in raw or "question_tokens" in raw):
+        try:
+            return _original(raw)
+        except (KeyError, TypeError, IndexError) as error:
+            raise InputError(
+                f"{path}, row {number}: not the original form; {error} is missing or wrong."
+            ) from error
+    if "question" in raw and "short_answers" in raw:
+        return _prepared(raw, number)
+    if "question" in raw and "answer" in raw:
+        answers = raw["answer"] if isinstance(raw["answer"], list) else [raw["answer"]]
+        return _row(id=f"nq-open-{number - 1:04d}", question=str(raw["question"]), short_answers=answers)
+    raise InputError(f"{path}, row {number}: found columns {', '.join(map(str, raw))}; expected {_FORMS}.")
+
+
+def _row(**values: Any) -> dict[str, Any]:
+    empty: dict[str, Any] = {
+        "language": "en",
+        "long_answer": "",
+        "title": "",
+        "url": "",
+        "passages": [],
+        "gold_number": None,
+    }
+    return {**empty, **values}
+
+
+def _prepared(raw: Row, number: int) -> dict[str, Any]:
+    """Read the sample's form and nq_dev's: passages or contexts, the gold one by its number or its index from 0."""
+    listed = raw.get("passages") or raw.get("contexts") or []
+    passages = [
+        {"title": one.get("title") or "", "text": one.get("text") or ""}
+        if isinstance(one, Mapping)
+        else {"title": "", "text": str(one)}
+        for one in listed
+    ]
+    gold = raw.get("gold_number")
+    if gold is None and raw.get("gold_index") is not None:
+        gold = int(raw["gold_index"]) + 1
+    return _row(
+        id=str(raw.get("id") or f"nq-{number:04d}"),
+        language=raw.get("language") or "en",
+        question=str(raw["question"]),
+        short_answers=[str(one) for one in raw["short_answers"] or ()],
+        long_answer=raw.get("long_answer") or "",
+        title=raw.get("title") or "",
+        url=raw.get("url") or "",
+        passages=passages,
+        gold_number=gold,
+    )
+
+
+def _tokens(raw: Row) -> Sequence[str]:
+    """Return the page's tokens, HTML tags among them, from the simplified or the full form."""
+    if "document_text" in raw:
+        return str(raw["document_text"]).split(" ")
+    return [str(one["token"]) for one in raw["document_tokens"]]
+
+
+def _text(tokens: Sequence[str], span: Row) -> str:
+    """Join a span's tokens without the HTML tags among them, and without the tokenizer's spaces."""
+    inside = [
+        one for one in tokens[span["start_token"] : span["end_token"]] if not (one[:1] == "<" and one[-1:] == ">")
+    ]
+    text = " ".join(inside)
+    for sign in (",", ".", ";", ":", "!", "?", ")", "'s", "n't", "%"):
+        text = text.replace(f" {sign}", sign)
+    return text.replace("( ", "(").replace("`` ", '"').replace(" ''", '"').strip()
+
+
+def _has(span: Row) -> bool:
+    return int(span.get("start_token", -1)) >= 0 and int(span["end_token"]) > int(span["start_token"])
+
+
+def _original(raw: Row) -> dict[str, Any] | None:
+    """Read the original form: the gold paragraph of the first annotator who gave one, every short answer.
+
+    The other paragraphs of the page, those next to the gold one first, are its distractors; none holds an answer.
+    """
+    annotated = [one for one in raw["annotations"] if _has(one["long_answer"])]
+    if not annotated:
+        return None
+    tokens = _tokens(raw)
+    gold = next((one for one in annotated if one["short_answers"]), annotated[0])["long_answer"]
+    answers = [_text(tokens, span) for one in annotated for span in one["short_answers"] if _has(span)]
+    answers += [one["yes_no_answer"].lower() for one in annotated if one["yes_no_answer"] in {"YES", "NO"}]
+    title = str(raw.get("document_title") or _title(raw))
+    spans = sorted([*_paragraphs(raw, tokens, gold, answers), gold], key=lambda span: int(span["start_token"]))
+    passages = [{"title": title, "text": _text(tokens, span)} for span in spans]
+    return _row(
+        id=str(raw["example_id"]),
+        question=str(raw.get("question_text") or " ".join(raw["question_tokens"])),
+        short_answers=list(dict.fromkeys(answers)),
+        long_answer=_text(tokens, gold),
+        title=title,
+        url=str(raw.get("document_url") or ""),
+        passages=passages,
+        gold_number=spans.index(gold) + 1,
+    )
+
+
+def _title(raw: Row) -> str:
+    """Return a page's title from its URL."""
+    from urllib.parse import parse_qs, unquote, urlsplit
+
+    parts = urlsplit(str(raw.get("document_url") or ""))
+    named = parse_qs(parts.query).get("title", [parts.path.rsplit("/", 1)[-1]])[0]
+    return unquote(named).replace("_", " ")
+
+
+def _paragraphs(raw: Row, tokens: Sequence[str], gold: Row, answers: Sequence[str]) -> list[Row]:
+    """Return the paragraphs nearest to the gold one that do not overlap it and hold no short answer."""
+    wanted = [one.lower() for one in answers if one not in {"yes", "no"}]
+    start, end = int(gold["start_token"]), int(gold["end_token"])
+    found: list[Row] = []
+    for span in sorted(raw["long_answer_candidates"], key=lambda one: abs(int(one["start_token"]) - start)):
+        length = int(span["end_token"]) - int(span["start_token"])
+        apart = int(span["end_token"]) <= start or int(span["start_token"]) >= end
+        if not (apart and span.get("top_level", True) and _FEWEST_TOKENS <= length <= _MOST_TOKENS):
+            continue
+        if tokens[span["start_token"]].upper() != "<P>":
+            continue
+        if not any(one in _text(tokens, span).lower() for one in wanted):
+            found.append(span)
+        if len(found) == DISTRACTORS:
+            break
+    return found

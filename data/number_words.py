@@ -1,0 +1,343 @@
+# ruff: noqa: PLR2004, SIM905 - place values are not magic here, and word lists read best as running text
+"""Numbers written in words, in English, Russian and Chinese; and all the numbers that a question gives."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from data.numerals import Number, exact, narrow, numbers
+
+F = Fraction
+_HALF = F(1, 2)
+
+
+class Word(NamedTuple):
+    """A cardinal in a text: its value and its span."""
+
+    value: Fraction
+    start: int
+    end: int
+
+
+_ENGLISH = {
+    **{
+        word: value
+        for value, word in enumerate(
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+            "seventeen eighteen nineteen".split()
+        )
+    },
+    **{
+        word: value
+        for value, word in zip(
+            (20, 30, 40, 50, 60, 70, 80, 90, 100, 10**3, 10**6, 10**9, 10**12),
+            "twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion "
+            "trillion".split(),
+            strict=True,
+        )
+    },
+}
+_TWO, _THREE, _TWELVE = (F(2),), (F(3),), (F(12),)
+_MULTIPLES: tuple[tuple[tuple[Fraction, ...], str], ...] = (
+    ((F(1),), "once однажды"),
+    (_TWO, "twice double doubles doubled doubling couple pair pairs"),
+    (_TWO, "вдвое дважды двукратно оба обе обоих обеих пара пары пару парой двое двоих двоим"),
+    (_TWO, "двойной двойная двойную двойное удвоил удвоила удвоили удвоить удваивает"),
+    (_TWO, "удвоился удвоилась удвоилось удвоились удваивается"),
+    (_THREE, "thrice triple triples tripled tripling втрое трижды трое троих троим тройной тройная тройную"),
+    (_THREE, "утроил утроила утроили утроить утраивает утроился утроилась утроилось утроились"),
+    ((F(4),), "quadruple quadruples quadrupled вчетверо четырежды четверо четверых"),
+    ((F(5),), "впятеро пятеро пятерых"),
+    ((F(6),), "вшестеро шестеро шестерых"),
+    ((F(7),), "всемеро семеро семерых"),
+    ((F(2), _HALF), "half halves halved половина половину половины половине половиной полчаса"),
+    ((F(2), _HALF), "пополам наполовину вполовину"),
+    ((F(3, 2),), "полтора полторы полутора"),
+    (_TWELVE, "dozen dozens дюжина дюжину дюжины дюжин дюжине дюжиной дюжинами дюжинах"),
+    ((F(12), F(2), _HALF, F(6)), "полдюжины"),
+)
+_SENSES: Mapping[str, tuple[Fraction, ...]] = {word: v for v, words_ in _MULTIPLES for word in words_.split()}
+_ORDINALS = (
+    (5, "fifth пят"), (6, "sixth шест"), (7, "seventh седьм"), (8, "eighth восьм"), (9, "ninth девят"),
+    (10, "tenth десят"), (12, "twelfth двенадцат"), (20, "twentieth двадцат"), (100, "hundredth сот"),
+)  # fmt: skip
+_PARTS: Mapping[str, int] = {
+    **dict.fromkeys("third thirds треть трети третью третей третьих".split(), 3),
+    **dict.fromkeys("quarter quarters fourth fourths четверть четверти четвертью четвертей".split(), 4),
+    **{
+        stem + ending: value
+        for value, stems in _ORDINALS
+        for stem in stems.split()
+        for ending in (("", "s") if stem.isascii() else ("ая", "ую", "ых"))
+    },
+}
+
+
+def _russian() -> Iterator[tuple[str, int]]:
+    """Yield every inflected form of the Russian cardinals, ё written as е."""
+    listed = {
+        0: "ноль нуль ноля нуля нулю",
+        1: "один одна одно одного одному одним одном одной одну одною одни одних одними",
+        2: "два две двух двум двумя", 3: "три трех трем тремя", 4: "четыре четырех четырем четырьмя",
+        8: "восемь восьми восьмью восемью", 40: "сорок сорока", 80: "восемьдесят восьмидесяти восемьюдесятью",
+        90: "девяносто девяноста", 100: "сто ста", 200: "двести двухсот двумстам двумястами двухстах",
+        300: "триста трехсот тремстам тремястами трехстах",
+        400: "четыреста четырехсот четыремстам четырьмястами четырехстах",
+        800: "восемьсот восьмисот восьмистам восьмистах",
+        1000: "тысяча тысячи тысяч тысячу тысяче тысячей тысячам тысячами тысячах",
+        10**6: "миллион миллиона миллионов миллиону миллионе миллионами миллионам",
+        10**9: "миллиард миллиарда миллиардов миллиарду миллиарде",
+    }  # fmt: skip
+    for value, forms in listed.items():
+        yield from ((form, value) for form in forms.split())
+    for value, stem in ((5, "пят"), (6, "шест"), (7, "сем"), (9, "девят"), (10, "десят")):
+        yield from ((stem + ending, value) for ending in ("ь", "и", "ью"))
+        if value < 10:
+            yield from ((f"{stem}ьсот", 100 * value), (f"{stem}исот", 100 * value), (f"{stem}истам", 100 * value))
+        if value < 8:
+            yield from (
+                (f"{stem}ьдесят", 10 * value),
+                (f"{stem}идесяти", 10 * value),
+                (f"{stem}ьюдесятью", 10 * value),
+            )
+    teens = "один две три четыр пят шест сем восем девят"
+    for value, stem in enumerate(teens.split(), 11):
+        yield from ((f"{stem}надцат{ending}", value) for ending in ("ь", "и", "ью"))
+    for value, stem in ((20, "двадцат"), (30, "тридцат")):
+        yield from ((stem + ending, value) for ending in ("ь", "и", "ью"))
+
+
+_CARDINALS: Mapping[str, int] = {**_ENGLISH, **dict(_russian())}
+_KNOWN = frozenset((*_CARDINALS, *_SENSES, *_PARTS))
+_PREFIX = {
+    "двух": 2, "трех": 3, "четырех": 4, "пяти": 5, "шести": 6, "семи": 7, "восьми": 8, "девяти": 9, "десяти": 10,
+    "двенадцати": 12, "двадцати": 20, "тридцати": 30,
+}  # fmt: skip
+_COMPOUND = re.compile(
+    rf"\b({'|'.join(_PREFIX)})(?:летн|дневн|часов|недельн|месячн|минутн|секундн|этажн|местн|процентн|комнатн|литров|"
+    r"метров|грамм|килограмм|рублев|доллар|центов|страничн|кратн|звенн|угольн|ярусн|колесн|ряд)"
+)
+_WORD = re.compile(r"[a-z]+|[а-я]+")  # in lower case, without ё
+_JOIN = re.compile(r"[ \u00a0\n]*[-‐‑–]?[ \u00a0\n]*")
+_JOIN_AND = re.compile(r"[ \u00a0\n]*\band\b[ \u00a0\n]*")
+
+
+def words(text: str) -> list[Word]:
+    """Find the English and Russian cardinals of a text, compound ones as one: `twenty-five`, `двадцати пяти`.
+
+    Source: ours.
+    """
+    lowered = text.lower().replace("ё", "е")
+    found = [m for m in _WORD.finditer(lowered) if m[0] in _CARDINALS]
+    out: list[Word] = []
+    group: list[re.Match[str]] = []
+    for match in found:
+        if group and not _continues(lowered, group, match):
+            out.append(_word(group))
+            group = []
+        group.append(match)
+    return [*out, _word(group)] if group else out
+
+
+def _continues(text: str, group: Sequence[re.Match[str]], match: re.Match[str]) -> bool:
+    """Say whether a cardinal goes on with the next word."""
+    last, value = _CARDINALS[group[-1][0]], _CARDINALS[match[0]]
+    gap = text[group[-1].end() : match.start()]
+    if _JOIN_AND.fullmatch(gap):
+        return last >= 100 and value < 100 and last != value
+    if not _JOIN.fullmatch(gap) or len(group) > 12:
+        return False
+    if value >= 1000 or value == 100:
+        return last not in {value, 0}
+    if last >= 1000:
+        return True
+    if last >= 100:
+        return value < 100
+    return 20 <= last < 100 and last % 10 == 0 and 0 < value < 10
+
+
+def _word(group: Sequence[re.Match[str]]) -> Word:
+    total, current = 0, 0
+    for match in group:
+        value = _CARDINALS[match[0]]
+        if value >= 1000:
+            total, current = total + max(current, 1) * value, 0
+        elif value == 100:
+            current = max(current, 1) * 100
+        else:
+            current += value
+    return Word(F(total + current), group[0].start(), group[-1].end())
+
+
+_DIGITS = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
+_UNITS = {"十": 10, "百": 100, "千": 1000}
+_MYRIADS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
+_HAN = re.compile(r"[零〇一二两兩三四五六七八九十百千万萬亿億]+")
+_HAN_ANY = re.compile(r"[零〇一二两兩三四五六七八九十百千万萬亿億半倍双雙翻打对對]")
+_NOT_COUNTED = re.compile(
+    r"一(?:起|些|样|樣|共|直|下|般|定|边|邊|旦|切|致|律|度|向|再|方面|会儿|點|点)|[统同唯万单]一|十(?:足|字)|十分(?![钟鐘之])"
+    r"|百(?:货|貨|分(?!之))|千(?:克|米|瓦|卡|万别)|(?<=[0-9])[十百千万萬亿億]+|[三四]明治"
+)
+_HAN_FRACTION = re.compile(
+    r"([零〇一二两三四五六七八九十百千万]{1,20}|[0-9]{1,20})分之([零〇一二两三四五六七八九十百千万]{1,20}|[0-9]{1,20})"
+)
+_AND_A_HALF = re.compile(r"([零〇一二两三四五六七八九十百千]{1,20}|[0-9]{1,20})[个個]半")
+
+
+def _han_value(run: str) -> Fraction:
+    """Read a Chinese numeral; digits in a row are read as digits (`二〇二四`)."""
+    if all(c in _DIGITS for c in run):
+        return F(int("".join(str(_DIGITS[c]) for c in run[:20])))
+    total, section, digit = 0, 0, 0
+    unit = 10
+    for c in run:
+        if c in _DIGITS:
+            digit = _DIGITS[c]
+            unit = 10 if c in "零〇" else unit
+        elif c in _UNITS:
+            section += (digit or 1) * _UNITS[c]
+            unit, digit = _UNITS[c], 0
+        else:
+            total = (
+                (total + section + digit or 1) * _MYRIADS[c]
+                if _MYRIADS[c] > 10**4
+                else (total + (section + digit or 1) * _MYRIADS[c])
+            )
+            unit, section, digit = _MYRIADS[c], 0, 0
+        if total > 10**40:
+            return F(total)
+    short = digit and unit > 10 and run[-2] not in "零〇"  # 一百二 is 120
+    return F(total + section + (digit * unit // 10 if short else digit))
+
+
+def han(text: str) -> list[Word]:
+    """Find the Chinese cardinals of a text: `一百二十`, `两`, `三万五`; not the `一` of `一起`.
+
+    Source: ours.
+    """
+    skipped = {at for m in _NOT_COUNTED.finditer(text) for at in range(m.start(), m.end())}
+    return [
+        Word(_han_value(m[0]), m.start(), m.end())
+        for m in _HAN.finditer(text)
+        if m.start() not in skipped and m[0][:40] == m[0]
+    ]
+
+
+def spelled(text: str) -> Fraction | None:
+    """Return the one cardinal that a short text holds in words; None if there is none, or more than one.
+
+    Source: ours.
+    """
+    text = text[:200]
+    found = words(text) + (han(text) if _HAN_ANY.search(text) else [])
+    values = {word.value for word in found}
+    return values.pop() if len(values) == 1 else None
+
+
+def given_numbers(text: str) -> dict[int | Fraction, str]:
+    """Return the numbers that a question gives, each with the words that give it; whole ones are ints.
+
+    Digits; cardinals in words (English; Russian in every case; Chinese); twice, double, pair and couple 2; half 2
+    and 1/2; thrice and triple 3; third 3 and 1/3 (and so with every part: quarter, fifth, …; `two thirds` gives
+    2/3 too); dozen 12; `20%` 20, 0.2 and 100; the like in Russian (вдвое, половина, треть, четверть, полтора,
+    дюжина, процентов) and Chinese (半, 倍, 三分之一, 百分之二十, 打). A fraction or a time of day gives its parts
+    too: `3/4` gives 3 and 4, `3:30` 3 and 30.
+
+    Source: SPEC 3 (seed 004).
+    """
+    text = narrow(text)
+    given: Given = {}
+    found = numbers(text)
+    for number in found:
+        _give_digits(text, number, given)
+    lowered = text.lower().replace("ё", "е")
+    if not _KNOWN.isdisjoint(_WORD.findall(lowered)):
+        scaled = {number.end for number in found}  # the million of 1.5 million
+        _give_words(lowered, [*found, *(word for word in words(lowered) if word.end not in scaled)], given)
+    if not text.isascii():
+        for match in _COMPOUND.finditer(lowered):
+            _give(given, match[0], F(_PREFIX[match[1]]))
+        if _HAN_ANY.search(text):
+            _give_han(text, given)
+    return given
+
+
+Given = dict[int | Fraction, str]
+_PERCENT = re.compile(r"[ \u00a0-]*(?:percent|per cent|процент|проц\.|个百分点)")
+_BROKEN = re.compile(r"[0-9][/⁄:.-][0-9]|[0-9][ \u00a0]?[a-zA-Zа-яА-Я万亿千百^]|frac")
+_AND_HALF = re.compile(r" (?:and (?:a|one)[ -]half|с половиной)\b")
+
+
+def _give(given: Given, written: str, *values: Fraction) -> None:
+    for value in values:
+        given.setdefault(value.numerator if value.denominator == 1 else value, written)
+
+
+def _give_digits(text: str, number: Number, given: Given) -> None:
+    """Give a number in digits, and what it is made of: `1/3`, `3:30`, `-5`, `1.5 million`, `20%`."""
+    written = text[number.start : number.end]
+    value = number.value
+    if value is not None:
+        _give(given, written, value)
+        if value < 0:
+            _give(given, written, -value)
+        if number.percent or _PERCENT.match(text, number.end):
+            _give(given, written, value / 100, F(100))
+    if not written.isdigit() and (value is None or _BROKEN.search(written)):
+        pieces = (exact(piece.rstrip(".,")) for piece in re.findall(r"[0-9][0-9.,]*", written[:200]))
+        _give(given, written, *(piece for piece in pieces if piece is not None))
+
+
+def _give_words(text: str, counted: Sequence[Number | Word], given: Given) -> None:
+    """Give the numbers in words, the multiples and the parts."""
+    ends = {count.end: count for count in counted if count.value is not None}
+    for word in counted:
+        if isinstance(word, Word):
+            _give(given, text[word.start : word.end], word.value)
+            if _PERCENT.match(text, word.end):
+                _give(given, text[word.start : word.end], word.value / 100, F(100))
+    for match in _WORD.finditer(text):
+        written = match[0]
+        if written in _SENSES:
+            _give(given, written, *_SENSES[written])
+            if written == "dozen" and text.endswith(("half a ", "half "), match.start() - 7, match.start()):
+                _give(given, "half a dozen", F(6))
+        elif written in _PARTS:
+            part = F(1, _PARTS[written])
+            _give(given, written, part, 1 / part)
+            count = ends.get(match.start() - 1)
+            if count is not None and count.value is not None and count.value < 1000:
+                _give(given, text[count.start : match.end()], count.value * part)
+    if "half" in text or "половин" in text:
+        _give_halves(text, ends, given)
+
+
+def _give_halves(text: str, ends: Mapping[int, Number | Word], given: Given) -> None:
+    """Give `two and a half`, `an hour and a half`, `две с половиной`."""
+    for match in _AND_HALF.finditer(text):
+        count = ends.get(match.start())
+        if count is not None and count.value is not None:
+            _give(given, text[count.start : match.end()], count.value + _HALF)
+        elif re.search(r"\ban? [a-z]+$", text[max(0, match.start() - 20) : match.start()]):
+            _give(given, match[0].strip(), F(3, 2))
+
+
+def _give_han(text: str, given: Given) -> None:
+    """Give the numbers in Chinese characters."""
+    for match in _HAN_FRACTION.finditer(text):
+        under, over = (F(int(g[:20])) if g[0].isdigit() else _han_value(g[:40]) for g in match.groups())
+        _give(given, match[0], under, over)
+        if under:
+            _give(given, match[0], over / under)
+    for match in _AND_A_HALF.finditer(text):
+        count = F(int(match[1][:20])) if match[1][0].isdigit() else _han_value(match[1][:40])
+        _give(given, match[0], count + _HALF)
+    for word in han(text):
+        _give(given, text[word.start : word.end], word.value)
+    for pattern, values in (
+        (r"半", (F(2), _HALF)), (r"双|雙|翻[了]?[一]?[番倍]|加倍|翻倍|一[对對]", (F(2),)),
+        (r"(?<=[一二两三四五六七八九十几0-9 半])打", (F(12),)), (r"半打", (F(6),)),
+    ):  # fmt: skip
+        if sign := re.search(pattern, text):
+            _give(given, sign[0], *values)

@@ -1,0 +1,338 @@
+# ruff: noqa: PLR2004 - place values and group lengths of the decimal system are not magic here
+"""Numbers written with digits, in the conventions of English, Russian and Chinese texts, read exactly."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import NamedTuple
+
+MOST_DIGITS = 1000
+"""A number with more digits is not read: exact arithmetic on it would take unbounded time."""
+
+MOST_EXPONENT = 400
+"""The largest power of ten of the scientific notation that is read."""
+
+
+class Number(NamedTuple):
+    """A number as it stands in a text: its value and its span, sign and currency included.
+
+    `value` is None for digits that are not one number: a date, a time of day, a version, a power, or digits
+    without end. `joined` says that it is an operand, an end of a range or one of several alternatives, so that
+    it does not stand for a result by itself. `percent`: a percent sign follows.
+    """
+
+    value: Fraction | None
+    start: int
+    end: int
+    percent: bool = False
+    joined: bool = False
+
+
+_WIDE = {
+    **{0xFF10 + n: str(n) for n in range(10)},
+    **dict(zip(map(ord, "＋－，．：／＝％＄￥（）＃｛｝＊｜～﹣−﹢"), "+-,.:/=%$¥()#{}*|~--+", strict=True)),
+}
+
+
+def narrow(text: str) -> str:
+    """Return the text with full-width digits and signs as ASCII ones, character for character."""
+    return text if text.isascii() else text.translate(_WIDE)
+
+
+_SEPARATOR = r"(?:[.,'’ \u00a0\u2007\u2009\u202f]|\{,\}|,?\\[,;! ])"
+_POWER = r"(?:[eE](?P<e>[+-]?[0-9]++)(?![\w])|\s?(?:×|x|\*|·|\\times|\\cdot)\s?10\s?\^\s?\{?(?P<p>-?[0-9]++)\}?)"
+_INSIDE = r"\s*-?[0-9][0-9.,]{0,40}\s*"
+_DIGITS = rf"[0-9]++(?:{_SEPARATOR}[0-9]++)*+"
+_WRITTEN = re.compile(
+    rf"\\[dtc]?frac\s?\{{(?P<over>{_INSIDE})\}}\s?\{{(?P<under>{_INSIDE})\}}"
+    r"|\\[dtc]?frac\s?(?P<short>[0-9]{2})(?![0-9])"
+    r"|(?P<vulgar>[¼½¾⅐-⅞])"
+    rf"|(?P<run>{_DIGITS}){_POWER}?"
+)
+_WRITTEN_ASCII = re.compile(rf"(?P<run>{_DIGITS}){_POWER}?")  # begins with a digit: found faster
+_PIECE = re.compile(r"[0-9]+")
+
+_SCALES = {
+    "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "hundred": 2,
+    "тыс": 3, "тысяча": 3, "тысячи": 3, "тысяч": 3, "тысячу": 3, "млн": 6, "миллион": 6, "миллиона": 6,
+    "миллионов": 6, "млрд": 9, "миллиард": 9, "миллиарда": 9, "миллиардов": 9,
+    "百": 2, "千": 3, "万": 4, "十万": 5, "百万": 6, "千万": 7, "亿": 8, "k": 3,
+}  # fmt: skip
+_SCALE = re.compile(
+    r"[ \u00a0]?(?:(hundred|thousand|million|billion|trillion)\b"
+    r"|(тыс(?:яч(?:а|и|у)?)?|млн|млрд|миллион(?:а|ов)?|миллиард(?:а|ов)?)(?!\w)"
+    r"|([十百千]?[万萬]|[亿億]|百(?!分)|千(?![克米瓦升卡]))|([kK])(?!\w))",
+    re.IGNORECASE,
+)
+_PERCENT = re.compile(r"[ \u00a0]?\\?[%٪]")
+_SCALE_INITIALS = frozenset("htmbkHTMBKтмТМ十百千万萬亿億")
+_PERCENT_INITIALS = frozenset("%٪\\")
+_CURRENCIES = "$€£¥₽₹₩₴₪฿"
+_RAISED = frozenset("^⁰¹²³⁴⁵⁶⁷⁸⁹")
+_MINUS = "-−–‐‑﹣"
+_CODE = re.compile(r"(?:USD|EUR|GBP|RMB|CNY|RUB|JPY|INR|Rs|US|US\$)$")
+_TIMES = re.compile(r"[0-9)\s][xX]$")
+
+_OPERATOR = re.compile(
+    r"\s*(?:[-+*/^~…−–—×÷·∶]|\.{2,3}|[xXхХ]|\\times|\\cdot|\\div|to|до|到|至)\s*[($€£¥₽\\~]*\s*"
+    r"|[^=\n.;!?]{0,30}\s(?:[×*÷+]|\\times)\s[^=\n.;!?]{0,30}"
+)
+_ALTERNATIVE = re.compile(r"[^=\n.;!?0-9]{0,20}?(?:\bor\b|\bили\b|或者?|还是)\s*[({}*$€£¥₽\\~]*\s*", re.IGNORECASE)
+_BETWEEN = re.compile(r"(?:\bbetween|\bмежду|介于|在)\s*[(*$€£¥₽\\~]*\s*$", re.IGNORECASE)
+_AND = re.compile(r"[^=\n.;!?0-9]{0,20}?(?:\band\b|\bи\b|和|与)\s*[({}*$€£¥₽\\~]*\s*", re.IGNORECASE)
+
+
+def numbers(text: str) -> list[Number]:
+    r"""Find every number written with digits, in order.
+
+    Reads thousands (`1,080`, `1 234`, `1'234`, `1.234.567`, `1,00,000`, LaTeX `1{,}080`), a decimal point or
+    comma (a comma before exactly three digits separates thousands, unless the whole part is 0 or longer than
+    three digits), fractions (`3/4`, `1 3/4`, `½`, `\frac{3}{4}`), scales (`1.5 million`, `3 тыс.`, `2万`, `5k`),
+    powers of ten (`1.5e3`, `1.5×10^3`), signs (`-`, `−`, `–`) and full-width digits. A percent or currency sign
+    does not change the value. Digits within a name (`x2`, `H2O`) and exponents are not numbers.
+
+    The time is linear in the length of the text.
+
+    Source: ours.
+    """
+    text = narrow(text)
+    found = [_dress(text, value, start, end) for value, start, end in _plain(text) if not _in_name(text, start)]
+    return _combine(text, found) if len(found) > 1 else found
+
+
+def candidates(text: str) -> list[Number]:
+    """Find the numbers as `numbers` does, and mark the `joined` ones, which are not results by themselves.
+
+    Source: ours.
+    """
+    found = numbers(text)
+    return _relate(narrow(text), found) if len(found) > 1 else found
+
+
+def _plain(text: str) -> Iterator[tuple[Fraction | None, int, int]]:
+    """Yield the unsigned numbers of the text: value, start, end."""
+    pattern = _WRITTEN_ASCII if "\\" not in text and text.isascii() else _WRITTEN
+    for match in pattern.finditer(text):
+        start, end = match.span()
+        kind = match.lastgroup
+        if kind in {"run", "e", "p"}:
+            yield from _run(text, match)
+        elif kind == "vulgar":
+            yield Fraction(unicodedata.numeric(match["vulgar"])).limit_denominator(10), start, end
+        elif kind == "short":
+            yield _ratio(Fraction(match["short"][0]), Fraction(match["short"][1])), start, end
+        else:
+            over, under = exact(match["over"]), exact(match["under"])
+            yield (None if over is None or under is None else _ratio(over, under)), start, end
+
+
+def _ratio(over: Fraction, under: Fraction) -> Fraction | None:
+    return over / under if under else None
+
+
+def _run(text: str, match: re.Match[str]) -> Iterator[tuple[Fraction | None, int, int]]:
+    """Yield the numbers of a run of digits; a power of ten belongs to the last, a bare point to the first."""
+    run, start = match["run"], match.start()
+    point = (
+        start > 0
+        and text[start - 1] == "."
+        and not (start > 1 and (text[start - 2].isalnum() or text[start - 2] in ".,"))
+    )
+    power = match["e"] or match["p"]
+    if not (point or power) and run.isdigit():
+        yield _decimal(run, ""), start, match.end()
+        return
+    read = list(_split(run, start, point=point))
+    if power:
+        value, begin, _ = read[-1]
+        small = len(power) <= 4 and abs(int(power)) <= MOST_EXPONENT
+        read[-1] = (value * Fraction(10) ** int(power) if small and value is not None else None, begin, match.end())
+    yield from read
+
+
+def exact(text: str) -> Fraction | None:
+    """Return the value of a text that is one plain number, such as `-1,080.50`; None if it is not."""
+    stripped = narrow(text).strip()
+    sign, body = (-1, stripped[1:]) if stripped[:1] and stripped[0] in _MINUS else (1, stripped)
+    point = len(body) - len(body.removeprefix("."))
+    match = _WRITTEN_ASCII.fullmatch(body, point)
+    if match is None:
+        return None
+    read = list(_run(body, match))
+    return sign * read[0][0] if len(read) == 1 and read[0][0] is not None else None
+
+
+def _split(run: str, offset: int, *, point: bool) -> Iterator[tuple[Fraction | None, int, int]]:
+    """Split a run of digits and separators into numbers by the conventions for thousands and decimals."""
+    spans = [match.span() for match in _PIECE.finditer(run)]
+    digits = [run[a:b] for a, b in spans]
+    marks = [_mark(run[b:a]) for (_, b), (a, _) in pairwise(spans)] + [""]
+    at = 0
+    if point:  # .5
+        yield _decimal("0", digits[0]), offset - 1, offset + spans[0][1]
+        at = 1
+    while at < len(digits):
+        start = spans[at][0]
+        stop, whole, part = _extent(digits, marks, at)
+        value = None if part is None else _decimal(whole, part)
+        yield value, offset + start, offset + spans[stop - 1][1]
+        at = stop
+
+
+def _mark(separator: str) -> str:
+    """Return what kind a separator is of: `.`, `,`, `'` or a space."""
+    if separator in {".", ","}:
+        return separator
+    if separator in {"'", "’"}:
+        return "'"
+    return "," if "," in separator or "\\" in separator else " "
+
+
+def _extent(digits: Sequence[str], marks: Sequence[str], at: int) -> tuple[int, str, str | None]:
+    """Return where the number that begins at a piece ends, its whole digits, and its decimals (None: no number)."""
+    mark, stop = marks[at], at + 1
+    if mark and len(digits[at]) <= 3 and digits[at][0] != "0":
+        while stop < len(digits) and marks[stop - 1] == mark and len(digits[stop]) == 3:
+            stop += 1
+        if mark == "," and stop == at + 1:
+            stop = _indian(digits, marks, at)
+        decimals = {".": ",", ",": "."}.get(mark, ".,")
+        follows = stop < len(digits) and marks[stop - 1] in decimals and marks[stop] != marks[stop - 1]
+        if stop - at > (1 if mark != "." or follows else 2):
+            whole = "".join(digits[at:stop])
+            return (stop + 1, whole, digits[stop]) if follows else (stop, whole, "")
+        stop = at + 1
+    listed = mark == "," and at > 0 and marks[at - 1] == ","
+    if mark not in {".", ","} or listed or stop >= len(digits):
+        return stop, digits[at], ""
+    chain = stop
+    while marks[chain] == mark:
+        chain += 1
+    if chain == stop:
+        return stop + 1, digits[at], digits[stop]
+    return (chain + 1, "", None) if mark == "." else (stop, digits[at], "")
+
+
+def _indian(digits: Sequence[str], marks: Sequence[str], at: int) -> int:
+    """Return where a number in lakhs and crores (`1,00,000`) ends; the piece after `at` if it is none."""
+    stop = at + 1
+    while stop < min(len(digits), at + 10) and marks[stop - 1] == "," and len(digits[stop]) == 2:
+        stop += 1
+    whole = stop > at + 1 and len(digits[at]) <= 2 and stop < len(digits) and marks[stop - 1] == ","
+    return stop + 1 if whole and len(digits[stop]) == 3 else at + 1
+
+
+def _decimal(whole: str, part: str) -> Fraction | None:
+    if len(whole) + len(part) > MOST_DIGITS:
+        return None
+    return Fraction(int(whole + part), 10 ** len(part)) if part else Fraction(int(whole))
+
+
+def _in_name(text: str, start: int) -> bool:
+    """Say whether digits belong to a name, an exponent or an index: `x2`, `cm^2`, `a_{1}`."""
+    if start == 0:
+        return False
+    before = text[start - 1]
+    if before in "^_":
+        return True
+    if before == "{":
+        return start > 1 and text[start - 2] in "^_"
+    if not (before.isalpha() and before < "⺀"):
+        return False
+    return not (_CODE.search(text, max(0, start - 4), start) or _TIMES.search(text, max(0, start - 2), start))
+
+
+def _dress(text: str, value: Fraction | None, start: int, end: int) -> Number:
+    """Add sign, currency, percent sign and scale to a bare number."""
+    follows = text[end : end + 2].lstrip(" \u00a0")[:1]
+    if value is not None and follows in _SCALE_INITIALS and (scale := _SCALE.match(text, end)):
+        value *= 10 ** _SCALES[scale[scale.lastindex or 0].lower().replace("萬", "万").replace("億", "亿")]
+        end = scale.end()
+    percent = follows in _PERCENT_INITIALS and _PERCENT.match(text, end)
+    if percent:
+        end = percent.end()
+    if follows in _RAISED and text[end : end + 1] in _RAISED:
+        value = None
+    at = start
+    while at and text[at - 1] in _CURRENCIES:
+        at -= 2 if at > 1 and text[at - 2] == "\\" else 1
+    negative = _negative(text, at)
+    if negative is not None:
+        return Number(None if value is None else -value, negative, end, bool(percent))
+    return Number(value, at, end, bool(percent))
+
+
+def _negative(text: str, at: int) -> int | None:
+    """Return where the minus sign stands that belongs to the number at `at`, if one does."""
+    gap = at
+    while gap and at - gap < 2 and text[gap - 1] in " \u00a0":
+        gap -= 1
+    if not gap or text[gap - 1] not in _MINUS:
+        return None
+    before = gap - 1
+    while before and before > gap - 4 and text[before - 1] in " \u00a0":
+        before -= 1
+    last = text[before - 1] if before else ""
+    if gap < at:  # a dash and a space: a sign only where nothing else can stand
+        return gap - 1 if last and last in "=:#" else None
+    if before < gap - 1:  # a space before the sign
+        return gap - 1 if not (last and (last.isdigit() or last in ")]%")) else None
+    return gap - 1 if not (last and (last.isalnum() or last in ")]%-−–—")) else None
+
+
+def _combine(text: str, found: Sequence[Number]) -> list[Number]:
+    """Join what one number is written as: `3/4`, `1 3/4`, `1½`; and refuse `12/05/2024` and `3:30`."""
+    joined: list[Number] = []
+    at = 0
+    while at < len(found):
+        number = found[at]
+        at += 1
+        slashes = 0
+        while at < len(found) and (gap := text[number.end : found[at].start].strip(" ")) in {"/", "⁄", ":"}:
+            right = found[at]
+            clock = gap == ":"
+            if clock and (text[number.end] != ":" or text[right.start - 1] != ":"):
+                break
+            slashes += 1
+            readable = not clock and slashes == 1 and number.value is not None and right.value is not None
+            value = _ratio(number.value, right.value) if readable and number.value and right.value else None
+            if readable and number.value == 0 and right.value:
+                value = Fraction(0)
+            number = Number(value, number.start, right.end, right.percent)
+            at += 1
+        if joined and _is_mixed(text, joined[-1], number):
+            whole = joined.pop()
+            part = number.value or Fraction(0)
+            total = (whole.value or 0) + (-part if text[whole.start] in _MINUS else part)
+            number = Number(total, whole.start, number.end, number.percent)
+        joined.append(number)
+    return joined
+
+
+def _is_mixed(text: str, whole: Number, part: Number) -> bool:
+    """Say whether a whole number and a proper fraction after it are one mixed number."""
+    if whole.value is None or part.value is None or whole.value.denominator != 1 or whole.percent:
+        return False
+    written = text[part.start : part.end]
+    if not 0 < part.value < 1 or not ("/" in written or "⁄" in written or "frac" in written or len(written) == 1):
+        return False
+    return text[whole.end : part.start] in {"", " ", "\u00a0", " and ", " и ", "又"}
+
+
+def _relate(text: str, found: Sequence[Number]) -> list[Number]:
+    """Mark the numbers that are operands, ends of ranges, or alternatives of different values."""
+    marked = list(found)
+    for at in range(1, len(found)):
+        left, right = found[at - 1], found[at]
+        gap = text[left.end : right.start]
+        if len(gap) > 70:
+            continue
+        signed = not gap.strip() and right.start < len(text) and text[right.start] in _MINUS
+        alternative = left.value != right.value and _ALTERNATIVE.fullmatch(gap)
+        between = _AND.fullmatch(gap) and _BETWEEN.search(text, max(0, left.start - 20), left.start)
+        if signed or alternative or between or _OPERATOR.fullmatch(gap):
+            marked[at - 1] = marked[at - 1]._replace(joined=True)
+            marked[at] = right._replace(joined=True)
+    return marked

@@ -1,0 +1,158 @@
+"""Load a user's questions with references and retrieved contexts, from Parquet, CSV or JSONL.
+
+The frame has one row a question: `id`, `language`, `question`, `response` (null where the models are to be asked),
+`reference`, `retrieved_contexts` (list).
+"""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from data.errors import InputError
+
+SAMPLE = Path(__file__).parent / "samples" / "rag.jsonl"
+"""The sample that ships: English and Russian, without responses."""
+
+SCHEMA: Mapping[str, pl.DataType] = {
+    "id": pl.String(),
+    "language": pl.String(),
+    "question": pl.String(),
+    "response": pl.String(),
+    "reference": pl.String(),
+    "retrieved_contexts": pl.List(pl.String()),
+}
+REQUIRED = ("question", "reference", "retrieved_contexts")
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "question": ("user_input", "query"),
+    "response": ("answer",),
+    "reference": ("ground_truth", "expected_output"),
+    "retrieved_contexts": ("contexts", "retrievedContexts"),
+}
+"""Names that other tools give to the columns; a column of our own name goes first."""
+
+_LONGEST_FIELD = 100_000_000
+
+Row = Mapping[str, Any]
+
+
+def load(source: str | Path = "sample", *, language: str = "", required: Sequence[str] = REQUIRED) -> pl.DataFrame:
+    """Load a data set: `sample`, or a Parquet, CSV or JSONL file.
+
+    `retrieved_contexts` is a list of texts (or of objects with `text`); in CSV a JSON list, or one text. `required`
+    names the columns that the chosen metrics need; a column that is there may have empty cells. `language` keeps
+    only rows of that language ('' keeps all; a row without one counts as en).
+
+    Raises:
+        InputError: no such file, columns missing (all of them named at once), a broken row, or no row.
+    """
+    path = SAMPLE if str(source) == "sample" else Path(source)
+    raw = list(_rows(path))
+    if not raw:
+        raise InputError(f"{path}: no row; expected columns {', '.join(required)}.")
+    there = dict.fromkeys(name for row in raw for name in row)
+    names = {ours: next((n for n in (ours, *others) if n in there), None) for ours, others in OTHER_NAMES.items()}
+    if missing := [name for name in required if names.get(name) is None]:
+        others = "; ".join(f"{name} (or {', '.join(OTHER_NAMES[name])})" for name in missing)
+        raise InputError(f"{path}: found columns {', '.join(map(str, there))}; missing: {others}.")
+    rows = [_row(row, number, names, path) for number, row in enumerate(raw, 1)]
+    kept = [row for row in rows if not language or row["language"] == language]
+    if not kept:
+        raise InputError(f"{path}: no row in language {language!r} among {len(rows)}.")
+    return pl.DataFrame(kept, schema=dict(SCHEMA), orient="row")
+
+
+def _row(raw: Row, number: int, names: Mapping[str, str | None], path: Path) -> dict[str, Any]:
+    where = f"{path}, row {number}"
+    taken = {ours: raw.get(name) if name else None for ours, name in names.items()}
+    texts = {name: _text(taken[name], f"{where}, {name}") for name in ("question", "response", "reference")}
+    return {
+        "id": str(raw.get("id") or f"row-{number:05d}"),
+        "language": str(raw.get("language") or "en"),
+        **texts,
+        "retrieved_contexts": _contexts(taken["retrieved_contexts"], where),
+    }
+
+
+def _text(value: Any, where: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return str(value)
+    raise InputError(f"{where}: expected a text, found a {type(value).__name__}.")
+
+
+def _contexts(value: Any, where: str) -> list[str]:
+    """Read one row's contexts: a list of texts or of objects with `text`, a JSON list in a text, or one text."""
+    if isinstance(value, str):
+        stripped = value.strip()
+        if not stripped:
+            return []
+        if not stripped.startswith("["):
+            return [value]
+        try:
+            value = json.loads(stripped)
+        except ValueError:
+            return [str(value)]
+    found = []
+    for one in value if isinstance(value, list) else () if value is None else [value]:
+        text = one.get("text") if isinstance(one, Mapping) else one
+        if text is not None and not isinstance(text, str):
+            raise InputError(f"{where}, retrieved_contexts: expected texts, found a {type(one).__name__}.")
+        if text and text.strip():
+            found.append(text)
+    return found
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file. Give `sample`, or a Parquet, CSV or JSONL file.")
+    readers = {".parquet": _parquet, ".csv": _csv, ".tsv": _csv, ".jsonl": _jsonl, ".ndjson": _jsonl}
+    reader = readers.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(f"{path}: unknown file type {path.suffix!r}; expected one of {', '.join(readers)}.")
+    return reader(path)
+
+
+def _parquet(path: Path) -> Iterator[Row]:
+    try:
+        frame = pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{path}: cannot be read as Parquet ({error}).") from error
+    return frame.iter_rows(named=True)
+
+
+def _csv(path: Path) -> Iterator[Row]:
+    """Read CSV with a header; the separator (comma, semicolon or tab) is the header's most frequent one."""
+    csv.field_size_limit(_LONGEST_FIELD)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as opened:
+            header = opened.readline()
+            opened.seek(0)
+            rows = csv.DictReader(opened, delimiter=max(",;\t", key=header.count), restkey="", strict=True)
+            for number, row in enumerate(rows, 1):
+                if "" in row:
+                    raise InputError(f"{path}, row {number}: more cells than the header has columns.")
+                yield row
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8.") from error
+    except csv.Error as error:
+        raise InputError(f"{path}: not CSV ({error}).") from error
+
+
+def _jsonl(path: Path) -> Iterator[Row]:
+    with path.open(encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                try:
+                    row = json.loads(line)
+                except ValueError as error:
+                    raise InputError(f"{path}, line {number}: not JSON ({error}).") from error
+                if not isinstance(row, dict):
+                    raise InputError(
+                        f"{path}, line {number}: expected a JSON object, found a {type(row).__name__}."
+                    )
+                yield row

@@ -1,0 +1,90 @@
+"""Public data sets that `python -m data.fetch` downloads: addresses, hashes, and where they are kept."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.errors import InputError
+
+_RAW = "https://raw.githubusercontent.com"
+_GSM8K = "openai/grade-school-math/3101c7d5072418e28b9008a6636bde82a006892c/grade_school_math/data"
+_MGSM = "google-research/url-nlp/452a21ad3dae5668c06ceeac21ff073e1e40f9be/mgsm"
+_NQ = "google-research-datasets/natural-questions/fb26a3073b1fe636c97302890a27b491d6530130/nq_open"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A public file: its address, pinned to a commit; its SHA-256 and size in bytes; its licence."""
+
+    url: str
+    sha256: str
+    size: int
+    licence: str
+
+    @property
+    def suffix(self) -> str:
+        """The file name's ending, which says its form."""
+        return Path(self.url).suffix
+
+
+SOURCES: Mapping[str, Source] = {
+    "gsm8k": Source(
+        f"{_RAW}/{_GSM8K}/test.jsonl",
+        "3730d312f6e3440559ace48831e51066acaca737f6eabec99bccb9e4b3c39d14", 749_738, "MIT",
+    ),
+    "gsm8k_train": Source(
+        f"{_RAW}/{_GSM8K}/train.jsonl",
+        "17f347dc51477c50d4efb83959dbb7c56297aba886e5544ee2aaed3024813465", 4_166_206, "MIT",
+    ),
+    "mgsm_en": Source(
+        f"{_RAW}/{_MGSM}/mgsm_en.tsv",
+        "50021d0f28cc957edcb44e7806425b1c7fbd648ddcb9e0a8ec689d10e57d40fa", 61_299, "CC BY 4.0",
+    ),
+    "mgsm_ru": Source(
+        f"{_RAW}/{_MGSM}/mgsm_ru.tsv",
+        "6bd30fd2e80c5bac23f566fb4ae0e6a55a19578401fbf9a01fb21beb3645fef8", 110_953, "CC BY 4.0",
+    ),
+    "mgsm_zh": Source(
+        f"{_RAW}/{_MGSM}/mgsm_zh.tsv",
+        "b2fa63151022370a0de1f4211c8c284eae74b0f5a3b003b1d5982c0d4a73f661", 57_838, "CC BY 4.0",
+    ),
+    "nq": Source(
+        f"{_RAW}/{_NQ}/NQ-open.dev.jsonl",
+        "f15567f38099f3615f5b8a685c0aef449c11ad90d3da3735e8d1b98115b40616", 391_316, "CC BY-SA 3.0",
+    ),
+}  # fmt: skip
+GROUPS: Mapping[str, tuple[str, ...]] = {"mgsm": ("mgsm_en", "mgsm_ru", "mgsm_zh")}
+"""Names that stand for several files."""
+
+
+def folder() -> Path:
+    """Return the data folder: $BASIC_CONTROL_DATA, or basic-control in the user's data folder."""
+    if named := os.environ.get("BASIC_CONTROL_DATA"):
+        return Path(named)
+    if os.name == "nt":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "basic-control"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "basic-control"
+
+
+def place(name: str) -> Path:
+    """Return where the file of a public data set is kept."""
+    return folder() / f"{name}{SOURCES[name].suffix}"
+
+
+def locate(source: str | Path) -> Path:
+    """Return the file of a data set: a fetched one by its name, any other by its path.
+
+    Raises:
+        InputError: there is no such file; the message says how to get it.
+    """
+    name = str(source)
+    path = place(name) if name in SOURCES else Path(source)
+    if path.is_file():
+        return path
+    if name in SOURCES:
+        raise InputError(f"data set {name!r} has not been fetched to {path}. Run: python -m data.fetch {name}")
+    if name in GROUPS:
+        raise InputError(f"{name!r} is several data sets; name one of {', '.join(GROUPS[name])}.")
+    known = ", ".join(("sample", *SOURCES))
+    raise InputError(f"{path}: no such file. Give a file, or one of {known}.")

@@ -1,0 +1,120 @@
+"""The schemas of the tables that flow, checked at every read and write."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from data.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table's name, its columns in order, and what makes one of its rows one of a kind.
+
+    Later stages do not depend on the `volatile` columns, which tell of one run only.
+    """
+
+    name: str
+    columns: Mapping[str, pl.DataType]
+    key: tuple[str, ...] = ()
+    volatile: tuple[str, ...] = ()
+
+    def frame(self, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+        """Build a frame of this table from rows; a missing column is null."""
+        return pl.DataFrame(list(rows), schema=dict(self.columns), orient="row", infer_schema_length=None)
+
+    def check(self, frame: pl.DataFrame, *, where: str = "") -> pl.DataFrame:
+        """Return the frame if it has exactly this table's columns, types and a unique key.
+
+        Raises:
+            InputError: it has not; the message names the columns.
+        """
+        found = dict(frame.schema)
+        expected = dict(self.columns)
+        if found != expected:
+            wrong = [
+                f"{name}: {found.get(name, 'missing')} instead of {expected.get(name, 'nothing')}"
+                for name in [*expected, *(n for n in found if n not in expected)]
+                if found.get(name) != expected.get(name)
+            ]
+            if not wrong:
+                wrong = [f"columns in the order {list(found)} instead of {list(expected)}"]
+            raise InputError(f"table {self.name}{where and f' in {where}'}: {'; '.join(wrong)}.")
+        if self.key and frame.select(pl.struct(self.key).is_duplicated().any()).item():
+            raise InputError(f"table {self.name}{where and f' in {where}'}: rows repeat in {', '.join(self.key)}.")
+        return frame
+
+
+_S, _I, _F, _B = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean()
+
+ITEMS = Table(
+    "items",
+    {
+        "item_id": _S, "suite": _S, "family": _S, "version": _I, "level": _S, "language": _S,
+        "template": _S, "seed": _I, "index": _I, "prompt": _S, "answer": _S, "facts": _S,
+    },
+    key=("item_id",),
+)  # fmt: skip
+REQUESTS = Table(
+    "requests",
+    {
+        "request_id": _S, "item_id": _S, "model": _S, "step": _S, "key": _S, "repeat": _I, "payload": _S,
+    },
+)  # fmt: skip
+RESPONSES = Table(
+    "responses",
+    {
+        "request_id": _S, "text": _S, "reasoning": _S, "error": _S, "error_kind": _S, "finish_reason": _S,
+        "tokens_in": _I, "tokens_out": _I, "latency_s": _F, "cached": _B,
+    },
+    key=("request_id",),
+    volatile=("cached",),
+)  # fmt: skip
+VERDICTS = Table(
+    "verdicts",
+    {
+        "item_id": _S, "model": _S, "repeat": _I, "correct": _B, "status": _S, "reason": _S, "details": _S,
+    },
+    key=("item_id", "model", "repeat"),
+)  # fmt: skip
+JUDGEMENTS = Table(
+    "judgements",
+    {
+        "item_id": _S, "model": _S, "repeat": _I, "metric": _S, "judge": _S, "found": _S, "failure": _S,
+        "error": _S, "n_calls": _I, "n_repairs": _I,
+    },
+    key=("item_id", "model", "repeat", "metric", "judge"),
+)  # fmt: skip
+EVIDENCE = Table(
+    "evidence",
+    {
+        "item_id": _S, "model": _S, "repeat": _I, "number": _I, "source_id": _S, "url": _S, "final_url": _S,
+        "http_status": _I, "digest": _S, "fetched_at": _S, "match": _F, "span": _S, "verdict": _S, "reason": _S,
+    },
+    key=("item_id", "model", "repeat", "number"),
+    volatile=("fetched_at",),
+)  # fmt: skip
+"""A cited source and what was found of it; `fetched_at` is null where nothing was fetched."""
+SCORES = Table(
+    "scores",
+    {
+        "item_id": _S, "model": _S, "repeat": _I, "metric": _S, "version": _I, "value": _F, "status": _S,
+        "reason": _S, "details": _S,
+    },
+    key=("item_id", "model", "repeat", "metric"),
+)  # fmt: skip
+SUMMARY = Table(
+    "summary",
+    {
+        "suite": _S, "family": _S, "level": _S, "language": _S, "model": _S, "metric": _S,
+        "n_asked": _I, "n_scored": _I, "n_no_answer": _I, "n_model_error": _I, "n_judge_failed": _I,
+        "n_not_applicable": _I, "mean": _F, "ci_low": _F, "ci_high": _F,
+    },
+    key=("suite", "family", "level", "language", "model", "metric"),
+)  # fmt: skip
+
+TABLES: Mapping[str, Table] = {
+    t.name: t for t in (ITEMS, REQUESTS, RESPONSES, VERDICTS, JUDGEMENTS, EVIDENCE, SCORES, SUMMARY)
+}
