@@ -1,0 +1,105 @@
+"""Puzzles about an order: sets of facts that settle one question, proved by enumerating every ordering.
+
+The people of a puzzle are numbered by their true place, 0 at the top: names are dealt to them afterwards, so
+nothing is lost by it. An ordering is a tuple that gives each person's place.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import permutations
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+Fact = tuple[str, tuple[int, ...]]
+"""A kind of fact, and the persons that it is about (`count_above`: a person and a number)."""
+
+Marked = tuple[Fact, int]
+"""A fact and the set of orderings in which it holds, a bit for each ordering."""
+
+Places = tuple[int, ...]
+
+
+class Puzzle(NamedTuple):
+    """Facts that hold of the true order and settle who stands at `place` (0: at the top)."""
+
+    size: int
+    facts: tuple[Fact, ...]
+    place: int
+
+
+HOLDS: Mapping[str, Callable[[Places, tuple[int, ...]], bool]] = MappingProxyType(
+    {
+        "above": lambda at, who: at[who[0]] < at[who[1]],
+        "not_top": lambda at, who: at[who[0]] > 0,
+        "not_bottom": lambda at, who: at[who[0]] < len(at) - 1,
+        "inner": lambda at, who: 0 < at[who[0]] < len(at) - 1,
+        "between": lambda at, who: at[who[1]] < at[who[0]] < at[who[2]],
+        "only_above": lambda at, who: at[who[0]] == 0 and at[who[1]] == 1,
+        "only_below": lambda at, who: at[who[0]] == len(at) - 1 and at[who[1]] == len(at) - 2,
+        "count_above": lambda at, who: at[who[0]] == who[1],
+    }
+)
+DIRECT = ("above", "not_top", "not_bottom")
+INDIRECT = (*DIRECT, "inner", "between", "only_above", "only_below", "count_above")
+
+
+def _candidates(size: int) -> list[Fact]:
+    """List every fact of interest about so many persons, true or not."""
+    everyone = range(size)
+    found: list[Fact] = [(kind, (who,)) for kind in ("not_top", "not_bottom", "inner") for who in everyone]
+    found += [(kind, pair) for kind in ("above", "only_above", "only_below") for pair in permutations(everyone, 2)]
+    found += [("between", three) for three in permutations(everyone, 3)]
+    return found + [("count_above", (who, above)) for who in everyone for above in range(2, size - 1)]
+
+
+def _settles(left: int, at_place: tuple[int, ...]) -> bool:
+    """Tell whether the same person stands at the place in every ordering that is left."""
+    return any(left & ~here == 0 for here in at_place)
+
+
+def _independent(facts: Sequence[Marked], count: int, every: int) -> Iterator[tuple[int, tuple[Marked, ...]]]:
+    """Yield (orderings left, facts) of each set in which every fact rules out an ordering that the others leave."""
+
+    def grow(start: int, chosen: tuple[Marked, ...], without: tuple[int, ...], left: int) -> Iterator[Any]:
+        if len(chosen) == count:
+            yield left, chosen
+            return
+        for at in range(start, len(facts)):
+            mask = facts[at][1]
+            # without[i]: the orderings left by all but the i-th fact; it shrinks, so a redundant set stays so.
+            others = (*(each & mask for each in without), left)
+            together = (*chosen, facts[at])
+            if all(each & ~fact[1] for each, fact in zip(others, together, strict=True)):
+                yield from grow(at + 1, together, others, left & mask)
+
+    yield from grow(0, (), (), every)
+
+
+@cache
+def puzzles(size: int, count: int, kinds: tuple[str, ...], places: tuple[int, ...]) -> tuple[Puzzle, ...]:
+    """Return every puzzle of `count` facts about `size` persons that asks for one of the places.
+
+    Each has exactly one answer; its facts are true together, none follows from the others, and none settles the
+    question alone. Sets of orderings are bit masks, so that this stays below a second for five persons.
+    """
+    orderings = tuple(permutations(range(size)))
+
+    def mask(holds: Callable[[Places], bool]) -> int:
+        return sum(1 << bit for bit, at in enumerate(orderings) if holds(at))
+
+    def marked(fact: Fact) -> Marked:
+        return fact, mask(lambda at: HOLDS[fact[0]](at, fact[1]))
+
+    def standing(who: int, place: int) -> int:
+        return mask(lambda at: at[who] == place)
+
+    facts = [
+        marked(fact) for fact in _candidates(size) if fact[0] in kinds and HOLDS[fact[0]](orderings[0], fact[1])
+    ]
+    at_place = {place: tuple(standing(who, place) for who in range(size)) for place in places}
+    return tuple(
+        Puzzle(size, tuple(fact for fact, _ in chosen), place)
+        for left, chosen in _independent(facts, count, (1 << len(orderings)) - 1)
+        for place in places
+        if _settles(left, at_place[place]) and not any(_settles(each, at_place[place]) for _, each in chosen)
+    )

@@ -1,0 +1,216 @@
+"""Summarize a paragraph by copying its one key sentence, among details, an example, an aside and loud trifles.
+
+Source: seed 001, category 5 ('extractive summarization'); the texts and the rules of acceptance: ours (SPEC 2).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from random import Random
+from typing import Any
+
+from data.records import Family, Item, Verdict
+from generators import _topics_en as english
+from generators import _topics_ru as russian
+from generators._topics import Topic
+from prompts import render
+
+NOUNS = {"detail": "a detail", "example": "an example", "aside": "an aside", "loud": "a loud trifle"}
+NEAR = 0.8
+"""Similarity from which on a reply is that sentence, changed."""
+SHARED = 0.5
+"""Share of the key sentence's words that makes a reply a paraphrase of it."""
+_SHORTEST_CUT = 12
+_SLOT = "\x00"
+_FINAL = ".!?… \"'"
+
+_QUOTES = str.maketrans(dict.fromkeys("«»“”„‟″", '"') | dict.fromkeys("‘’‚‛ʼ′`", "'"))
+_QUOTE = re.compile("[«»“”„‟″‘’‚‛ʼ′`]")
+_GOES_ON = re.compile(r",? [^\W\d_A-ZА-ЯЁ]|,? \d|-\w")
+_WORD = re.compile(r"\w+")
+
+
+@cache
+def _frame(language: str) -> tuple[str, str]:
+    """Return the prompt before and after the text: rendered once, since the text is all that changes."""
+    before, after = render("summarization/task", language, text=_SLOT).split(_SLOT)
+    return before, after.rstrip("\n")
+
+
+def _slots(rng: Random, language: str) -> dict[str, Any]:
+    draw = rng.random
+    # Numbers that end in 0 or 5 take the genitive plural in Russian, whichever they are.
+    numbers = {"n": 15 + 5 * int(draw() * 10), "k": 15 + 5 * int(draw() * 10)}
+    if language == "en":
+        towns, months = english.TOWNS, english.MONTHS
+        return {"town": towns[int(draw() * len(towns))], "month": months[int(draw() * 12)], **numbers}
+    town, of, at = russian.TOWNS[int(draw() * len(russian.TOWNS))]
+    by, during = russian.MONTHS[int(draw() * 12)]
+    return {"town": town, "of": of, "at": at, "by": by, "during": during, **numbers}
+
+
+def _shuffle(rng: Random, parts: list[Any]) -> list[Any]:
+    """Shuffle in place; `Random.shuffle` takes three times as long."""
+    draw = rng.random
+    for last in range(len(parts) - 1, 0, -1):
+        other = int(draw() * (last + 1))
+        parts[last], parts[other] = parts[other], parts[last]
+    return parts
+
+
+def _others(rng: Random, topic: Topic, count: int, loud: int) -> list[tuple[str, str]]:
+    """Draw `count` (role, sentence) pairs beside the key; a detail leads, since nothing opens with an example."""
+    first, *more = _shuffle(rng, [("detail", sentence) for sentence in topic.details])
+    pool = _shuffle(rng, [*more, ("example", topic.example), ("aside", topic.aside)])
+    louds = _shuffle(rng, [("loud", sentence) for sentence in topic.loud])[:loud] if loud else []
+    return [first, *_shuffle(rng, [*pool[: count - 1 - len(louds)], *louds])]
+
+
+def generate(rng: Random, *, language: str, least: int, most: int, loud: int) -> Item:
+    """Draw a paragraph of `least` to `most` sentences, `loud` of them trifles that sound weighty.
+
+    The key sentence's place is drawn evenly.
+    """
+    topics = english.TOPICS if language == "en" else russian.TOPICS
+    topic = topics[int(rng.random() * len(topics))]
+    count = least + int(rng.random() * (most - least + 1))
+    parts = _others(rng, topic, count - 1, loud)
+    place = int(rng.random() * count)
+    parts.insert(place, ("key", topic.key))
+    text = "\n".join([sentence for _, sentence in parts]).format_map(_slots(rng, language))
+    sentences = text.split("\n")
+    before, after = _frame(language)
+    return Item(
+        prompt=f"{before}{text.replace(chr(10), ' ')}{after}",
+        answer=sentences[place],
+        facts={"sentences": sentences, "roles": [role for role, _ in parts], "key": place},
+        template=topic.name,
+    )
+
+
+def normalise(text: str) -> str:
+    """Make white space single and quotation marks straight; ends trimmed."""
+    if _QUOTE.search(text):
+        text = text.translate(_QUOTES)
+    return " ".join(text.split())
+
+
+def _holds(text: str, sentence: str) -> bool:
+    """Tell whether the sentence stands in the text at word boundaries."""
+    at = text.find(sentence)
+    while at >= 0:
+        end = at + len(sentence)
+        if not text[at - 1 : at].isalnum() and not text[end : end + 1].isalnum():
+            return True
+        at = text.find(sentence, end)
+    return False
+
+
+def _holds_whole(text: str, sentence: str) -> bool:
+    """Tell whether the sentence stands in the text and ends there: 'from May only' does not hold 'from May'."""
+    at = text.find(sentence)
+    while at >= 0:
+        end = at + len(sentence)
+        after = text[end : end + 1]
+        if not text[at - 1 : at].isalnum() and not after.isalnum() and not _GOES_ON.match(text, end):
+            return True
+        at = text.find(sentence, end)
+    return False
+
+
+def verify(item: Item, reply: str) -> Verdict:
+    """Accept a reply that holds the key sentence, to the letter, and no other sentence of the paragraph.
+
+    White space and quotation marks are normalised, final punctuation is ignored. Details: `similarity`, the
+    normalised indel similarity of the whole reply and the key sentence, in [0, 1].
+    """
+    said = normalise(reply)
+    if not said:
+        return Verdict(correct=None, reason="empty reply", details={"similarity": 0.0})
+    from rapidfuzz import fuzz
+
+    facts = item.facts
+    sentences = [normalise(sentence).rstrip(_FINAL) for sentence in facts["sentences"]]
+    key = sentences[facts["key"]]
+    details = {"similarity": round(fuzz.ratio(said.strip(_FINAL), key) / 100, 4)}
+    right = _holds_whole(said, key)
+    if right and len(said) < len(key) + min(map(len, sentences)):
+        return Verdict(correct=True, reason="the key sentence", details=details)
+    lower = said.lower()  # a copy in other letters is a copy
+    others = [
+        role
+        for sentence, role in zip(sentences, facts["roles"], strict=True)
+        if role != "key" and _holds(lower, sentence.lower())
+    ]
+    if right and not others:
+        return Verdict(correct=True, reason="the key sentence", details=details)
+    if right:
+        whole = len(others) == len(sentences) - 1
+        reason = "copied the whole paragraph" if whole else f"added {NOUNS[others[0]]}"
+    elif others:
+        reason = f"chose {NOUNS[others[0]]}" if len(others) == 1 else "chose several sentences"
+    else:
+        reason = _reason(said, sentences, facts, details["similarity"])
+    return Verdict(correct=False, reason=reason, details=details)
+
+
+def _reason(said: str, sentences: Sequence[str], facts: Mapping[str, Any], similarity: float) -> str:
+    """Say what a reply is that holds no sentence of the paragraph as it stands."""
+    from rapidfuzz import fuzz
+
+    key, bare = sentences[facts["key"]], said.strip(_FINAL)
+    if _SHORTEST_CUT <= len(bare) < len(key) and bare in key:
+        return "cut the key sentence short"
+    if similarity >= NEAR or key.lower() in said.lower():
+        return "changed the key sentence"
+    near, role = max(
+        (fuzz.ratio(bare, sentence) / 100, role) for sentence, role in zip(sentences, facts["roles"], strict=True)
+    )
+    if near >= NEAR:
+        return f"changed {NOUNS[role]}"
+    words = set(_WORD.findall(key.lower()))
+    if len(words.intersection(_WORD.findall(said.lower()))) >= SHARED * len(words):
+        return "paraphrased"
+    return "none of the sentences"
+
+
+def reference(item: Item) -> str:
+    """Return the key sentence."""
+    return item.answer
+
+
+def near_misses(item: Item) -> list[str]:
+    """Return every other sentence, the paragraph, pairs with the key, and the key changed in a word or cut."""
+    sentences: list[str] = list(item.facts["sentences"])
+    key = sentences.pop(item.facts["key"])
+    words = key.rstrip(_FINAL).split()
+    return [
+        *sentences,
+        *(f"{key} {sentence}" for sentence in sentences),
+        " ".join(item.facts["sentences"]),
+        item.prompt,
+        " ".join(words[:-1]),
+        " ".join(words[1:]),
+        " ".join([words[1], words[0], *words[2:]]),
+        f"{' '.join(words)}x",
+        f"{' '.join(words)} 7",
+    ]
+
+
+LEVELS = {
+    "easy": {"least": 3, "most": 5, "loud": 0},
+    "medium": {"least": 5, "most": 6, "loud": 1},
+    "hard": {"least": 7, "most": 8, "loud": 2},
+}
+UNIT = Family(
+    name="summarization",
+    version=1,
+    levels=LEVELS,
+    generate=generate,
+    verify=verify,
+    languages=("en", "ru"),
+    seed_id="t05_summarization",
+    titles={"en": "Summarization", "ru": "Суммаризация"},
+    reference=reference,
+    near_misses=near_misses,
+)
