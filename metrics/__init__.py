@@ -1,0 +1,1 @@
+"""One file a metric: pure functions, no client, no network, no file."""

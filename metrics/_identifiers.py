@@ -1,0 +1,81 @@
+"""Read DOIs, arXiv ids and ISBNs, and check their forms and checksums."""
+
+import re
+from collections.abc import Iterator
+
+_DOI = re.compile(r"(?:\bdoi:[ ]?|(?:dx\.)?doi\.org/)(?P<id>[^\s\"<>]{1,300})", re.IGNORECASE)
+_DOI_FORM = re.compile(r"10\.[1-9][0-9]{3,8}(?:\.[0-9]{1,9})*+/[^\s/][^\s]*")
+_DOI_MADE_UP = re.compile(
+    r"10\.(?:5555/|1234/(?:example|5678|xyz|abc|test)|1000/(?:xyz|123)|0000+/|x{2,}|[0-9.]{4,20}/x{3,})",
+    re.IGNORECASE,
+)
+_ARXIV = re.compile(
+    r"(?:\barxiv:[ ]?|arxiv\.org/(?:abs|pdf|html|format|e-print|ps)/)(?P<id>[^\s\"<>?#]{1,80})", re.IGNORECASE
+)
+_ARXIV_NEW = re.compile(r"([0-9]{2})([0-9]{2})\.([0-9]{4,5})(?:v[1-9][0-9]{0,2})?")
+_ARXIV_OLD = re.compile(
+    r"(?:astro-ph|cond-mat|gr-qc|hep-(?:ex|lat|ph|th)|math-ph|nlin|nucl-(?:ex|th)|physics|quant-ph|math|cs|q-bio|"
+    r"q-fin|stat|acc-phys|adap-org|alg-geom|ao-sci|atom-ph|bayes-an|chao-dyn|chem-ph|cmp-lg|comp-gas|dg-ga|"
+    r"funct-an|mtrl-th|patt-sol|plasm-ph|q-alg|solv-int|supr-con)(?:\.[a-z]{2})?/"
+    r"([0-9]{2})([0-9]{2})[0-9]{3}(?:v[1-9][0-9]{0,2})?",
+    re.IGNORECASE,
+)
+_ISBN = re.compile(r"\bISBN(?:-?1[03])?[ :№]{0,3}(?P<id>[0-9][0-9 ‐‑–-]{8,20}[0-9Xx])(?![0-9])", re.IGNORECASE)
+_ISBN_MADE_UP = frozenset({"9783161484100", "316148410X", "9780000000002", "0000000000", "9781234567897"})
+_TRAILING = ".,;:)]}'\"»”*_"
+_FIVE_DIGITS = 15
+"""The year (of 20..) from which arXiv's numbers have five digits."""
+
+
+def _doi_flaw(text: str) -> str:
+    if _DOI_MADE_UP.match(text):
+        return "a made-up DOI"
+    return "" if _DOI_FORM.fullmatch(text) else "a malformed DOI"
+
+
+def _arxiv_flaw(text: str) -> str:
+    if new := _ARXIV_NEW.fullmatch(text):
+        year, month, number = int(new[1]), int(new[2]), new[3]
+        real = (year, month) >= (7, 4) and 1 <= month <= 12 and int(number) > 0  # noqa: PLR2004 - months
+        return "" if real and (len(number) == 5) == (year >= _FIVE_DIGITS) else "an impossible arXiv id"  # noqa: PLR2004 - digits
+    old = _ARXIV_OLD.fullmatch(text)
+    if old and 1 <= int(old[2]) <= 12 and (int(old[1]) >= 91 or (int(old[1]), int(old[2])) <= (7, 3)):  # noqa: PLR2004 - 1991 to March 2007
+        return ""
+    return "an impossible arXiv id"
+
+
+def isbn_is_sound(isbn: str) -> bool:
+    """Tell whether an ISBN of 10 or 13 signs, without separators, has the right check digit.
+
+    Source: ISO 2108.
+    """
+    if re.fullmatch(r"[0-9]{9}[0-9X]", isbn):
+        digits = [10 if sign == "X" else int(sign) for sign in isbn]
+        return sum((10 - place) * digit for place, digit in enumerate(digits)) % 11 == 0
+    if re.fullmatch(r"97[89][0-9]{10}", isbn):
+        return sum((3 if place % 2 else 1) * int(sign) for place, sign in enumerate(isbn)) % 10 == 0
+    return False
+
+
+def _isbn_flaw(text: str) -> str:
+    isbn = re.sub(r"[^0-9X]", "", text.upper())
+    if isbn in _ISBN_MADE_UP:
+        return "a made-up ISBN"
+    return "" if isbn_is_sound(isbn) else "an ISBN whose check digit is wrong"
+
+
+def identifiers(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield (kind, id, flaw) of each DOI, arXiv id and ISBN; kind `doi`, `arxiv`, `isbn`; flaw '' for none."""
+    for found in _DOI.finditer(text):
+        doi = found["id"].split("?")[0].split("#")[0].rstrip(_TRAILING)
+        yield "doi", doi, _doi_flaw(doi)
+    for found in _ARXIV.finditer(text):
+        arxiv = re.sub(r"\.pdf$", "", found["id"].rstrip("/" + _TRAILING), flags=re.IGNORECASE)
+        yield "arxiv", arxiv, _arxiv_flaw(arxiv)
+    for found in _ISBN.finditer(text):
+        yield "isbn", found["id"], _isbn_flaw(found["id"])
+
+
+def page_of(kind: str, identifier: str) -> str:
+    """Return the URL under which an identifier's page stands; '' for an ISBN, which has none."""
+    return {"doi": f"https://doi.org/{identifier}", "arxiv": f"https://arxiv.org/abs/{identifier}"}.get(kind, "")

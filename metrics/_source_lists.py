@@ -1,0 +1,215 @@
+"""Read the list of sources that closes a cited answer, in the layouts that models use."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from metrics._sentences import count_words
+
+MOST_SOURCES = 1000
+MOST_SIGNS = 2000
+"""Signs kept of one source's entry, title or URL."""
+
+QUOTE_WORDS = 5
+"""Words that make an unlabelled text in quotation marks a quoted passage rather than a title."""
+
+_HEADINGS = (
+    "sources?(?: cited| used)?|references?|citations?|bibliography|works cited|footnotes?|"
+    "источники?|ссылки|список (?:литературы|источников)|литература|использованные источники|примечания|"
+    "来源|來源|参考(?:文献|资料|来源)?|參考(?:文獻|資料|來源)?|引用(?:来源|來源)?|资料来源|資料來源|出处|出處"
+)
+_HEADING = re.compile(
+    rf"^[ \t#>*_]{{0,8}}+(?:{_HEADINGS})[ \t*_]{{0,6}}+(?P<colon>[:：]?)[ \t*_]{{0,6}}+(?P<rest>[^\n]*+)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ENTRY = re.compile(
+    r"^[ \t]{0,12}+(?P<bullet>[-*•–][ \t]{1,4}+)?(?:\*\*)?"
+    r"(?:[\[【［]\^?(?P<bracket>[0-9]{1,9})[\]】］]|(?P<plain>[0-9]{1,4})[.)、]|\((?P<round>[0-9]{1,4})\))?+"
+    r"(?:\*\*)?[ \t]{0,4}+[:.：–—-]?[ \t]{0,4}+(?P<body>[^\n]*+)$"
+)
+_INNER_ENTRY = re.compile(r"(?<=[^\s\[【])[ \t;,]{1,8}+(?=[\[【]\^?[0-9]{1,9}[\]】][ :(])")
+_DEFINITION = re.compile(
+    r"^[ \t]{0,12}+(?:[-*•][ \t]{1,4}+)?[\[【]\^?[0-9]{1,9}[\]】](?P<colon>:?)(?P<body>[^\n]*+)$"
+)
+LINK = re.compile(
+    r"\[(?P<label>[^\[\]\n]{1,300})\]\((?P<link>[a-z][a-z0-9+.-]{1,12}+://[^\s()<>]*+(?:\([^\s()<>]*+\)[^\s()<>]*+)*+)\)",
+    re.IGNORECASE,
+)
+_URL = re.compile(r"(?:\b[a-z][a-z0-9+.-]{1,12}://|\bwww\.)[^\s<>\"“”«»「」，。；]++", re.IGNORECASE)
+_QUOTED = re.compile(r"\"([^\"\n]{1,8000}+)\"|“([^”\n]{1,8000}+)”|«([^»\n]{1,8000}+)»|「([^」\n]{1,8000}+)」")
+_LABELLED = re.compile(
+    r"(?:^|[\s(;,.—–-])\*{0,2}(?:quote|quotation|quoted passage|passage|excerpt|snippet|"
+    r"цитата|отрывок|引文|引用|原文|摘录)"
+    r"\*{0,2}[ \t]?[:：]\*{0,2}[ \t]{0,4}+(?P<quote>[^\n]++)",
+    re.IGNORECASE,
+)
+_BLOCK = re.compile(r"^[ \t]{0,12}+>[ \t]?(?P<quote>[^\n]++)$", re.MULTILINE)
+_LABEL = re.compile(r"^\W{0,4}(?:title|name|название|заголовок|标题|題名)[ \t]?[:：]", re.IGNORECASE)
+_NO_QUOTES = dict.fromkeys(map(ord, '"“”«»「」'))
+_EDGES = " \t\n.,;:，。；：|–—-*_()[]<>\"“”«»'>"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One entry of an answer's list of sources; `text` is the entry as it stands, `claim` what JSON ties to it."""
+
+    number: int
+    title: str = ""
+    url: str = ""
+    quote: str = ""
+    text: str = ""
+    claim: str = ""
+
+
+def trim_url(url: str) -> str:
+    """Cut the punctuation of the sentence around it from the end of a URL."""
+    url = url[:MOST_SIGNS].rstrip(".,;:!?'*_")
+    while url.endswith((")", "]")) and url.count(url[-1]) > url.count({")": "(", "]": "["}[url[-1]]):
+        url = url[:-1].rstrip(".,;:!?'*_")
+    return url
+
+
+def split_sources(text: str) -> tuple[str, str]:
+    """Split an answer into its body and its list of sources ('' where it has none).
+
+    The list begins at a heading (Sources, References, Источники, 来源, …) that an entry follows, or it is the
+    answer's last lines where each is `[n] …` with a URL, or a footnote `[^n]: …`.
+    """
+    for heading in _HEADING.finditer(text):
+        rest = heading["rest"].strip()
+        if rest and not heading["colon"]:
+            continue
+        after = rest or text[heading.end() : heading.end() + MOST_SIGNS].strip()
+        first = _ENTRY.match(after.split("\n", 1)[0])
+        if first and (first["bullet"] or _number(first) is not None or _URL.search(first["body"][:MOST_SIGNS])):
+            return text[: heading.start()], text[heading.start("rest") :]
+    lines = text.rstrip().split("\n")
+    at = len(lines)
+    while at and (not lines[at - 1].strip() or _defines(lines[at - 1])):
+        at -= 1
+    return "\n".join(lines[:at]), "\n".join(lines[at:])
+
+
+def _defines(line: str) -> bool:
+    found = _DEFINITION.match(line)
+    return bool(found and (found["colon"] or _URL.search(found["body"][:MOST_SIGNS])))
+
+
+def _number(entry: re.Match[str]) -> int | None:
+    digits = entry["bracket"] or entry["plain"] or entry["round"]
+    return int(digits) if digits else None
+
+
+def _entries(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (number, text) of each entry; lines without a number go on with the entry before."""
+    number, kept, count = 0, list[str](), 0
+    for line in _INNER_ENTRY.sub("\n", text).split("\n"):
+        entry = _ENTRY.match(line)
+        if entry is None:
+            continue
+        named = _number(entry)
+        if named is None and kept and not (entry["bullet"] and _starts(entry["body"])):
+            kept.append(line.strip())
+            continue
+        if named is None and not _starts(entry["body"]):
+            continue
+        if kept:
+            yield number, "\n".join(kept)
+            count += 1
+            if count >= MOST_SOURCES:
+                return
+        number = named if named is not None else number + 1
+        kept = [entry["body"].strip()]
+    if kept:
+        yield number, "\n".join(kept)
+
+
+def _starts(body: str) -> bool:
+    """Tell whether an entry without a number names a source of its own: by a link or URL."""
+    return bool(_URL.search(body[:MOST_SIGNS]))
+
+
+def read_sources(text: str) -> dict[int, Source]:
+    """Read a list of sources, by number; of a number given twice the first entry stands."""
+    found: dict[int, Source] = {}
+    for number, entry in _entries(text):
+        found.setdefault(number, read_entry(number, entry[: 8 * MOST_SIGNS]))
+    return found
+
+
+def read_entry(number: int, entry: str) -> Source:
+    """Read one entry: title, URL and quoted passage, each '' where it has none."""
+    link, plain = LINK.search(entry), _URL.search(entry)
+    url = trim_url(link["link"]) if link else trim_url(plain[0]) if plain else ""
+    at = link.start() if link else plain.start() if plain else len(entry)
+    quote, quote_at = _quote(entry, at if url else -1)
+    title = entry[: min(at, quote_at)]
+    if link and not title.strip(_EDGES) and not link["label"].isdigit():
+        title = link["label"]
+    title = _LABEL.sub("", title.split("\n")[0]).strip(_EDGES)
+    title = re.sub(r"[\s(]*\b(?:URL|link|ссылка|链接)$", "", title, flags=re.IGNORECASE).strip(_EDGES)
+    title = title.translate(_NO_QUOTES)
+    return Source(number, title[:MOST_SIGNS], url, quote.strip(), entry[:MOST_SIGNS])
+
+
+def _quote(entry: str, url_at: int) -> tuple[str, int]:
+    """Return the quoted passage and where it begins: labelled, a block quote, or a text in quotation marks.
+
+    A text in quotation marks that opens the entry and stands before a URL is its title.
+    """
+    if labelled := _LABELLED.search(entry):
+        return labelled["quote"].strip().strip('"“”«»「」'), labelled.start()
+    if block := _BLOCK.search(entry):
+        return "\n".join(match["quote"] for match in _BLOCK.finditer(entry)), block.start()
+    for quoted in reversed(list(_QUOTED.finditer(entry))):
+        text = next(group for group in quoted.groups() if group)
+        titled = not entry[: quoted.start()].strip(_EDGES) and quoted.start() < url_at
+        if count_words(text) >= QUOTE_WORDS and not titled:
+            return text, quoted.start()
+    return "", len(entry)
+
+
+_JSON_KEYS = {
+    "url": ("url", "link", "href", "source_url"),
+    "title": ("title", "name", "source"),
+    "quote": ("quote", "quoted_passage", "passage", "excerpt", "snippet", "evidence", "text"),
+    "claim": ("claim", "statement"),
+}
+_JSON_NUMBERS = ("number", "id", "index", "n", "ref", "citation", "marker")
+
+
+def read_json_sources(listed: Any) -> dict[int, Source]:
+    """Read the sources of an answer given as JSON: a list of objects or texts, or an object by number."""
+    pairs = (
+        listed.items() if isinstance(listed, Mapping) else enumerate(listed, 1) if isinstance(listed, list) else ()
+    )
+    found: dict[int, Source] = {}
+    for place, entry in pairs:
+        if len(found) >= MOST_SOURCES:
+            break
+        fields = entry if isinstance(entry, Mapping) else {}
+        number = _json_number(fields, place, len(found) + 1)
+        if isinstance(entry, str):
+            found.setdefault(number, read_entry(number, entry[: 8 * MOST_SIGNS]))
+        elif fields:
+            texts = {name: _first_text(fields, keys) for name, keys in _JSON_KEYS.items()}
+            if not texts["url"] and "://" in texts["title"]:
+                texts["url"], texts["title"] = texts["title"], ""
+            found.setdefault(number, Source(number, text="", **texts))
+    return found
+
+
+def _json_number(fields: Mapping[str, Any], place: object, default: int) -> int:
+    for value in (*(fields.get(key) for key in _JSON_NUMBERS), place):
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        if isinstance(value, str) and (digits := value.strip("[]^【】 ")).isascii() and digits.isdigit():
+            return int(digits[:9])
+    return default
+
+
+def _first_text(fields: Mapping[str, Any], keys: tuple[str, ...]) -> str:
+    return next(
+        (str(fields[key])[: 4 * MOST_SIGNS].strip() for key in keys if isinstance(fields.get(key), str)), ""
+    )

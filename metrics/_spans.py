@@ -1,0 +1,154 @@
+"""Find in a page what a citation claims to have from it."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from metrics._passages import LONGEST_QUOTE, clean, pieces
+from metrics._sentences import split_sentences
+
+LONGEST_PAGE = 500_000
+"""Signs of a page's text that are read."""
+
+LONGEST_SPAN = 2000
+WINDOW = 3
+"""Sentences that a claim's span has at most."""
+
+_WHOLE, _SEED, _PLACES, _INEXACT = 64, 8, 3, 4
+"""Signs of a quote that is compared with the whole page; signs of a longer one's seeds; places where that one is
+compared; pieces of a quote that may be inexact."""
+
+_MOST_SENTENCES, _MOST_TOKENS, _STEM, _SHORTEST = 50_000, 64, 5, 3
+_TOKEN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]++|[0-9]++(?:[.,][0-9]++)*+|[^\W\d_]++")
+_CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]")
+_COMMON = frozenset(
+    """the and was were are for with that this these from has have had its not but which who also into than been
+    что это как был была было были для при или его она они также который которая которые""".split()  # noqa: SIM905 - words read as words
+)
+
+
+def find_quote(quote: str, text: str, at_least: float) -> tuple[float, str]:
+    """Return how well a quote matches a page, 0–100, and the span that it matches; (0, '') below `at_least`.
+
+    As in passages (`metrics._passages.match`): a quote with `…` in it is matched piece by piece, the worst counts.
+    A long piece is compared where most of its runs of eight signs stand, so that the time stays linear in the page.
+    """
+    page = clean(text[:LONGEST_PAGE])
+    folded = page.lower()
+    shown = page if len(folded) == len(page) else folded
+    worst, spans, inexact = 100.0, list[str](), 0
+    listed = pieces(quote) if len(quote) <= LONGEST_QUOTE else []
+    for piece in listed:
+        score, span = _find_piece(piece.lower(), shown, folded, at_least)
+        inexact += score < 100  # noqa: PLR2004 - a whole match
+        if score < at_least or inexact > _INEXACT:
+            return 0.0, ""
+        worst = min(worst, score)
+        spans.append(span)
+    return (worst, " … ".join(spans)[:LONGEST_SPAN]) if listed else (0.0, "")
+
+
+def _find_piece(piece: str, shown: str, folded: str, at_least: float) -> tuple[float, str]:
+    if (at := folded.find(piece)) >= 0:
+        return 100.0, shown[at : at + len(piece)]
+    if len(piece) <= _WHOLE or len(folded) <= 2 * len(piece):
+        return _compare(piece, shown, at_least)
+    slack = max(2 * _SEED, len(piece) // 8)
+    best = (0.0, "")
+    for place in _places(piece, folded, slack):
+        window = shown[max(0, place - slack) : place + len(piece) + 2 * slack]
+        best = max(best, _compare(piece, window, at_least))
+    return best
+
+
+def _compare(piece: str, window: str, at_least: float) -> tuple[float, str]:
+    from rapidfuzz import fuzz
+
+    folded = window.lower()
+    if len(piece) > len(folded):
+        return fuzz.ratio(piece, folded, score_cutoff=at_least), window
+    found = fuzz.partial_ratio_alignment(piece, folded, score_cutoff=at_least)
+    return (found.score, window[found.dest_start : found.dest_end]) if found else (0.0, "")
+
+
+def _places(piece: str, folded: str, slack: int) -> list[int]:
+    """Return where in the page a piece may begin: where its runs of signs point to most often."""
+    seeds: dict[str, int] = {}
+    for at in range(len(piece) - _SEED + 1):
+        seeds.setdefault(piece[at : at + _SEED], at)
+    hits: Counter[int] = Counter()
+    for at in range(len(folded) - _SEED + 1):
+        if (inside := seeds.get(folded[at : at + _SEED])) is not None:
+            hits[(at - inside) // slack] += 1
+    return [max(0, bucket * slack) for bucket, _ in hits.most_common(_PLACES)]
+
+
+def tokens(text: str) -> Iterator[str]:
+    """Yield what a text says, word by word: words by their first five letters, numbers, pairs of ideographs."""
+    for found in _TOKEN.finditer(unicodedata.normalize("NFKC", text).lower()):
+        word = found[0]
+        if _CJK.match(word):
+            yield from (word[at : at + 2] for at in range(max(1, len(word) - 1)))
+        elif word[0].isdigit():
+            yield word.replace(",", "")
+        elif len(word) >= _SHORTEST and word not in _COMMON:
+            yield word[:_STEM]
+
+
+def find_claims(claims: Sequence[str], text: str) -> list[tuple[float, str]]:
+    """Return for each claim how much of it one span of the page says, 0–100, and that span: one to three sentences.
+
+    The share of the claim's words (by their stems) and numbers that stand in the span; 0 where a number of the
+    claim does not. A claim of fewer than three such words is none. Linear in the page's length.
+
+    Source: ours.
+    """
+    wanted = [list(dict.fromkeys(tokens(claim)))[:_MOST_TOKENS] for claim in claims]
+    places = {token: place for place, token in enumerate(dict.fromkeys(token for one in wanted for token in one))}
+    page = text[:LONGEST_PAGE]
+    spans: list[tuple[int, int]] = []
+    masks: list[int] = []
+    for start, end in split_sentences(page):
+        spans.append((start, end))
+        masks.append(_mask(tokens(page[start:end]), places))
+        if len(spans) >= _MOST_SENTENCES:
+            break
+    return [_find_claim(one, places, page, spans, masks) for one in wanted]
+
+
+def _find_claim(
+    wanted: Sequence[str],
+    places: Mapping[str, int],
+    page: str,
+    spans: Sequence[tuple[int, int]],
+    masks: Sequence[int],
+) -> tuple[float, str]:
+    of_claim = _mask(wanted, places)
+    mask, first, last = _best([one & of_claim for one in masks])
+    if len(wanted) < _SHORTEST or not mask:
+        return 0.0, ""
+    span = " ".join(page[spans[first][0] : spans[last][1]].split())[:LONGEST_SPAN]
+    complete = all(mask >> places[token] & 1 for token in wanted if token[0].isdigit())
+    return (100 * mask.bit_count() / len(wanted) if complete else 0.0), span
+
+
+def _mask(listed: Iterable[str], places: Mapping[str, int]) -> int:
+    mask = 0
+    for token in listed:
+        if (place := places.get(token)) is not None:
+            mask |= 1 << place
+    return mask
+
+
+def _best(masks: Sequence[int]) -> tuple[int, int, int]:
+    """Return the words that the best window of sentences has, its first and its last; the shortest such window."""
+    best = (0, 0, 0)
+    for width in range(WINDOW):
+        for first in range(len(masks) - width):
+            mask = 0
+            for one in masks[first : first + width + 1]:
+                mask |= one
+            if mask.bit_count() > best[0].bit_count():
+                best = (mask, first, first + width)
+    return best

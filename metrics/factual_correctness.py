@@ -1,0 +1,205 @@
+"""Compare a response with a reference answer, claim by claim: precision, recall and their F1."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from data.errors import InputError
+from data.json_reply import read_object
+from data.records import Found, Metric, Question, Sample, Score, Step, Unparsable
+from metrics.judging import label, reason_of
+
+VERDICTS = ("SUPPORTED", "CONTRADICTED", "NEUTRAL")
+MODES = ("f1", "precision", "recall")
+
+MOST_CLAIMS = 200
+"""Claims of one text; a judge that writes more has lost its way."""
+
+_SPLIT_SCHEMA = {
+    "type": "object",
+    "properties": {"claims": {"type": "array", "items": {"type": "string"}}},
+    "required": ["claims"],
+    "additionalProperties": False,
+}
+
+
+def _text(sample: Sample, side: str) -> str:
+    return str(sample.get(side) or "").strip()
+
+
+def _splits(mode: str, side: str) -> bool:
+    return mode in {"f1", "precision" if side == "response" else "recall"}
+
+
+def sides(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:  # noqa: ARG001 - a step's form
+    """Ask to split the sides that the mode needs; an empty text is not asked about.
+
+    Without a reference nothing is asked: the metric is not applicable.
+
+    Raises:
+        InputError: a mode that there is not.
+    """
+    if options["mode"] not in MODES:
+        raise InputError(f"factual_correctness: mode {options['mode']!r}; expected one of {', '.join(MODES)}.")
+    if not _text(sample, "reference"):
+        return
+    for side in ("response", "reference"):
+        if _splits(options["mode"], side) and _text(sample, side):
+            yield Question(side, {"text": _text(sample, side), "question": _text(sample, "question")})
+
+
+def read_claims(question: Question, text: str) -> list[str]:  # noqa: ARG001 - a step's form
+    """Read `{"claims": […]}`: texts, none of them empty; no claims at all is a valid reply."""
+    claims = read_object(text, "claims")["claims"]
+    if not isinstance(claims, list) or not all(
+        isinstance(one, str) and any(map(str.isalnum, one)) for one in claims
+    ):
+        raise Unparsable('"claims" must be a list of texts, each with words in it')
+    if len(claims) > MOST_CLAIMS:
+        raise Unparsable(f'"claims" has {len(claims)} entries; expected at most {MOST_CLAIMS}')
+    return [claim.strip() for claim in claims]
+
+
+def _claims(found: Found, side: str) -> list[str]:
+    return list(found.get("split", {}).get(side, ()))
+
+
+def claim_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+    """Ask, for each split side, whether the other side's text supports its claims, one question for a side.
+
+    Nothing is asked where the score is settled: no claims in the reference, no claims in the response.
+    """
+    if _settled(sample, found, options):
+        return
+    for side, source in (("response", "reference"), ("reference", "response")):
+        if _splits(options["mode"], side):
+            claims = [{"id": str(n), "text": claim} for n, claim in enumerate(_claims(found, side), 1)]
+            yield Question(side, {"claims": claims, "source": _text(sample, source)})
+
+
+def verdicts_schema(question: Question) -> dict[str, Any]:
+    """Return the schema of verdicts: exactly these ids, the reason before the verdict."""
+    ids = [claim["id"] for claim in question.values["claims"]]
+    verdict = {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "enum": ids},
+            "reason": {"type": "string"},
+            "verdict": {"type": "string", "enum": list(VERDICTS)},
+        },
+        "required": ["id", "reason", "verdict"],
+        "additionalProperties": False,
+    }
+    listed = {"type": "array", "items": verdict, "minItems": len(ids), "maxItems": len(ids)}
+    return {
+        "type": "object",
+        "properties": {"verdicts": listed},
+        "required": ["verdicts"],
+        "additionalProperties": False,
+    }
+
+
+def _id(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def read_verdicts(question: Question, text: str) -> dict[str, dict[str, str]]:
+    """Read `{"verdicts": [{"id", "reason", "verdict"}, …]}`: id → verdict and reason.
+
+    Raises:
+        Unparsable: the ids are not exactly those asked about, each once, or a verdict is none of the three.
+    """
+    entries = read_object(text, "verdicts")["verdicts"]
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise Unparsable('"verdicts" must be a list of objects')
+    expected = [claim["id"] for claim in question.values["claims"]]
+    found = [_id(entry.get("id")) for entry in entries]
+    if sorted(found) != sorted(expected):
+        missing = [one for one in expected if one not in found]
+        extra = [one for one in dict.fromkeys(found) if one not in expected or found.count(one) > 1]
+        raise Unparsable(
+            f"expected one verdict for each of the {len(expected)} claims, found {len(found)}; "
+            f"missing ids: {', '.join(missing[:20]) or 'none'}; "
+            f"unknown or repeated ids: {', '.join(repr(one[:20]) for one in extra[:20]) or 'none'}"
+        )
+    read = {}
+    for one, entry in zip(found, entries, strict=True):
+        verdict = label(entry.get("verdict"))
+        if verdict not in VERDICTS:
+            raise Unparsable(f"the verdict on claim {one} is none of {', '.join(VERDICTS)}")
+        read[one] = {"verdict": verdict, "reason": reason_of(entry)}
+    return read
+
+
+def _settled(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score | None:
+    """Return the score that needs no verdict: no claims in the reference (looked at first) or in the response."""
+    names = ("precision", "recall", "contradiction_rate", "neutral_rate")
+    mode = options["mode"]
+    if not _text(sample, "reference"):
+        return Score(None, "not_applicable", "empty reference", parts=dict.fromkeys(names))
+    if _splits(mode, "reference") and not _claims(found, "reference"):
+        return Score(None, "not_applicable", "no claims in the reference", parts=dict.fromkeys(names))
+    empty = not _text(sample, "response")
+    if empty or (_splits(mode, "response") and not _claims(found, "response")):
+        zeros = {
+            name: 0.0 for name, side in (("precision", "response"), ("recall", "reference")) if _splits(mode, side)
+        }
+        reason = "empty response" if empty else "no claims in the response"
+        return Score(0.0, "scored", reason, parts={**dict.fromkeys(names), **zeros})
+    return None
+
+
+def _share(verdicts: Sequence[str], wanted: str) -> float:
+    return verdicts.count(wanted) / len(verdicts)
+
+
+def f1(precision: float, recall: float) -> float:
+    """Return the harmonic mean; 0 if both are 0."""
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Score one response: F1, precision or recall in [0, 1], as `mode` says.
+
+    `contradiction_rate` and `neutral_rate` are shares of the response's claims (of the reference's in mode
+    recall, where the response is not split).
+
+    Source: seed 002.
+    """
+    if settled := _settled(sample, found, options):
+        return settled
+    mode = options["mode"]
+    details: dict[str, Any] = {"mode": mode}
+    given: dict[str, list[str]] = {}
+    for side, read in found.get("entails", {}).items():
+        texts = _claims(found, side)
+        details[f"{side}_claims"] = [
+            {"id": one, "text": texts[int(one) - 1], **verdict}
+            for one, verdict in sorted(read.items(), key=lambda pair: int(pair[0]))
+        ]
+        given[side] = [verdict["verdict"] for verdict in read.values()]
+    precision = _share(given["response"], "SUPPORTED") if "response" in given else None
+    recall = _share(given["reference"], "SUPPORTED") if "reference" in given else None
+    checked = given["response" if "response" in given else "reference"]
+    value = f1(precision, recall) if precision is not None and recall is not None else precision or recall or 0.0
+    parts = {
+        "precision": precision,
+        "recall": recall,
+        "contradiction_rate": _share(checked, "CONTRADICTED"),
+        "neutral_rate": _share(checked, "NEUTRAL"),
+    }
+    return Score(value, details=details, parts=parts)
+
+
+UNIT = Metric(
+    name="factual_correctness",
+    version=1,
+    bounds=(0.0, 1.0),
+    score=score,
+    steps=(
+        Step(name="split", rows=sides, prompt="claims/split", parse=read_claims, schema=_SPLIT_SCHEMA),
+        Step(name="entails", rows=claim_rows, prompt="claims/entails", parse=read_verdicts, schema=verdicts_schema),
+    ),
+    options={"mode": "f1"},
+)

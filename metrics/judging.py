@@ -1,0 +1,302 @@
+"""Ask judges step by step, without a client: which questions come next, what a reply says, what it all comes to.
+
+A `Session` is one judge on one sample, and frozen. All sessions advance together, a wave at a time: the caller
+gathers every session's `asks`, has them answered in one batch, and calls `advance` with the replies, until none
+asks any more. A reply that cannot be read is asked for once again in the next wave; after that the session ends
+as `judge_failed`, and asks nothing more.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean, median
+from typing import Any, Literal
+
+from data.errors import InputError
+from data.json_reply import read_object
+from data.records import Found, Message, Metric, Question, Sample, Score, Step, Unparsable
+from prompts import render
+
+Aggregate = Literal["mean", "median", "min", "max", "majority"]
+
+SHOWN = 4000
+"""Signs of an unreadable reply that the repair request shows to the judge."""
+
+_MARK = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One judge's verdict or rating: its label, its value (the greater the better) and the reason given."""
+
+    label: str
+    value: float
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """In a reply's place: the call was not answered, and why."""
+
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request to a judge; `repair` marks the second and last asking of a question."""
+
+    step: str
+    question: Question
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] | None = None
+    repair: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Where one judge stands with one sample. `asks` is what to ask now; none: it is over.
+
+    `n_calls` and `n_repairs` count requests so far; `failure` is the reason of a `judge_failed`, and `error` what
+    was wrong with the last reply.
+    """
+
+    metric: Metric
+    sample: Sample
+    options: Mapping[str, Any]
+    language: str
+    position: int = -1
+    found: Found = field(default_factory=dict)
+    asks: tuple[Ask, ...] = ()
+    n_calls: int = 0
+    n_repairs: int = 0
+    failure: str = ""
+    error: str = ""
+
+
+def mark(values: Mapping[str, Any]) -> str:
+    """Return the code that closes a prompt's fences: a hash of everything in it, and found nowhere in it.
+
+    A judged text cannot hold it: it would have to hold a hash of itself. Equal prompts have equal marks, so that
+    the reply cache knows them again.
+    """
+    text = json.dumps(values, ensure_ascii=False, sort_keys=True, default=str)
+    code = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_MARK]
+    while code in text:
+        code = hashlib.sha256(code.encode()).hexdigest()[:_MARK]
+    return code
+
+
+def write(step: Step, question: Question, language: str) -> Ask:
+    """Write a question as the request to send: system and user message, and the reply's JSON schema."""
+    user = render(step.prompt, language, **question.values, mark=mark(question.values))
+    messages = (Message("system", render("judging/system", language)), Message("user", user))
+    return Ask(step.name, question, messages, step.schema(question) if callable(step.schema) else step.schema)
+
+
+def write_repair(ask: Ask, reply: str, error: str, language: str) -> Ask:
+    """Write the one repair request: the same prompt, the reply, and what is wrong with it."""
+    shown = reply if len(reply) <= SHOWN else f"{reply[:SHOWN]} …"
+    again = render("judging/repair", language, error=error)
+    messages = (*ask.messages, Message("assistant", shown.strip() or "(empty)"), Message("user", again))
+    return replace(ask, messages=messages, repair=True)
+
+
+def begin(metric: Metric, sample: Sample, *, language: str, options: Mapping[str, Any] | None = None) -> Session:
+    """Open a session: its first asks, or none where the metric needs no judge for this sample.
+
+    Raises:
+        InputError: an option that the metric does not have, or no prompt in that language.
+    """
+    if unknown := set(options or ()) - set(metric.options):
+        raise InputError(
+            f"metric {metric.name}: no option {', '.join(map(repr, sorted(unknown)))}; "
+            f"expected among {', '.join(sorted(metric.options)) or 'none'}."
+        )
+    return _go_on(Session(metric, sample, {**metric.options, **(options or {})}, language))
+
+
+def _go_on(session: Session) -> Session:
+    """Go to the next step that asks anything, or to the end."""
+    for position in range(session.position + 1, len(session.metric.steps)):
+        step = session.metric.steps[position]
+        questions = tuple(step.rows(session.sample, session.found, session.options))
+        if questions:
+            if len({question.key for question in questions}) != len(questions):
+                raise ValueError(f"metric {session.metric.name}, step {step.name}: two questions of one key")
+            asks = tuple(write(step, question, session.language) for question in questions)
+            return replace(session, position=position, asks=asks, n_calls=session.n_calls + len(asks))
+    return replace(session, position=len(session.metric.steps), asks=())
+
+
+def advance(session: Session, replies: Sequence[str | Failed]) -> Session:
+    """Read the replies to `session.asks`, in their order, and return where the session stands then."""
+    if len(replies) != len(session.asks):
+        raise ValueError(f"{len(session.asks)} questions were asked and {len(replies)} replies given")
+    if not session.asks:
+        return session
+    step = session.metric.steps[session.position]
+    read = dict(session.found.get(step.name, {}))
+    repairs: list[Ask] = []
+    for ask, reply in zip(session.asks, replies, strict=True):
+        if isinstance(reply, Failed):
+            return replace(session, asks=(), failure=f"{step.name}: call failed", error=reply.reason)
+        try:
+            read[ask.question.key] = step.parse(ask.question, reply)
+        except Unparsable as error:
+            if ask.repair:
+                return replace(session, asks=(), failure=f"{step.name}: unparsable reply", error=str(error))
+            repairs.append(write_repair(ask, reply, str(error), session.language))
+    session = replace(session, found={**session.found, step.name: read}, asks=tuple(repairs))
+    if repairs:
+        n = len(repairs)
+        return replace(session, n_calls=session.n_calls + n, n_repairs=session.n_repairs + n)
+    return _go_on(session)
+
+
+def outcome(session: Session) -> Score:
+    """Return what an ended session comes to: the metric's score, or `judge_failed` with the step as its reason."""
+    if session.asks:
+        raise ValueError(f"metric {session.metric.name}: the session still asks {len(session.asks)} questions")
+    if session.failure:
+        return Score(None, "judge_failed", session.failure, {"error": session.error[:300]})
+    return session.metric.score(session.sample, session.found, session.options)
+
+
+def aggregate(values: Sequence[float], how: Aggregate) -> float:
+    """Join judges' values into one; of a majority's tie the lower value wins."""
+    if how == "majority":
+        counts = {value: values.count(value) for value in values}
+        return min(value for value, count in counts.items() if count == max(counts.values()))
+    if how == "mean":
+        return fmean(values)
+    return float(median(values) if how == "median" else min(values) if how == "min" else max(values))
+
+
+def _vote(founds: Sequence[Found], metric: Metric) -> Found:
+    """Join what judges found into one by majority over each verdict or rating.
+
+    Raises:
+        InputError: the metric's replies are not verdicts or ratings on the same questions.
+    """
+    ballots: dict[str, dict[str, list[Judgement]]] = {}
+    for found in founds:
+        for step, replies in found.items():
+            for key, reply in replies.items():
+                if not isinstance(reply, Judgement):
+                    raise InputError(
+                        f"metric {metric.name}: no majority can be taken, since each judge makes claims of its "
+                        "own; majority is for verdicts and ratings. Take mean, median, min or max."
+                    )
+                ballots.setdefault(step, {}).setdefault(key, []).append(reply)
+    chosen: dict[str, dict[str, Judgement]] = {}
+    for step, asked in ballots.items():
+        for key, votes in asked.items():
+            value = aggregate([vote.value for vote in votes], "majority")
+            chosen.setdefault(step, {})[key] = next(vote for vote in votes if vote.value == value)
+    return chosen
+
+
+def combine(sessions: Mapping[str, Session], how: Aggregate = "mean") -> Score:
+    """Join the ended sessions of several judges, by judge, on one sample and metric.
+
+    Judges that failed, and judges for whom the metric was not applicable, are left out of value and parts, and
+    counted; `details` keeps every judge's own score. All failed: `judge_failed`.
+
+    Raises:
+        InputError: no judge at all, or a majority over anything but verdicts and ratings.
+    """
+    if not sessions:
+        raise InputError("no judge: a judged metric needs at least one; add one to `judges`.")
+    metric = next(iter(sessions.values())).metric
+    scores = {judge: outcome(session) for judge, session in sessions.items()}
+    valued = {judge: score for judge, score in scores.items() if score.value is not None}
+    details = {
+        "aggregate": how,
+        "n_judges": len(scores),
+        "n_failed": sum(score.status == "judge_failed" for score in scores.values()),
+        "n_not_applicable": sum(score.status == "not_applicable" for score in scores.values()),
+        "judges": {judge: _row(score, sessions[judge]) for judge, score in scores.items()},
+    }
+    if not valued:
+        left = [score for score in scores.values() if score.status == "not_applicable"] or list(scores.values())
+        reason = "; ".join(dict.fromkeys(score.reason for score in left))
+        return Score(None, left[0].status, reason, details, dict.fromkeys(left[0].parts))
+    if how == "majority":
+        voted = [sessions[judge] for judge in valued]
+        joined = metric.score(voted[0].sample, _vote([s.found for s in voted], metric), voted[0].options)
+        return replace(joined, details={**details, "majority": dict(joined.details)})
+    values = [score.value for score in valued.values() if score.value is not None]
+    reasons = {score.reason for score in valued.values()}
+    return Score(
+        aggregate(values, how),
+        next(iter(valued.values())).status,
+        reasons.pop() if len(reasons) == 1 else "",
+        details,
+        _parts(list(valued.values()), how),
+    )
+
+
+def _row(score: Score, session: Session) -> dict[str, Any]:
+    return {
+        "value": score.value,
+        "status": score.status,
+        "reason": score.reason,
+        "n_calls": session.n_calls,
+        "n_repairs": session.n_repairs,
+        "parts": dict(score.parts),
+        "details": dict(score.details),
+    }
+
+
+def _parts(scores: Sequence[Score], how: Aggregate) -> dict[str, float | None]:
+    """Join each part over the judges that have it."""
+    names = dict.fromkeys(name for score in scores for name in score.parts)
+    parts: dict[str, float | None] = {}
+    for name in names:
+        values = [value for score in scores if (value := score.parts.get(name)) is not None]
+        parts[name] = aggregate(values, how) if values else None
+    return parts
+
+
+def label(value: object) -> str:
+    """Return a verdict as judges should have written it: upper case, `_` between words, no full stop."""
+    return (
+        "_".join(value.strip(" .*\"'`\n\t").upper().replace("-", " ").replace("_", " ").split())
+        if isinstance(value, str)
+        else ""
+    )
+
+
+def read_verdict(text: str, values: Mapping[str, float]) -> Judgement:
+    """Read a reply of the form `{"reason": …, "verdict": …}`, the verdict one of `values`' labels.
+
+    Raises:
+        Unparsable: no such object, or another verdict.
+    """
+    found = read_object(text, "reason", "verdict")
+    verdict = label(found["verdict"])
+    if verdict not in values:
+        raise Unparsable(f'"verdict" is {_shown(found["verdict"])}; expected one of {", ".join(values)}')
+    return Judgement(verdict, values[verdict], reason_of(found))
+
+
+def reason_of(found: Mapping[str, Any]) -> str:
+    """Return the reason that a judge gave, at most 500 signs of it."""
+    reason = found.get("reason")
+    return reason.strip()[:500] if isinstance(reason, str) else ""
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:60]}…"  # noqa: PLR2004 - a glance is enough
+
+
+def verdict_schema(labels: Sequence[str]) -> dict[str, Any]:
+    """Return the JSON schema of `{"reason": …, "verdict": …}`: reason first, verdict from it."""
+    return {
+        "type": "object",
+        "properties": {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": list(labels)}},
+        "required": ["reason", "verdict"],
+        "additionalProperties": False,
+    }

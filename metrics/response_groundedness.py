@@ -1,0 +1,175 @@
+"""Rate how far a response rests on the retrieved contexts: 0 not, 1 partly, 2 fully; the score is half of it."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from data.json_reply import read_object
+from data.records import Found, Metric, Question, Sample, Score, Step, Unparsable
+from metrics._sentences import count_words, split_sentences
+from metrics.judging import Judgement, reason_of
+
+RATINGS = {0: "NOT_GROUNDED", 1: "PARTLY_GROUNDED", 2: "FULLY_GROUNDED"}
+
+FEWEST_WORDS = 3
+"""Words that a sentence needs to be recognised within a context: fewer say too little to be the same statement."""
+
+_SCHEMA = {
+    "type": "object",
+    "properties": {"reason": {"type": "string"}, "rating": {"type": "integer", "enum": list(RATINGS)}},
+    "required": ["reason", "rating"],
+    "additionalProperties": False,
+}
+_BARE = frozenset(
+    """yes no not none never nothing yep nope true false maybe unknown n/a ok да нет не ни никогда ничего верно
+    неверно истина ложь 是 不 不是 否 没有 无 对 错 是的 对的 未知""".split()  # noqa: SIM905 - words read as words
+)
+"""Answers that state nothing by themselves: equal to a context or not, they go to the judge."""
+
+_QUOTES = re.compile(r"[\"«»“”„「」『』()（）\[\]]")
+_OPENING, _CLOSING = "«“„「『(（[", "»”」』)）]"
+_END = ".。"
+
+
+def normalise(text: str) -> str:
+    """Return the text in lower case, each run of white space one space, none at the ends."""
+    return " ".join(text.split()).casefold()
+
+
+def contexts(sample: Sample) -> list[str]:
+    """Return the sample's contexts that hold any text; a context may be a text or have `text` (and `title`)."""
+    found = sample.get("retrieved_contexts") or ()
+    listed = [found] if isinstance(found, str) else found
+    texts = (one.get("text") if isinstance(one, Mapping) else one for one in listed)
+    return [str(text) for text in texts if text and str(text).strip()]
+
+
+def _statements(text: str) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of a context's sentences that stand in no quotation or bracket, and end in a stop.
+
+    A sentence is taken back where its ends might be anything else: within quotes it is someone's words, after an
+    ellipsis or a line break it may be the rest of a longer one.
+    """
+    depth, straight, at = 0, 0, 0
+    for start, end in split_sentences(text, wrapped=True):
+        outside = depth == 0 and straight % 2 == 0
+        for sign in _QUOTES.findall(text, at, end):
+            straight += sign == '"'
+            depth = max(0, depth + (sign in _OPENING) - (sign in _CLOSING))
+        at = end
+        if outside and depth == 0 and straight % 2 == 0:
+            yield start, end
+
+
+def _runs(context: str, response: str) -> bool:
+    """Tell whether a normalised response is one or more whole sentences, running, of a context."""
+    text = " ".join(context.split())
+    if response not in text.casefold():
+        return False
+    # Sentences are found by their capitals, so before case is folded; folding may change a text's length.
+    starts: list[int] = []
+    ends: set[int] = set()
+    pieces: list[str] = []
+    at = length = 0
+    for start, end in _statements(text):
+        pieces += [text[at:start].casefold(), text[start:end].casefold()]
+        length += len(pieces[-2])
+        if _begins(text, start):
+            starts.append(length)
+        length += len(pieces[-1])
+        ends.add(length)
+        if text[end - 1] in _END:
+            ends.add(length - 1)
+        at = end
+    folded = "".join((*pieces, text[at:].casefold()))
+    return any(start + len(response) in ends and folded.startswith(response, start) for start in starts)
+
+
+def _begins(text: str, start: int) -> bool:
+    """Tell whether a sentence begins at the context's start or after a stop that is no ellipsis."""
+    before = text[max(0, start - 8) : start].rstrip(" \"'”’»)")
+    return not before or not before.endswith(("..", "…"))
+
+
+def shortcut(response: str, given: Sequence[str]) -> str:
+    """Return why a response is grounded without asking anyone: '', 'equals a context' or 'sentences of a context'.
+
+    After white space and case are normalised. A bare 'no' never is, nor a clause cut out of a sentence, nor a
+    sentence within a quotation.
+
+    Source: seed 003 (heuristic shortcuts), narrowed: ours.
+    """
+    said = normalise(response)
+    if not said or said.strip(" .,!?…。！？\"'«»“”*`") in _BARE:
+        return ""
+    if said in map(normalise, given):
+        return "equals a context"
+    if count_words(said) >= FEWEST_WORDS and any(_runs(text, said) for text in given):
+        return "sentences of a context"
+    return ""
+
+
+def _settled(sample: Sample, options: Mapping[str, Any]) -> Score | None:
+    """Return the score that needs no judge."""
+    given = contexts(sample)
+    if not given:
+        return Score(None, "not_applicable", "no contexts")
+    response = str(sample.get("response") or "")
+    if not response.strip():
+        return Score(0.0, "scored", "empty response", {"shortcut": ""})
+    if options["heuristic_shortcuts"] and (why := shortcut(response, given)):
+        return Score(1.0, "scored", why, {"shortcut": why})
+    return None
+
+
+def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:  # noqa: ARG001 - a step's form
+    """Ask one question about the whole response, unless the score is settled without."""
+    if _settled(sample, options) is None:
+        yield Question(
+            "rating",
+            {
+                "question": str(sample.get("question") or "").strip(),
+                "response": str(sample["response"]).strip(),
+                "contexts": contexts(sample),
+            },
+        )
+
+
+def read_rating(question: Question, text: str) -> Judgement:  # noqa: ARG001 - a step's form
+    """Read `{"reason": …, "rating": 0, 1 or 2}`.
+
+    Taken: the integers 0, 1, 2, also written 2.0 or "2". All else is refused, and nothing is clamped or guessed:
+    true and false, 1.5, 90, -1, "1 (out of 2)", NaN, lists, prose.
+
+    Raises:
+        Unparsable: the rating is missing or another.
+    """
+    found = read_object(text, "rating")
+    rating = found["rating"]
+    if isinstance(rating, str) and rating.strip() in {"0", "1", "2"}:
+        rating = int(rating)
+    if isinstance(rating, bool) or not isinstance(rating, int | float) or rating not in RATINGS:
+        raise Unparsable('"rating" must be exactly one of the integers 0, 1, 2')
+    return Judgement(RATINGS[int(rating)], float(rating), reason_of(found))
+
+
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Score one response: the rating halved, 0, 0.5 or 1.
+
+    Source: seed 003.
+    """
+    if settled := _settled(sample, options):
+        return settled
+    judged: Judgement = found["rate"]["rating"]
+    details = {"shortcut": "", "raw": int(judged.value), "label": judged.label, "judge_reason": judged.reason}
+    return Score(judged.value / 2, details=details)
+
+
+UNIT = Metric(
+    name="response_groundedness",
+    version=1,
+    bounds=(0.0, 1.0),
+    score=score,
+    steps=(Step(name="rate", rows=rows, prompt="groundedness/rate", parse=read_rating, schema=_SCHEMA),),
+    options={"heuristic_shortcuts": True},
+)

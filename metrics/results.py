@@ -1,0 +1,73 @@
+"""`results.json`: everything that a run found, in one versioned document."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from metrics.agreement import JudgeAgreement, Repeats
+from metrics.comparison import Comparison, Grouping
+from metrics.final import Final
+from metrics.summary import Cell, Total
+
+SCHEMA_VERSION = 1
+"""Raised when a key is renamed, removed or changes its meaning; a new key does not raise it."""
+
+_COMPUTED = (
+    ("Comparison", "significant", "boolean"),
+    ("ModelResult", "verdict", "string"),
+    ("Final", "exit_code", "integer"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The document: the verdict, and the numbers that it rests on.
+
+    `run` says which run it was (id, time, configuration, versions), `totals` has a TOTAL for each model,
+    `explainability` the results in their published form, `judges` the agreement of judges for each metric.
+    """
+
+    run: Mapping[str, Any]
+    final: Final
+    totals: Mapping[str, Total] = field(default_factory=dict)
+    cells: Sequence[Cell] = ()
+    comparisons: Sequence[Comparison] = ()
+    groups: Sequence[Grouping] = ()
+    repeats: Sequence[Repeats] = ()
+    judges: Mapping[str, JudgeAgreement] = field(default_factory=dict)
+    explainability: Sequence[Mapping[str, Any]] = ()
+    schema_version: int = SCHEMA_VERSION
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the document as JSON: no NaN, null where there is no number."""
+        return {
+            "schema_version": self.schema_version,
+            "run": dict(self.run),
+            "final": self.final.as_dict(),
+            "totals": {model: total.as_dict() for model, total in self.totals.items()},
+            "cells": [cell.as_dict() for cell in self.cells],
+            "comparisons": [comparison.as_dict() for comparison in self.comparisons],
+            "groups": [asdict(grouping) for grouping in self.groups],
+            "repeats": [asdict(repeated) for repeated in self.repeats],
+            "judges": {metric: asdict(agreement) for metric, agreement in self.judges.items()},
+            "explainability": [dict(result) for result in self.explainability],
+        }
+
+
+def results_schema() -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of `results.json`, made from the types of what it holds."""
+    from pydantic import TypeAdapter  # a third of a second, and only for the schema
+
+    schema = TypeAdapter(Results).json_schema(mode="serialization")
+    for noun, name, kind in _COMPUTED:
+        schema["$defs"][noun]["properties"][name] = {"type": kind}
+        schema["$defs"][noun]["required"].append(name)
+    required = [*Results.__dataclass_fields__]
+    version = {"const": SCHEMA_VERSION, "description": "the version of this schema"}
+    properties = {**schema["properties"], "schema_version": version}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "properties": properties,
+        "required": required,
+    }

@@ -1,0 +1,340 @@
+"""Cells of the report: counts, means and intervals, for every cell and for what they roll up to."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from data.errors import InputError
+from data.records import STATUSES
+from data.tables import SUMMARY
+from metrics.intervals import Bounds, Codes, Estimate, Floats, Pool, estimate, pool
+
+ROLL_UPS: tuple[tuple[str, ...], ...] = (
+    (),
+    ("level",),
+    ("language",),
+    ("family",),
+    ("family", "level"),
+    ("family", "language"),
+    ("family", "level", "language"),
+)
+"""The dimensions that stay apart, beside suite, model and metric; the others are '' (all of them)."""
+
+_DIMENSIONS = ("suite", "family", "level", "language")
+_SCORED, _NO_ANSWER = STATUSES.index("scored"), STATUSES.index("no_answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One row of the summary: what was asked, how it ended, the mean and its 95 % interval."""
+
+    suite: str
+    family: str
+    level: str
+    language: str
+    model: str
+    metric: str
+    n_asked: int
+    n_scored: int
+    n_no_answer: int
+    n_model_error: int
+    n_judge_failed: int
+    n_not_applicable: int
+    mean: float | None
+    ci_low: float | None
+    ci_high: float | None
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of applicable rows that were scored; None where nothing applied."""
+        applicable = self.n_asked - self.n_not_applicable
+        return self.n_scored / applicable if applicable else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A model's TOTAL in percent, unrounded, over the families in `included`.
+
+    None where an applicable family has nothing scored (it stands in `missing`), or where no family applies.
+    `left_out` are the families that were not applicable.
+    """
+
+    percent: float | None
+    included: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON."""
+        return asdict(self)
+
+
+def summarise(
+    scores: pl.DataFrame,
+    items: pl.DataFrame,
+    *,
+    bounds: Mapping[str, Bounds] | None = None,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Sum scores up into the summary table.
+
+    A row of `scores` is a metric's value for an item, a model and a repeat; of the result, a cell: one for each
+    suite, family, level, language, model and metric that occurs, and one for each of `ROLL_UPS`, where '' means
+    all. A mean is taken over rows (TOTAL, which weighs families equally, is `total`). `n_asked` counts all
+    rows; `n_scored` those with a value: status `scored`, and `no_answer`, whose value is 0 unless the metric
+    gave it one; so n_asked = n_scored + n_model_error + n_judge_failed + n_not_applicable. Where nothing is
+    scored, mean and interval are null.
+
+    A metric is yes/no when all its values are 0 or 1. `bounds` are a metric's, (0, 1) unless given; a metric
+    with values outside 0 and 1 and no bounds given has none. Intervals: `metrics.intervals`; clusters are the
+    templates of a family, units are items where they were asked several times.
+
+    Raises:
+        InputError: a row whose item is not in `items`, whose status is unknown, or that is scored and has no
+            finite value.
+    """
+    coded = _coded(scores, items)
+    kinds = _kinds(coded, bounds or {})
+    groups = _groups(coded)
+    parts = list(dict.fromkeys(groups.values()))
+    estimates = estimate(
+        _pools(coded, parts),
+        yes_no=[kinds[coded.leaves[part[0]][-1]][0] for part in parts],
+        bounds=[kinds[coded.leaves[part[0]][-1]][1] for part in parts],
+        seed=seed,
+    )
+    return SUMMARY.frame(_rows(groups, dict(zip(parts, estimates, strict=True)), coded.counts))
+
+
+def cells(summary: pl.DataFrame) -> tuple[Cell, ...]:
+    """Read the rows of a summary table."""
+    return tuple(Cell(**row) for row in summary.iter_rows(named=True))
+
+
+def total(percentages: Iterable[float | None]) -> float | None:
+    """Compute TOTAL: the unweighted mean of the categories' percentages, to one decimal, halves upwards.
+
+    None where there is no category, or one of them is None.
+    """
+    mean = _mean(list(percentages))
+    return None if mean is None else rounded(mean, 1)
+
+
+def totals(summary: pl.DataFrame, *, suite: str = "basic_control", metric: str = "correct") -> dict[str, Total]:
+    """Compute each model's TOTAL from a summary table.
+
+    A family all of whose rows are not applicable is left out; one that was asked and has nothing scored makes
+    TOTAL None (SPEC 1: a composite is null when one of its components is).
+    """
+    families = summary.filter(
+        (pl.col("suite") == suite)
+        & (pl.col("metric") == metric)
+        & (pl.col("family") != "")
+        & (pl.col("level") == "")
+        & (pl.col("language") == "")
+    )
+    found: dict[str, Total] = {}
+    for (model,), group in families.group_by("model", maintain_order=True):
+        listed = cells(group)
+        counted = [cell for cell in listed if cell.n_asked > cell.n_not_applicable]
+        mean = _mean([cell.mean for cell in counted])
+        found[str(model)] = Total(
+            percent=None if mean is None else 100 * mean,
+            included=tuple(cell.family for cell in counted if cell.mean is not None),
+            left_out=tuple(cell.family for cell in listed if cell not in counted),
+            missing=tuple(cell.family for cell in counted if cell.mean is None),
+        )
+    return found
+
+
+def rounded(value: float, places: int) -> float:
+    """Round to a number of decimals as on paper: halves away from zero, of the number as it is written.
+
+    0.8225 is stored a little below itself, and a mean may be off in its last bit: the value is first read to
+    twelve decimals.
+    """
+    written = Decimal(repr(round(value, 12)))
+    return float(written.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP))
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known and len(known) == len(values) else None
+
+
+_Key = tuple[str, str, str, str, str, str]
+
+
+class _Coded(NamedTuple):
+    """Scores as small numbers: `rows` has leaf (the finest cell), item, cluster and value, sorted by leaf."""
+
+    rows: pl.DataFrame
+    leaves: list[_Key]
+    counts: Codes
+    repeated: bool
+
+
+def _coded(scores: pl.DataFrame, items: pl.DataFrame) -> _Coded:
+    """Join scores with their items, number the finest cells and count how their rows ended."""
+    dimensions = items.select(pl.col(_DIMENSIONS).fill_null("")).unique().sort(_DIMENSIONS)
+    models, metrics = (scores[name].unique().sort() for name in ("model", "metric"))
+    rows = scores.select(
+        "item_id",
+        "value",
+        model=pl.col("model").cast(pl.Enum(models)).to_physical(),
+        metric=pl.col("metric").cast(pl.Enum(metrics)).to_physical(),
+        status=pl.col("status").cast(pl.Enum(STATUSES), strict=False).to_physical(),
+    ).join(_known(items, dimensions), on="item_id", how="left")
+    _check(rows, scores)
+    rows = rows.select(
+        "item",
+        "cluster",
+        "status",
+        # sorted so, the cells of a model and metric that roll up lie side by side
+        leaf=(pl.col("model").cast(pl.Int64) * len(metrics) + pl.col("metric")) * len(dimensions) + pl.col("cell"),
+        value=pl.when(pl.col("status") == _SCORED)
+        .then("value")
+        .when(pl.col("status") == _NO_ANSWER)
+        .then(pl.col("value").fill_null(0.0)),
+    )
+    slots = len(models) * len(metrics) * len(dimensions)
+    width = len(STATUSES)
+    ended = (rows["leaf"] * width + rows["status"]).to_numpy()
+    counts = np.bincount(ended, minlength=slots * width).reshape(slots, width)
+    used = np.flatnonzero(counts.sum(axis=1))
+    number = np.zeros(slots, np.int64)
+    number[used] = np.arange(len(used))
+    cells = dimensions.rows()
+    names = [(model, metric) for model in models for metric in metrics]
+    leaves = [(*cells[slot % len(cells)], *names[slot // len(cells)]) for slot in used.tolist()]
+    rows = rows.with_columns(leaf=pl.Series(number[rows["leaf"].to_numpy()]))
+    return _Coded(rows.drop("status"), leaves, counts[used], repeated=scores["repeat"].n_unique() > 1)
+
+
+def _known(items: pl.DataFrame, dimensions: pl.DataFrame) -> pl.DataFrame:
+    """Give each item its number, its cell's and its template's (-1: none)."""
+    filled = items.select("item_id", pl.col(*_DIMENSIONS, "template").fill_null("")).with_row_index("item")
+    template = ["suite", "family", "template"]
+    clusters = filled.select(template).filter(pl.col("template") != "").unique().sort(template)
+    return (
+        filled.join(dimensions.with_row_index("cell"), on=_DIMENSIONS)
+        .join(clusters.with_row_index("cluster"), on=template, how="left")
+        .select("item_id", "item", "cell", pl.col("cluster").cast(pl.Int64).fill_null(-1))
+    )
+
+
+def _check(rows: pl.DataFrame, scores: pl.DataFrame) -> None:
+    finite = pl.col("value").is_finite()
+    hollow = pl.col("value").is_null() & (pl.col("status") == _SCORED)
+    for wrong, problem in (
+        (pl.col("cell").is_null(), "its item is not in the items table; pass the items of the same run"),
+        (pl.col("status").is_null(), f"expected a status among {', '.join(STATUSES)}"),
+        (hollow | ~finite, "expected a finite value; what cannot be scored needs a status that says so"),
+    ):
+        bad = rows.select(wrong.fill_null(value=False).arg_max(), any=wrong.any()).row(0)
+        if bad[1]:
+            row = scores.row(bad[0], named=True)
+            raise InputError(
+                f"scores: item {row['item_id']!r}, model {row['model']!r}, metric {row['metric']!r} has status "
+                f"{row['status']!r} and value {row['value']}: {problem}."
+            )
+
+
+def _kinds(coded: _Coded, bounds: Mapping[str, Bounds]) -> dict[str, tuple[bool, Bounds]]:
+    """Say for each metric whether it is yes/no, and its bounds."""
+    value = pl.col("value")
+    seen = coded.rows.group_by("leaf").agg(
+        yes_no=((value == 0) | (value == 1)).all(), low=value.min(), high=value.max()
+    )
+    found: dict[str, tuple[bool, Bounds]] = {}
+    for leaf, yes_no, low, high in seen.iter_rows():
+        metric = coded.leaves[leaf][-1]
+        within = low is None or (low >= 0 and high <= 1)
+        before, limits = found.get(metric, (True, bounds.get(metric, (0.0, 1.0))))
+        found[metric] = (before and yes_no, limits if within or metric in bounds else None)
+    return found
+
+
+def _groups(coded: _Coded) -> dict[_Key, tuple[int, ...]]:
+    """List the leaves of each cell; what a roll-up covers is not listed by a finer cell of the same key."""
+    found: dict[_Key, tuple[int, ...]] = {}
+    for kept in ROLL_UPS:
+        here: dict[_Key, list[int]] = {}
+        for leaf, (suite, *own, model, metric) in enumerate(coded.leaves):
+            family, level, language = (
+                value if name in kept else "" for name, value in zip(_DIMENSIONS[1:], own, strict=True)
+            )
+            here.setdefault((suite, family, level, language, model, metric), []).append(leaf)
+        found = {**{key: tuple(leaves) for key, leaves in here.items()}, **found}
+    return dict(sorted(found.items()))
+
+
+def _pools(coded: _Coded, parts: Sequence[tuple[int, ...]]) -> list[Pool]:
+    """Gather the scored units of each list of leaves: rows, or items where they were asked several times."""
+    units = coded.rows.filter(pl.col("value").is_not_null()).rename({"value": "total"})
+    if coded.repeated:
+        grouped = units.group_by("leaf", "item", "cluster")
+        units = grouped.agg(pl.col("total").sum(), size=pl.len().cast(pl.Float64))
+    # by value too: a sum must not depend on the order in which replies came
+    units = units.sort("leaf", "total")
+    edges = np.searchsorted(units["leaf"].to_numpy(), np.arange(len(coded.leaves) + 1))
+    totals = units["total"].to_numpy()
+    sizes = units["size"].to_numpy() if coded.repeated else None
+    clusters: Codes = units["cluster"].to_numpy()
+    clustered = bool((clusters >= 0).any())
+    found = []
+    for part in parts:
+        at = _slices(edges, part)
+        found.append(
+            pool(
+                _take(totals, at),
+                _take(sizes, at) if sizes is not None else None,
+                _take(clusters, at) if clustered else None,
+            )
+        )
+    return found
+
+
+def _slices(edges: npt.NDArray[np.int64], part: tuple[int, ...]) -> list[slice]:
+    """Return where the leaves' units lie, neighbours joined."""
+    found: list[slice] = []
+    for leaf in part:
+        start, stop = int(edges[leaf]), int(edges[leaf + 1])
+        if found and found[-1].stop == start:
+            start = found.pop().start
+        found.append(slice(start, stop))
+    return found
+
+
+_Column = TypeVar("_Column", Floats, Codes)
+
+
+def _take(column: _Column, slices: Sequence[slice]) -> _Column:
+    return column[slices[0]] if len(slices) == 1 else np.concatenate([column[at] for at in slices])
+
+
+def _rows(
+    groups: Mapping[_Key, tuple[int, ...]], estimates: Mapping[tuple[int, ...], Estimate], counts: Codes
+) -> Iterator[dict[str, Any]]:
+    for key, part in groups.items():
+        estimated = estimates[part]
+        ended = dict(zip(STATUSES, counts[list(part)].sum(axis=0).tolist(), strict=True))
+        yield {
+            **dict(zip(SUMMARY.key, key, strict=True)),
+            "n_asked": sum(ended.values()),
+            "n_scored": ended.pop("scored") + ended["no_answer"],
+            **{f"n_{status}": count for status, count in ended.items()},
+            "mean": estimated.mean,
+            "ci_low": estimated.interval.low,
+            "ci_high": estimated.interval.high,
+        }
