@@ -1,0 +1,1 @@
+"""The store: content-addressed Parquet tables, the reply cache, the manifest."""

@@ -1,0 +1,393 @@
+"""The databases that can hold the reply cache: SQLite for one machine, Postgres for several.
+
+What both do the same way is written once; where they differ, `Words` says how. Each piece of work is safe to
+repeat, so that whatever a database refuses in passing (a lost connection, a lock, a deadlock) is tried again.
+"""
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+import stamina
+
+from data.errors import InputError
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+
+PATIENCE_S = 60.0
+"""How long a database may be away or busy before a run ends: a restart takes seconds."""
+LONGEST_S = 2_000_000
+"""A lease that has longer to go was given by another clock, and counts for nothing."""
+OLDEST_SQLITE = (3, 35)
+"""The first that says which rows an insert has taken (RETURNING)."""
+PORTION = 16_000_000
+"""Characters of replies in one statement: far below any server's limit, and enough for thousands of replies."""
+
+COLUMNS = {
+    "request_id": "text",
+    "text": "text",
+    "reasoning": "text",
+    "finish_reason": "text",
+    "tokens_in": "bigint",
+    "tokens_out": "bigint",
+    "latency_s": "double precision",
+    "model": "text",
+    "answered_at": "double precision",
+    "checksum": "text",
+}
+_NAMES = ", ".join(COLUMNS)
+
+_metadata = sa.MetaData()
+replies = sa.Table(
+    "replies",
+    _metadata,
+    sa.Column("request_id", sa.String(64), primary_key=True),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("reasoning", sa.Text, nullable=False),
+    sa.Column("finish_reason", sa.String, nullable=False),
+    sa.Column("tokens_in", sa.BigInteger),
+    sa.Column("tokens_out", sa.BigInteger),
+    sa.Column("latency_s", sa.Float(53), nullable=False),
+    sa.Column("model", sa.String, nullable=False),
+    sa.Column("answered_at", sa.Float(53), nullable=False),
+    sa.Column("checksum", sa.String(16), nullable=False),
+)
+sa.Table(
+    "claims",
+    _metadata,
+    sa.Column("request_id", sa.String(64), primary_key=True),
+    sa.Column("owner", sa.String, nullable=False),
+    sa.Column("expires_at", sa.Float(53), nullable=False),
+)
+
+
+class DamagedFile(Exception):  # noqa: N818 - said of a database
+    """An SQLite file that is not, or no longer, a sound database."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Where two databases' SQL differs.
+
+    `mark` stands for a parameter, `among` for a test against a list that is one parameter, `each` for such a list
+    as rows, `now` for a clock in seconds that all who share the database read alike and nobody sets.
+    """
+
+    mark: str
+    among: str
+    each: str
+    now: str
+
+
+# Python registers `clock_s` as the monotonic clock, which is the machine's: a set wall clock ends no lease.
+SQLITE = Words("?", "IN (SELECT value FROM json_each(?))", "(SELECT value AS id FROM json_each(?))", "clock_s()")
+POSTGRES = Words(
+    "%s",
+    "= ANY(%s::text[])",
+    "(SELECT unnest(%s::text[]) AS id)",
+    "extract(epoch FROM clock_timestamp())::double precision",
+)
+
+
+def portions(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """Yield rows in lists whose texts fit one statement."""
+    portion: list[Row] = []
+    size = 0
+    for row in rows:
+        weight = sum(len(value) for value in row if isinstance(value, str))
+        if portion and size + weight > PORTION:
+            yield portion
+            portion, size = [], 0
+        portion.append(row)
+        size += weight
+    if portion:
+        yield portion
+
+
+class Database:
+    """One database behind an SQLAlchemy URL; safe to share between threads.
+
+    Raises `DamagedFile` where an SQLite file is damaged, SQLAlchemy's errors for all else that does not pass.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Open the database, making its tables where they are missing.
+
+        Raises:
+            InputError: the URL names no database that can be used.
+        """
+        parsed = _parse(url)
+        self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        self._words = SQLITE if self.is_sqlite else POSTGRES
+        self._engine = _sqlite_engine(parsed) if self.is_sqlite else _postgres_engine(parsed)
+        with _sorted_out():
+            # A server that is not there is told at once; a file that another process is just making passes.
+            if self.is_sqlite:
+                self._do(self._create)
+            else:
+                self._create_on_server()
+
+    def _create(self, connection: sa.Connection) -> bool:
+        """Make what is missing; say whether anything was."""
+        there = sa.inspect(connection)
+        # Looked for first: who may use the tables need not be allowed to make them.
+        missing = [table for table in _metadata.sorted_tables if not there.has_table(table.name)]
+        for table in missing:
+            connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
+        return bool(missing)
+
+    def _create_on_server(self) -> None:
+        with self._engine.connect() as plain:
+            connection = plain.execution_options(isolation_level="READ COMMITTED")
+            with connection.begin():
+                # Two who make the same table at once would both fail.
+                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7236121)")
+                if self._create(connection):
+                    # As many claims leave as come: by the usual share of the table it is cleaned far too seldom.
+                    connection.exec_driver_sql(
+                        "ALTER TABLE claims SET (autovacuum_vacuum_scale_factor = 0, "
+                        "autovacuum_vacuum_threshold = 10000)"
+                    )
+
+    def _list(self, values: Sequence[str]) -> Any:
+        return json.dumps(list(values)) if self.is_sqlite else list(values)
+
+    def _do(self, work: Callable[[sa.Connection], T]) -> T:
+        """Run a piece of work that may be repeated, in one transaction, again while the database is away."""
+        for attempt in stamina.retry_context(
+            on=_passing, attempts=None, timeout=PATIENCE_S, wait_initial=0.05, wait_max=2.0, wait_jitter=0.1
+        ):
+            with attempt, _sorted_out(), self._engine.begin() as connection:
+                return work(connection)
+        raise AssertionError("unreachable: the loop ends by return or raise")
+
+    def _rows(self, statement: str, *parameters: Any) -> list[Row]:
+        def work(connection: sa.Connection) -> list[Row]:
+            return list(map(tuple, connection.exec_driver_sql(statement, parameters).all()))
+
+        return self._do(work)
+
+    def _run(self, statement: str, *parameters: Any) -> int:
+        return self._do(lambda connection: connection.exec_driver_sql(statement, parameters).rowcount)
+
+    def lookup(self, ids: Sequence[str]) -> list[Row]:
+        """Return the replies with these ids, as rows of `COLUMNS`."""
+        return self._rows(f"SELECT {_NAMES} FROM replies WHERE request_id {self._words.among}", self._list(ids))  # noqa: S608 - our own words; values are parameters
+
+    def insert(self, rows: Sequence[Row]) -> None:
+        """Insert rows of `COLUMNS`, the first of one id stays, and delete the claims on their ids."""
+        # In order, so that two who write the same rows wait for one another and never in a circle.
+        for portion in portions(sorted(rows, key=lambda row: str(row[0]))):
+            ids = self._list([row[0] for row in portion])
+            if self.is_sqlite:
+                self._do(lambda connection, p=portion, i=ids: _insert_sqlite(connection, p, i))  # type: ignore[misc] # mypy sees no type for defaults of a lambda
+            else:
+                arrays = ", ".join(f"%s::{kind}[]" for kind in COLUMNS.values())
+                self._run(
+                    f"WITH kept AS (INSERT INTO replies ({_NAMES}) SELECT * FROM unnest({arrays}) "  # noqa: S608 - our own words; values are parameters
+                    "ON CONFLICT DO NOTHING) DELETE FROM claims WHERE request_id = ANY(%s::text[])",
+                    *(list(column) for column in zip(*portion, strict=True)),
+                    ids,
+                )
+
+    def delete(self, ids: Sequence[str]) -> int:
+        """Delete the replies with these ids; return how many there were."""
+        return self._run(f"DELETE FROM replies WHERE request_id {self._words.among}", self._list(ids))  # noqa: S608 - our own words; values are parameters
+
+    def claim(self, ids: Sequence[str], *, holder: str, lease_s: float, gone: Sequence[str]) -> set[str]:
+        """Claim what is free, the holder's own, expired, or claimed by one of `gone`; return what is now held.
+
+        One statement, so that of several who find a claim expired only one gets it.
+        """
+        words = self._words
+        mark, now = words.mark, words.now
+        statement = (
+            f"INSERT INTO claims (request_id, owner, expires_at) SELECT id, {mark}, {now} + {mark} "  # noqa: S608 - our own words; values are parameters
+            f"FROM {words.each} AS wanted WHERE true ON CONFLICT (request_id) DO UPDATE "
+            "SET owner = excluded.owner, expires_at = excluded.expires_at "
+            f"WHERE claims.owner = excluded.owner OR claims.expires_at < {now} OR claims.owner {words.among} "
+            f"OR claims.expires_at > {now} + {LONGEST_S} "
+            "RETURNING request_id"
+        )
+        wanted = self._list(sorted(set(ids)))
+        return {row[0] for row in self._rows(statement, holder, lease_s, wanted, self._list(gone))}
+
+    def owners(self, ids: Sequence[str]) -> list[str]:
+        """Return who has claimed these ids."""
+        statement = f"SELECT DISTINCT owner FROM claims WHERE request_id {self._words.among}"  # noqa: S608 - our own words; values are parameters
+        return [row[0] for row in self._rows(statement, self._list(ids))]
+
+    def renew(self, *, holder: str, lease_s: float) -> None:
+        """Let a holder's claims last for `lease_s` from now."""
+        words = self._words
+        statement = f"UPDATE claims SET expires_at = {words.now} + {words.mark} WHERE owner = {words.mark}"  # noqa: S608 - our own words; values are parameters
+        self._run(statement, lease_s, holder)
+
+    def release(self, ids: Sequence[str], *, holder: str) -> None:
+        """Delete a holder's claims on these ids."""
+        words = self._words
+        statement = f"DELETE FROM claims WHERE request_id {words.among} AND owner = {words.mark}"  # noqa: S608 - our own words; values are parameters
+        self._run(statement, self._list(ids), holder)
+
+    def size(self) -> tuple[int, int]:
+        """Return how many replies there are, and the characters of their texts."""
+        count, characters = self._rows(
+            "SELECT count(*), coalesce(sum(length(text) + length(reasoning)), 0) FROM replies"
+        )[0]
+        return int(count), int(characters)
+
+    def count(self) -> int:
+        """Return how many replies there are."""
+        return int(self._rows("SELECT count(*) FROM replies")[0][0])
+
+    def walk(self, size: int = 2000) -> Iterator[list[Row]]:
+        """Yield all replies in the order of their ids, as lists of rows of `COLUMNS`."""
+        mark, last = self._words.mark, ""
+        statement = f"SELECT {_NAMES} FROM replies WHERE request_id > {mark} ORDER BY request_id LIMIT {mark}"  # noqa: S608 - our own words; values are parameters
+        while rows := self._rows(statement, last, size):
+            yield rows
+            last = rows[-1][0]
+
+    def faults(self, most: int = 5) -> list[str]:
+        """Return what SQLite's own check finds wrong with the file, indexes included; nothing for Postgres."""
+        if not self.is_sqlite:
+            return []
+        said = [str(row[0]) for row in self._rows(f"PRAGMA integrity_check({most})")]
+        return [] if said == ["ok"] else said
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._engine.dispose()
+
+
+def _insert_sqlite(connection: sa.Connection, rows: list[Row], ids: Any) -> None:
+    marks = ", ".join("?" * len(COLUMNS))
+    connection.exec_driver_sql(
+        f"INSERT INTO replies ({_NAMES}) VALUES ({marks}) ON CONFLICT DO NOTHING",  # noqa: S608 - our own words; values are parameters
+        rows,
+    )
+    connection.exec_driver_sql(f"DELETE FROM claims WHERE request_id {SQLITE.among}", (ids,))  # noqa: S608 - our own words; values are parameters
+
+
+def _parse(url: str) -> sa.URL:
+    expected = (
+        "Expected an SQLAlchemy URL: sqlite:///folder/replies.sqlite or postgresql+psycopg://user@host/name "
+        "(pip install basic-control[postgres])."
+    )
+    try:
+        parsed = sa.make_url(url)
+        if parsed.drivername in {"postgresql", "postgres"}:
+            parsed = parsed.set(drivername="postgresql+psycopg")
+        parsed.get_dialect().import_dbapi()
+    except (sa.exc.ArgumentError, ModuleNotFoundError) as error:
+        raise InputError(f"store.cache: {shown(url)}: cannot be used ({error}). {expected}") from error
+    if parsed.get_backend_name() not in {"sqlite", "postgresql"}:
+        raise InputError(f"store.cache: {shown(url)}: cannot be used (neither SQLite nor Postgres). {expected}")
+    return parsed
+
+
+def file_of(url: str) -> Path | None:
+    """Return the file of an SQLite URL; None for another database, or one in memory."""
+    try:
+        parsed = sa.make_url(url)
+    except sa.exc.ArgumentError:
+        return None
+    if parsed.get_backend_name() != "sqlite" or not parsed.database or parsed.database == ":memory:":
+        return None
+    return Path(parsed.database)
+
+
+def _sqlite_engine(url: sa.URL) -> sa.Engine:
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise InputError(
+            f"the reply cache needs SQLite {'.'.join(map(str, OLDEST_SQLITE))} or later; this Python has "
+            f"{sqlite3.sqlite_version}. Use a newer Python, or Postgres with --set store.cache=postgresql+psycopg://…"
+        )
+    if url.database and (folder := Path(url.database).parent):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot make the folder {folder} of the reply cache: {error.strerror}.") from error
+    engine = sa.create_engine(url, connect_args={"timeout": PATIENCE_S})
+
+    @sa.event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        connection.create_function("clock_s", 0, time.monotonic)
+        connection.execute("PRAGMA journal_mode=WAL")
+        # Survives the death of the process; a power cut may cost the last replies, never the file.
+        connection.execute("PRAGMA synchronous=NORMAL")
+
+    return engine
+
+
+def _postgres_engine(url: sa.URL) -> sa.Engine:
+    return sa.create_engine(
+        url,
+        pool_size=4,
+        max_overflow=4,
+        # Each piece of work is one statement, so a transaction of its own would be two more trips to the server.
+        isolation_level="AUTOCOMMIT",
+        connect_args={"connect_timeout": 10, "client_encoding": "utf8"},
+    )
+
+
+def shown(url: str) -> str:
+    """Return an SQLAlchemy URL without its password, fit for a message."""
+    try:
+        return sa.make_url(url).render_as_string(hide_password=True)
+    except sa.exc.ArgumentError:
+        return "(not an SQLAlchemy URL)"
+
+
+PASSING = ("08", "40", "57P", "53300", "55P03")
+"""How SQLSTATEs begin that pass: connection, rollback asked for (serialization, deadlock), shutdown, locks."""
+
+
+def _passing(error: Exception) -> bool:
+    """Say whether trying again may help."""
+    if isinstance(error, sa.exc.TimeoutError):
+        return True
+    if not isinstance(error, sa.exc.DBAPIError):
+        return False
+    if isinstance(error.orig, sqlite3.Error):
+        return "locked" in str(error.orig) or "busy" in str(error.orig)
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:
+        return error.connection_invalidated or isinstance(error, sa.exc.OperationalError)
+    return str(state).startswith(PASSING)
+
+
+@contextmanager
+def _sorted_out() -> Iterator[None]:
+    """Tell a damaged file from every other refusal."""
+    try:
+        yield
+    except sa.exc.DBAPIError as error:
+        said = str(error.orig)
+        if isinstance(error.orig, sqlite3.Error) and any(
+            word in said for word in ("malformed", "not a database", "corrupt", "encrypted")
+        ):
+            raise DamagedFile(said.splitlines()[0]) from error
+        raise
+
+
+def explained(url: str, error: sa.exc.SQLAlchemyError) -> InputError:
+    """Return a database's refusal as the message that a user needs."""
+    original = getattr(error, "orig", None)
+    said = str(original or error).strip()
+    if "full" in said or "No space left" in said:
+        todo = "The disk is full: free some space and run again; everything answered so far is kept."
+    elif "readonly" in said or "unable to open" in said:
+        todo = "No permission to write there: choose another place with --set store.root=…."
+    elif not isinstance(original, sqlite3.Error) and isinstance(error, sa.exc.OperationalError):
+        todo = "Is the server there, and does it let this user in? Everything answered so far is kept; run again."
+    else:
+        todo = "Everything answered so far is kept; mend this and run again."
+    return InputError(f"reply cache {shown(url)}: {said.splitlines()[0] if said else error}. {todo}")

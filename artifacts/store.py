@@ -1,0 +1,304 @@
+"""The store: content-addressed Parquet tables under a folder or an fsspec URL.
+
+A table's address is the SHA-256 of its Parquet file, so that equal tables are stored once, a damaged file is
+recognised, and a `Ref` says everything about a stage's input.
+
+`python -m artifacts.store list | verify | prune | repair` takes care of it.
+"""
+
+if __name__ == "__main__":  # before Polars is imported: --help and errors answer at once
+    from artifacts.care import main
+
+    raise SystemExit(main())
+
+import errno
+import hashlib
+import io
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import polars as pl
+
+from data.errors import InputError
+from data.records import Ref
+from data.tables import TABLES, Table
+
+RENEWED_S = 3600.0
+"""A remote table in use is written again when it is older, so that `prune` sees that it is used."""
+
+
+class Damaged(Exception):  # noqa: N818 - said of a table
+    """A table that is not in the store, or not what its address says."""
+
+
+def explain(error: OSError, doing: str) -> InputError:
+    """Turn a failure of the file system into the message that a user needs."""
+    todo = {
+        errno.ENOSPC: "The disk is full: free some space and run again; everything answered so far is kept.",
+        errno.EDQUOT: "The quota is used up: free some space and run again; everything answered so far is kept.",
+        errno.EACCES: "No permission: choose another folder with --set store.root=… --set store.runs=….",
+        errno.EPERM: "No permission: choose another folder with --set store.root=… --set store.runs=….",
+        errno.EROFS: "The file system is read-only: choose another folder with --set store.root=… "
+        "--set store.runs=….",
+    }.get(error.errno or 0, "Check the path and run again; everything answered so far is kept.")
+    return InputError(f"{doing}: {error.strerror or error} {todo}")
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a local file so that it is there whole or not at all, also after a crash.
+
+    Raises:
+        InputError: the file system refuses.
+    """
+    scratch = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with scratch.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    except OSError as error:
+        scratch.unlink(missing_ok=True)
+        raise explain(error, f"cannot write {path}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A table as a file: `size` in bytes, `modified` in seconds since 1970."""
+
+    digest: str
+    size: int
+    modified: float
+
+
+@dataclass(frozen=True)
+class Store:
+    """Tables under `root`, a local folder or any fsspec URL (`s3://bucket/prefix`)."""
+
+    root: str
+
+    @cached_property
+    def _place(self) -> tuple[Any, str]:
+        try:
+            filesystem, path = fsspec.core.url_to_fs(self.root)
+        except (ImportError, ValueError) as error:
+            raise InputError(
+                f"store.root: {self.root}: cannot be used ({error}). Expected a folder or an fsspec URL, such as "
+                "s3://bucket/folder (pip install basic-control[s3])."
+            ) from error
+        return filesystem, str(path).rstrip("/")
+
+    @property
+    def local(self) -> Path | None:
+        """The root as a local folder, or None for a remote one."""
+        filesystem, path = self._place
+        return Path(path) if "file" in _protocols(filesystem) else None
+
+    def address(self, digest: str) -> str:
+        """Return where the table with that digest stands, below the file system."""
+        return f"{self._place[1]}/tables/{digest[:2]}/{digest}.parquet"
+
+    def write(self, table: Table, frame: pl.DataFrame) -> Ref:
+        """Store a table, once, and return its address.
+
+        Raises:
+            InputError: the frame does not fit the schema, or the store cannot be written.
+        """
+        table.check(frame)
+        content = _parquet(frame)
+        digest = hashlib.sha256(content).hexdigest()
+        ref = Ref(table.name, digest, frame.height, _content(table, frame, digest))
+        if self.whole(ref):
+            return ref
+        self._put(digest, content)
+        return ref
+
+    def _put(self, digest: str, content: bytes) -> None:
+        path = self.address(digest)
+        if self.local is not None:
+            write_atomically(Path(path), content)
+            return
+        try:
+            self._place[0].pipe_file(path, content)
+        except Exception as error:
+            raise self._unreached(error) from error
+
+    def _unreached(self, error: Exception) -> InputError:
+        if isinstance(error, FileNotFoundError):
+            return InputError(f"store.root: {self.root}: not found ({error}). Make the bucket first.")
+        return InputError(
+            f"store.root: {self.root}: cannot be reached ({type(error).__name__}: {error}). Check the address and "
+            "the credentials in the environment, and run again; everything answered so far is kept."
+        )
+
+    def bytes(self, digest: str) -> bytes:
+        """Return a table's Parquet file, proved to be what its address says.
+
+        Raises:
+            Damaged: it is missing, cut or changed.
+        """
+        filesystem, _ = self._place
+        try:
+            with self._reading():
+                content = bytes(filesystem.cat_file(self.address(digest)))
+        except FileNotFoundError as error:
+            raise Damaged(f"table {digest[:12]} is missing from {self.root}") from error
+        except OSError as error:
+            raise Damaged(f"table {digest[:12]} cannot be read from {self.root}: {error}") from error
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise Damaged(f"table {digest[:12]} in {self.root} is damaged: its content does not match its address")
+        return content
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Let a missing table, or any refusal of a local disk, be what it is; a remote store's is the user's."""
+        if self.local is not None:
+            yield
+            return
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # each file system has errors of its own, of no common kind
+            raise self._unreached(error) from error
+
+    def read(self, ref: Ref) -> pl.DataFrame:
+        """Return a table.
+
+        Raises:
+            Damaged: it is missing, cut or changed.
+            InputError: it does not have the table's schema.
+        """
+        frame = pl.read_parquet(io.BytesIO(self.bytes(ref.digest)))
+        return TABLES[ref.table].check(frame, where=f"{self.root}/{ref.digest[:12]}")
+
+    def read_all(self, refs: list[Ref], table: Table) -> pl.DataFrame:
+        """Return several tables of one kind as one frame."""
+        return pl.concat([self.read(ref) for ref in refs]) if refs else table.frame([])
+
+    def whole(self, ref: Ref) -> bool:
+        """Say whether a table is there and is what its address says, and note that it is in use."""
+        path = self.address(ref.digest)
+        if self.local is not None:
+            # Before it is read: whoever prunes looks at the time once more after having set a table aside.
+            with suppress(OSError):
+                os.utime(path)
+        try:
+            content = self.bytes(ref.digest)
+        except Damaged:
+            return False
+        if self.local is None:
+            with self._reading():
+                age = time.time() - _modified(self._place[0], self._place[0].info(path))
+            if age > RENEWED_S:
+                self._put(ref.digest, content)
+        return True
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield what stands where tables stand, whole or not."""
+        filesystem, top = self._place
+        try:
+            with self._reading():
+                filesystem.invalidate_cache()
+                found = filesystem.find(f"{top}/tables", detail=True)
+        except FileNotFoundError:
+            return
+        for path, about in found.items():
+            digest, _, kind = str(path).rpartition("/")[2].partition(".")
+            if kind == "parquet" and path.endswith(self.address(digest).removeprefix(top)):
+                yield Entry(digest, int(about["size"]), _modified(filesystem, about))
+
+    def holds(self, digest: str, table: Table) -> bool:
+        """Say whether a table, not yet proved whole, has the columns of a kind.
+
+        Raises:
+            Damaged: it cannot be read.
+        """
+        try:
+            with self._reading(), self._place[0].open(self.address(digest), "rb") as file:
+                return dict(pl.read_parquet_schema(file)) == dict(table.columns)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise Damaged(f"table {digest[:12]} cannot be read from {self.root}: {error}") from error
+
+    def frame(self, digest: str) -> pl.DataFrame:
+        """Return a table of whatever kind.
+
+        Raises:
+            Damaged: it is missing, cut or changed.
+        """
+        return pl.read_parquet(io.BytesIO(self.bytes(digest)))
+
+    def remove(self, digest: str, *, unless_used_since: float) -> bool:
+        """Delete a table, unless it was written or used since (seconds since 1970); return whether it is gone.
+
+        Raises:
+            InputError: the store refuses.
+        """
+        filesystem, _ = self._place
+        path = self.address(digest)
+        try:
+            if self.local is not None:
+                return _remove(Path(path), unless_used_since)
+            with self._reading():
+                if _modified(filesystem, filesystem.info(path, refresh=True)) >= unless_used_since:
+                    return False
+                filesystem.rm_file(path)
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            raise explain(error, f"cannot delete {path}") from error
+        return True
+
+
+def _remove(path: Path, unless_used_since: float) -> bool:
+    """Delete a local file, looking at its time again once nobody can reach it any more."""
+    if path.stat().st_mtime >= unless_used_since:
+        return False
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    path.rename(aside)
+    if aside.stat().st_mtime >= unless_used_since:
+        aside.replace(path)
+        return False
+    aside.unlink()
+    return True
+
+
+def _modified(filesystem: Any, about: Any) -> float:
+    """Return when a file was written, in seconds since 1970, from what its file system says about it."""
+    for key in ("mtime", "LastModified", "last_modified", "created"):
+        value = about.get(key)
+        if isinstance(value, datetime):
+            return value.timestamp()
+        if isinstance(value, int | float):
+            return float(value)
+    return float(filesystem.modified(about["name"]).timestamp())
+
+
+def _protocols(filesystem: Any) -> tuple[str, ...]:
+    protocol = filesystem.protocol
+    return (protocol,) if isinstance(protocol, str) else tuple(protocol)
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    # Rechunked, since the file's row groups, and so its address, follow the frame's chunks.
+    frame.rechunk().write_parquet(buffer, compression="zstd", statistics=True)
+    return buffer.getvalue()
+
+
+def _content(table: Table, frame: pl.DataFrame, digest: str) -> str:
+    """Return the digest of what later stages depend on: all columns but those that tell of one run only."""
+    if not table.volatile:
+        return digest
+    fixed = frame.with_columns(pl.lit(None, dtype=table.columns[name]).alias(name) for name in table.volatile)
+    return hashlib.sha256(_parquet(fixed)).hexdigest()
