@@ -1,0 +1,1 @@
+"""Thin Prefect shells, one verb each."""

@@ -1,0 +1,19 @@
+"""Cite: check the sources that answers name, by rule and, where it is allowed, on the network."""
+
+from config.settings import Store
+from data.records import Ref
+from data.tables import EVIDENCE
+from tasks.place import open_store
+from tasks.samples import answered
+from tasks.sources import check
+from tasks.stage import stage
+
+
+@stage(version=1)
+def cite(store: Store, items: Ref, requests: Ref, responses: Ref, *, network: bool) -> Ref:
+    """Find out what is to be known of each cited source, and keep it as evidence.
+
+    Cached like any stage: a rerun replays the evidence; `--rerun judge` and what comes before it fetches anew.
+    """
+    place = open_store(store)
+    return place.write(EVIDENCE, check(list(answered(place, items, requests, responses)), network=network))

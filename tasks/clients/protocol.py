@@ -1,0 +1,62 @@
+"""What a client is: the small protocol between `query` and a provider's package."""
+
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+from data.records import Call, Reply
+
+ErrorKind = Literal[
+    "connection",      # no connection, or it broke; a cut body; retried
+    "rate_limit",      # 429; retried, the concurrency is halved
+    "server",          # 408, 409, 5xx, or a body that is not what the protocol says; retried
+    "timeout",         # the call's total deadline passed
+    "auth",            # 401, 403: wrong or missing key; fails at once
+    "unknown_model",   # the server does not have the model; fails at once
+    "quota",           # the account is exhausted; fails at once
+    "invalid",         # the server refuses the request itself (400, context too long); fails at once
+    "missing",         # a replay file does not hold the reply; fails at once
+    "stopped",         # the run was stopped before the call was answered
+]  # fmt: skip
+
+RETRIED: frozenset[ErrorKind] = frozenset({"connection", "rate_limit", "server"})
+"""Kinds worth another try within the call's deadline."""
+
+FATAL: frozenset[ErrorKind] = frozenset({"auth", "unknown_model", "quota"})
+"""Kinds that every later call of the same endpoint would meet as well."""
+
+
+class CallError(Exception):
+    """A call that was not answered.
+
+    `message` says what happened and what to do, and never holds a key; `retry_after_s` is what the server
+    asked to wait, in seconds.
+    """
+
+    def __init__(self, kind: ErrorKind, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.kind: ErrorKind = kind
+        self.message = message
+        self.retry_after_s = retry_after_s
+
+
+class Client(Protocol):
+    """One endpoint and model. A client makes one attempt per `ask`: retries belong to `query`."""
+
+    async def identity(self) -> Mapping[str, str]:
+        """Return what identifies the model beyond its name: provider, model, digest, server version.
+
+        Part of every request's id, so that another model behind the same name is not taken for this one.
+
+        Raises:
+            CallError: the server cannot be reached, or does not have the model.
+        """
+
+    async def ask(self, call: Call) -> Reply:
+        """Ask once.
+
+        Raises:
+            CallError: no usable reply came; its kind says whether another try makes sense.
+        """
+
+    async def close(self) -> None:
+        """Let go of connections and processes."""

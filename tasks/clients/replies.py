@@ -1,0 +1,29 @@
+"""A reply as every client hands it on."""
+
+from data.records import Reply
+from tasks.clients import thinking
+
+
+def read_reply(
+    answer: str,
+    thought: str = "",
+    *,
+    finish_reason: str = "",
+    tokens_in: int | None = None,
+    tokens_out: int | None = None,
+) -> Reply:
+    """Return a reply with the thinking inside the answer kept apart, after what the server kept apart itself.
+
+    What is no text (half of a surrogate pair, NUL) becomes U+FFFD: neither UTF-8 nor a database can hold it.
+    """
+    text, aloud = thinking.split(_storable(answer))
+    reasoning = "\n".join(part for part in (_storable(thought), aloud) if part)
+    return Reply(text, reasoning, finish_reason, tokens_in, tokens_out)
+
+
+def _storable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.replace("\x00", "\ufffd")

@@ -1,0 +1,77 @@
+"""What a run says of itself: events with fields, for people or, on request, as one JSON object a line.
+
+Fields are numbers and the configuration's own names. No key and no text of a model is ever put in.
+"""
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+VARIABLE = "BASIC_CONTROL_LOG"
+FORMS = ("text", "json")
+LOGGER = logging.getLogger("basic_control")
+LOGGER.setLevel(logging.INFO)
+# Silent unless asked, by `begin` or by Prefect's `extra_loggers`: a run at a terminal shows bars and tables.
+LOGGER.addHandler(logging.NullHandler())
+LOGGER.propagate = False
+CARE = logging.getLogger("artifacts")
+"""What the store has to say, such as that a damaged reply cache was mended; shown also to who asked for nothing."""
+
+
+def event(name: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
+    """Say that something happened; `fields` are JSON."""
+    if LOGGER.isEnabledFor(level):
+        said = " ".join(f"{key}={_plain(value)}" for key, value in fields.items())
+        LOGGER.log(level, "%s %s", name, said, extra={"event": name, "fields": fields})
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, str) and value.isprintable() and " " not in value:
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+class Lines(logging.Formatter):
+    """One JSON object a line: time (UTC), level, event, then the event's own fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        fields: Mapping[str, Any] = getattr(record, "fields", {"message": record.getMessage()})
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": getattr(record, "event", "message"),
+        }
+        return json.dumps({**fields, **line} if set(fields) & set(line) else {**line, **fields}, default=str)
+
+
+def structured() -> bool:
+    """Say whether the environment asks for JSON."""
+    return os.environ.get(VARIABLE, "").lower() == "json"
+
+
+def begin(form: str = "") -> bool:
+    """Write JSON lines to stderr if `form` or the environment asks for it; say whether they are written.
+
+    Processes that this one starts do the same.
+    """
+    if form:
+        os.environ[VARIABLE] = form
+    for logger in (LOGGER, CARE):
+        for handler in list(logger.handlers):
+            if isinstance(handler.formatter, Lines):
+                logger.removeHandler(handler)
+        if structured():
+            lines = logging.StreamHandler(sys.stderr)
+            lines.setFormatter(Lines())
+            logger.addHandler(lines)
+    CARE.propagate = not structured()
+    return structured()
+
+
+# Deployed runs and workers have an environment and no command line.
+begin()

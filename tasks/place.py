@@ -1,0 +1,55 @@
+"""Open the store and the reply cache that a configuration names, once for each process."""
+
+import atexit
+import hashlib
+from functools import cache
+from typing import Any
+
+from artifacts.replies import ReplyCache, url_in
+from artifacts.store import Store
+from config.settings import Store as StoreSettings
+
+
+@cache
+def _cache(url: str, root: str) -> ReplyCache:
+    opened = ReplyCache(url, tables=Store(root))
+    # So that SQLite brings its log into the file, and the next process finds nothing to look through.
+    atexit.register(opened.close)
+    return opened
+
+
+def cache_url(place: StoreSettings) -> str:
+    """Return the reply cache's URL: the configured one, or a file in the store's folder."""
+    return place.cache or url_in(Store(place.root))
+
+
+def open_cache(place: StoreSettings) -> ReplyCache:
+    """Return the reply cache.
+
+    Raises:
+        InputError: it cannot be opened.
+    """
+    return _cache(cache_url(place), place.root)
+
+
+def open_store(place: StoreSettings) -> Store:
+    """Return the table store."""
+    return Store(place.root)
+
+
+@cache
+def _results(root: str) -> Any:
+    from prefect.filesystems import RemoteFileSystem
+
+    block = RemoteFileSystem(basepath=f"{root.rstrip('/')}/results")
+    # Prefect takes only storage that its server knows by name. No credentials stand in it: each worker has its own.
+    block.save(f"basic-control-{hashlib.sha256(root.encode()).hexdigest()[:16]}", overwrite=True)
+    return block
+
+
+def open_results(place: StoreSettings) -> Any | None:
+    """Return where Prefect keeps what finished stages returned: beside the tables of a remote store.
+
+    None where the store is a local folder, of which Prefect's own settings tell (`flows.environment`).
+    """
+    return None if open_store(place).local is not None else _results(place.root)

@@ -1,0 +1,168 @@
+"""Query: the one task that asks a model anything, for answers and judges alike."""
+
+import asyncio
+import atexit
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from config.settings import Model
+from config.settings import Store as StoreSettings
+from data.errors import InputError
+from data.records import Ref
+from data.tables import REQUESTS, RESPONSES
+from tasks.asking import Answer, Tally, ask_all, line
+from tasks.clients import open_client
+from tasks.clients.protocol import CallError, Client
+from tasks.logs import event
+from tasks.place import open_cache, open_store
+from tasks.progress import counts, showing
+from tasks.requests import call_of, for_items
+from tasks.stage import ledger, stage
+
+IDENTITY_S = 60.0
+"""Seconds that a server has to say who it is."""
+
+Watcher = Callable[[str, Tally], None]
+_watchers: list[Watcher] = []
+
+
+def watch(watcher: Watcher) -> None:
+    """Have a function called with (label, tally) after every change of a batch; from the asking thread."""
+    _watchers.append(watcher)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a batch of requests came to; `span_s` is from the first call to the last reply."""
+
+    requests: Ref
+    responses: Ref
+    total: int
+    cached: int
+    answered: int
+    failed: int
+    tokens_in: int
+    tokens_out: int
+    span_s: float
+
+
+_clients: dict[str, Client] = {}
+
+
+def client_of(model: Model) -> Client:
+    """Return the process's client for a model; on the asking loop, to which its connections belong."""
+    key = model.model_dump_json()
+    if key not in _clients:
+        _clients[key] = open_client(model)
+    return _clients[key]
+
+
+@atexit.register
+def hang_up() -> None:
+    """Let go of every client's connections and processes."""
+    open_ones = list(_clients.values())
+    _clients.clear()
+    for client in open_ones:
+        with suppress(Exception):
+            asyncio.run_coroutine_threadsafe(client.close(), line().loop).result(timeout=2.0)
+
+
+def identify(model: Model) -> dict[str, str]:
+    """Return what identifies a model beyond its name.
+
+    Raises:
+        InputError: its server cannot be reached, or does not have it.
+    """
+    try:
+        return dict(line().call(_identity(model)))
+    except CallError as error:
+        raise InputError(f"model {model.name} ({model.provider}): {error.message}") from error
+
+
+async def _identity(model: Model) -> Mapping[str, str]:
+    # A model file of the hub is downloaded here, which may take its time and shows its progress.
+    downloads = model.provider == "embedded" and model.file.startswith("hf:")
+    limit_s = None if downloads else min(model.deadline_s, IDENTITY_S)
+    try:
+        async with asyncio.timeout(limit_s):
+            return await client_of(model).identity()
+    except TimeoutError as error:
+        raise CallError("timeout", f"the server did not answer within {limit_s:g} s. Is it up?") from error
+
+
+def _response(answer: Answer) -> dict[str, Any]:
+    error = answer.error
+    reply = answer.reply
+    return {
+        "request_id": answer.request_id,
+        "text": reply.text if reply else None,
+        "reasoning": reply.reasoning if reply else None,
+        "error": error.message if error else None,
+        "error_kind": error.kind if error else None,
+        "finish_reason": reply.finish_reason if reply else None,
+        "tokens_in": reply.tokens_in if reply else None,
+        "tokens_out": reply.tokens_out if reply else None,
+        "latency_s": answer.latency_s if reply else None,
+        "cached": answer.cached,
+    }
+
+
+def ask(requests: pl.DataFrame, model: Model, place: StoreSettings, label: str) -> tuple[pl.DataFrame, Tally]:
+    """Bring every distinct request to an end; return the responses table in the requests' order.
+
+    Raises:
+        InputError: the reply cache cannot be read or written.
+        Stopped: the run was stopped; everything answered so far is kept.
+    """
+    distinct = requests.unique("request_id", maintain_order=True)
+    calls = [(row["request_id"], call_of(row)) for row in distinct.iter_rows(named=True)]
+
+    book = ledger()
+
+    with showing(label, book.run, deployed=book.deployed) as show:
+
+        def progress(tally: Tally) -> None:
+            show(tally)
+            for watcher in _watchers:
+                watcher(label, tally)
+
+        async def bring() -> tuple[dict[str, Answer], Tally]:
+            return await ask_all(
+                calls, model=model, client=client_of(model), cache=open_cache(place), progress=progress
+            )
+
+        answers, tally = line().call(bring())
+    event("query", run=book.run, stage="query", label=label, **counts(tally))
+    return RESPONSES.frame(_response(answers[request_id]) for request_id, _ in calls), tally
+
+
+@stage(version=1)
+def pose(store: StoreSettings, items: Ref, *, model: Model, identity: Mapping[str, str], repeats: int) -> Ref:
+    """Make the requests that put a batch of items to a model."""
+    place = open_store(store)
+    return place.write(REQUESTS, for_items(place.read(items), model, identity, repeats))
+
+
+@stage(version=1, cached=False)
+def query(store: StoreSettings, requests: Ref, *, model: Model, label: str) -> Asked:
+    """Bring a batch of requests to their ends, from the reply cache or the model.
+
+    Not cached by Prefect, which would remember failures: the reply cache is its cache.
+    """
+    place = open_store(store)
+    responses, tally = ask(place.read(requests), model, store, label)
+    return Asked(
+        requests=requests,
+        responses=place.write(RESPONSES, responses),
+        total=tally.total,
+        cached=tally.cached,
+        answered=tally.answered,
+        failed=tally.failed,
+        tokens_in=tally.tokens_in,
+        tokens_out=tally.tokens_out,
+        span_s=max(0.0, tally.last_s - tally.first_s),
+    )

@@ -1,0 +1,1 @@
+"""Report: what people open, written into the run's folder."""

@@ -1,0 +1,74 @@
+"""Exports of a run: its tables as Parquet, and two of them as CSV."""
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from artifacts.store import write_atomically
+
+if TYPE_CHECKING:  # the tables' writers serve commands that do without Prefect, which it imports
+    from tasks.report.material import Material
+
+_FORMULA = r"^[\t\r\n]|^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]"
+"""A cell that begins so may be taken for a formula by a spreadsheet."""
+
+
+def guard(column: str) -> pl.Expr:
+    """Return a text column whose cells no spreadsheet takes for a formula: an apostrophe stands before those.
+
+    White space before the sign does not hide it, nor does a full-width sign.
+    """
+    text = pl.col(column)
+    return pl.when(text.str.contains(_FORMULA)).then(pl.lit("'") + text).otherwise(text).alias(column)
+
+
+def guarded(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame with every text cell guarded, column names too; numbers stay numbers."""
+    return frame.with_columns(guard(name) for name, kind in frame.schema.items() if kind == pl.String)
+
+
+def write_csv(frame: pl.DataFrame, path: Path) -> Path:
+    """Write a frame for spreadsheets: UTF-8 with a byte-order mark, guarded, null as an empty cell."""
+    buffer = io.BytesIO()
+    guarded(frame).write_csv(buffer, include_bom=True)
+    write_atomically(path, buffer.getvalue())
+    return path
+
+
+def write_parquet(frame: pl.DataFrame, path: Path) -> Path:
+    """Write a frame as Parquet."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", statistics=True)
+    write_atomically(path, buffer.getvalue())
+    return path
+
+
+def _scores(material: "Material") -> pl.DataFrame:
+    """Return the scores with what their items are, for those who read them alone."""
+    items = material.items.select("item_id", "suite", "family", "level", "language", "template")
+    joined = material.scores.join(items, on="item_id", how="left", maintain_order="left")
+    return joined.select("suite", "family", "level", "language", "template", *material.scores.columns)
+
+
+def write(material: "Material", folder: Path) -> list[Path]:
+    """Write `tables/`: items, replies, judged, verdicts, scores and summary as Parquet; summary and scores as CSV.
+
+    A row of `replies` is a reply of a model with its item's columns, of `judged` a judge's; `scores.csv` has the
+    items' columns beside the scores. Model names, reasons and details are guarded in CSV against being read as
+    formulas.
+    """
+    there = folder / "tables"
+    frames = {
+        "items": material.items,
+        "replies": material.replies,
+        "judged": material.judged,
+        "verdicts": material.verdicts,
+        "scores": material.scores,
+        "summary": material.summary,
+    }
+    written = [write_parquet(frame, there / f"{name}.parquet") for name, frame in frames.items()]
+    written.append(write_csv(material.summary, there / "summary.csv"))
+    written.append(write_csv(_scores(material), there / "scores.csv"))
+    return written

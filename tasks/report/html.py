@@ -1,0 +1,190 @@
+"""The HTML report: one file that needs nothing else, and lets nothing else in.
+
+A content-security policy in the page allows exactly the script and the style sheet that are written into it, by
+their hashes. What models and data sets wrote is escaped here (Jinja's autoescape) and set as text there (page.js).
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from artifacts.store import write_atomically
+from tasks.report import charts, explained, operations, overview, samples
+from tasks.report.html_phrases import named, said_by_script, say
+from tasks.report.marks import p_value, percent, points, visible
+from tasks.report.material import Material
+
+HERE = Path(__file__).parent
+
+_SUPPORT = ("good", "fair", "bad", "none")
+_MANIFEST = ("wall_s", "commit", "rules", "requests", "identities", "versions", "units", "tables")
+
+
+def number(value: float | None, places: int = 0) -> str:
+    """Write a number with a narrow space between thousands; – for none."""
+    return "–" if value is None else f"{value:,.{places}f}".replace(",", "\u202f")
+
+
+def money(value: float | None, currency: str) -> str:
+    """Write a sum of money with enough decimals to say something."""
+    if value is None:
+        return "–"
+    return f"{number(value, 2 if value >= 1 or value == 0 else 4)} {currency}"
+
+
+def _finished(value: Any) -> Any:
+    """Return what stands in the page for a value of the template: text with its unseen signs shown."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"number": number, "percent": percent, "p_value": p_value, "points": points}
+    environment.globals |= {"heat": overview.heat, "few": overview.few}
+    environment.finalize = _finished
+    return environment
+
+
+def _asset(name: str) -> tuple[Markup, str]:
+    """Return a file that is written into the page, and its hash as a policy names it.
+
+    The hash is over the element's text as the browser reads it, with plain line ends.
+    """
+    text = (HERE / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Markup(text), f"'sha256-{digest}'"  # noqa: S704 - our own file
+
+
+def policy(script: str, style: str) -> str:
+    """Return the content-security policy: nothing but this script, this style sheet and inlined images."""
+    return (
+        f"default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+@dataclass
+class _Easel:
+    """Draws charts, and keeps what went wrong: a report without a chart is better than none."""
+
+    problems: list[str]
+    ready: bool
+
+    def draw(self, draw: Callable[..., Markup], *values: Any, **named: Any) -> Markup | None:
+        """Return a chart; None where charts cannot be drawn here, or this one cannot."""
+        if not self.ready:
+            return None
+        try:
+            return draw(*values, **named)
+        except ValueError as error:
+            self.problems.append(str(error).strip().splitlines()[-1])
+            return None
+
+
+def _charts(material: Material, context: Mapping[str, Any], easel: _Easel) -> dict[str, Markup | None]:
+    """Draw the charts, each where there is something to draw."""
+    language = material.settings.report.language
+    first = context["models"][: charts.SERIES]
+    drawn: dict[str, Markup | None] = dict.fromkeys(("profile", "first_wrong", "latency"))
+    if rows := overview.profile_rows(context["heat_map"], first):
+        drawn["profile"] = easel.draw(charts.profile, rows, first, language, material.settings.threshold)
+    cot = context["cot"]
+    if cot and (rows := [row for row in cot["first_wrong"] if row["model"] in first]):
+        label, x, y = (say(name, language) for name in ("first_errors", "step", "responses_with"))
+        drawn["first_wrong"] = easel.draw(charts.counts, rows, first, label=label, x=x, y=y)
+    if rows := [row for row in context["usage"] if row["p50"] is not None]:
+        label, title = say("latency_chart", language), say("latency", language)
+        drawn["latency"] = easel.draw(charts.ranges, rows, label=label, title=title)
+    return drawn
+
+
+def _distributions(material: Material, citation: Mapping[str, Any], easel: _Easel) -> dict[str, Any]:
+    """Return the citation page with a chart beside each table of verdicts."""
+    share = say("share", material.settings.report.language)
+    tables = []
+    for table in citation["tables"]:
+        parts = table["parts"]
+        rows = [
+            {"model": row["model"], "part": part, "n": n}
+            for row in table["rows"][: charts.SERIES]
+            for part, n in zip(parts, row["n"], strict=True)
+        ]
+        colours = [f"var(--{_SUPPORT[at]})" for at in range(len(parts))]
+        chart = None
+        if rows:
+            chart = easel.draw(charts.bars, rows, label=table["title"], parts=parts, colours=colours, share=share)
+        tables.append({**table, "chart": chart})
+    return {**citation, "tables": tables}
+
+
+def compose(material: Material) -> str:
+    """Return the whole page."""
+    language = material.settings.report.language
+    lacking = charts.missing()
+    easel = _Easel([], ready=not lacking)
+    models = overview.models_of(material)
+    packed = samples.pack(material, titles=overview.titles(material))
+    style, style_hash = _asset("page.css")
+    script, script_hash = _asset("page.js")
+    context: dict[str, Any] = {
+        "models": models,
+        "verdict": overview.verdict(material),
+        "heat_map": overview.heat_map(material),
+        "breakdowns": [b for b in (overview.breakdown(material, d) for d in ("level", "language")) if b],
+        "comparisons": overview.comparisons(material),
+        "repeats": material.results.get("repeats", ()),
+        "typical": overview.typical_errors(material),
+        "cot": explained.cot(material, models),
+        "citation": explained.citation(material, models),
+        "rag": explained.rag(material, models),
+        "judges": explained.judges(material),
+        "usage": operations.usage(material),
+        "stages": operations.stages(material),
+    }
+    values: dict[str, Any] = {
+        **context,
+        "charts": _charts(material, context, easel),
+        "citation": _distributions(material, context["citation"], easel) if context["citation"] else None,
+        "notes": operations.notes(material, models, missing=lacking, failed=easel.problems),
+        "language": language,
+        "material": material,
+        "manifest": {**dict.fromkeys(_MANIFEST), **material.manifest},
+        "configuration": json.dumps(material.settings.model_dump(mode="json"), ensure_ascii=False, indent=2),
+        "packed": packed,
+        "samples_json": Markup(packed.text),  # noqa: S704 - samples.inline has escaped it
+        "words_json": Markup(samples.inline(said_by_script(language))),  # noqa: S704 - likewise
+        "style": style,
+        "script": script,
+        "policy": policy(script_hash, style_hash),
+        "t": partial(_said, language),
+        "named": lambda kind, name: named(kind, name, language),
+        "money": partial(money, currency=material.settings.currency),
+        "most": charts.SERIES,
+    }
+    return _environment().get_template("page.html.j2").render(values)
+
+
+def _said(language: str, name: str, /, **values: object) -> str:
+    return say(name, language, **values)
+
+
+def write(material: Material, folder: Path) -> Path:
+    """Write `reports/report_<stamp>.html`."""
+    path = folder / "reports" / f"report_{material.stamp}.html"
+    write_atomically(path, compose(material).encode("utf-8", "replace"))
+    return path

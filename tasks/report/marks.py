@@ -1,0 +1,63 @@
+"""Signs and numbers as people read them; text from models and data sets made harmless to what shows it."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_SMALLEST_P = 0.001
+
+
+def visible(text: object) -> str:
+    """Return text whose control and direction signs can be seen, U+202E as ⟦U+202E⟧: no terminal obeys it."""
+    return _UNSEEN.sub(lambda sign: f"⟦U+{ord(sign[0]):04X}⟧", str(text))
+
+
+def plain(text: object) -> str:
+    """Return text that Markdown shows as it is, on one line: models may have had a hand in it."""
+    line = " ".join(str(text).split())
+    line = "".join(c for c in line if c.isprintable())
+    for mark in "\\`*_[]<>|#!~$":
+        line = line.replace(mark, "&lt;" if mark == "<" else "&gt;" if mark == ">" else f"\\{mark}")
+    return line
+
+
+def code(text: str) -> str:
+    """Return text as inline code."""
+    return "`" + " ".join(text.replace("`", "'").split()) + "`"
+
+
+def fenced(text: str) -> list[str]:
+    """Return text as a Markdown code block, whose fence is longer than any in the text."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [fence, *visible(text).split("\n"), fence]
+
+
+def percent(share: float | None) -> str:
+    """Write a share of 1 as a percentage; without decimals where there are none."""
+    if share is None:
+        return "–"
+    value = round(100 * share, 1)
+    return f"{value:.0f}%" if value == int(value) else f"{value:.1f}%"
+
+
+def points(share: float | None) -> str:
+    """Write a difference of shares in percentage points, with its sign."""
+    if share is None:
+        return "–"
+    value = round(100 * share, 1) + 0.0  # no minus before 0
+    return f"{value:+.1f}".replace("-", "−") if value else "0"
+
+
+def p_value(value: float | None) -> str:
+    """Write a p-value to three decimals."""
+    return "–" if value is None else "< 0.001" if value < _SMALLEST_P else f"{value:.3f}"
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> list[str]:
+    """Return a Markdown table whose first `left` columns are aligned to the left, the others centred."""
+    marks = [":---" if column < left else ":---:" for column in range(len(header))]
+    return [f"| {' | '.join(row)} |" for row in (header, marks, *rows)]

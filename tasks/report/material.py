@@ -1,0 +1,96 @@
+"""What reports are made of: the tables of one run, read once, and what is known of the run itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+
+from artifacts.store import Store
+from config.settings import Settings
+from data.records import Ref
+from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, SUMMARY, VERDICTS
+from tasks.query import Asked
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables that suites wrote, in batches."""
+
+    items: list[Ref] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    judged: list[Asked] = field(default_factory=list)
+    verdicts: list[Ref] = field(default_factory=list)
+    scores: list[Ref] = field(default_factory=list)
+
+    def join(self, other: "Tables") -> "Tables":
+        """Return both suites' tables."""
+        return Tables(
+            self.items + other.items,
+            self.asked + other.asked,
+            self.judged + other.judged,
+            self.verdicts + other.verdicts,
+            self.scores + other.scores,
+        )
+
+
+@dataclass(frozen=True)
+class Material:
+    """One run, as the writers of reports see it.
+
+    `replies` has a row for each item, model and repeat: the items' columns, the request, the response.
+    `results` is the document of `metrics.results`, empty where no verdict was reached.
+    """
+
+    settings: Settings
+    run: str
+    started: datetime
+    items: pl.DataFrame
+    replies: pl.DataFrame
+    judged: pl.DataFrame
+    verdicts: pl.DataFrame
+    scores: pl.DataFrame
+    summary: pl.DataFrame
+    manifest: Mapping[str, Any]
+    results: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def stamp(self) -> str:
+        """The run's start as the file names have it."""
+        return self.started.strftime("%Y%m%d_%H%M%S")
+
+
+def _answers(store: Store, asked: Sequence[Asked]) -> pl.DataFrame:
+    """Return requests without their payload, each with its response."""
+    requests = store.read_all([a.requests for a in asked], REQUESTS).drop("payload")
+    responses = store.read_all([a.responses for a in asked], RESPONSES).unique("request_id", maintain_order=True)
+    return requests.join(responses, on="request_id", how="left", maintain_order="left")
+
+
+def gather(
+    store: Store,
+    tables: Tables,
+    summary: Ref,
+    *,
+    settings: Settings,
+    run: str,
+    started: datetime,
+    manifest: Mapping[str, Any],
+    results: Mapping[str, Any],
+) -> Material:
+    """Read a run's tables."""
+    items = store.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
+    return Material(
+        settings=settings,
+        run=run,
+        started=started,
+        items=items,
+        replies=_answers(store, tables.asked).join(items, on="item_id", how="left", maintain_order="left"),
+        judged=_answers(store, tables.judged),
+        verdicts=store.read_all(tables.verdicts, VERDICTS),
+        scores=store.read_all(tables.scores, SCORES),
+        summary=SUMMARY.check(store.read(summary)),
+        manifest=manifest,
+        results=results,
+    )

@@ -1,0 +1,142 @@
+"""The HTML report's page on time, tokens and cost, and the notes on what to be wary of."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from config.settings import Model
+from metrics.summary import cells
+from tasks.report.html_phrases import named, say
+from tasks.report.material import Material
+
+SMALL = 4.0
+"""Parameters, in 1e9, below which a judge is called very small."""
+
+FEW = 10
+_SIZE = re.compile(r"(?<![\w.])(\d{1,4}(?:\.\d{1,3})?) ?([bm])(?![a-z])", re.IGNORECASE)
+_CUT = ("length", "max_tokens")
+
+
+def usage(material: Material) -> list[dict[str, Any]]:
+    """Return a row for each model and judge: replies, errors, latency, tokens and, where priced, cost."""
+    settings = material.settings
+    listed = []
+    for role, replies, asked in (
+        ("model", material.replies, settings.models),
+        ("judge", material.judged, settings.judges),
+    ):
+        for one in asked:
+            own = replies.filter(model=one.name).unique("request_id", maintain_order=True)
+            if not own.is_empty():
+                listed.append({"role": role, "model": one.name, **_used(own, one)})
+    return listed
+
+
+def _used(replies: pl.DataFrame, model: Model) -> dict[str, Any]:
+    """Sum up distinct requests; a cached reply keeps the latency and tokens of its first asking."""
+    latency = replies["latency_s"].drop_nulls()
+    fresh = replies.filter(~pl.col("cached").fill_null(value=False))
+    tokens = {name: int(replies[name].sum()) for name in ("tokens_in", "tokens_out")}
+    spent = float(latency.sum())
+    return {
+        "n": replies.height,
+        "cached": replies.height - fresh.height,
+        "failed": int(replies["error"].is_not_null().sum()),
+        "cut": int(replies["finish_reason"].is_in(_CUT).sum()),
+        **{f"p{q}": _quantile(latency, q) for q in (5, 25, 50, 75, 95)},
+        "max": _quantile(latency, 100),
+        **tokens,
+        "speed": tokens["tokens_out"] / spent if spent else None,
+        "cost": _cost(replies, model),
+        "cost_now": _cost(fresh, model),
+    }
+
+
+def _quantile(values: pl.Series, percentile: int) -> float | None:
+    value = values.quantile(percentile / 100, "linear")
+    return None if value is None else float(value)
+
+
+def _cost(replies: pl.DataFrame, model: Model) -> float | None:
+    """Return what the replies cost at the configured prices; None where there are none."""
+    if model.price_in is None and model.price_out is None:
+        return None
+    prices = {"tokens_in": model.price_in or 0.0, "tokens_out": model.price_out or 0.0}
+    return sum(int(replies[name].sum()) * price / 1e6 for name, price in prices.items())
+
+
+def stages(material: Material) -> list[dict[str, Any]]:
+    """Sum up the stages of a run: how often each ran, how often from the cache, and for how long."""
+    found: dict[str, dict[str, Any]] = {}
+    for one in material.manifest.get("stages", ()):
+        row = found.setdefault(one["stage"], {"stage": one["stage"], "n": 0, "cached": 0, "wall_s": 0.0})
+        row["n"] += 1
+        row["cached"] += bool(one["cached"])
+        row["wall_s"] += one["wall_s"]
+    return list(found.values())
+
+
+def size_of(model: Model) -> float | None:
+    """Read a model's number of parameters, in 1e9, out of its name; None where it does not say."""
+    told = f"{model.served} {model.file}".translate(str.maketrans("-_:", "   "))
+    found = [float(n) / (1000 if unit in "mM" else 1) for n, unit in _SIZE.findall(told)]
+    return max(found, default=None)
+
+
+def notes(
+    material: Material, models: Sequence[str], *, missing: str = "", failed: Sequence[str] = ()
+) -> list[tuple[str, str]]:
+    """Return what to know before relying on the numbers: (`warn` or `info`, text).
+
+    `missing` is a package that charts lack, `failed` why single charts could not be drawn.
+    """
+    language = material.settings.report.language
+    listed = [*_failures(material, models, language), *_judges(material, language)]
+    listed += _thin(material, models, language)
+    if missing:
+        listed.append(("info", say("note_charts", language, missing=missing)))
+    listed += [("info", say("note_chart", language, problem=problem)) for problem in failed]
+    return listed
+
+
+def _failures(material: Material, models: Sequence[str], language: str) -> Iterator[tuple[str, str]]:
+    for model in models:
+        own = material.replies.filter(model=model)
+        failed = own.filter(pl.col("error").is_not_null())
+        if failed.height:
+            kinds = ", ".join(str(k) for k in failed["error_kind"].drop_nulls().unique().sort()) or "–"
+            yield "warn", say("note_errors", language, model=model, k=failed.height, n=own.height, kinds=kinds)
+        if cut := int(own["finish_reason"].is_in(_CUT).sum()):
+            yield "warn", say("note_cut", language, model=model, k=cut, n=own.height)
+    whole = (pl.col("family") == "") & (pl.col("level") == "") & (pl.col("language") == "")
+    plain = ~pl.col("metric").str.contains(".", literal=True)
+    for cell in cells(material.summary.filter(whole & plain & (pl.col("n_judge_failed") > 0))):
+        metric = named("metric", cell.metric, language)
+        yield (
+            "warn",
+            say("note_judges", language, model=cell.model, metric=metric, k=cell.n_judge_failed, n=cell.n_asked),
+        )
+
+
+def _judges(material: Material, language: str) -> Iterator[tuple[str, str]]:
+    under_test = {(m.provider, m.served) for m in material.settings.models}
+    for judge in material.settings.judges:
+        size = size_of(judge)
+        if judge.provider == "embedded" or (size is not None and size < SMALL):
+            said = say("embedded_size", language) if size is None else f"{size:g}B"
+            yield "warn", say("note_small_judge", language, judge=judge.name, size=said)
+        if (judge.provider, judge.served) in under_test:
+            yield "warn", say("note_self_judge", language, judge=judge.name)
+
+
+def _thin(material: Material, models: Sequence[str], language: str) -> Iterator[tuple[str, str]]:
+    """Name the suites whose score rests on few answers, with the models that gave them."""
+    found: dict[str, list[str]] = {}
+    for one in material.results.get("final", {}).get("models", ()):
+        for suite in one["suites"]:
+            if one["model"] in models and 0 < suite["n_scored"] < FEW:
+                found.setdefault(suite["suite"], []).append(f"{one['model']} {suite['n_scored']}")
+    for suite, told in found.items():
+        yield "info", say("note_few", language, name=named("suite", suite, language), models=", ".join(told))

@@ -1,0 +1,43 @@
+"""Write a run's reports and its manifest."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from config.settings import Settings
+from data.records import Ref
+from tasks.place import open_store
+from tasks.report import exports, html, junit, markdown, raw
+from tasks.report.material import Tables, gather
+from tasks.stage import stage
+
+
+@stage(version=1, cached=False)
+def report(
+    settings: Settings,
+    tables: Tables,
+    summary: Ref,
+    *,
+    started: datetime,
+    folder: str,
+    manifest: Mapping[str, Any],
+    results: Mapping[str, Any],
+) -> list[str]:
+    """Write every report of a run; return the paths, the one to open first in front."""
+    material = gather(
+        open_store(settings.store),
+        tables,
+        summary,
+        settings=settings,
+        run=str(manifest["run"]),
+        started=started,
+        manifest=manifest,
+        results=results,
+    )
+    there = Path(folder)
+    pages = [html.write(material, there)] if settings.report.html else []
+    written = [*pages, markdown.write(material, there), *raw.write(material, there)]
+    if settings.report.junit:
+        junit.write(material, Path(settings.report.junit))
+    return [*map(str, written), *map(str, exports.write(material, there))]

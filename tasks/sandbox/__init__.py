@@ -1,0 +1,116 @@
+"""The only code that runs a model's program.
+
+Python runs as CPython compiled to WebAssembly, each program in a fresh instance inside a confined worker process;
+Kotlin runs in a JVM where there is a compiler. The parent compares values: a program is never shown an expected
+one, and what comes back is plain data, read with bounds, never unpickled, evaluated or imported.
+"""
+
+import atexit
+import os
+import threading
+from collections.abc import Callable, Sequence
+
+from data.records import Outcome, Program
+from tasks.sandbox import kotlin
+from tasks.sandbox.image import prepare
+from tasks.sandbox.pool import Pool
+
+__all__ = ["Pool", "close", "layers", "prepare", "run", "summary"]
+
+_lock = threading.Lock()
+_pools: dict[tuple[int | None, int], Pool] = {}
+
+
+def _pool(workers: int | None, memory_mb: int) -> Pool:
+    """Return the process's pool of that shape; one of another shape is ended first, when its run is done."""
+    with _lock:
+        for shape in [shape for shape in _pools if shape != (workers, memory_mb)]:
+            _pools.pop(shape).close()
+        if (workers, memory_mb) not in _pools:
+            _pools[workers, memory_mb] = Pool(workers=workers, memory_mb=memory_mb)
+        return _pools[workers, memory_mb]
+
+
+def close() -> None:
+    """End the workers; a later run starts new ones. Happens by itself when the process ends."""
+    with _lock:
+        while _pools:
+            _pools.popitem()[1].close()
+
+
+def _forget() -> None:
+    """After a fork, leave the workers to the parent: two processes must not talk into one pipe."""
+    global _lock  # noqa: PLW0603 - another thread of the parent may have held it
+    _lock = threading.Lock()
+    while _pools:
+        _pools.popitem()[1].abandon()
+
+
+atexit.register(close)
+os.register_at_fork(after_in_child=_forget)
+
+
+def run(
+    programs: Sequence[Program],
+    *,
+    cpu_s: float = 2.0,
+    memory_mb: int = 256,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[tuple[Outcome, ...]]:
+    """Run programs; return, in their order, one outcome for each of a program's calls.
+
+    Each program gets a fresh interpreter. `cpu_s` is its budget of CPU seconds, for loading it and all its calls
+    together; on the clock it may take 1 s more. Calls that it did not come to, because an earlier one ended it,
+    share that one's outcome. `memory_mb` is its memory, the interpreter included; `workers` the processes, one for
+    each core unless given; they live until this process ends. `progress` gets programs done and programs in all.
+
+    Raises:
+        InputError: the sandbox cannot be built or started here; never for what a program did.
+        ValueError: a call's arguments are not plain values.
+    """
+    found: list[tuple[Outcome, ...]] = [
+        (Outcome("unavailable", message=f"no runner for {program.language}"),) * len(program.calls)
+        for program in programs
+    ]
+    chosen = {
+        language: [k for k, program in enumerate(programs) if program.language == language]
+        for language in ("python", "kotlin")
+    }
+    done = len(programs) - len(chosen["python"]) - len(chosen["kotlin"])
+
+    def tell(more: int, _: int) -> None:
+        if progress:
+            progress(done + more, len(programs))
+
+    if chosen["python"]:
+        some = [programs[k] for k in chosen["python"]]
+        outcomes = _pool(workers, memory_mb).run(some, cpu_s=cpu_s, progress=tell)
+        for k, outcome in zip(chosen["python"], outcomes, strict=True):
+            found[k] = outcome
+        done += len(some)
+    if chosen["kotlin"]:
+        some = [programs[k] for k in chosen["kotlin"]]
+        outcomes = kotlin.run(some, cpu_s=cpu_s, memory_mb=memory_mb, progress=tell)
+        for k, outcome in zip(chosen["kotlin"], outcomes, strict=True):
+            found[k] = outcome
+    return found
+
+
+def layers() -> dict[str, str]:
+    """Return what stands between a program and this machine, layer by layer, for the manifest.
+
+    The keys are wasm, rlimits, no_new_privs, landlock and seccomp, each with how it holds in the workers or
+    `off`, and kotlin, with its compiler or `off`. Starts a worker where none runs.
+
+    Raises:
+        InputError: the sandbox cannot be built or started here.
+    """
+    with _lock:
+        pool = next(iter(_pools.values()), None)
+    return {**(pool or _pool(None, 256)).layers(), "kotlin": kotlin.describe()}
+
+
+def summary() -> str:
+    """Return the layers in one line for people."""
+    return "Sandbox: " + "; ".join(f"{name} {how}" for name, how in layers().items())

@@ -1,0 +1,31 @@
+"""Start our own Python processes: isolated, with an empty environment, finding our packages all the same."""
+
+import importlib.util
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+_BOOT = """\
+import runpy, sys
+name, *roots = sys.argv[1:4]
+at = next((k for k, path in enumerate(sys.path) if path.endswith("-packages")), len(sys.path))
+sys.path[at:at] = roots
+del sys.argv[1:4]
+runpy.run_module(name, run_name="__main__", alter_sys=True)
+"""
+"""Our folder goes before installed packages (another copy may be among them) and after the standard library."""
+
+
+def command(module: str, *arguments: str) -> list[str]:
+    """Return the command line that runs a module of this project in an isolated interpreter."""
+    spec = importlib.util.find_spec("wasmtime")
+    site = Path(spec.origin).parents[1] if spec and spec.origin else Path()
+    root = Path(__file__).parents[2]
+    return [sys.executable, "-I", "-c", _BOOT, module, str(root), str(site), *arguments]
+
+
+def environment(**more: str) -> Mapping[str, str]:
+    """Return an environment with nothing of ours in it but where the loader finds Python's own libraries."""
+    kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
+    return {**kept, **more}

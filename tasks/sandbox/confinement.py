@@ -1,0 +1,192 @@
+"""What the kernel still takes from a process that runs models' programs: limits, privileges, files, system calls.
+
+The WebAssembly engine alone holds every attack that we know of, on any system; these layers stand behind it, each
+where the system offers it, and each says whether it holds. A process applies them to itself, for good.
+"""
+
+import contextlib
+import ctypes
+import errno
+import os
+import platform
+import resource
+import struct
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+_PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
+_LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446  # the same on every architecture
+_LANDLOCK_RULE = 445
+_LANDLOCK_VERSION = 1
+_FILE_RIGHTS = (*[1] * 13, 2, 3, 5)
+"""The ABI that brought each right over files, in the order of their bits."""
+_TCP, _SCOPES, _BOTH = 4, 6, 0b11
+"""The ABIs that brought TCP (bind and connect) and scopes (abstract sockets and signals): two bits each."""
+_RUN, _READ, _LIST = 0b0001, 0b0100, 0b1000
+
+_X86_64, _AARCH64 = 0xC000003E, 0xC00000B7
+_NEEDED: dict[str, tuple[int, int]] = {
+    # name: (x86-64, aarch64); -1: the architecture has no such call
+    "read": (0, 63), "write": (1, 64), "readv": (19, 65), "writev": (20, 66), "close": (3, 57), "fstat": (5, 80),
+    "lseek": (8, 62), "fcntl": (72, 25), "poll": (7, -1), "ppoll": (271, 73), "select": (23, -1),
+    "pselect6": (270, 72), "epoll_create": (213, -1), "epoll_create1": (291, 20), "epoll_ctl": (233, 21),
+    "epoll_wait": (232, -1), "epoll_pwait": (281, 22), "epoll_pwait2": (441, 441), "eventfd2": (290, 19),
+    "munmap": (11, 215), "mremap": (25, 216), "madvise": (28, 233), "brk": (12, 214), "rt_sigaction": (13, 134),
+    "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139), "sigaltstack": (131, 132), "sched_yield": (24, 124),
+    "sched_getaffinity": (204, 123), "nanosleep": (35, 101), "clock_nanosleep": (230, 115),
+    "clock_gettime": (228, 113), "clock_getres": (229, 114), "gettimeofday": (96, 169), "getrusage": (98, 165),
+    "getpid": (39, 172), "getppid": (110, 173), "gettid": (186, 178), "getcpu": (309, 168), "futex": (202, 98),
+    "futex_waitv": (449, 449), "set_robust_list": (273, 99), "rseq": (334, 293), "membarrier": (324, 283),
+    "getrandom": (318, 278), "restart_syscall": (219, 128), "exit": (60, 93), "exit_group": (231, 94),
+}  # fmt: skip
+_REACHING_OUT: dict[str, tuple[int, int]] = {
+    "socket": (41, 198), "socketpair": (53, 199), "connect": (42, 203), "bind": (49, 200), "listen": (50, 201),
+    "accept": (43, 202), "accept4": (288, 242), "sendto": (44, 206), "fork": (57, -1), "vfork": (58, -1),
+    "execveat": (322, 281), "kill": (62, 129), "tkill": (200, 130), "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240), "pidfd_open": (434, 434), "pidfd_send_signal": (424, 424),
+    "pidfd_getfd": (438, 438), "ptrace": (101, 117), "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271), "unshare": (272, 97),
+    "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41),
+    "chroot": (161, 51), "setsid": (112, 157), "bpf": (321, 280), "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282), "io_uring_setup": (425, 425), "add_key": (248, 217), "request_key": (249, 218),
+    "keyctl": (250, 219), "memfd_create": (319, 279), "kexec_load": (246, 104), "init_module": (175, 105),
+    "finit_module": (313, 273), "reboot": (169, 142), "swapon": (167, 224), "settimeofday": (164, 170),
+}  # fmt: skip
+_CLONE, _CLONE3, _MMAP, _MPROTECT, _PRLIMIT = (56, 220), (435, 435), (9, 222), (10, 226), (302, 261)
+_CLONE_THREAD, _PROT_EXEC = 0x10000, 4
+
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # classic BPF
+_ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in seccomp_data
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _op(code: int, k: int, yes: int = 0, no: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, yes, no, k)
+
+
+_PERMIT, _REFUSE = _op(_RETURN, _ALLOW), _op(_RETURN, _ERRNO | errno.EPERM)
+
+
+def _when(number: int, checked: Iterable[bytes]) -> bytes:
+    """Return the check of one call's argument: skipped unless it is that call; it must end in a return."""
+    body = b"".join(checked)
+    return _op(_EQUAL, number, 0, len(body) // 8) + body
+
+
+def _frame(audit: int, body: Iterable[bytes], otherwise: int) -> bytes:
+    """Return a filter: the right architecture's calls, `body`, only threads as new tasks, and `otherwise`."""
+    k = _column(audit)
+    ops = [_op(_LOAD, _ARCHITECTURE), _op(_EQUAL, audit, 1, 0), _op(_RETURN, _KILL), _op(_LOAD, _NUMBER)]
+    if audit == _X86_64:  # the x32 calls are the same ones under other numbers
+        ops += [_op(_AT_LEAST, 0x40000000, 0, 1), _REFUSE]
+    # glibc falls back to clone, whose flags can be read here, when clone3 does not exist
+    ops.append(_when(_CLONE3[k], [_op(_RETURN, _ERRNO | errno.ENOSYS)]))
+    ops.append(_when(_CLONE[k], [_op(_LOAD, _ARGUMENTS), _op(_ANY_BIT, _CLONE_THREAD, 0, 1), _PERMIT, _REFUSE]))
+    return b"".join([*ops, *body, _op(_RETURN, otherwise)])
+
+
+def _column(audit: int) -> int:
+    return 0 if audit == _X86_64 else 1
+
+
+def _each(numbers: Iterable[int], then: bytes) -> list[bytes]:
+    return [_op(_EQUAL, number, 0, 1) + then for number in numbers if number >= 0]
+
+
+def only_computing(audit: int) -> bytes:
+    """Return the filter of a worker: what computing needs is allowed, anything else fails with EPERM.
+
+    New processes, files, sockets, signals to others and new executable memory are all of 'anything else'.
+    """
+    k = _column(audit)
+    body = _each([numbers[k] for numbers in _NEEDED.values()], _PERMIT)
+    third = _ARGUMENTS + 2 * 8
+    for number in (_MMAP[k], _MPROTECT[k]):
+        body.append(_when(number, [_op(_LOAD, third), _op(_ANY_BIT, _PROT_EXEC, 0, 1), _REFUSE, _PERMIT]))
+    body.append(_when(_PRLIMIT[k], [_op(_LOAD, _ARGUMENTS), _op(_EQUAL, 0, 0, 1), _PERMIT, _REFUSE]))
+    return _frame(audit, body, _ERRNO | errno.EPERM)
+
+
+def no_others(audit: int) -> bytes:
+    """Return the filter of a virtual machine, which compiles and loads as it goes: it may not reach out.
+
+    Sockets, new processes, signals to others, other processes' memory and the system's own levers fail with EPERM.
+    """
+    k = _column(audit)
+    return _frame(audit, _each([numbers[k] for numbers in _REACHING_OUT.values()], _REFUSE), _ALLOW)
+
+
+class _Fprog(ctypes.Structure):
+    _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+
+def seccomp(filtered: Callable[[int], bytes] = only_computing) -> str:
+    """Restrict this process's system calls by `only_computing` or `no_others`; '' where it cannot be done."""
+    audit = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine())
+    # a 32-bit Python on a 64-bit kernel makes other calls
+    if sys.platform != "linux" or audit is None or sys.maxsize < 2**32:
+        return ""
+    ops = filtered(audit)
+    given = _Fprog(len(ops) // 8, ops)
+    done = _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(given), 0, 0)
+    return "on" if done == 0 else ""
+
+
+def no_new_privs() -> str:
+    """Give up gaining privileges by running other files; '' where it cannot be done."""
+    if sys.platform != "linux":
+        return ""
+    return "on" if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 else ""
+
+
+def landlock(readable: Iterable[str] = ()) -> str:
+    """Give up every file and folder but those under `readable`, and TCP; '' where it cannot be done."""
+    if sys.platform != "linux":
+        return ""
+    abi = _libc.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_VERSION)
+    if abi < 1:
+        return ""
+    files = (1 << sum(abi >= since for since in _FILE_RIGHTS)) - 1
+    fields = [files, *[_BOTH for since in (_TCP, _SCOPES) if abi >= since]]
+    attributes = struct.pack(f"={len(fields)}Q", *fields)
+    ruleset = _libc.syscall(_LANDLOCK_CREATE, attributes, len(attributes), 0)
+    if ruleset < 0:
+        return ""
+    try:
+        for path in readable:
+            _grant(ruleset, path)
+        return f"ABI {abi}" if _libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0 else ""
+    finally:
+        os.close(ruleset)
+
+
+def _grant(ruleset: int, path: str) -> None:
+    """Allow running and reading what is under a path, where there is such a path."""
+    with contextlib.suppress(OSError):
+        opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        try:
+            folder = _LIST if Path(path).is_dir() else 0  # for a file the kernel refuses it
+            _libc.syscall(_LANDLOCK_RULE, ruleset, 1, struct.pack("=Qi", _RUN | _READ | folder, opened), 0)
+        finally:
+            os.close(opened)
+
+
+def limit(**limits: int) -> str:
+    """Lower this process's limits, hard and soft, as far as the system knows them; '' where it knows none.
+
+    The keywords are resource.RLIMIT_* names in lower case. A limit that already is lower stays.
+    """
+    held = []
+    for name, most in limits.items():
+        number = getattr(resource, f"RLIMIT_{name.upper()}", None)
+        if number is None:
+            continue
+        _, hard = resource.getrlimit(number)
+        lower = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(number, (lower, lower))
+            held.append(name)
+    return " ".join(held)

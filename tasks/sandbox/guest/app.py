@@ -1,0 +1,130 @@
+"""What runs inside the WebAssembly component: load one program, then call its function, once for each request.
+
+A reply is JSON: `["loaded"]`, `["value", tagged]`, `["exception", type, message]`, `["memory"]`,
+`["syntax", message]`, `["no such function"]` or `["bad value", message]`. The program shares this interpreter
+and may rewrite anything in it: a forged reply gains nothing that returning the same value would not, since no
+expected value is ever in here. What breaks out of these functions traps, and the worker says so.
+"""
+
+import gc
+import importlib
+import random
+import sys
+from types import ModuleType
+from typing import Any, ClassVar
+
+from tasks.sandbox import values
+
+MESSAGE = 300
+"""Characters kept of an exception's text."""
+
+MODULES = """
+    abc argparse array ast asyncio base64 binascii bisect builtins calendar cmath cmd codecs collections
+    collections.abc colorsys concurrent.futures configparser contextlib contextvars copy copyreg csv dataclasses
+    datetime decimal difflib dis doctest email.message encodings.ascii encodings.cp1251 encodings.hex_codec
+    encodings.idna encodings.latin_1 encodings.punycode encodings.raw_unicode_escape encodings.rot_13
+    encodings.unicode_escape encodings.utf_16 encodings.utf_32 encodings.utf_8_sig enum errno faulthandler fnmatch
+    fractions functools gc getpass gettext glob graphlib gzip hashlib heapq hmac html html.parser http importlib
+    importlib.util inspect io ipaddress itertools json json.decoder keyword linecache locale logging marshal math
+    mimetypes numbers opcode operator optparse os os.path pathlib pickle pkgutil platform pprint queue quopri random
+    re reprlib sched secrets select selectors shelve shlex shutil signal socket stat statistics string stringprep
+    struct subprocess symtable sys tempfile textwrap threading time timeit token tokenize traceback types typing
+    unicodedata unittest unittest.mock urllib.parse uuid warnings weakref xml.etree.ElementTree zipfile zlib
+    zoneinfo _strptime _pydecimal _pydatetime
+"""
+"""The standard library as far as it can be imported without a system: none of it can be loaded later."""
+
+
+class _Loaded:
+    function: Any = None
+    results: ClassVar[list[Any]] = []
+    """Kept until the instance ends: letting a deep structure go overflows the stack, and a `__del__` may loop."""
+
+
+def _told(error: BaseException) -> str:
+    """Say an exception. Its `__str__` is the program's own and may do anything, here."""
+    name = type.__dict__["__name__"].__get__(type(error))
+    try:
+        message = str.__str__(str(error))[:MESSAGE]
+    except BaseException:  # noqa: BLE001 - whatever it raises, the exception itself is what counts
+        message = ""
+    return values.write(["exception", name[:MESSAGE], message])
+
+
+def _load(source: str, function: str) -> str:
+    # not __main__: what stands under `if __name__ == "__main__"` is not part of the answer
+    module = ModuleType("candidate")
+    sys.modules["candidate"] = module  # dataclasses look their module up there
+    try:
+        code = compile(source.removeprefix("\ufeff"), "<candidate>", "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return values.write(["syntax", f"{str(error.msg)[:MESSAGE]} (line {error.lineno})"])
+    except Exception as error:  # noqa: BLE001 - surrogates, NULs, digits without end, nesting: no program either way
+        return values.write(["syntax", type(error).__name__])
+    names = module.__dict__
+    random.seed(0)  # the same program draws the same numbers, always
+    try:
+        exec(code, names)  # noqa: S102 - running it is what this interpreter is for
+    except MemoryError:
+        return values.write(["memory"])
+    except BaseException as error:  # noqa: BLE001 - SystemExit and its like are a program's failure too
+        return _told(error)
+    found = names.get(function)
+    if not callable(found):
+        return values.write(["no such function"])
+    _Loaded.function = found
+    return values.write(["loaded"])
+
+
+def _call(arguments: list[Any]) -> str:
+    try:
+        result = _Loaded.function(*arguments)
+        _Loaded.results.append(result)
+        return values.write(["value", values.pack(result)])
+    except MemoryError:
+        return values.write(["memory"])
+    except values.UnfitError as error:
+        return values.write(["bad value", str(error)[:MESSAGE]])
+    except BaseException as error:  # noqa: BLE001 - SystemExit and its like are a program's failure too
+        return _told(error)
+
+
+class WitWorld:
+    """The component's exports, as componentize-py looks for them."""
+
+    def load(self, request: str) -> str:
+        """Load a program."""
+        source, function = values.read(request)
+        return _load(source, function)
+
+    def call(self, request: str) -> str:
+        """Call the program's function."""
+        return _call(values.unpack(values.read(request)))
+
+
+def _import() -> None:
+    for name in MODULES.split():
+        try:
+            importlib.import_module(name)
+        except ImportError:  # what WASI lacks
+            continue
+
+
+def _rehearse() -> None:
+    """Run one small program, so that what Python prepares at first use is in the image."""
+    world = WitWorld()
+    source = "import math\ndef f(x, y=(1.5, 'a')):\n    return [x, y, {x: math.pi}]\n"
+    world.load(values.write([source, "f"]))
+    world.call(values.write(values.pack([3])))
+    world.load(values.write(["def f(:", "f"]))
+    world.load(values.write(["def f():\n    raise ValueError('x')", "f"]))
+    world.call(values.write(values.pack([])))
+    del sys.modules["candidate"]
+    _Loaded.function = None
+    _Loaded.results.clear()
+
+
+_import()
+_rehearse()
+gc.collect()
+gc.freeze()  # the collector need not walk, and so touch, the image's pages

@@ -1,0 +1,223 @@
+"""The image: CPython and our guest code as one WebAssembly component, compiled for this machine, kept privately.
+
+It is built once, in child processes (compiling takes 400 MB that the caller should not keep), into a folder named
+by a hash of everything it depends on. It is native code: it is loaded only from a folder that nobody else can
+write to.
+"""
+
+import contextlib
+import fcntl
+import grp
+import hashlib
+import json
+import os
+import platform
+import pwd
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from data.errors import InputError
+from tasks.sandbox import child
+
+_HERE = Path(__file__).parent
+_SOURCES = ("guest/app.py", "guest/world.wit", "values.py", "engine.py")
+_LIMIT_S = 600
+_CPUINFO = Path("/proc/cpuinfo")
+_OURS_ALONE = 0o700
+
+Progress = Callable[[str], None]
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(f"{message}\n")
+
+
+def _processor() -> str:
+    """Return what compiled code depends on: the machine's instruction set, feature by feature where told."""
+    with contextlib.suppress(OSError), _CPUINFO.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if line.lower().startswith(("flags", "features")):
+                return " ".join(sorted(line.partition(":")[2].split()))
+    return platform.processor()
+
+
+@cache
+def identity() -> str:
+    """Return 16 hex digits over sources, versions and processor: the image's name."""
+    digest = hashlib.sha256()
+    for name in _SOURCES:
+        digest.update((_HERE / name).read_bytes() + b"\0")
+    for part in (
+        version("componentize-py"),
+        version("wasmtime"),
+        platform.system(),
+        platform.machine(),
+        _processor(),
+    ):
+        digest.update(part.encode() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _own_group(gid: int) -> bool:
+    """Tell whether a group is the user's private one: of the same name, with no one else in it."""
+    try:
+        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(gid)
+    except KeyError:
+        return False
+    return group.gr_name == user.pw_name and not set(group.gr_mem) - {user.pw_name}
+
+
+def _shared(found: os.stat_result) -> bool:
+    """Tell whether someone other than us and root can write there (a sticky folder's entries are their owner's)."""
+    if found.st_uid not in {0, os.geteuid()}:
+        return True
+    if stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX:
+        return False
+    group = found.st_mode & stat.S_IWGRP and not _own_group(found.st_gid)
+    return bool(group or found.st_mode & stat.S_IWOTH)
+
+
+def _private(folder: Path) -> Path:
+    """Make a folder that only we can enter, and check that nobody can swap it or what leads to it.
+
+    Raises:
+        InputError: someone else could write there, or we cannot.
+    """
+    advice = "Set XDG_CACHE_HOME to a folder of your own on a local disk."
+    try:
+        folder.mkdir(mode=_OURS_ALONE, parents=True, exist_ok=True)
+        own = folder.lstat()
+        if not stat.S_ISDIR(own.st_mode) or own.st_uid != os.geteuid():
+            raise InputError(f"sandbox image: {folder} is not a folder of yours. {advice}")
+        if stat.S_IMODE(own.st_mode) != _OURS_ALONE:
+            folder.chmod(_OURS_ALONE)
+        for above in folder.resolve().parents:
+            if _shared(above.stat()):
+                raise InputError(
+                    f"sandbox image: {above}, on the way to {folder}, can be written by others. {advice}"
+                )
+    except OSError as error:
+        raise InputError(f"sandbox image: {folder} cannot be used ({error}). {advice}") from error
+    return folder
+
+
+def _folder() -> Path:
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    # the specification: a path that is not absolute is to be ignored
+    root = Path(given) if Path(given).is_absolute() else Path.home() / ".cache"
+    return _private(_private(_private(root / "basic-control") / "sandbox") / identity())
+
+
+def _sound(image: Path) -> bool:
+    """Tell whether the image stands there whole, as it was published."""
+    try:
+        published = json.loads(image.with_suffix(".json").read_text())
+        with os.fdopen(os.open(image, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode) or _shared(found) or found.st_size != published["size"]:
+                return False
+            return bool(hashlib.file_digest(file, "sha256").hexdigest() == published["sha256"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _run(what: str, command: list[str], work: Path) -> None:
+    try:
+        done = subprocess.run(  # noqa: S603 - our own interpreter, running our own modules
+            command,
+            cwd=work,
+            env=child.environment(TMPDIR=str(work), VIRTUAL_ENV=str(work / "empty"), PATH=os.defpath),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise InputError(
+            f"sandbox image: {what} took more than {_LIMIT_S} s. Try again when the machine is idle."
+        ) from None
+    if done.returncode != 0:
+        told = done.stdout.decode(errors="replace").strip()[-2000:]
+        raise InputError(
+            f"sandbox image: {what} failed with exit code {done.returncode}: {told or 'no message'}. "
+            "Check that componentize-py and wasmtime are installed for this platform (`uv sync`), and that some "
+            "500 MB of memory and disk are free."
+        )
+
+
+def _build(work: Path, progress: Progress) -> Path:
+    """Build and compile in `work`; return the compiled file."""
+    (work / "empty").mkdir()  # stands for a virtual environment: nothing installed here belongs in the image
+    package = work / "app" / "tasks" / "sandbox"
+    package.mkdir(parents=True)
+    for source, target in (("guest/app.py", work / "app"), ("guest/world.wit", work), ("values.py", package)):
+        shutil.copyfile(_HERE / source, target / Path(source).name)
+    progress("Sandbox: building its Python (once, some 10 s) …")
+    _run("building the component", child.command("tasks.sandbox.build", "componentize"), work)
+    progress("Sandbox: compiling it for this machine (once, some 15 s) …")
+    _run("compiling the component", child.command("tasks.sandbox.build", "compile"), work)
+    return work / "runner.cwasm"
+
+
+def _publish(built: Path, image: Path) -> None:
+    """Move the compiled file into place, whole or not at all."""
+    with built.open("rb") as file:
+        published = {
+            "size": os.fstat(file.fileno()).st_size,
+            "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
+        }
+        os.fsync(file.fileno())
+    note = built.with_suffix(".json")
+    note.write_text(json.dumps(published))
+    note.replace(image.with_suffix(".json"))
+    built.replace(image)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, progress: Progress) -> Iterator[None]:
+    """Hold the folder's lock. The kernel lets go of it when its holder dies, however that dies."""
+    with os.fdopen(
+        os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "rb+"
+    ) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("Sandbox: another process is building it; waiting …")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def prepare(progress: Progress | None = None, *, anew: bool = False) -> Path:
+    """Return the compiled image's path, building it first where there is none (some 25 s, once).
+
+    Several processes may call this at once: one builds, the others wait for it. `anew` builds in any case.
+    `progress` gets a line for each stage; standard error does, unless it is given.
+
+    Raises:
+        InputError: it cannot be built, or there is no private place to keep it.
+    """
+    say = progress or _say
+    folder = _folder()
+    image = folder / "runner.cwasm"
+    if not anew and _sound(image):
+        return image
+    with _locked(folder, say):
+        if not anew and _sound(image):
+            return image
+        for left in folder.glob("build-*"):  # of a builder that was killed: the lock is ours
+            shutil.rmtree(left, ignore_errors=True)
+        work = Path(tempfile.mkdtemp(prefix="build-", dir=folder))
+        try:
+            _publish(_build(work, say), image)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+    say("Sandbox: ready.")
+    return image

@@ -1,0 +1,192 @@
+"""Kotlin programs: compiled in batches, each run in a virtual machine of its own, where there is a compiler.
+
+Elsewhere they are `unavailable`. A virtual machine is less of a wall than WebAssembly: what holds it is the kernel
+(limits, and on Linux Landlock and seccomp: no files but its own, no sockets, no processes), its heap limit, and
+the clock. Its replies are read like the WebAssembly guest's.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import selectors
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, cast
+
+from data.records import Outcome, Program
+from tasks.sandbox import child, replies
+from tasks.sandbox.kotlin_compiler import BATCH, Batch, Compiled, find, java, version
+from tasks.sandbox.pool import SOURCE, WALL_MORE_S
+
+START_S = 30.0
+"""A virtual machine that is not ready by then will not be."""
+
+REPLY = 1 << 20
+"""Bytes of all replies to one program."""
+
+NONE = Outcome("unavailable", message="no Kotlin compiler")
+
+
+def run(
+    programs: Sequence[Program],
+    *,
+    cpu_s: float = 2.0,
+    memory_mb: int = 256,
+    progress: Callable[[int, int], None] | None = None,
+    compiler: str | None = None,
+) -> list[tuple[Outcome, ...]]:
+    """Run Kotlin programs; return, in order, one outcome for each of their calls.
+
+    `compiler` is the path of `kotlinc`; `$BASIC_CONTROL_KOTLINC`, then the PATH, unless given. `cpu_s` counts from
+    when a program's virtual machine is ready, `memory_mb` is its heap.
+
+    Raises:
+        ValueError: a call's arguments cannot be written in Kotlin.
+    """
+    kotlinc = find(compiler)
+    if not kotlinc or not java():
+        return [(NONE,) * len(program.calls) for program in programs]
+    found: list[tuple[Outcome, ...]] = [()] * len(programs)
+    chosen = []
+    for k, program in enumerate(programs):
+        if len(program.source) > SOURCE:
+            found[k] = (Outcome("syntax", message=f"the source is longer than {SOURCE} characters"),) * len(
+                program.calls
+            )
+        elif not program.function.isidentifier():
+            found[k] = (Outcome("no such function"),) * len(program.calls)
+        elif program.calls:
+            chosen.append(k)
+    done = len(programs) - len(chosen)
+    for start in range(0, len(chosen), BATCH):
+        batch = chosen[start : start + BATCH]
+        with tempfile.TemporaryDirectory(prefix="basic-control-") as folder:
+            compiled = Batch(kotlinc, Path(folder), [programs[k] for k in batch]).run()
+            with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+                sizes = [len(programs[k].calls) for k in batch]
+                ran = threads.map(lambda c, n: _outcomes(c, n, cpu_s, memory_mb), compiled, sizes)
+                for k, outcomes in zip(batch, ran, strict=True):
+                    found[k] = outcomes
+                    done += 1
+                    if progress:
+                        progress(done, len(programs))
+    return found
+
+
+def describe() -> str:
+    """Return what runs Kotlin here, or `off`."""
+    compiler = find()
+    if not compiler or not java():
+        return "off"
+    return f"kotlinc {version(compiler) or 'that does not say its version'}"
+
+
+def _outcomes(compiled: Compiled | Outcome, calls: int, cpu_s: float, memory_mb: int) -> tuple[Outcome, ...]:
+    if isinstance(compiled, Outcome):
+        return (compiled,) * calls
+    return _Machine(compiled, calls, cpu_s, memory_mb).run()
+
+
+def _readable(compiled: Compiled) -> list[str]:
+    """Return what a virtual machine has to read: itself, its settings, the system's libraries, and two jars."""
+    home = Path(java()).parents[1]
+    settings = {str(path.resolve().parent) for path in home.glob("conf/**/*") if path.is_symlink()}
+    libraries = [
+        "/lib",
+        "/lib64",
+        "/usr/lib",
+        "/usr/lib64",
+        "/etc/ld.so.cache",
+        "/usr/share/zoneinfo",
+        "/dev/urandom",
+    ]
+    return [str(home), *settings, *libraries, str(compiled.jar), str(compiled.runtime)]
+
+
+class _Machine:
+    """One program in one virtual machine."""
+
+    def __init__(self, compiled: Compiled, calls: int, cpu_s: float, memory_mb: int) -> None:
+        self.calls, self.cpu_s = calls, cpu_s
+        self.nonce = secrets.token_hex(16)
+        limits = {
+            "core": 0,
+            "fsize": 0,
+            "nofile": 256,
+            "cpu": int(START_S + cpu_s),
+            "data": (2 * memory_mb + 1024) << 20,
+        }
+        given = json.dumps({"limits": limits, "readable": _readable(compiled)})
+        self.command = child.command("tasks.sandbox.launch", given, java(), *_flags(memory_mb))
+        self.command += ["-cp", f"{compiled.jar}{os.pathsep}{compiled.runtime}", compiled.main]
+
+    def run(self) -> tuple[Outcome, ...]:
+        """Return an outcome for each call; those that did not come back share the reason."""
+        process = subprocess.Popen(  # noqa: S603 - our launcher, and through it Java
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=child.environment(),
+            cwd="/",
+            start_new_session=True,
+        )
+        try:
+            with contextlib.suppress(OSError):
+                cast("IO[bytes]", process.stdin).write(f"{self.nonce}\n".encode())
+                cast("IO[bytes]", process.stdin).close()
+            got, rest = self._listen(cast("IO[bytes]", process.stdout))
+        finally:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            cast("IO[bytes]", process.stdout).close()
+        outcomes = [replies.outcome(text) for text in got[: self.calls]]
+        return (*outcomes, *[rest] * (self.calls - len(outcomes)))
+
+    def _listen(self, pipe: IO[bytes]) -> tuple[list[str], Outcome]:
+        """Return the replies that came in time, and what to say of the calls without one."""
+        heard = bytearray()
+        deadline = time.monotonic() + START_S
+        ready = f"{self.nonce} ready\n".encode()
+        with selectors.DefaultSelector() as selector:
+            selector.register(pipe, selectors.EVENT_READ)
+            while (left := deadline - time.monotonic()) > 0:
+                if not selector.select(left):
+                    break
+                part = os.read(pipe.fileno(), 1 << 16)
+                if not part:
+                    return self._replies(heard), self._ended(ready in heard)
+                if ready not in heard and ready in heard + part:
+                    deadline = time.monotonic() + self.cpu_s + WALL_MORE_S
+                heard += part
+                if len(heard) > REPLY:
+                    message = f"the replies are longer than {REPLY} characters"
+                    return self._replies(heard), Outcome("bad value", message=message)
+        return self._replies(heard), Outcome("timeout")
+
+    def _ended(self, ready: bool) -> Outcome:  # noqa: FBT001 - it is what the answer depends on
+        if ready:
+            return Outcome("exception", error="SystemExit", message="the program ended the virtual machine")
+        return Outcome("exception", error="VirtualMachineError", message="the virtual machine did not start")
+
+    def _replies(self, heard: bytes | bytearray) -> list[str]:
+        lines = bytes(heard[:REPLY]).decode("ascii", "replace").split("\n")[:-1]
+        own = [line.removeprefix(f"{self.nonce} ") for line in lines if line.startswith(f"{self.nonce} ")]
+        return [text for text in own if text not in {"ready", "end"}]
+
+
+def _flags(memory_mb: int) -> list[str]:
+    return [
+        f"-Xmx{memory_mb}m", "-Xms16m", "-Xss1m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
+        "-XX:MaxMetaspaceSize=128m", "-XX:ReservedCodeCacheSize=48m", "-XX:MaxDirectMemorySize=16m",
+        "-XX:CompressedClassSpaceSize=64m", "-XX:-UsePerfData", "-XX:+DisableAttachMechanism",
+        "-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=/dev/null", "-Djava.io.tmpdir=/nonexistent", "-Duser.home=/",
+        "-Djava.security.egd=file:/dev/urandom",
+    ]  # fmt: skip

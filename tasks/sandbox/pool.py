@@ -1,0 +1,281 @@
+"""The pool: as many workers as there are cores, programs handed out, dead and late workers replaced."""
+
+import contextlib
+import os
+import selectors
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from data.errors import InputError
+from data.records import Outcome, Program
+from tasks.sandbox import values
+from tasks.sandbox.image import prepare
+from tasks.sandbox.workers import Job, Worker
+
+SOURCE = 100_000
+"""Characters of a program's source."""
+
+WALL_MORE_S = 1.0
+"""Past its CPU budget by this on the clock, a program that sleeps or hangs is ended."""
+
+MEMORY_MB = (128, 2048)
+"""The least and most memory of a guest: its interpreter takes 60 of them."""
+
+_TRIES = 2
+"""A program whose worker dies is tried once more: the system, not it, may have been the reason."""
+
+_SELF_ENDED = 3  # the worker's exit status when its watch ends it
+_LATE = (_SELF_ENDED, -signal.SIGXCPU)
+
+
+def _cores() -> int:
+    with contextlib.suppress(AttributeError):  # macOS has no such call
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Pool:
+    """Workers that run Python programs: a context manager, safe to share between threads.
+
+    `workers` is the number of processes (one for each core unless given); `memory_mb` is the guest's memory, its
+    interpreter included. Runs from several threads take turns: each uses all the workers.
+    """
+
+    def __init__(self, *, workers: int | None = None, memory_mb: int = 256) -> None:
+        if not MEMORY_MB[0] <= memory_mb <= MEMORY_MB[1]:
+            raise InputError(f"sandbox: memory_mb is {memory_mb}; expected {MEMORY_MB[0]} to {MEMORY_MB[1]}.")
+        self.size = max(1, workers or _cores())
+        self.memory_mb = memory_mb
+        self._image = ""
+        self._rebuilt = False
+        self._workers: list[Worker] = []
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all workers; a later run starts new ones."""
+        with self._lock:
+            while self._workers:
+                self._workers.pop().end()
+
+    def abandon(self) -> None:
+        """Let go of the workers without ending them: after a fork they are the parent's."""
+        for worker in self._workers:
+            worker.release()
+        self._workers, self._lock = [], threading.RLock()
+
+    def layers(self) -> dict[str, str]:
+        """Return the layers around a worker, each with how it holds; start one if there is none.
+
+        Raises:
+            InputError: the image cannot be built, or no worker starts.
+        """
+        with self._lock:
+            if not any(w.layers for w in self._workers):
+                _Round(self, [], lambda _: None).greet()
+            return next(dict(w.layers) for w in self._workers if w.layers)
+
+    def run(
+        self,
+        programs: Sequence[Program],
+        *,
+        cpu_s: float = 2.0,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[tuple[Outcome, ...]]:
+        """Run Python programs; return, in order, one outcome for each of their calls.
+
+        `cpu_s` is one program's budget of CPU seconds, for its loading and all its calls together; what sleeps is
+        ended `WALL_MORE_S` after as many seconds on the clock. Calls that a program did not come to, because an
+        earlier one ended it, share that one's outcome. `progress` gets programs done and programs in all.
+
+        Raises:
+            InputError: the image cannot be built, or no worker starts; never for what a program did.
+            ValueError: a call's arguments are not plain values.
+        """
+        found: list[tuple[Outcome, ...]] = [()] * len(programs)
+        jobs = []
+        for index, program in enumerate(programs):
+            if refused := _refused(program):
+                found[index] = (refused,) * len(program.calls)
+            elif program.calls:
+                jobs.append(_job(index, program, cpu_s))
+        before = len(programs) - len(jobs)
+
+        def tell(done: int) -> None:
+            if progress:
+                progress(before + done, len(programs))
+
+        with self._lock:
+            for index, outcomes in _Round(self, jobs, tell).run().items():
+                found[index] = outcomes
+        return found
+
+    def start(self) -> Worker:
+        """Start one more worker."""
+        self._image = self._image or str(prepare())
+        worker = Worker.start(self._image, self.memory_mb)
+        self._workers.append(worker)
+        return worker
+
+    def drop(self, worker: Worker) -> int:
+        """End a worker; return its exit status."""
+        self._workers.remove(worker)
+        return worker.end()
+
+    def refresh(self, why: str) -> None:
+        """Build the image anew, once, after a worker could not start with it.
+
+        Raises:
+            InputError: it has been rebuilt already.
+        """
+        if self._rebuilt:
+            raise InputError(
+                f"sandbox: its worker process does not start ({why}). Check that wasmtime is installed for this "
+                f"platform and that {self.memory_mb + 512} MB of memory are free; try `python -m tasks.sandbox`."
+            )
+        self._rebuilt = True
+        self._image = str(prepare(anew=True))
+
+    @property
+    def workers(self) -> tuple[Worker, ...]:
+        """The workers that live now."""
+        return tuple(self._workers)
+
+
+def _refused(program: Program) -> Outcome | None:
+    """Return the outcome of a program that no worker needs to see."""
+    if len(program.source) > SOURCE:
+        return Outcome("syntax", message=f"the source is longer than {SOURCE} characters")
+    if not program.function.isidentifier():
+        return Outcome("no such function")
+    return None
+
+
+def _job(index: int, program: Program, cpu_s: float) -> Job:
+    calls = [values.write(values.pack(list(arguments))) for arguments in program.calls]
+    load = values.write([program.source, program.function])
+    return Job(index, {"load": load, "calls": calls, "cpu_s": cpu_s, "wall_s": cpu_s + WALL_MORE_S})
+
+
+class _Round:
+    """One run: hands jobs to the pool's workers until each has its outcomes."""
+
+    def __init__(self, pool: Pool, jobs: list[Job], tell: Callable[[int], None]) -> None:
+        self.pool, self.queue, self.left, self.tell = pool, deque(jobs), len(jobs), tell
+        self.found: dict[int, tuple[Outcome, ...]] = {}
+        self.selector = selectors.DefaultSelector()
+
+    def run(self) -> dict[int, tuple[Outcome, ...]]:
+        """Return the outcomes by the jobs' indices."""
+        try:
+            for worker in self.pool.workers:
+                self._watch(worker)
+            while len(self.found) < self.left:
+                self._fill()
+                self._wait()
+        finally:
+            for worker in self.pool.workers:
+                if worker.state == "busy":  # interrupted: its job is nobody's any more
+                    self.pool.drop(worker)
+            self.selector.close()
+        return self.found
+
+    def greet(self) -> None:
+        """Wait for one worker's hello."""
+        with self.selector:
+            for worker in self.pool.workers:
+                self._watch(worker)
+            while not any(w.layers for w in self.pool.workers):
+                if not self.pool.workers:
+                    self._watch(self.pool.start())
+                self._wait()
+
+    def _watch(self, worker: Worker) -> None:
+        self.selector.register(worker.reading, selectors.EVENT_READ, worker)
+
+    def _fill(self) -> None:
+        coming = sum(w.state == "starting" for w in self.pool.workers)
+        for worker in self.pool.workers:
+            if self.queue and worker.state == "idle":
+                worker.give(self.queue.popleft())
+                if worker.unsent:
+                    self.selector.register(worker.writing, selectors.EVENT_WRITE, worker)
+        for _ in range(min(len(self.queue) - coming, self.pool.size - len(self.pool.workers))):
+            self._watch(self.pool.start())
+
+    def _wait(self) -> None:
+        watched = [w for w in self.pool.workers if w.state != "idle"]
+        most = min((w.deadline for w in watched), default=time.monotonic()) - time.monotonic()
+        for key, _ in self.selector.select(max(most, 0)):
+            worker: Worker = key.data
+            if worker not in self.pool.workers:  # ended while its other pipe was handled
+                continue
+            if key.fileobj is worker.reading:
+                self._hear(worker)
+            else:
+                worker.send()
+                if not worker.unsent:
+                    self.selector.unregister(worker.writing)
+        now = time.monotonic()
+        for worker in watched:
+            if worker in self.pool.workers and worker.state != "idle" and worker.deadline <= now:
+                self._end(worker, late=True)
+
+    def _hear(self, worker: Worker) -> None:
+        try:
+            heard = worker.hear()
+            for frame in heard:
+                self._take(worker, frame)
+        except EOFError:
+            self._end(worker)
+        except ValueError as error:
+            self._end(worker, why=str(error))
+
+    def _take(self, worker: Worker, frame: Any) -> None:
+        match worker.state, frame:
+            case "starting", ["hello", dict(layers)]:
+                worker.layers, worker.state = layers, "idle"
+            case "starting", ["failed", str(why)]:
+                raise ValueError(why)
+            case "busy", _ if worker.job:
+                outcomes = worker.job.hear(frame)
+                if outcomes is not None:
+                    self._finish(worker.job, outcomes)
+                    worker.job, worker.state = None, "idle"
+            case _:
+                raise ValueError("a frame out of turn")
+
+    def _finish(self, job: Job, outcomes: tuple[Outcome, ...]) -> None:
+        self.found[job.index] = outcomes
+        self.tell(len(self.found))
+
+    def _end(self, worker: Worker, *, late: bool = False, why: str = "") -> None:
+        """End a worker that is late, gone or out of its mind, and see to its job."""
+        self.selector.unregister(worker.reading)
+        if worker.unsent:
+            with contextlib.suppress(KeyError):
+                self.selector.unregister(worker.writing)
+        status = self.pool.drop(worker)
+        if worker.state == "starting":
+            self.pool.refresh(why or ("no hello in time" if late else f"exit status {status}"))
+            return
+        self._watch(self.pool.start())  # at once: the next program should not have to wait for it
+        if job := worker.job:
+            job.tries += 1
+            if late or status in _LATE:
+                self._finish(job, job.finish(Outcome("timeout")))
+            elif job.tries < _TRIES:
+                job.outcomes.clear()
+                self.queue.appendleft(job)
+            else:
+                ended = Outcome("exception", error="SystemError", message=f"the worker died (exit status {status})")
+                self._finish(job, job.finish(ended))

@@ -1,0 +1,225 @@
+"""Plain values as tagged JSON: the one form in which anything enters or leaves the sandbox.
+
+The same file is built into the guest, so it imports nothing of the project. null, booleans, strings and small
+integers stand for themselves; everything else is an array that begins with its tag, so that a tuple is not a
+list, `1.0` not `1`, and a dictionary may have any hashable keys:
+
+    ["i", "-1f…"]  a large int, hexadecimal      ["l", …]  list          ["d", key, value, …]  dict
+    ["f", "0x1.8p+1"]  float, also nan and inf   ["t", …]  tuple         ["b", "00ff"]  bytes
+                                                 ["s", …]  set           ["z", …]  frozenset
+
+Both directions are bounded in depth and number of values, integers to what `repr` can still print, and strings
+to what UTF-8 can hold. Reading builds nothing but these types: no name in a text is ever looked up.
+"""
+
+import json
+import re
+from collections import Counter, OrderedDict, defaultdict
+from typing import Any, NoReturn, cast
+
+DEPTH = 64
+"""Containers within containers."""
+
+VALUES = 100_000
+"""Values in one value, counting the containers."""
+
+BITS = 14_000
+"""Of an integer: some 4 200 digits, just under the 4 300 at which `repr` of an int refuses."""
+
+CHARACTERS = 1_000_000
+"""Characters of text, and bytes, in one value."""
+
+_PLAIN = 2**53
+_HEX = re.compile(r"-?[0-9a-f]+")
+_FLOAT = re.compile(r"-?(?:0x[01]\.[0-9a-f]{1,13}p[+-]?\d{1,4}|inf|nan)")
+_MAPPINGS = frozenset({dict, Counter, OrderedDict, defaultdict})
+"""The standard library's dictionaries compare equal to plain ones: honest code returns them."""
+
+_ITERABLES: dict[type, str] = {list: "l", tuple: "t", set: "s", frozenset: "z"}
+
+
+class UnfitError(ValueError):
+    """A value that is not plain data, or too large; or a text that does not say one."""
+
+
+class _Packer:
+    """Turn one value into tagged JSON, counting as it goes."""
+
+    def __init__(self) -> None:
+        self.values = 0
+        self.characters = 0
+
+    def pack(self, value: object, depth: int = 0) -> Any:
+        """Return the tagged form. Only exact types count: a subclass could answer for itself."""
+        self.values += 1
+        if depth > DEPTH or self.values > VALUES:
+            raise UnfitError(
+                f"nested deeper than {DEPTH}, or cyclic" if depth > DEPTH else f"more than {VALUES} values"
+            )
+        kind = type(value)
+        if value is None or value is True or value is False:
+            return value
+        if kind in _ITERABLES:
+            members = cast("list[object]", value)
+            return [_ITERABLES[kind], *[self.pack(member, depth + 1) for member in members]]
+        if kind in _MAPPINGS:
+            packed: list[Any] = ["d"]
+            for key, held in dict.items(cast("dict[object, object]", value)):
+                packed += [self.pack(key, depth + 1), self.pack(held, depth + 1)]
+            return packed
+        return self._scalar(value, kind)
+
+    def _scalar(self, value: object, kind: type) -> Any:
+        if kind is int:
+            return self._integer(cast("int", value))
+        if kind is float:
+            return ["f", float.hex(cast("float", value))]
+        if kind is str:
+            return self._text(cast("str", value))
+        if kind is bytes:
+            held = cast("bytes", value)
+            self._count(len(held))
+            return ["b", held.hex()]
+        raise UnfitError(f"of type {_name(kind)[:60]}")
+
+    def _integer(self, value: int) -> Any:
+        if -_PLAIN < value < _PLAIN:
+            return value
+        if value.bit_length() > BITS:
+            raise UnfitError(f"an integer of {value.bit_length()} bits, more than {BITS}")
+        return ["i", f"{value:x}"]
+
+    def _text(self, value: str) -> str:
+        self._count(len(value))
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise UnfitError("text with half a surrogate pair") from None
+        return value
+
+    def _count(self, characters: int) -> None:
+        self.characters += characters
+        if self.characters > CHARACTERS:
+            raise UnfitError(f"more than {CHARACTERS} characters")
+
+
+_name = type.__dict__["__name__"].__get__  # a metaclass may answer for `__name__` itself
+
+
+def pack(value: object) -> Any:
+    """Return a value's tagged JSON.
+
+    Raises:
+        UnfitError: it is not plain data, or too large.
+    """
+    return _Packer().pack(value)
+
+
+class _Unpacker:
+    """Turn tagged JSON into one value, counting as it goes."""
+
+    def __init__(self) -> None:
+        self.values = 0
+
+    def unpack(self, packed: object, depth: int = 0) -> Any:
+        """Return the value, of plain types only."""
+        self.values += 1
+        if depth > DEPTH or self.values > VALUES:
+            raise UnfitError("nested too deep, or too many values")
+        if packed is None or isinstance(packed, bool | int):
+            return packed
+        if isinstance(packed, str):
+            return _whole(packed)
+        if isinstance(packed, list) and packed and isinstance(packed[0], str):
+            if packed[0] in _SCALARS:
+                return _scalar(*packed)
+            return self._container(packed[0], packed, depth)
+        raise UnfitError("not a tagged value")
+
+    def _container(self, tag: str, packed: list[Any], depth: int) -> Any:
+        held = [self.unpack(packed[k], depth + 1) for k in range(1, len(packed))]
+        try:
+            match tag:
+                case "l":
+                    return held
+                case "t":
+                    return tuple(held)
+                case "s" | "z":
+                    return _all(len(held), frozenset(held) if tag == "z" else set(held))
+                case "d" if len(held) % 2 == 0:
+                    return _all(len(held) // 2, dict(zip(held[::2], held[1::2], strict=True)))
+        except TypeError:  # a list as a key
+            raise UnfitError("a key or set member that cannot be hashed") from None
+        raise UnfitError("not a tagged value")
+
+
+_SCALARS = frozenset({"i", "f", "b"})
+
+
+def _scalar(tag: str, text: object = None, *more: object) -> int | float | bytes:
+    if isinstance(text, str) and not more:
+        if tag == "i" and len(text) <= BITS // 4 + 1 and _HEX.fullmatch(text):
+            return int(text, 16)
+        if tag == "f" and _FLOAT.fullmatch(text):
+            try:
+                return float.fromhex(text)
+            except OverflowError:
+                raise UnfitError("not a float") from None
+        if tag == "b" and len(text) % 2 == 0 and (not text or _HEX.fullmatch(text)) and text[:1] != "-":
+            return bytes.fromhex(text)
+    raise UnfitError("not a tagged value")
+
+
+def _whole(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UnfitError("text with half a surrogate pair") from None
+    return text
+
+
+def _all(expected: int, found: Any) -> Any:
+    """Refuse a set or dict in which two members fell together, such as 1 and True."""
+    if len(found) != expected:
+        raise UnfitError("two keys or members that are equal")
+    return found
+
+
+def unpack(packed: object) -> Any:
+    """Return the value of a tagged JSON.
+
+    Raises:
+        UnfitError: it is not one, or too large.
+    """
+    return _Unpacker().unpack(packed)
+
+
+def write(packed: Any) -> str:
+    """Return JSON text in ASCII, so that half a surrogate pair in a program's source survives the way."""
+    return json.dumps(packed, separators=(",", ":"))
+
+
+def _refuse(_: object) -> NoReturn:
+    raise UnfitError("JSON of a form that is never sent")
+
+
+def _small(digits: str) -> int:
+    if len(digits) > len(str(-_PLAIN)):
+        raise UnfitError("an integer too long to be sent in digits")
+    return int(digits)
+
+
+def read(text: str) -> Any:
+    """Return what a JSON text says: null, booleans, strings, small integers and arrays of them, no more.
+
+    Raises:
+        UnfitError: it says anything else, or nothing.
+    """
+    try:
+        return json.loads(
+            text, parse_int=_small, parse_float=_refuse, parse_constant=_refuse, object_pairs_hook=_refuse
+        )
+    except UnfitError:
+        raise
+    except (ValueError, RecursionError):
+        raise UnfitError("not JSON, or nested too deep") from None

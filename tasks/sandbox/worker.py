@@ -1,0 +1,250 @@
+"""One worker: holds the compiled image, and runs each program in a fresh instance of it.
+
+Started by `tasks.sandbox.pool` as `python -m tasks.sandbox.worker IMAGE MEMORY_MB`, with frames on standard input
+and output. It first confines itself, then runs one small program to see that the image works, then says hello. A
+job is `{load, calls, cpu_s, wall_s}`, the
+guest's requests ready made; to it answer `["load", 0, reply]` when the program did not load,
+else `["call", k, reply]` for each call that came back, with the guest's text unread, and one
+`["end", kind, error, message]`.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import sys
+import threading
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any, NoReturn
+
+import wasmtime
+from wasmtime.component import Component, ExportIndex, Linker
+
+from tasks.sandbox import confinement, frames, values
+from tasks.sandbox.engine import engine
+
+REPLY = 1 << 20
+"""Characters of all replies to one program."""
+
+TICK_S = 0.01
+GRACE_S = 3
+"""Past its wall limit by this, a worker that nobody ended ends itself."""
+
+_MEMORY_MORE = 1 << 30
+"""Bytes that a worker may hold beside its guest: Python, the engine, replies under way."""
+
+
+class _Watch:
+    """Interrupt the guest when its CPU time is used up, and end the process when nobody else would.
+
+    CPU time is the process's: a busy machine makes a program slower, not wrong. Epochs interrupt WebAssembly only;
+    for a guest that sleeps in a host call there is the pool's wall limit, and GRACE_S after it this one.
+    """
+
+    def __init__(self, held: wasmtime.Engine) -> None:
+        self.engine = held
+        self.parent = os.getppid()
+        self.cpu_end = self.wall_end = float("inf")
+        self.fired = False
+        self.busy = threading.Event()
+        threading.Thread(target=self._tick, daemon=True).start()
+
+    def start(self, cpu_s: float, wall_s: float) -> None:
+        self.fired = False
+        self.wall_end = time.monotonic() + wall_s + GRACE_S
+        self.cpu_end = time.process_time() + cpu_s
+        self.busy.set()
+
+    def stop(self) -> None:
+        self.busy.clear()
+        self.cpu_end = self.wall_end = float("inf")
+
+    def _tick(self) -> NoReturn:
+        while True:
+            self.busy.wait()
+            time.sleep(TICK_S)
+            if time.process_time() > self.cpu_end:
+                self.fired = True
+                self.engine.increment_epoch()
+            if time.monotonic() > self.wall_end or os.getppid() != self.parent:
+                os._exit(3)
+
+
+class _Guest:
+    """Fresh instances of the image."""
+
+    def __init__(self, image: str, memory: int) -> None:
+        self.engine = engine()
+        self.component = Component.deserialize_file(self.engine, image)
+        self.linker = Linker(self.engine)
+        self.linker.add_wasip2()
+        self.memory = memory
+        self.load, self.call = self._export("load"), self._export("call")
+
+    def _export(self, name: str) -> ExportIndex:
+        found = self.component.get_export_index(name)
+        if found is None:
+            raise RuntimeError(f"the image does not export {name!r}: build it anew")
+        return found
+
+    def store(self) -> wasmtime.Store:
+        """Return a store without files, network, arguments, environment or input."""
+        store = wasmtime.Store(self.engine)
+        store.set_wasi(wasmtime.WasiConfig())
+        store.set_limits(memory_size=self.memory, table_elements=1_000_000, instances=64, tables=64, memories=4)
+        store.set_epoch_deadline(1)
+        return store
+
+
+class _Run:
+    """One program in one instance: `send` gets its replies, in order; `run` says how it ended."""
+
+    def __init__(self, guest: _Guest, watch: _Watch, job: dict[str, Any], send: Callable[[Any], object]) -> None:
+        self.guest, self.watch, self.job, self.send = guest, watch, job, send
+        self.left = REPLY
+
+    def _ask(self, store: wasmtime.Store, function: Any, request: str) -> str:
+        reply = function(store, request)
+        function.post_return(store)
+        self.left -= len(reply)
+        if self.left < 0:
+            raise OverflowError
+        return str(reply)
+
+    def run(self) -> tuple[str, str, str]:
+        """Load the program and make its calls; return how that ended: a kind, an error and a message."""
+        with contextlib.closing(self.guest.store()) as store:
+            self.watch.start(self.job["cpu_s"], self.job["wall_s"])
+            try:
+                self._converse(store)
+            except OverflowError:
+                return "bad value", "", f"the replies are longer than {REPLY} characters"
+            except wasmtime.ExitTrap as exit_:
+                return "exception", "SystemExit", f"the program ended the interpreter with {exit_.code}"
+            except (wasmtime.WasmtimeError, wasmtime.Trap) as trap:
+                return self._trapped(str(trap))
+            except MemoryError:
+                return "memory", "", ""
+            finally:
+                self.watch.stop()
+        return "done", "", ""
+
+    def _converse(self, store: wasmtime.Store) -> None:
+        instance = self.guest.linker.instantiate(store, self.guest.component)
+        load, call = instance.get_func(store, self.guest.load), instance.get_func(store, self.guest.call)
+        loaded = self._ask(store, load, self.job["load"])
+        if loaded != '["loaded"]':
+            self.send(["load", 0, loaded])
+            return
+        for k, arguments in enumerate(self.job["calls"]):
+            self.send(["call", k, self._ask(store, call, arguments)])
+
+    def _trapped(self, told: str) -> tuple[str, str, str]:
+        if self.watch.fired:
+            return "timeout", "", ""
+        if "call stack exhausted" in told:
+            return "exception", "RecursionError", "the native stack is used up"
+        return "exception", "SystemError", "the interpreter aborted"
+
+
+def _receive() -> Any:
+    """Return the next job; end when the pool has closed the pipe."""
+    header = _exactly(frames.HEADER.size)
+    return json.loads(_exactly(frames.size(header)))
+
+
+def _exactly(size: int) -> bytes:
+    got = bytearray()
+    while len(got) < size:
+        part = os.read(0, min(size - len(got), 1 << 16))
+        if not part:
+            os._exit(0)
+        got += part
+    return bytes(got)
+
+
+def _send(content: Any) -> None:
+    frame = memoryview(frames.pack(content))
+    try:
+        while frame:
+            frame = frame[os.write(1, frame) :]
+    except OSError:  # nobody is there to hear it
+        os._exit(0)
+
+
+def _confine(memory: int) -> dict[str, str]:
+    """Give up what a worker does not need, before it has a second thread (Landlock holds for the calling one)."""
+    held = {
+        "rlimits": confinement.limit(
+            core=0, fsize=0, nofile=64, data=memory + _MEMORY_MORE, **{"as": (64 << 30) + memory}
+        ),
+        "no_new_privs": confinement.no_new_privs(),
+        "landlock": confinement.landlock(),
+        "seccomp": confinement.seccomp(),
+    }
+    return {name: how or "off" for name, how in held.items()}
+
+
+_SOURCE = """
+import sys, time
+time.sleep(0.0001)
+print(end='', flush=True)
+def f(): return sys.version.split()[0]
+"""
+_TRIAL: dict[str, Any] = {
+    "load": values.write([_SOURCE, "f"]),
+    "calls": [values.write(["l"])],
+    "cpu_s": 10.0,
+    "wall_s": 20.0,
+}
+"""Touches whatever the engine prepares at first use, such as its timer threads."""
+
+
+def _trial(guest: _Guest, watch: _Watch) -> str:
+    """Run the trial program; return the guest's Python version."""
+    replies: list[Any] = []
+    ended = _Run(guest, watch, _TRIAL, replies.append).run()
+    if ended[0] != "done" or not str(replies[-1][2]).startswith('["value"'):
+        raise RuntimeError(f"the trial program came to {ended} {replies}: build the image anew")
+    return str(values.read(replies[-1][2])[1])
+
+
+def _serve(guest: _Guest, layers: dict[str, str]) -> None:
+    try:
+        watch = _Watch(guest.engine)
+        python = _trial(guest, watch)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the pool reports it
+        _send(["failed", f"{type(error).__name__}: {str(error)[:2000]}"])
+        return
+    confinement.limit(nproc=0)  # the last thread has been started
+    _send(["hello", {**layers, "wasm": f"CPython {python} in {layers['wasm']}"}])
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    while True:
+        job = _receive()
+        # the kernel's own end to a loop that is not the guest's
+        resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + job["cpu_s"]) + GRACE_S, hard))
+        _send(["end", *_Run(guest, watch, job, _send).run()])
+
+
+def main() -> None:
+    """Load, confine, and serve on a thread with room for the guest's stack.
+
+    The thread begins after the confinement, and so inherits it.
+    """
+    memory = int(sys.argv[2]) << 20
+    try:
+        guest = _Guest(sys.argv[1], memory)
+        layers = {"wasm": f"wasmtime {version('wasmtime')}", **_confine(memory)}
+    except Exception as error:  # noqa: BLE001 - whatever it is, the pool reports it
+        _send(["failed", f"{type(error).__name__}: {str(error)[:2000]}"])
+        return
+    threading.stack_size(16 << 20)
+    serving = threading.Thread(target=_serve, args=(guest, layers))
+    serving.start()
+    serving.join()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""What may be reached, and how much of it: names, addresses, ports, sizes, times."""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from metrics.sources import Address, is_public, read_address
+
+USER_AGENT: Final = "basic-control/0.1 (LLM evaluation; checks pages that a model's answer cites)"
+PRODUCT: Final = "basic-control"
+"""The name that robots.txt may address."""
+
+
+class Refused(Exception):  # noqa: N818 - said of a host
+    """A host that is not connected to; the message is one of `metrics.sources.OUTCOMES`."""
+
+
+Resolve = Callable[[str], Awaitable[list[str]]]
+"""Return a name's addresses in plain form; raise Refused with the reason where there is none."""
+
+
+async def resolve_name(host: str) -> list[str]:
+    """Ask the system's resolver for a name's addresses, as it stands: no search domain is appended.
+
+    Raises:
+        Refused: the name does not exist, or cannot be looked up now.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        found = await loop.getaddrinfo(f"{host}.", None, type=socket.SOCK_STREAM)
+    except socket.gaierror as error:
+        missing = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
+        known = error.errno in missing
+        raise Refused("the name does not resolve" if known else "the name cannot be looked up") from error
+    except (OSError, UnicodeError) as error:
+        raise Refused("the name cannot be looked up") from error
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of a page is read, and for how long; seconds and bytes.
+
+    `head_bytes` come before a reply's body (headers, and interim replies without end); `delay_s` lies between two
+    pages of a site, more where its robots.txt asks for it.
+    """
+
+    connect_s: float = 5.0
+    total_s: float = 20.0
+    read_s: float = 10.0
+    page_bytes: int = 3_000_000
+    robots_bytes: int = 512_000
+    head_bytes: int = 170_000
+    extraction_s: float = 10.0
+    redirects: int = 5
+    addresses: int = 3
+    delay_s: float = 1.0
+    longest_delay_s: float = 10.0
+    at_once: int = 16
+    pages_per_answer: int = 20
+    failures_per_site: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Net:
+    """The network as checks of sources may use it.
+
+    `resolve` looks a name up; `allows` says whether an address may be connected to; `ports` maps each port that a
+    URL may have to the one that is dialled. `control` is a name that resolves wherever there is a network: only
+    where it does, a name that does not resolve is taken for one that does not exist.
+    """
+
+    resolve: Resolve = resolve_name
+    allows: Callable[[Address], bool] = is_public
+    ports: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({80: 80, 443: 443}))
+    control: str = "iana.org"
+    limits: Limits = field(default_factory=Limits)
+    tls: ssl.SSLContext | None = None
+
+    async def addresses(self, host: str) -> list[str]:
+        """Return the addresses of a host that may be connected to, each checked.
+
+        One address among them that is not public refuses the name: a name that points inside is a trick.
+
+        Raises:
+            Refused: there is none, or one that is not public.
+        """
+        literal = read_address(host)
+        listed = [host] if literal else await self.resolve(host)
+        read = [read_address(one) for one in listed]
+        if not read:
+            raise Refused("the name does not resolve")
+        if not all(address is not None and self.allows(address) for address in read):
+            raise Refused("not a public address")
+        return [str(address) for address in read]

@@ -1,0 +1,253 @@
+"""A stage: a Prefect task that is cached by the content of what goes into it.
+
+The key holds the stage's name and version, a fingerprint of the rules' source (generators, metrics, prompts,
+data), and its inputs, tables by their content. Prefect's own TASK_SOURCE sees only the task's body.
+"""
+
+import dataclasses
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from prefect import Task
+from prefect.cache_policies import NO_CACHE, CachePolicy
+from prefect.context import TaskRunContext
+from pydantic import BaseModel
+
+from config.settings import Store as StoreSettings
+from data.draw import canonical
+from data.records import Ref
+from tasks.logs import event
+from tasks.place import open_results, open_store
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+RULES = ("generators", "metrics", "prompts", "data")
+
+
+@cache
+def fingerprint() -> str:
+    """Return a hash over the source of all rules, so that a changed verifier's old verdicts are not trusted."""
+    digest = hashlib.sha256()
+    top = Path(__file__).parents[1]
+    for package in RULES:
+        for path in sorted((top / package).rglob("*")):
+            if path.suffix in {".py", ".j2", ".jsonl"}:
+                digest.update(str(path.relative_to(top)).encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def encode(value: Any) -> Any:
+    """Return a stage's input as JSON that is the same for equal content."""
+    if isinstance(value, Ref):
+        return {"table": value.table, "content": value.content}
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): encode(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [encode(entry) for entry in value]
+    return value
+
+
+def refs_in(value: Any) -> Iterator[Ref]:
+    """Yield every table reference in a stage's result."""
+    if isinstance(value, Ref):
+        yield value
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for part in dataclasses.fields(value):
+            yield from refs_in(getattr(value, part.name))
+    elif isinstance(value, Mapping):
+        for entry in value.values():
+            yield from refs_in(entry)
+    elif isinstance(value, list | tuple):
+        for entry in value:
+            yield from refs_in(entry)
+
+
+class ContentAddress(CachePolicy):
+    """Key a stage by its name, version, rules and inputs; where the store is does not matter."""
+
+    version: int = 1
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+
+    def compute_key(
+        self,
+        task_ctx: TaskRunContext,
+        inputs: dict[str, Any],
+        flow_parameters: dict[str, Any],  # noqa: ARG002 - Prefect's interface
+        **kwargs: Any,  # noqa: ARG002 - Prefect's interface
+    ) -> str:
+        """Return the content address of one execution."""
+        named = {name: encode(value) for name, value in inputs.items() if not isinstance(value, StoreSettings)}
+        identity = {
+            "stage": task_ctx.task.name,
+            "version": self.version,
+            "rules": fingerprint(),
+            "inputs": named,
+        }
+        return f"{task_ctx.task.name}-{hashlib.sha256(canonical(identity).encode()).hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What became of one stage in this run; `seconds` is wall time."""
+
+    stage: str
+    label: str
+    cached: bool
+    seconds: float
+    note: str = ""
+
+
+def _nothing(stage: str, label: str) -> bool:
+    del stage, label
+    return False
+
+
+@dataclass
+class Ledger:
+    """The executions of one run, in order; `anew(stage, label)` says what it was told to run anew."""
+
+    executions: list[Execution] = field(default_factory=list)
+    anew: Callable[[str, str], bool] = _nothing
+    run: str = ""
+    deployed: bool = False
+    distributed: bool = False
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the executions as JSON."""
+        return [
+            {"stage": e.stage, "label": e.label, "cached": e.cached, "wall_s": round(e.seconds, 4), "note": e.note}
+            for e in self.executions
+        ]
+
+
+_ledger: ContextVar[Ledger] = ContextVar("ledger")
+
+
+def ledger() -> Ledger:
+    """Return the current run's ledger."""
+    try:
+        return _ledger.get()
+    except LookupError:
+        return Ledger()
+
+
+@contextmanager
+def keeping(book: Ledger) -> Iterator[Ledger]:
+    """Keep a ledger for the runs of stages inside."""
+    token = _ledger.set(book)
+    try:
+        yield book
+    finally:
+        _ledger.reset(token)
+
+
+Given = tuple[tuple[Any, ...], Mapping[str, Any]]
+"""What a stage is called with."""
+
+
+def _place_in(given: Given) -> StoreSettings | None:
+    args, kwargs = given
+    return next((value for value in (*args, *kwargs.values()) if isinstance(value, StoreSettings)), None)
+
+
+class Stage(Generic[P, R]):
+    """A task with its label, its place in the ledger, and a check of what a cached result promises."""
+
+    def __init__(self, function: Callable[P, R], *, version: int, cached: bool = True) -> None:
+        self.function = function
+        self.name = function.__name__
+        self.cached = cached
+        self.task: Task[P, R] = Task(
+            function,
+            name=self.name,
+            cache_policy=ContentAddress(version) if cached else NO_CACHE,
+            persist_result=cached,
+            result_serializer="json" if cached else None,
+        )
+
+    def __call__(self, label: str, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the stage, or take its result from the cache where every table of it is whole."""
+        if ledger().distributed:
+            return self.start(label, *args, **kwargs).finish()
+        started = time.monotonic()
+        refresh = ledger().anew(self.name, label)
+        state = self._named(label, (args, kwargs), refresh=refresh)(*args, **kwargs, return_state=True)
+        return self._settle(label, state, started, (args, kwargs))
+
+    def start(self, label: str, /, *args: P.args, **kwargs: P.kwargs) -> "Started[R]":
+        """Run the stage on the flow's task runner, beside others; `finish` waits for its result."""
+        started = time.monotonic()
+        refresh = ledger().anew(self.name, label)
+        future = self._named(label, (args, kwargs), refresh=refresh).submit(*args, **kwargs)
+
+        def finish() -> R:
+            future.wait()
+            return self._settle(label, future.state, started, (args, kwargs))
+
+        return Started(finish)
+
+    def _named(self, label: str, given: Given, *, refresh: bool) -> Any:
+        name = f"{self.name} {label}".replace("{", "(").replace("}", ")")
+        options: dict[str, Any] = {"refresh_cache": True} if refresh else {}
+        if self.cached and (place := _place_in(given)) and (storage := open_results(place)):
+            options["result_storage"] = storage
+        return self.task.with_options(task_run_name=name, **options)
+
+    def _settle(self, label: str, state: Any, started: float, given: Given) -> R:
+        """Return a state's result, run anew where its tables are not whole, and enter it in the ledger."""
+        result: R = state.result()
+        cached = state.name == "Cached"
+        note = "asked to run anew" if ledger().anew(self.name, label) else ""
+        args, kwargs = given
+        if cached:
+            place = _place_in(given)
+            if place and not all(open_store(place).whole(ref) for ref in refs_in(result)):
+                note = "a table of its result was missing or damaged"
+                state = self._named(label, given, refresh=True)(*args, **kwargs, return_state=True)
+                result, cached = state.result(), False
+        seconds = time.monotonic() - started
+        book = ledger()
+        book.executions.append(Execution(self.name, label, cached, seconds, note))
+        rows: Counter[str] = Counter()
+        for ref in refs_in(result):
+            rows[ref.table] += ref.rows
+        said: dict[str, Any] = {"cached": cached, "seconds": round(seconds, 4), "rows": rows}
+        said |= {"note": note} if note else {}
+        event("stage", run=book.run, stage=self.name, label=label, **said)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Started(Generic[R]):
+    """A stage that runs beside others."""
+
+    finish: Callable[[], R]
+
+
+def stage(*, version: int, cached: bool = True) -> Callable[[Callable[P, R]], Stage[P, R]]:
+    """Make a function a stage.
+
+    `version` is raised when the stage's own code changes what it writes. A stage that is not cached (`query`)
+    has a cache of its own, or writes files.
+    """
+
+    def make(function: Callable[P, R]) -> Stage[P, R]:
+        return Stage(function, version=version, cached=cached)
+
+    return make

@@ -1,0 +1,251 @@
+"""Standings: what every finished run of a folder came to, from its results.json alone."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from artifacts.runs import flatten, questions
+from data.draw import canonical
+from data.errors import InputError
+from metrics.results import SCHEMA_VERSION
+
+_CHUNK = 1 << 16
+_CELLS = b'\n "cells": '
+"""Where the cells begin in a results.json of ours. No text can hold it: JSON writes a line break in one as \\n."""
+
+_SCORING = {
+    "cot": ("weights", "known_constants"),
+    "citation": ("weight_interpretability", "weight_correctness", "network", "aggregate"),
+    "rag": ("factual_correctness", "response_groundedness", "aggregate"),
+}
+JUDGED = ("citation", "rag")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One model in one run: its overall score with interval, its suites as results.json has them.
+
+    `key` says which questions it was asked: equal keys, the same questions. `scoring` is what else its score
+    hangs on: judges, weights, and how the suites' scores are made.
+    """
+
+    model: str
+    run: str
+    started: datetime
+    score: float | None
+    low: float | None
+    high: float | None
+    verdict: str
+    suites: Mapping[str, Mapping[str, Any]]
+    key: tuple[tuple[str, str], ...]
+    asked: Mapping[str, str]
+    judges: tuple[str, ...]
+    scoring: Mapping[str, str]
+
+    @property
+    def n(self) -> tuple[int, int]:
+        """How many rows are scored, and of how many."""
+        own = self.suites.values()
+        return sum(int(s["n_scored"]) for s in own), sum(int(s["n_asked"]) for s in own)
+
+
+@dataclass(frozen=True)
+class Board:
+    """Standings on the same questions, best first; `asked` describes these, `notes` say what else differs."""
+
+    asked: Mapping[str, str]
+    standings: list[Standing]
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Standings:
+    """All boards, and the folders that hold no finished run, or one that cannot be read, with the reason."""
+
+    boards: list[Board]
+    n_runs: int
+    unfinished: list[str]
+    unread: list[tuple[str, str]]
+
+
+def head(path: Path) -> dict[str, Any]:
+    """Read results.json up to its cells, which are nine tenths of it and not needed here.
+
+    Raises:
+        ValueError: it is not such a document.
+        OSError: it cannot be read.
+    """
+    text = bytearray()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            since = max(0, len(text) - len(_CELLS))
+            text += chunk
+            if (end := text.find(_CELLS, since)) >= 0:
+                found = json.loads(bytes(text[:end]).rstrip().removesuffix(b",") + b"}")
+                break
+        else:
+            found = json.loads(bytes(text))
+    if not isinstance(found, dict) or found.get("schema_version") != SCHEMA_VERSION:
+        raise ValueError(f"expected results of schema {SCHEMA_VERSION}")
+    return found
+
+
+def read(document: Mapping[str, Any]) -> Iterator[Standing]:
+    """Yield each model's standing in one run's results.
+
+    Raises:
+        KeyError, TypeError, ValueError: the document does not have the form of `metrics.results`.
+    """
+    run = document["run"]
+    configuration = run["configuration"]
+    sets = run.get("items") or {}
+    asked = questions(configuration)
+    for model in document["final"]["models"]:
+        suites = {str(suite["suite"]): suite for suite in model["suites"]}
+        names = {
+            suite: tuple(configuration[suite].get("judges") or [j["name"] for j in configuration["judges"]])
+            for suite in suites
+            if suite in JUDGED
+        }
+        yield Standing(
+            model=str(model["model"]),
+            run=str(run["run"]),
+            started=_time(run["started"]),
+            score=model["score"],
+            low=model["interval"]["low"],
+            high=model["interval"]["high"],
+            verdict=str(model["verdict"]),
+            suites=suites,
+            # Without digests (no items: nothing was drawn) the configuration says what was asked.
+            key=tuple((s, (sets.get(s) or {}).get("digest") or canonical(asked.get(s))) for s in sorted(suites)),
+            asked={suite: describe(suite, asked.get(suite) or {}, sets.get(suite)) for suite in suites},
+            judges=tuple(dict.fromkeys(name for listed in names.values() for name in listed)),
+            scoring=dict(_scoring(configuration, suites, names)),
+        )
+
+
+def _time(text: str) -> datetime:
+    """Read a run's start; one without an offset is taken as UTC, so that all can be ordered."""
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _scoring(
+    configuration: Mapping[str, Any], suites: Mapping[str, Any], judges: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, str]]:
+    if len(suites) > 1:
+        yield from ((f"weights.{suite}", canonical(configuration["weights"][suite])) for suite in suites)
+    for suite in suites:
+        for key in _SCORING.get(suite, ()):
+            for path, value in flatten(configuration[suite][key], f"{suite}.{key}"):
+                yield path, canonical(value)
+    for suite, names in judges.items():
+        yield f"judges of {suite}", ", ".join(names)
+
+
+def describe(suite: str, asked: Mapping[str, Any], counted: Mapping[str, Any] | None) -> str:
+    """Say in a line which questions a suite asked."""
+    told = []
+    for key, value in asked.items():
+        if key in {"n_items", "n_samples"} or value in (None, "", {}, []):
+            continue
+        if key == "sample_method" and value == "all":
+            told.append("all")
+        elif key == "seed":
+            told.append(f"seed {value}")
+        elif isinstance(value, list):
+            told.append(", ".join(map(str, value)))
+        else:
+            told.append(canonical(value) if isinstance(value, Mapping) else str(value))
+    n = counted["n"] if counted else asked.get("n_samples") or "?"
+    return f"{suite}: {n} questions ({'; '.join(told)})"
+
+
+def gather(runs: Path, *, every: bool = False) -> Standings:
+    """Read all runs of a folder: of each set of questions the latest result of each model, or every one.
+
+    Raises:
+        InputError: the folder is not there.
+    """
+    if not runs.is_dir():
+        raise InputError(
+            f"{runs}: there is no such folder of runs. Name it with --runs, or run an evaluation first."
+        )
+    listed: list[Standing] = []
+    unfinished: list[str] = []
+    unread: list[tuple[str, str]] = []
+    folders = sorted(path for path in runs.iterdir() if path.is_dir() and not path.name.startswith("."))
+    for folder in folders:
+        try:
+            listed += read(head(folder / "results.json"))
+        except FileNotFoundError:
+            unfinished.append(folder.name)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            unread.append((folder.name, f"{type(error).__name__}: {error}"))
+    kept = listed if every else _latest(listed)
+    boards: dict[tuple[tuple[str, str], ...], list[Standing]] = {}
+    for one in sorted(kept, key=lambda one: one.started, reverse=True):
+        boards.setdefault(one.key, []).append(one)
+    return Standings([_board(own) for own in boards.values()], len(folders) - len(unfinished), unfinished, unread)
+
+
+def _latest(listed: Sequence[Standing]) -> list[Standing]:
+    found: dict[tuple[Any, ...], Standing] = {}
+    for one in listed:
+        before = found.get((one.key, one.model))
+        if before is None or (before.started, before.run) <= (one.started, one.run):
+            found[one.key, one.model] = one
+    return list(found.values())
+
+
+def _board(own: Sequence[Standing]) -> Board:
+    """Sort standings on the same questions, best first, and say by what else their scores may differ."""
+    ordered = sorted(own, key=lambda one: (-1.0 if one.score is None else one.score, one.started), reverse=True)
+    notes = []
+    for key in dict.fromkeys(key for one in own for key in one.scoring):
+        values = dict.fromkeys(one.scoring.get(key, "–") for one in own)
+        if len(values) > 1:
+            notes.append(f"{key} is not the same in all: {' / '.join(values)}")
+    described = {" ".join(one.asked.values()): one.asked for one in own}
+    return Board(next(iter(described.values())), ordered, notes)
+
+
+def frame(found: Standings) -> pl.DataFrame:
+    """Return all standings as one table: a row for each, `questions` telling which can be compared."""
+    suites = dict.fromkeys(s for board in found.boards for one in board.standings for s in one.suites)
+    rows: list[dict[str, Any]] = []
+    for number, board in enumerate(found.boards, 1):
+        for rank, one in enumerate(board.standings, 1):
+            scored, asked = one.n
+            row: dict[str, Any] = {
+                "questions": number,
+                "rank": rank,
+                "model": one.model,
+                "overall": one.score,
+                "ci_low": one.low,
+                "ci_high": one.high,
+                "verdict": one.verdict,
+                "n_scored": scored,
+                "n_asked": asked,
+                "judges": ", ".join(one.judges),
+                "started": one.started.isoformat(),
+                "run": one.run,
+            }
+            for suite in suites:
+                own = one.suites.get(suite) or {}
+                interval = own.get("interval") or {}
+                row |= {
+                    suite: own.get("score"),
+                    f"{suite}_ci_low": interval.get("low"),
+                    f"{suite}_ci_high": interval.get("high"),
+                    f"{suite}_n_scored": own.get("n_scored"),
+                    f"{suite}_n_asked": own.get("n_asked"),
+                }
+            row["asked"] = "; ".join(one.asked.values())
+            rows.append(row)
+    return pl.DataFrame(rows, infer_schema_length=None)

@@ -1,0 +1,122 @@
+"""Verify: what each family's verifier says of each reply; programs run in the sandbox first."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from config.settings import Store
+from data.draw import canonical
+from data.errors import InputError
+from data.plugins import family
+from data.records import Item, Outcome, Program, Ref, Status, Verdict
+from data.tables import VERDICTS
+from tasks.parallel import map_chunks
+from tasks.place import open_store
+from tasks.stage import stage
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One reply to verify: the item's row, whose reply it is, and what came of the call."""
+
+    item: Mapping[str, Any]
+    model: str
+    repeat: int
+    text: str | None
+    error: str | None
+    error_kind: str | None
+
+
+def item_of(row: Mapping[str, Any]) -> Item:
+    """Return a row of the items table as an item."""
+    return Item(**{**row, "facts": json.loads(row["facts"])})
+
+
+def _row(
+    reply: Reply, status: Status, *, correct: bool | None, reason: str, details: Mapping[str, Any]
+) -> dict[str, Any]:
+    return {
+        "item_id": reply.item["item_id"],
+        "model": reply.model,
+        "repeat": reply.repeat,
+        "correct": correct,
+        "status": status,
+        "reason": reason,
+        "details": canonical(dict(details)),
+    }
+
+
+def verdict_row(reply: Reply, outcomes: Sequence[Outcome] | None = None) -> dict[str, Any]:
+    """Verify one reply and return its row of the verdicts table.
+
+    Raises:
+        InputError: the verifier itself failed, which is a defect of the family.
+    """
+    if reply.text is None:
+        return _row(
+            reply, "model_error", correct=None, reason=reply.error_kind or "error", details={"error": reply.error}
+        )
+    item = item_of(reply.item)
+    unit = family(item.family)
+    try:
+        if unit.program is None:
+            verdict: Verdict = unit.verify(item, reply.text)
+        else:
+            verdict = unit.verify(item, reply.text, tuple(outcomes) if outcomes is not None else None)
+    except Exception as error:
+        raise InputError(
+            f"family {item.family}: its verifier raised {type(error).__name__} ({error}) on item {item.item_id}. "
+            "A verifier must accept any text: mend the family, then run again; every reply is kept."
+        ) from error
+    details = dict(verdict.details)
+    said = details.pop("status", None)
+    status: Status = said or ("no_answer" if verdict.correct is None else "scored")
+    return _row(reply, status, correct=verdict.correct, reason=verdict.reason, details=details)
+
+
+def verify_plain(replies: Sequence[Reply]) -> list[dict[str, Any]]:
+    """Verify replies whose families need no program run."""
+    return [verdict_row(reply) for reply in replies]
+
+
+def program_of(reply: Reply) -> Program | None:
+    """Return the program that a reply holds, if its family runs programs and it holds one."""
+    unit = family(reply.item["family"])
+    if unit.program is None or reply.text is None:
+        return None
+    return unit.program(item_of(reply.item), reply.text)
+
+
+def verify_programs(replies: Sequence[Reply]) -> list[dict[str, Any]]:
+    """Run the programs in replies in the sandbox, then verify."""
+    from tasks import sandbox
+
+    programs = [program_of(reply) for reply in replies]
+    outcomes = iter(sandbox.run([program for program in programs if program]))
+    return [
+        verdict_row(reply, next(outcomes) if program else None)
+        for reply, program in zip(replies, programs, strict=True)
+    ]
+
+
+def verify_all(replies: Iterable[Reply]) -> list[dict[str, Any]]:
+    """Verify replies of any families; rows in the replies' order."""
+    listed = list(replies)
+    runs = [family(reply.item["family"]).program is not None for reply in listed]
+    plain = iter(map_chunks(verify_plain, [r for r, run in zip(listed, runs, strict=True) if not run]))
+    programs = iter(verify_programs([r for r, run in zip(listed, runs, strict=True) if run]) if any(runs) else [])
+    return [next(programs) if run else next(plain) for run in runs]
+
+
+@stage(version=1)
+def verify(store: Store, items: Ref, requests: Ref, responses: Ref) -> Ref:
+    """Verify a batch of replies."""
+    place = open_store(store)
+    rows = {row["item_id"]: row for row in place.read(items).iter_rows(named=True)}
+    asked = place.read(requests).join(place.read(responses), on="request_id", how="left", maintain_order="left")
+    replies = (
+        Reply(rows[r["item_id"]], r["model"], r["repeat"], r["text"], r["error"], r["error_kind"])
+        for r in asked.iter_rows(named=True)
+    )
+    return place.write(VERDICTS, VERDICTS.frame(verify_all(replies)))
