@@ -1,0 +1,1 @@
+"""Wiring only: which task feeds which. Each flow runs as `python -m flows.<name>`."""

@@ -1,0 +1,209 @@
+"""Set finished runs side by side: the same items paired, and what changed from right to wrong and back.
+
+`python -m flows.compare RUN_A RUN_B [...]`: from the runs' tables alone. Nothing is asked, Prefect is not needed.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from data.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from metrics.comparison import Comparison
+    from tasks.contrast import Contrast
+
+ERROR = 2
+STOPPED = 130
+_ROWS = 60
+_KEYS = 12
+_SIGNS = 600
+
+
+def arguments() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m flows.compare",
+        description="Compare finished runs on the items that they have in common. Differences are the later-named "
+        "run minus the earlier-named one. A model of several runs is compared with itself.",
+        epilog="Exit codes: 0 compared, 2 an error.",
+    )
+    parser.add_argument("runs", metavar="RUN", nargs="+", help="a run's id, or the path of its folder")
+    parser.add_argument("--runs", dest="folder", metavar="FOLDER", help="where runs are (default: artifacts/runs)")
+    parser.add_argument(
+        "--root", default="", metavar="FOLDER", help="the store of their tables, where it has moved since"
+    )
+    parser.add_argument(
+        "--metric",
+        action="append",
+        default=[],
+        help="compare this metric, such as cot.l1; may be repeated (default: those that the scores are made of)",
+    )
+    parser.add_argument(
+        "--pairs",
+        choices=("same", "all"),
+        default="same",
+        help="same: a model with itself in another run (all, where no model is in two); all: every two",
+    )
+    parser.add_argument(
+        "--show", type=int, default=5, metavar="N", help="changed items to print with their texts (default: 5)"
+    )
+    parser.add_argument("--html", metavar="FILE", help="write everything as one HTML page")
+    parser.add_argument("--markdown", metavar="FILE", help="write everything as Markdown")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Compare runs from the command line and return the exit code."""
+    given = arguments().parse_args(argv)
+    try:
+        from config.settings import Store
+        from tasks.contrast import contrast
+
+        found = contrast(
+            given.runs,
+            runs=Path(given.folder or Store().runs),
+            root=given.root,
+            metrics=given.metric,
+            every=given.pairs == "all",
+        )
+        show(found, most=max(0, given.show))
+        _write(found, given)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - the command line's voice
+        return ERROR
+    except KeyboardInterrupt:
+        return STOPPED
+    return 0
+
+
+def _write(found: "Contrast", given: argparse.Namespace) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    from tasks.report import contrasted
+
+    for path, compose in ((given.html, contrasted.html), (given.markdown, contrasted.markdown)):
+        if path:
+            written = contrasted.write(compose(found), Path(path))
+            Console().print(Text(f"Written: {written}"), soft_wrap=True)
+
+
+def show(found: "Contrast", *, most: int) -> None:
+    """Print what differs, and at most `most` changed items with both texts side by side."""
+    from rich.console import Console
+
+    console = Console()
+    for part in _parts(found, most):
+        console.print(part, soft_wrap=isinstance(part, str))
+
+
+def _parts(found: "Contrast", most: int) -> Iterator["RenderableType"]:
+    from rich.text import Text
+
+    from tasks.report import contrasted
+    from tasks.report.marks import visible
+
+    yield Text("Runs compared: " + ", ".join(run.name for run in found.runs), style="bold")
+    for line in (*contrasted.asked(found), *found.notes):
+        yield Text(visible(line))
+    if found.differences:
+        yield _configurations(found)
+    yield _pairs(found)
+    for line in contrasted.groups(found):
+        yield Text(visible(line))
+    total = sum(frame.height for frame in found.changed)
+    for pair, row in _chosen(found, most):
+        yield _change(pair, row)
+    if total > most:
+        yield Text(f"{total - most} of {total} changes are not shown here: --show N shows more, --html FILE all.")
+    elif not total:
+        yield Text("Nothing changed on any item.")
+
+
+def _chosen(found: "Contrast", most: int) -> Iterator[tuple["Comparison", Mapping[str, Any]]]:
+    """Choose changes to show: of every pair in turn, losses and gains in turn, the greatest first."""
+    import polars as pl
+
+    queues = []
+    for pair, frame in zip(found.pairs, found.changed, strict=True):
+        gain = pl.col("gain")
+        sides = (frame.filter(side).head(most).iter_rows(named=True) for side in (gain < 0, gain > 0))
+        queues.append([(pair, row) for row in chain.from_iterable(zip_longest(*sides)) if row])
+    yield from islice((one for turn in zip_longest(*queues) for one in turn if one), most)
+
+
+def _configurations(found: "Contrast") -> "RenderableType":
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    from tasks.contrast import shorten
+    from tasks.report.marks import visible
+
+    table = Table(title="What differs in the configurations", box=SIMPLE_HEAD, title_justify="left")
+    for name in ("key", *(run.name for run in found.runs)):
+        table.add_column(Text(visible(name)), overflow="fold")
+    for key, values in found.differences[:_KEYS]:
+        table.add_row(*(Text(visible(text)) for text in (key, *map(shorten, values))))
+    if (more := len(found.differences) - _KEYS) > 0:
+        table.add_row(Text(f"… and {more} more: --html FILE has them all"))
+    return table
+
+
+def _pairs(found: "Contrast") -> "RenderableType":
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    from tasks.report.contrasted import cells, verdict
+    from tasks.report.marks import visible
+
+    table = Table(
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        caption="Differences in percentage points, with 95 % intervals; p after Holm's correction; detectable: "
+        "what so many items show with power 0.8.",
+        caption_justify="left",
+    )
+    for name in ("what", "before → after"):
+        table.add_column(name, overflow="fold")
+    for name in ("n", "before", "after", "difference", "lost / won", "p", "detectable"):
+        table.add_column(name, justify="right", overflow="fold")
+    table.add_column("")
+    style = {"better": "green", "worse": "red"}
+    for pair in found.pairs[:_ROWS]:
+        suite, metric, before, after, *rest, said = cells(pair)
+        row = (f"{suite}: {metric}", f"{before} → {after}", *rest)
+        table.add_row(*(Text(visible(cell)) for cell in row), Text(said, style=style.get(verdict(pair), "")))
+    if (more := len(found.pairs) - _ROWS) > 0:
+        table.add_row(Text(f"… and {more} more: --html FILE has them all"))
+    return table
+
+
+def _change(pair: "Comparison", row: Mapping[str, Any]) -> "RenderableType":
+    from rich.box import ROUNDED
+    from rich.table import Table
+    from rich.text import Text
+
+    from tasks.report.contrasted import clip, outcome, place_of
+    from tasks.report.marks import visible
+
+    title = Text(visible(f"{row['change']}: {pair.suite}: {pair.metric}: {place_of(row)}"), style="bold")
+    table = Table(title=title, title_justify="left", box=ROUNDED, expand=True)
+    for label, side in ((pair.model_b, "before"), (pair.model_a, "after")):
+        table.add_column(Text(visible(f"{label}: {outcome(row, side)}")), ratio=1, overflow="fold")
+    texts = [clip(str(row[f"{side}_text"] or ""), _SIGNS) for side in ("before", "after")]
+    table.add_row(*(Text(visible(text)) for text in texts))
+    table.caption = Text(visible(f"expected: {clip(str(row['answer']), 200)}"))
+    table.caption_justify = "left"
+    return table
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

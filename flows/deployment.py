@@ -1,0 +1,218 @@
+"""Life under a Prefect server: `python -m flows.deployment server | deploy | worker`.
+
+`server` runs one on loopback, with authentication. `deploy` makes the work pool, registers the deployments of
+`prefect.yaml`, and sees to it that dead runs become Crashed. `worker` runs what is due. The API's password comes
+from the environment, or from a private file that the first of the three makes.
+"""
+
+import argparse
+import os
+import runpy
+import secrets
+import stat
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from config.reading import read
+from data.errors import InputError
+from flows.environment import PRIVACY, SERVER, results_of
+
+if TYPE_CHECKING:
+    from prefect.events.schemas.automations import AutomationCore
+
+TOP = Path(__file__).parents[1]
+PASSWORD = TOP / ".prefect-auth"
+POOL = "basic-control"
+SILENCE_S = 90
+"""A deployed run that is not heard for this long is dead; it is heard every 30 s (`prefect.yaml`)."""
+
+PATIENCE = {
+    # A busy machine makes Prefect's SQLite slow: its server then answers 503, and runs would crash for no reason.
+    "PREFECT_SERVER_DATABASE_TIMEOUT": "60",
+    "PREFECT_SERVER_DATABASE_CONNECTION_TIMEOUT": "30",
+    "PREFECT_CLIENT_MAX_RETRIES": "10",
+}
+
+
+def describe(file: str) -> dict[str, Any]:
+    """Return what `prefect.yaml` fills in: the project's folder, the stage cache's, and a configuration.
+
+    A build step: `settings` holds what the file says, checked; defaults stay defaults.
+
+    Raises:
+        InputError: the file cannot be read, or has a wrong key or value.
+    """
+    settings = read(TOP / file)
+    return {
+        "directory": str(TOP),
+        "results": str((TOP / results_of(settings)).resolve()),
+        "settings": settings.model_dump(mode="json", exclude_unset=True),
+    }
+
+
+def password(file: Path = PASSWORD, given: Mapping[str, str] = os.environ) -> str:
+    """Return the API's `user:password`: of the environment, else of a file that only its owner may read.
+
+    The file is made if it is not there.
+
+    Raises:
+        InputError: others may read the file.
+    """
+    for name in ("PREFECT_SERVER_API_AUTH_STRING", "PREFECT_API_AUTH_STRING"):
+        if given.get(name):
+            return given[name]
+    try:
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        pass
+    else:
+        with os.fdopen(handle, "w") as made:
+            made.write(f"admin:{secrets.token_urlsafe(24)}\n")
+    mode = stat.S_IMODE(file.stat().st_mode)
+    if mode & 0o077:
+        raise InputError(
+            f"{file}: found a password file that others may open (mode {mode:o}), expected mode 600. "
+            f"Delete it, and a new one is made at the next start."
+        )
+    return file.read_text(encoding="utf-8").strip()
+
+
+def environment(port: int, given: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment of a server, a worker or a client of the server on a port of loopback.
+
+    What the environment already says stands: with `PREFECT_API_URL` set, another server is meant.
+    """
+    said = password(given=given)
+    root = f"http://127.0.0.1:{port}"
+    settings = {
+        **SERVER,
+        **PRIVACY,
+        **PATIENCE,
+        "PREFECT_API_URL": f"{root}/api",
+        "PREFECT_API_AUTH_STRING": said,
+        "PREFECT_SERVER_API_AUTH_STRING": said,
+        # Pages of other sites have no business here.
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": f"{root},http://localhost:{port}",
+    }
+    return {**settings, **given}
+
+
+def dead_runs() -> "AutomationCore":
+    """Return the automation that turns runs which are no longer heard into Crashed, as Prefect documents it."""
+    from prefect.client.schemas.objects import StateType
+    from prefect.events.actions import ChangeFlowRunState
+    from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
+    from prefect.events.schemas.events import ResourceSpecification
+
+    ends = ("Completed", "Failed", "Cancelled", "Crashed")
+    return AutomationCore(
+        name="Crash silent runs",
+        description=f"A run that has sent no heartbeat for {SILENCE_S} s is dead: its deployment's slot is freed.",
+        trigger=EventTrigger(
+            after={"prefect.flow-run.heartbeat"},
+            expect={"prefect.flow-run.heartbeat", *(f"prefect.flow-run.{end}" for end in ends)},
+            match=ResourceSpecification({"prefect.resource.id": ["prefect.flow-run.*"]}),
+            for_each={"prefect.resource.id"},
+            posture=Posture.Proactive,
+            threshold=1,
+            within=timedelta(seconds=SILENCE_S),
+        ),
+        actions=[
+            ChangeFlowRunState(
+                state=StateType.CRASHED,
+                message=f"No heartbeat for {SILENCE_S} s: the run's process or machine is gone. Retry goes on.",
+            )
+        ],
+    )
+
+
+def register() -> None:
+    """Make the process work pool and the automation, or bring them up to date."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.actions import WorkPoolCreate
+    from prefect.exceptions import ObjectNotFound
+    from prefect.workers.process import ProcessWorker
+
+    automation = dead_runs()
+    with get_client(sync_client=True) as client:
+        try:
+            client.read_work_pool(POOL)
+        except ObjectNotFound:
+            template = ProcessWorker.get_default_base_job_template()
+            client.create_work_pool(WorkPoolCreate(name=POOL, type="process", base_job_template=template))
+        there = client.read_automations_by_name(automation.name)
+        if there:
+            client.update_automation(there[0].id, automation)
+        else:
+            client.create_automation(automation)
+
+
+def _reach(url: str, said: str) -> None:
+    """Raise unless the server answers and lets us in.
+
+    Raises:
+        InputError: it does not.
+    """
+    from base64 import b64encode
+
+    headers = {"Authorization": "Basic " + b64encode(said.encode()).decode()}
+    request = urllib.request.Request(f"{url}/admin/version", headers=headers)  # noqa: S310 - the user's own server
+    try:
+        urllib.request.urlopen(request, timeout=10).close()  # noqa: S310 - the same
+    except urllib.error.HTTPError as error:
+        raise InputError(
+            f"{url}: the Prefect server answered {error.code}. Give its password in PREFECT_API_AUTH_STRING."
+        ) from error
+    except OSError as error:
+        raise InputError(f"{url}: no Prefect server answers. Start one with `make server`.") from error
+
+
+def deploy(given: Mapping[str, str]) -> int:
+    """Register work pool, automation and deployments; return the exit code."""
+    _reach(given["PREFECT_API_URL"], given["PREFECT_API_AUTH_STRING"])
+    os.environ.update(given)
+    register()
+    os.chdir(TOP)
+    sys.argv = ["prefect", "--no-prompt", "deploy", "--all"]
+    try:
+        # In this process, which has imported Prefect already: a second one takes seconds.
+        runpy.run_module("prefect", run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
+    """Become Prefect's own process: signals reach it as if it had been started by hand."""
+    os.chdir(TOP)
+    os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], dict(given))  # noqa: S606 - our own words
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one of the three and return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m flows.deployment", description=__doc__)
+    parser.add_argument("what", choices=("server", "deploy", "worker"))
+    parser.add_argument("--port", type=int, default=4200, help="the server's port on 127.0.0.1 (4200)")
+    words = parser.parse_args(argv)
+    try:
+        given = environment(words.port)
+        if words.what == "deploy":
+            return deploy(given)
+        if words.what == "worker":
+            _reach(given["PREFECT_API_URL"], given["PREFECT_API_AUTH_STRING"])
+            command = ["worker", "start", "--pool", POOL, "--type", "process"]
+        else:
+            command = ["server", "start", "--host", "127.0.0.1", "--port", str(words.port)]
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - the command line's voice
+        return 2
+    _become(command, given)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

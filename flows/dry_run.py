@@ -1,0 +1,129 @@
+"""Show what a configuration would ask, without asking: `--dry-run` of every flow."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from config.settings import Settings
+    from tasks.forecast import Forecast, Portion
+
+MINUTE, HOUR = 60, 3600
+
+
+def dry_run(settings: "Settings") -> int:
+    """Print the forecast and return the exit code, 0.
+
+    Raises:
+        InputError: the items cannot be made, or the cache cannot be read.
+    """
+    from rich.console import Console
+
+    from flows.environment import prepare, results_of
+
+    prepare(results_of(settings))
+    from tasks.forecast import forecast
+
+    console = Console()
+    for part in _parts(forecast(settings)):
+        console.print(part)
+    return 0
+
+
+def _parts(found: "Forecast") -> Iterator["RenderableType"]:
+    from rich.text import Text
+
+    from tasks.forecast import FRAME, SIGNS_PER_TOKEN
+    from tasks.report.marks import percent, visible
+
+    yield Text("Dry run: nothing is asked.", style="bold")
+    yield _table(found)
+    for line in totals(found):
+        yield Text(line)
+    for one in found.effects:
+        between = "none" if one.between is None else f"from {percent(one.between)} on"
+        alone = "none" if one.threshold is None else f"from {percent(one.threshold)} on"
+        yield Text(
+            f"{one.suite}: {one.n} items can show differences between two models {between}, of one model from a "
+            f"threshold {alone} (power 0.8; yes/no answers at worst)."
+        )
+    signs = ", ".join(f"{name} {n:g}" for name, n in SIGNS_PER_TOKEN.items())
+    yield Text(
+        f"Tokens in: signs of the prompts over signs a token ({signs}), and {FRAME} a call. Tokens out: the mean "
+        "of what the last column names. ~: what judges are asked depends on replies that are not there yet; "
+        "rehearsed with the references as responses. Time: known means of a call over the configured concurrency."
+    )
+    for note in found.notes:
+        yield Text(visible(f"Note: {note}"))
+
+
+def totals(found: "Forecast") -> Iterator[str]:
+    """Yield the sums, in lines."""
+    calls, cached = sum(p.calls for p in found.portions), sum(p.cached for p in found.portions)
+    fresh = sum(p.fresh for p in found.portions)
+    sure = "" if all(p.exact for p in found.portions) else "about "
+    yield f"{sure}{calls} calls: {cached} from the cache, {fresh} to ask.".capitalize()
+    priced = [p.cost for p in found.portions if p.cost is not None]
+    free = list(dict.fromkeys(p.name for p in found.portions if p.cost is None and p.fresh))
+    if priced:
+        without = f"; no price is configured for {', '.join(free)}" if free else ""
+        yield f"Cost: about {money(sum(priced), found.currency)}{without}."
+    elif fresh:
+        yield "Cost: no prices are configured (price_in, price_out of a model)."
+    unknown = list(dict.fromkeys(p.name for p in found.portions if p.seconds is None))
+    if found.seconds is not None:
+        yield f"Time: about {duration(found.seconds)}."
+    else:
+        yield f"Time: unknown; no call of {', '.join(unknown)} is remembered."
+
+
+def money(value: float, currency: str) -> str:
+    """Write a sum of money with enough decimals to say something."""
+    return f"{value:,.{2 if value >= 1 or value == 0 else 4}f} {currency}"
+
+
+def duration(seconds: float | None) -> str:
+    """Write a time."""
+    if seconds is None:
+        return "?"
+    if seconds < MINUTE:
+        return f"{seconds:.0f} s" if seconds >= 1 or seconds == 0 else "1 s"
+    if seconds < HOUR:
+        return f"{seconds / MINUTE:.0f} min"
+    return f"{seconds / HOUR:.1f} h"
+
+
+def _table(found: "Forecast") -> "RenderableType":
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    from tasks.report.marks import visible
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("suite", "asked"):
+        table.add_column(name, overflow="fold")
+    for name in ("calls", "cached", "to ask", "tokens in", "tokens out", "cost", "time"):
+        table.add_column(name, justify="right")
+    table.add_column("tokens out from", overflow="fold")
+    for portion in found.portions:
+        table.add_row(*(Text(visible(cell)) for cell in _row(portion, found.currency)))
+    return table
+
+
+def _row(portion: "Portion", currency: str) -> list[str]:
+    about = "" if portion.exact else "~"
+    name = f"judge {portion.name}: {portion.metric}" if portion.role == "judge" else portion.name
+    return [
+        portion.suite,
+        name,
+        f"{about}{portion.calls}",
+        str(portion.cached),
+        f"{about}{portion.fresh}",
+        f"{portion.tokens_in:,}",
+        f"{portion.tokens_out:,}",
+        "–" if portion.cost is None else money(portion.cost, currency),
+        duration(portion.seconds),
+        portion.tokens_basis,
+    ]
