@@ -1,0 +1,1 @@
+"""Tests mirror the tree; `tests/benchmarks` holds what is measured, not asserted."""

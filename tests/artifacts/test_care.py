@@ -1,0 +1,397 @@
+"""The store tells what it holds, finds what is damaged, and lets go only of what no kept run needs."""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from artifacts import care, manifest, pruning
+from artifacts.inventory import take
+from artifacts.replies import Remembered, ReplyCache
+from artifacts.store import Store
+from config.settings import Store as Settings
+from data.records import Ref, Reply
+from data.tables import RESPONSES, VERDICTS
+from tests.conftest import TOP
+
+DAY = 86_400.0
+
+
+class Place:
+    """A store with runs of several ages, written as a run writes them."""
+
+    def __init__(self, top: Path) -> None:
+        self.root, self.runs = top / "store", top / "runs"
+        self.store = Store(str(self.root))
+        self.root.mkdir()
+
+    def care(self, verb: str, *arguments: str) -> int:
+        return care.main([verb, "--root", str(self.root), "--runs", str(self.runs), *arguments])
+
+    def table(self, name: str, *, days: float = 10.0) -> Ref:
+        """Write a table of its own, last used some days ago."""
+        row = {"item_id": name, "model": "m", "repeat": 0, "correct": True, "status": "scored", "reason": "right"}
+        ref = self.store.write(VERDICTS, VERDICTS.frame([{**row, "details": "{}"}]))
+        self.age(ref, days)
+        return ref
+
+    def answers(self, *ids: str, days: float = 10.0) -> Ref:
+        row = {"text": "four", "reasoning": "", "finish_reason": "stop", "latency_s": 0.5, "cached": False}
+        ref = self.store.write(RESPONSES, RESPONSES.frame([{"request_id": i, **row} for i in ids]))
+        self.age(ref, days)
+        return ref
+
+    def age(self, ref: Ref, days: float) -> None:
+        then = time.time() - days * DAY
+        os.utime(self.path(ref), (then, then))
+
+    def path(self, ref: Ref) -> Path:
+        return Path(self.store.address(ref.digest))
+
+    def run(self, *refs: Ref, days: float = 10.0, status: str = "finished", **more: Any) -> str:
+        """Write a run that began some days ago and needs these tables."""
+        began = datetime.now(UTC).astimezone() - timedelta(days=days)
+        folder = self.runs / began.strftime("%Y%m%d_%H%M%S")
+        folder.mkdir(parents=True)
+        tables: dict[str, Any] = {}
+        for ref in refs:
+            tables.setdefault(ref.table, []).append({"table": ref.table, "digest": ref.digest, "rows": ref.rows})
+        configuration = {"models": [{"name": "acme/tiny"}], "suites": ["basic_control"]}
+        facts = {"schema": manifest.SCHEMA, "started": began.isoformat(), "configuration": configuration}
+        ending = {"tables": tables} if status == "finished" else {}
+        manifest.write(folder, {**facts, "status": status, **ending, **more})
+        then = began.timestamp()
+        for path in (folder / "manifest.json", folder):
+            os.utime(path, (then, then))
+        return folder.name
+
+    def cache(self) -> ReplyCache:
+        return ReplyCache(f"sqlite:///{self.root}/replies.sqlite", tables=self.store)
+
+    def remember(self, *ids: str, days: float = 10.0) -> None:
+        cache = self.cache()
+        cache.remember([Remembered(i, Reply("four", finish_reason="stop"), 0.5) for i in ids])
+        cache.close()
+        with sqlite3.connect(self.root / "replies.sqlite") as file:
+            marks = ", ".join("?" * len(ids))
+            file.execute(
+                f"UPDATE replies SET answered_at = ? WHERE request_id IN ({marks})",  # noqa: S608 - marks only
+                (time.time() - days * DAY, *ids),
+            )
+
+    def there(self) -> set[str]:
+        return {entry.digest for entry in self.store.entries()}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_the_defaults_are_the_configurations() -> None:
+    defaults = Settings()
+    assert (defaults.root, defaults.runs) == (care.ROOT, care.RUNS)
+    assert defaults.cache == ""
+
+
+def test_list_tells_runs_tables_and_replies(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    shared, own, idle = place.table("a"), place.table("b"), place.table("c")
+    first, second = place.run(shared, own, days=40), place.run(shared, days=2)
+    unfinished = place.run(days=1, status="running")
+    place.remember("r1", "r2")
+    assert place.care("list") == 0
+    said = capsys.readouterr().out
+    for name, state, tables in ((first, "finished", 2), (second, "finished", 1), (unfinished, "not ended", 0)):
+        line = next(line for line in said.splitlines() if line.startswith(name))
+        assert state in line
+        assert "acme/tiny" in line
+        assert "basic_control" in line
+        assert f"  {tables}  " in line
+    assert "3 tables" in said
+    assert f"of no run's: 1 table, {care.amount(place.path(idle).stat().st_size)}" in said
+    assert "2 replies" in said
+
+
+def test_list_of_a_store_without_anything(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    assert place.care("list") == 0
+    said = capsys.readouterr().out
+    assert "No run in" in said
+    assert "no reply cache yet" in said
+    assert not (place.root / "replies.sqlite").exists(), "looking makes nothing"
+
+
+def test_a_name_in_a_manifest_cannot_speak_to_the_terminal(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.run(configuration={"models": [{"name": "evil\x1b[2J\nname"}], "suites": []})
+    place.care("list")
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_whole_store_is_whole(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    place.run(place.table("a"), place.answers("r1"))
+    place.remember("r1")
+    assert place.care("verify") == 0
+    assert "2 tables, 1 run and 1 reply checked: all whole." in capsys.readouterr().out
+
+
+def test_verify_names_everything_that_is_damaged(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    changed, gone, idle = place.table("a"), place.table("b"), place.table("c")
+    name = place.run(changed, gone, reports=["reports/report.md"])
+    unreadable = place.run(days=3)
+    (place.runs / unreadable / "manifest.json").write_text("{", encoding="utf-8")
+    for ref in (changed, idle):
+        content = place.path(ref).read_bytes()
+        place.path(ref).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    place.path(gone).unlink()
+    place.remember("r1", "r2")
+    with sqlite3.connect(place.root / "replies.sqlite") as file:
+        file.execute("UPDATE replies SET text = 'five' WHERE request_id = 'r1'")
+    assert place.care("verify") == 1
+    said = capsys.readouterr().out
+    assert f"table {changed.digest[:12]}" in said
+    assert f"needed by {name}" in said
+    assert f"table {idle.digest[:12]}" in said
+    assert "no run needs it" in said
+    assert f"run {name}: 1 of its tables of verdicts missing ({gone.digest[:12]}" in said
+    assert "report reports/report.md is missing" in said
+    assert f"run {unreadable}:" in said
+    assert "1 replies fail their checksums" in said
+    assert said.count("DAMAGED") == 6
+
+
+def test_verify_changes_nothing(place: Place) -> None:
+    place.remember(*(f"r{n}" for n in range(50)))
+    file = place.root / "replies.sqlite"
+    content = bytearray(file.read_bytes())
+    content[0:100] = bytes(100)
+    file.write_bytes(content)
+    before = {path: path.read_bytes() for path in place.root.iterdir() if path.suffix != ".lock"}
+    assert place.care("verify") == 1
+    assert {path: path.read_bytes() for path in place.root.iterdir() if path.suffix != ".lock"} == before
+
+
+def test_repair_saves_the_cache_and_brings_back_what_tables_hold(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.run(place.answers("r1", "r2"))
+    place.remember("r3", "r4")
+    file = place.root / "replies.sqlite"
+    file.write_bytes(b"\xff" * 100 + file.read_bytes()[100:])
+    assert place.care("repair") == 0
+    assert "4 replies" in capsys.readouterr().out
+    cache = place.cache()
+    assert set(cache.lookup(["r1", "r2", "r3", "r4"])) == {"r1", "r2", "r3", "r4"}
+    cache.close()
+    assert place.care("verify") == 0
+
+
+def test_repair_makes_a_cache_that_was_deleted(place: Place) -> None:
+    place.run(place.answers("r1", "r2"))
+    assert place.care("repair") == 0
+    cache = place.cache()
+    assert cache.count() == 2
+    cache.close()
+
+
+def test_prune_deletes_nothing_unasked(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    place.table("a")
+    place.run(days=100)
+    before = sorted(place.root.parent.rglob("*"))
+    assert place.care("prune", "--older-than", "30d") == 0
+    assert "Would delete 1 run, 1 table" in capsys.readouterr().out
+    assert sorted(place.root.parent.rglob("*")) == before
+
+
+def test_what_a_kept_run_needs_stays(place: Place) -> None:
+    shared, own, kept, _ = (place.table(name, days=50) for name in "abcd")
+    old, new = place.run(shared, own, days=40), place.run(shared, kept, days=5)
+    assert place.care("prune", "--older-than", "30d", "--yes") == 0
+    assert place.there() == {shared.digest, kept.digest}
+    assert [path.name for path in place.runs.iterdir()] == [new]
+    assert old != new
+    assert place.care("verify") == 0
+
+
+def test_keep_spares_the_newest_runs(place: Place) -> None:
+    runs = [place.run(place.table(f"t{days}", days=60), days=days) for days in (50, 40, 30, 20)]
+    assert place.care("prune", "--keep", "2", "--yes") == 0
+    assert sorted(path.name for path in place.runs.iterdir()) == sorted(runs[2:])
+    assert place.care("prune", "--keep", "1", "--older-than", "25d", "--yes") == 0
+    assert [path.name for path in place.runs.iterdir()] == [runs[3]]
+
+
+def test_a_named_run_goes(place: Place) -> None:
+    one, other = place.run(place.table("a"), days=3), place.run(place.table("b"), days=2)
+    assert place.care("prune", "--run", one, "--yes") == 0
+    assert [path.name for path in place.runs.iterdir()] == [other]
+    assert len(place.there()) == 1
+
+
+def test_what_was_just_written_stays(place: Place) -> None:
+    fresh, old = place.table("a", days=0.5), place.table("b", days=2)
+    assert place.care("prune", "--yes") == 0
+    assert place.there() == {fresh.digest}
+    assert old.digest != fresh.digest
+    assert place.care("prune", "--yes", "--grace", "1h") == 0
+    assert place.there() == set()
+
+
+def test_what_a_running_run_may_need_stays_however_long_it_runs(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = place.run(days=6, status="running")
+    before, since = place.table("a", days=7), place.table("b", days=5)
+    assert place.care("prune", "--yes") == 0
+    assert f"{name} has not ended" in capsys.readouterr().out
+    assert place.there() == {since.digest}
+    assert before.digest != since.digest
+
+
+def test_a_table_that_is_used_again_stays(place: Place) -> None:
+    """A run that finds its table in the store, written long ago, marks it."""
+    ref = place.table("a", days=100)
+    assert place.store.whole(ref)
+    assert place.care("prune", "--yes") == 0
+    assert place.there() == {ref.digest}
+
+
+def test_a_table_that_is_used_while_prune_is_at_work_stays(place: Place) -> None:
+    used, idle = place.table("a", days=100), place.table("b", days=100)
+    there = take(place.store, place.runs)
+    planned = pruning.plan(there, pruning.Wish())
+    assert planned.tables == {used.digest, idle.digest}
+    assert place.store.whole(used)
+    assert pruning.carry_out(there, planned) == 1
+    assert place.there() == {used.digest}
+    assert place.store.read(used).height == 1
+
+
+def test_a_run_that_has_not_ended_is_not_deleted_while_it_may_run(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = place.run(days=0.2, status="running")
+    assert place.care("prune", "--run", name, "--yes") == 2
+    assert "may be running still" in capsys.readouterr().err
+    assert place.care("prune", "--keep", "0", "--older-than", "1m", "--yes") == 0
+    assert (place.runs / name).exists()
+    assert place.care("prune", "--run", name, "--grace", "0h", "--yes") == 0
+    assert not (place.runs / name).exists()
+
+
+def test_no_table_goes_while_a_manifest_cannot_be_read(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    ref = place.table("a", days=100)
+    name = place.run(ref, days=100)
+    file = place.runs / name / "manifest.json"
+    file.write_text("{", encoding="utf-8")
+    then = time.time() - 50 * DAY
+    for path in (file, file.parent):
+        os.utime(path, (then, then))
+    assert place.care("prune", "--yes") == 0
+    assert "no table can go" in capsys.readouterr().out
+    assert place.there() == {ref.digest}
+    assert place.care("prune", "--run", name, "--yes") == 0
+    assert place.there() == set()
+
+
+def test_folders_that_are_no_runs_stay(place: Place) -> None:
+    (place.runs / "notes").mkdir(parents=True)
+    (place.runs / "notes" / "mine.txt").write_text("mine", encoding="utf-8")
+    outside = place.root.parent / "20200101_000000"
+    outside.mkdir()
+    (place.runs / "20200101_000001").symlink_to(outside)
+    assert place.care("prune", "--older-than", "0h", "--yes") == 0
+    assert (place.runs / "notes" / "mine.txt").exists()
+    assert outside.exists()
+
+
+def test_replies_go_only_when_asked_for_and_unused(place: Place) -> None:
+    place.run(place.answers("needed"), days=5)
+    place.remember("needed", "idle")
+    place.remember("young", days=0.1)
+    assert place.care("prune", "--yes") == 0
+    cache = place.cache()
+    assert cache.count() == 3
+    assert place.care("prune", "--replies-unused") == 0
+    assert cache.count() == 3
+    assert place.care("prune", "--replies-unused", "--yes") == 0
+    assert set(cache.lookup(["needed", "idle", "young"])) == {"needed", "young"}
+    cache.close()
+
+
+def test_stage_results_go_with_their_tables(place: Place) -> None:
+    kept, idle = place.table("a"), place.table("b")
+    place.run(kept, days=5)
+    results = place.root / "results"
+    results.mkdir()
+    for ref in (kept, idle):
+        inner = json.dumps({"table": "verdicts", "digest": ref.digest, "rows": 1, "content": ref.content})
+        path = results / f"verify-{ref.digest[:8]}"
+        path.write_text(json.dumps({"metadata": {}, "result": inner}), encoding="utf-8")
+        then = time.time() - 5 * DAY
+        os.utime(path, (then, then))
+    assert place.care("prune", "--yes") == 0
+    assert [path.name for path in results.iterdir()] == [f"verify-{kept.digest[:8]}"]
+
+
+BAD = [
+    (["prune", "--older-than", "soon"], "expected a number and m, h, d or w"),
+    (["prune", "--keep", "-1"], "expected a whole number"),
+    (["prune", "--run", "nonsense"], "there is no such run"),
+    (["list", "--root", "/proc/nowhere"], "there is no such folder"),
+    (["list", "--root", "nonsense://x"], "cannot be used"),
+    (["verify", "--cache", "nonsense"], "Expected an SQLAlchemy URL"),
+    (["clean"], "invalid choice"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD, ids=[" ".join(a) for a, _ in BAD])
+def test_bad_input_is_one_message_and_exit_code_2(
+    place: Place, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    verb, *rest = arguments
+    try:
+        code = place.care(verb, *rest)
+    except SystemExit as error:
+        code = int(error.code or 0)
+    assert code == 2
+    assert words in capsys.readouterr().err
+
+
+def test_the_command_answers_as_a_module(place: Place) -> None:
+    shutil.rmtree(place.root)
+    command = [sys.executable, "-m", "artifacts.store", "verify", "--root", str(place.root)]
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (123_456, "123 kB"), (5e12, "5.0 TB")]
+)
+def test_amounts_are_for_people(size: float, shown: str) -> None:
+    assert care.amount(size) == shown
+
+
+def test_a_store_at_an_url_is_cared_for_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    root = "memory://cared/for"
+    store = Store(root)
+    frame = VERDICTS.frame([{"item_id": "a", "model": "m", "repeat": 0, "status": "scored", "reason": ""}])
+    frame = frame.with_columns(pl.lit(value=True).alias("correct"), pl.lit("{}").alias("details"))
+    store.write(VERDICTS, frame)
+    more = ["--root", root, "--runs", str(tmp_path), "--cache", f"sqlite:///{tmp_path}/replies.sqlite"]
+    assert care.main(["list", *more]) == 0
+    assert "1 table" in capsys.readouterr().out
+    assert care.main(["verify", *more]) == 0
+    assert care.main(["prune", "--grace", "0h", "--yes", *more]) == 0
+    assert list(store.entries()) == []

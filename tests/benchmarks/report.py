@@ -1,0 +1,139 @@
+"""Measure the HTML report over many samples: time to write, size, and how quick its browser is.
+
+`python -m tests.benchmarks.report [samples]` (20 000 unless given). Wanted: written in 10 s or less, 30 MB or less.
+The samples are made up: four models, replies of some 900 signs of different words, chains of thought with details.
+"""
+
+import json
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import polars as pl
+
+from config.settings import Model, Settings
+from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
+from tasks.report import html
+from tasks.report.material import Material
+from tests.tasks.report.runs import complete
+
+MODELS = ("acme/large:70b", "acme/small:8b", "other-model", "fourth")
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def _words(rng: Random, count: int) -> str:
+    return " ".join("".join(rng.choices(_LETTERS, k=rng.randint(2, 9))) for _ in range(count))
+
+
+def _item(rng: Random, number: int) -> dict[str, Any]:
+    cot = number % 5 == 0
+    return {
+        "item_id": f"{number:016x}",
+        "suite": "cot" if cot else "basic_control",
+        "family": "gsm8k" if cot else ("simple_logic", "arithmetic", "summarization", "instructions")[number % 4],
+        "version": 1,
+        "level": "" if cot else ("easy", "medium", "hard")[number % 3],
+        "language": "en",
+        "template": "",
+        "seed": 7,
+        "index": number,
+        "prompt": _words(rng, 60),
+        "answer": _words(rng, 8),
+        "facts": json.dumps({"note": _words(rng, 12), "n": number}),
+    }
+
+
+def _details(rng: Random, cot: bool) -> str:  # noqa: FBT001 - one of two kinds
+    if not cot:
+        return json.dumps({"found": _words(rng, 2), "precision": rng.random()})
+    steps = [{"step": n, "text": f"{n}*{n + 1}={n * n + n}", "right": n % 3 > 0} for n in range(1, 7)]
+    wrong = rng.randint(1, 9)
+    return json.dumps({"calculations": steps, "first_wrong_step": wrong, "n_calculations": 6, "rule": "marker"})
+
+
+def many(samples: int, *, words: int = 150) -> Material:
+    """Return a run of so many samples, each reply of so many words; the same for equal arguments."""
+    rng = Random(20261105)
+    items = [_item(rng, number) for number in range(samples // len(MODELS))]
+    asked, verdicts, scores = [], [], []
+    for model in MODELS:
+        for item in items:
+            cot = item["suite"] == "cot"
+            value = float(rng.random() < 0.7)
+            key = {"item_id": item["item_id"], "model": model, "repeat": 0}
+            reason = "right" if value else f"names another one ({rng.randint(1, 40)})"
+            told = {"status": "scored", "reason": reason, "details": _details(rng, cot)}
+            reply = {"text": _words(rng, words), "reasoning": "", "finish_reason": "stop", "tokens_in": 90}
+            call = {"request_id": f"{rng.getrandbits(256):064x}", "step": "answer", "key": "", "cached": False}
+            asked.append({**key, **reply, **call, "tokens_out": 200, "latency_s": rng.random() * 4})
+            if not cot:
+                verdicts.append({**key, **told, "correct": value == 1})
+            scores.append({**key, **told, "metric": "cot" if cot else "correct", "version": 1, "value": value})
+    columns = {**REQUESTS.columns, **RESPONSES.columns}
+    columns.pop("payload")
+    models = [Model(name=name, provider="ollama") for name in MODELS]
+    given = Settings(models=tuple(models), suites=("basic_control", "cot"))
+    return complete(
+        given,
+        ITEMS.frame(items),
+        pl.DataFrame(asked, schema=columns),
+        verdicts=VERDICTS.frame(verdicts),
+        scores=SCORES.frame(scores),
+        judged=pl.DataFrame(schema=columns),
+    )
+
+
+def browse(path: Path, chromium: str) -> None:
+    """Print what a reader waits for in a browser."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        start = time.perf_counter()
+        page.goto(path.as_uri())
+        print(f"  page open        {time.perf_counter() - start:8.2f} s")
+        start = time.perf_counter()
+        page.locator("#samples").scroll_into_view_if_needed()
+        page.wait_for_selector("#browser[data-ready]", timeout=60_000)
+        print(f"  samples unpacked {time.perf_counter() - start:8.2f} s")
+        acts: dict[str, Callable[[], object]] = {
+            "filter by model": lambda: page.select_option("#f-model", MODELS[1]),
+            "filter by outcome": lambda: page.select_option("#f-outcome", "wrong"),
+            "search, all texts": lambda: page.fill("#f-search", "qzx"),
+        }
+        for name, act in acts.items():
+            before = page.get_attribute("#browser", "data-ready")
+            start = time.perf_counter()
+            act()
+            page.wait_for_function("n => document.getElementById('browser').dataset.ready !== n", arg=before)
+            print(f"  {name:17}{time.perf_counter() - start:8.2f} s   ({page.inner_text('.found')})")
+        browser.close()
+
+
+def main() -> None:
+    """Write one report and print its figures."""
+    samples = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    material = many(samples)
+    with tempfile.TemporaryDirectory() as folder:
+        start, cpu = time.perf_counter(), time.process_time()
+        path = html.write(material, Path(folder))
+        wall, cpu = time.perf_counter() - start, time.process_time() - cpu
+        size = path.stat().st_size / 1e6
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"{samples} samples: {wall:.2f} s ({cpu:.2f} s of CPU), {size:.2f} MB, peak memory {peak:.0f} MiB")
+        print(f"  of what is wanted: {wall / 10:.2f} of the time, {size / 30:.2f} of the size")
+        if chromium := shutil.which("chromium"):
+            browse(path, chromium)
+        else:
+            print("  no chromium here: the browser was not measured")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""What each stage costs for a row: CPU, wall time and bytes, without Prefect and with a model that answers at once.
+
+`python -m tests.benchmarks.stages [--items N] [--folder DIR]`
+
+The figures of docs/scale.md. Each stage runs in this process, one batch after another, as a worker runs it.
+"""
+
+import argparse
+import importlib
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+from typing import Any, TypeVar
+
+from artifacts import repair
+from artifacts.inventory import take
+from artifacts.replies import ReplyCache
+from config.settings import Model
+from config.settings import Store as Place
+from data.plugins import family
+from data.records import Ref
+from tasks.aggregate import aggregate
+from tasks.generate import generate
+from tasks.place import cache_url, open_store
+from tasks.query import Asked, pose, query
+from tasks.score import score
+from tasks.verify import verify
+from tests.servers.postgres import Postgres
+from tests.servers.running import serve_openai
+
+T = TypeVar("T")
+WORDS = ("first", "add", "the", "tens", "then", "carry", "what", "remains", "over", "to", "next", "column")
+TEXT = 800
+FAMILIES = ("simple_logic", "instructions", "data_extraction", "summarization", "arithmetic")
+BATCH = 2000
+
+
+def reply(body: Mapping[str, Any]) -> str:
+    """Answer each prompt with some `TEXT` characters of its own."""
+    draw = Random(str(body["messages"]))
+    return " ".join(draw.choice(WORDS) + str(draw.randrange(100)) for _ in range(TEXT // 7)) + "\nANSWER: 4"
+
+
+def timed(label: str, rows: int, work: Callable[[], T]) -> T:
+    """Do a piece of work and print what it cost for a row, in CPU of this process and in wall time."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = work()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    print(
+        f"  {label:<36}{cpu / rows * 1e6:>9.0f} µs CPU {wall / rows * 1e6:>9.0f} µs wall {rows:>9,} rows",
+        flush=True,
+    )
+    return result
+
+
+def size_of(place: Place, refs: list[Ref]) -> int:
+    """Return the bytes of tables."""
+    store = open_store(place)
+    return sum(len(store.bytes(ref.digest)) for ref in refs)
+
+
+def ask(place: Place, requests: list[Ref], model: Model) -> list[Asked]:
+    """Ask every batch."""
+    return [query.function(place, ref, model=model, label="m") for ref in requests]
+
+
+def street(place: Place, items: int, base_url: str) -> None:
+    """Print what each stage costs."""
+    model = Model.model_validate(
+        {"name": "m", "provider": "openai", "base_url": base_url, "max_concurrency": 64, "extra": {"n": 1}}
+    )
+    drawn = timed(
+        "generate",
+        items,
+        lambda: generate.function(
+            place,
+            families={name: family(name).version for name in FAMILIES},
+            levels=("easy",),
+            languages=("en",),
+            seed=42,
+            n_items=items // len(FAMILIES),
+            options={},
+            batch_size=BATCH,
+        ),
+    )
+    rows = sum(ref.rows for ref in drawn)
+    identity = {"provider": "openai"}
+    posed = timed(
+        "pose",
+        rows,
+        lambda: [pose.function(place, ref, model=model, identity=identity, repeats=1) for ref in drawn],
+    )
+    asked = timed("query, all new", rows, lambda: ask(place, posed, model))
+    again = timed("query, all remembered", rows, lambda: ask(place, posed, model))
+    assert sum(one.cached for one in again) == rows
+    each = list(zip(drawn, asked, strict=True))
+    verdicts = timed(
+        "verify (no programs)",
+        rows,
+        lambda: [verify.function(place, ref, one.requests, one.responses) for ref, one in each],
+    )
+    scores = timed("score", rows, lambda: [score.function(place, ref) for ref in verdicts])
+    timed("aggregate", rows, lambda: aggregate.function(place, drawn, scores))
+    sizes = {
+        "items": size_of(place, drawn),
+        "requests": size_of(place, posed),
+        "responses": size_of(place, [one.responses for one in asked]),
+        "verdicts": size_of(place, verdicts),
+        "scores": size_of(place, scores),
+    }
+    told = ", ".join(f"{name} {size / rows:.0f}" for name, size in sizes.items())
+    print(f"  bytes a row: {told}; replies of {TEXT} characters")
+
+
+def care(place: Place) -> None:
+    """Print what it costs to open, verify and mend a SQLite reply cache, and to list and verify the tables."""
+    store, url = open_store(place), cache_url(place)
+    cache = ReplyCache(url)
+    rows = cache.count()
+    cache.close()
+    file = Path(url.removeprefix("sqlite:///"))
+    print(f"  reply cache: {file.stat().st_size / rows:.0f} bytes a reply")
+    timed("open the reply cache, checked whole", rows, lambda: ReplyCache(url).close())
+    content = file.read_bytes()
+    file.write_bytes(bytes(100) + content[100:])
+    timed("mend it after a wrecked header", rows, lambda: repair.mend(file, None))
+    entries = list(store.entries())
+    timed("list tables", len(entries), lambda: take(store, Path("nowhere")))
+    timed("verify tables", len(entries), lambda: [store.bytes(entry.digest) for entry in entries])
+
+
+def main() -> None:
+    """Measure with SQLite and, where there is one, with Postgres."""
+    # By its importable name, under which the server's own process finds it.
+    answering = importlib.import_module("tests.benchmarks.stages").reply
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", type=int, default=10_000)
+    parser.add_argument("--folder")
+    given = parser.parse_args()
+    with ExitStack() as stack:
+        folder = given.folder or stack.enter_context(tempfile.TemporaryDirectory())
+        model = stack.enter_context(serve_openai(answering, apart=True))
+        print("SQLite")
+        sqlite = Place(root=f"{folder}/sqlite")
+        street(sqlite, given.items, model.base_url)
+        care(sqlite)
+        if Postgres.available():
+            server = stack.enter_context(Postgres(durable=True))
+            print("Postgres (query only differs)")
+            street(Place(root=f"{folder}/postgres", cache=server.url), given.items, model.base_url)
+    print(f"peak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

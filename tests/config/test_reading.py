@@ -1,0 +1,163 @@
+"""A wrong configuration says where it is wrong and what is allowed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from config.reading import SHIPPED, read
+from data.errors import InputError
+
+SEED = """\
+models_to_test:
+  - llama3:8b
+  - phi3
+  - janhq/Jan-v1-4B-GGUF
+
+tests_to_run:
+  - t01_simple_logic
+  - t02_instructions
+  - t03_code_gen
+  - t04_data_extraction
+  - t05_summarization
+  - t06_mathematics
+
+runs_per_test: 10 # how often
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "c.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refusal(folder: Path, text: str, *sets: str) -> str:
+    with pytest.raises(InputError) as caught:
+        read(write(folder, text), sets)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.yaml")), ids=lambda p: p.name)
+def test_every_shipped_file_reads(path: Path) -> None:
+    assert read(path).models
+
+
+def test_the_seeds_own_form_reads_as_it_stands(tmp_path: Path) -> None:
+    settings = read(write(tmp_path, SEED))
+    assert [(m.name, m.provider) for m in settings.models] == [
+        ("llama3:8b", "ollama"),
+        ("phi3", "ollama"),
+        ("janhq/Jan-v1-4B-GGUF", "ollama"),
+    ]
+    assert settings.suites == ("basic_control",)
+    assert settings.basic_control.families[5] == "t06_mathematics"
+    assert settings.basic_control.n_items == 10
+    assert settings.basic_control.languages == ("ru",)
+    assert settings.basic_control.levels == ("easy",)
+    assert settings.report.language == "ru"
+
+
+def test_a_wrong_key_names_file_line_path_and_what_is_allowed(tmp_path: Path) -> None:
+    said = refusal(tmp_path, "models:\n  - name: m\n    provder: openai\n")
+    assert f"{tmp_path}/c.yaml, line 3" in said
+    assert "'models.0.provder'" in said
+    assert "api_key_env" in said
+    assert "Did you mean 'provider'?" in said
+
+
+def test_a_wrong_value_names_line_and_the_allowed_ones(tmp_path: Path) -> None:
+    said = refusal(tmp_path, "models:\n  - name: m\ngate: maybe\n")
+    assert "line 3: gate" in said
+    assert "'point', 'interval' or 'off'" in said
+    assert "found 'maybe'" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("models: [{name: m}]\nbasic_control: {n_items: -3}", ["basic_control.n_items", "greater than", "-3"]),
+        ("models: [{name: m}]\nbasic_control: {families: [nonsense]}", ["unknown family 'nonsense'", "arithmetic"]),
+        ("models: [{name: m}]\nbasic_control: {levels: [brutal]}", ["no 'brutal'", "easy"]),
+        ("models: [{name: m}]\nbasic_control: {languages: [fr]}", ["no 'fr'", "en"]),
+        ("models: [{name: m}]\nbasic_control: {options: {arithmetic: {x: 1}}}", ["unknown option 'x'"]),
+        ("models: [{name: m, provider: acme}]", ["provider", "'ollama'", "found 'acme'"]),
+        ("models: [{name: m}, {name: m}]", ["'m' stands twice"]),
+        ("models: [{name: m, provider: replay}]", ["needs `file`"]),
+        ("models: []", ["models", "at least 1"]),
+        ("suites: [cot]", ["'models' is missing"]),
+        ("models: [", ["line 1", "not valid YAML"]),
+        ("", ["found nothing"]),
+        ("- a\n- b", ["found list"]),
+        ("a: &x [1]\nb: *x", ["anchors"]),
+        ("models_to_test: phi3\ntests_to_run: [t01_simple_logic]", ["models_to_test", "list of names"]),
+        ("models_to_test: [phi3]\ntests_to_run: [t01_simple_logic]\nruns_per_test: 0", ["greater than"]),
+        ("models_to_test: [phi3]\ntests_to_run: [t09_magic]", ["unknown family 't09_magic'"]),
+    ],
+)  # fmt: skip
+def test_bad_input_gets_one_clear_message(tmp_path: Path, text: str, words: list[str]) -> None:
+    said = refusal(tmp_path, text)
+    assert "c.yaml" in said
+    for word in words:
+        assert word in said
+
+
+def test_set_reaches_keys_lists_and_defaults(tmp_path: Path) -> None:
+    path = write(tmp_path, "models: [{name: m}]")
+    settings = read(path, ["models.0.temperature=0.3", "basic_control.n_items=3", "suites=[basic_control]"])
+    assert settings.models[0].temperature == 0.3
+    assert settings.basic_control.n_items == 3
+
+
+def test_an_unquoted_off_is_off(tmp_path: Path) -> None:
+    assert read(write(tmp_path, "models: [{name: m}]\ngate: off")).gate == "off"
+
+
+@pytest.mark.parametrize(
+    ("assignment", "words"),
+    [
+        ("n", ["expected path.to.key=value"]),
+        ("models.7.name=x", ["list of 1", "0 to 0"]),
+        ("models.0.name.x=1", ["no keys below"]),
+        ("colour=red", ["--set colour=red", "unknown key 'colour'"]),
+        ("basic_control.n_items=many", ["--set basic_control.n_items=many", "integer"]),
+    ],
+)
+def test_a_wrong_set_names_itself(tmp_path: Path, assignment: str, words: list[str]) -> None:
+    said = refusal(tmp_path, "models: [{name: m}]", assignment)
+    for word in words:
+        assert word in said
+
+
+def test_a_missing_file_says_what_ships() -> None:
+    with pytest.raises(InputError, match=r"config/default\.yaml"):
+        read("nowhere.yaml")
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        read().threshold = 0.1  # type: ignore[misc]  # what the test is about
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--set", "colour=red"], ["--config", "nowhere.yaml"]])
+def test_help_and_errors_answer_before_prefect_is_imported(arguments: list[str]) -> None:
+    script = (
+        "import sys\nfrom flows.command import main\n"
+        f"try:\n    code = main('full_eval', {arguments!r})\nexcept SystemExit as end:\n    code = end.code\n"
+        "assert not {'prefect', 'polars', 'scipy', 'openai'} & set(sys.modules), sorted(sys.modules)\n"
+        "sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == (0 if arguments == ["--help"] else 2), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_password_in_an_address_is_refused_and_not_repeated() -> None:
+    """The configuration stands in every manifest."""
+    with pytest.raises(InputError, match="PGPASSWORD") as caught:
+        read(None, ["store.cache=postgresql+psycopg://me:hunter2@db.example/replies"])
+    assert "hunter2" not in str(caught.value)
+    settings = read(None, ["store.cache=postgresql+psycopg://me@db.example/replies"])
+    assert settings.store.cache == "postgresql+psycopg://me@db.example/replies"
+    assert read(None, ["store.root=s3://bucket/a@b"]).store.root == "s3://bucket/a@b"

@@ -1,0 +1,114 @@
+"""What tests share: a folder for Prefect of their own, one Prefect server for all, and a way to run a flow."""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parents[1]
+SHARED = TOP.parent / "shared" / "data"
+
+# Before any test imports Prefect: a home of this session's own, no telemetry, quiet.
+_HOME = tempfile.TemporaryDirectory(prefix="basic-control-tests-", ignore_cleanup_errors=True)
+os.environ |= {
+    "PREFECT_HOME": f"{_HOME.name}/prefect",
+    "PREFECT_LOCAL_STORAGE_PATH": f"{_HOME.name}/results",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+    "PREFECT_LOGGING_TO_API_ENABLED": "false",
+    "PREFECT_FLOWS": '{"heartbeat_frequency": null}',
+}
+for _name in ("PREFECT_API_URL", "PREFECT_PROFILE", "OPENAI_API_KEY", "OLLAMA_HOST", "HF_ENDPOINT"):
+    os.environ.pop(_name, None)
+
+
+def free_port() -> int:
+    """Return a port of 127.0.0.1 that is free now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Return the folder of real data; skip where it is not there."""
+    if not SHARED.is_dir():
+        pytest.skip("the real data (../shared/data) is not here")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def prefect_api() -> Iterator[str]:
+    """Run one Prefect server for all tests and return its API's URL."""
+    from flows.environment import PRIVACY, SERVER
+
+    port = free_port()
+    environment = {**os.environ, **SERVER, **PRIVACY, "PREFECT_LOGGING_LEVEL": "ERROR"}
+    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
+    server = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}/api"
+    try:
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                urllib.request.urlopen(f"{url}/health", timeout=5).read()  # noqa: S310 - our own server's URL
+                break
+            except (urllib.error.URLError, OSError):
+                assert server.poll() is None, "Prefect's server did not start"
+                assert time.monotonic() < deadline, "Prefect's server did not answer in two minutes"
+                time.sleep(0.2)
+        yield url
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def environment(prefect_api: str) -> dict[str, str]:
+    """Return the environment in which a command of the project runs beside the tests' Prefect server."""
+    return {**os.environ, "PREFECT_API_URL": prefect_api, "OPENAI_API_KEY": "sk-test-0000", "COLUMNS": "160"}
+
+
+@pytest.fixture
+def run(environment: dict[str, str], tmp_path: Path) -> Run:
+    """Return a function that runs `python -m flows.<flow> …` in a fresh store and returns what it printed."""
+
+    def start(
+        *arguments: str,
+        flow: str = "full_eval",
+        extra: Mapping[str, str] | None = None,
+        root: str = "",
+        timeout: float = 240,
+    ) -> subprocess.CompletedProcess[str]:
+        command = [
+            sys.executable,
+            "-m",
+            f"flows.{flow}",
+            *arguments,
+            "--set",
+            f"store.root={root or tmp_path / 'store'}",
+            "--set",
+            f"store.runs={tmp_path}/runs",
+        ]
+        return subprocess.run(
+            command,
+            cwd=TOP,
+            env={**environment, **(extra or {})},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    return start

@@ -1,0 +1,205 @@
+"""Public data sets are downloaded from a real server, checked, resumed, and refused when they have changed."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import polars as pl
+import pytest
+
+from data import gsm8k, sources
+from data.errors import InputError
+from data.fetch import fetch
+from data.sources import SOURCES, Source
+
+BODY = b"".join(b'{"question": "How much is %d?", "answer": "#### %d"}\n' % (n, n) for n in range(5_000))
+SMALL = Source(
+    "https://example.invalid/some/where/small.jsonl", hashlib.sha256(BODY).hexdigest(), len(BODY), "none"
+)
+
+
+class Mirror(BaseHTTPRequestHandler):
+    """A file server that understands ranges, and can be told to misbehave."""
+
+    body = BODY
+    cut_after = 0
+    ranges = True
+    status = 0
+
+    def do_GET(self) -> None:
+        server = self.server
+        assert isinstance(server, Server)
+        server.asked.append((self.path, self.headers.get("Range")))
+        if self.status:
+            self.send_error(self.status)
+            return
+        asked = self.headers.get("Range")
+        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and self.ranges else 0
+        body = self.body[start:]
+        self.send_response(206 if start else 200)
+        if start:
+            self.send_header("Content-Range", f"bytes {start}-{len(self.body) - 1}/{len(self.body)}")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: self.cut_after] if self.cut_after and not asked else body)
+        self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        """Stay silent."""
+
+
+class Server(ThreadingHTTPServer):
+    """The mirror and what it was asked for."""
+
+    def __init__(self, handler: type[Mirror]) -> None:
+        super().__init__(("127.0.0.1", 0), handler)
+        self.asked: list[tuple[str, str | None]] = []
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """Serve the file of a data set named `small`, and keep data in a folder of its own."""
+    monkeypatch.setenv("BASIC_CONTROL_DATA", str(tmp_path / "data"))
+    monkeypatch.setitem(SOURCES, "small", SMALL)
+    server = Server(type("Handler", (Mirror,), {}))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def handler(server: Server) -> type[Mirror]:
+    found = server.RequestHandlerClass
+    assert isinstance(found, type)
+    assert issubclass(found, Mirror)
+    return found
+
+
+def test_downloads_once_and_leaves_what_is_right_alone(mirror: Server) -> None:
+    seen: list[int] = []
+    (path,) = fetch("small", base=mirror.base, progress=lambda _name, done, _size: seen.append(done))
+    assert path.read_bytes() == BODY
+    assert path.parent == sources.folder()
+    assert mirror.asked == [("/some/where/small.jsonl", None)]
+    assert seen[-1] == len(BODY)
+    assert seen == sorted(seen)
+    fetch("small", base=mirror.base)
+    assert len(mirror.asked) == 1
+    assert gsm8k.load("small").height == 5_000
+
+
+def test_a_broken_download_is_resumed_from_where_it_stopped(mirror: Server) -> None:
+    handler(mirror).cut_after = 70_000
+    with pytest.raises(InputError, match=r"70000 of \d+ bytes are here.*goes on from there"):
+        fetch("small", base=mirror.base)
+    (path,) = fetch("small", base=mirror.base)
+    assert path.read_bytes() == BODY
+    assert [asked for _, asked in mirror.asked] == [None, "bytes=70000-"]
+    assert [file.name for file in path.parent.iterdir()] == ["small.jsonl"]
+
+
+def test_a_server_without_ranges_is_asked_for_all_of_it(mirror: Server) -> None:
+    part = sources.place("small").with_name("small.jsonl.part")
+    part.parent.mkdir()
+    part.write_bytes(b"x" * 100)
+    handler(mirror).ranges = False
+    (path,) = fetch("small", base=mirror.base)
+    assert path.read_bytes() == BODY
+
+
+def test_a_wrong_beginning_is_found_by_the_hash_and_thrown_away(mirror: Server) -> None:
+    part = sources.place("small").with_name("small.jsonl.part")
+    part.parent.mkdir()
+    part.write_bytes(b"x" * 100)
+    with pytest.raises(InputError, match=f"expected {SMALL.sha256}"):
+        fetch("small", base=mirror.base)
+    assert not part.exists()
+    assert not sources.place("small").exists()
+    assert fetch("small", base=mirror.base)[0].read_bytes() == BODY
+
+
+def test_another_file_of_the_same_size_is_refused(mirror: Server) -> None:
+    handler(mirror).body = BODY[:-2] + b"!\n"
+    with pytest.raises(InputError, match=r"found a file with sha256 [0-9a-f]{64}, expected"):
+        fetch("small", base=mirror.base)
+    assert not sources.place("small").exists()
+
+
+def test_an_endless_file_is_cut_off(mirror: Server) -> None:
+    handler(mirror).body = BODY + b"x" * 20_000_000
+    with pytest.raises(InputError, match="sha256"):
+        fetch("small", base=mirror.base)
+
+
+@pytest.mark.parametrize("status", [403, 404, 500])
+def test_an_error_of_the_server_is_named(mirror: Server, status: int) -> None:
+    handler(mirror).status = status
+    with pytest.raises(InputError, match=f"the server answered {status}"):
+        fetch("small", base=mirror.base)
+
+
+def test_no_network_says_so_and_what_to_do(mirror: Server) -> None:
+    mirror.shutdown()
+    mirror.server_close()
+    with pytest.raises(InputError, match=r"no connection.*Check the network.*Or put the file at .*small\.jsonl"):
+        fetch("small", base=mirror.base)
+
+
+def test_plain_http_is_for_the_loopback_only(mirror: Server) -> None:
+    for base in ("http://example.com", "ftp://127.0.0.1", "file:///etc"):
+        with pytest.raises(InputError, match="expected an https address"):
+            fetch("small", base=base)
+    assert mirror.asked == []
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(InputError, match=r"no public data set 'gsm9k'; expected one of gsm8k, .*mgsm"):
+        fetch("gsm9k")
+
+
+def test_the_table_is_pinned_and_over_https() -> None:
+    for source in SOURCES.values():
+        parts = urlsplit(source.url)
+        assert parts.scheme == "https"
+        assert len(source.sha256) == 64
+        assert any(len(piece) == 40 and set(piece) <= set("0123456789abcdef") for piece in parts.path.split("/"))
+
+
+def test_the_hashes_are_those_of_the_real_files(shared: Path) -> None:
+    """The original files, written again from their rows, have the sizes and hashes of the table."""
+    for name, file in (("gsm8k", "gsm8k_test"), ("gsm8k_train", "gsm8k_train")):
+        rows = pl.read_parquet(shared / f"{file}.parquet").select("question", "answer").to_dicts()
+        body = "".join(json.dumps(row) + "\n" for row in rows).encode()
+        assert (len(body), hashlib.sha256(body).hexdigest()) == (SOURCES[name].size, SOURCES[name].sha256)
+    for name in ("mgsm_en", "mgsm_ru", "mgsm_zh"):
+        rows = pl.read_parquet(shared / f"{name}.parquet").to_dicts()
+        body = "".join(f"{row['question']}\t{row['answer']}\n" for row in rows).encode()
+        assert (len(body), hashlib.sha256(body).hexdigest()) == (SOURCES[name].size, SOURCES[name].sha256)
+
+
+def test_the_command_prints_the_path_or_the_reason(tmp_path: Path) -> None:
+    environment = {**os.environ, "BASIC_CONTROL_DATA": str(tmp_path)}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "data.fetch", *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+    assert "gsm8k" in run("--help").stdout
+    wrong = run("gsm9k")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "gsm9k" in wrong.stderr
+    refused = run("--base", "http://127.0.0.1:9", "gsm8k")
+    assert refused.returncode == 2
+    assert "no connection" in refused.stderr
+    assert "Traceback" not in refused.stderr

@@ -1,0 +1,123 @@
+"""Word problems are read in every form that people have them in; a wrong file is named with what it lacks."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from data import gsm8k
+from data.errors import InputError
+
+STEPS = "He has 2 + 3 = <<2+3=5>>5.\n#### 5"
+ROW = {"question": "Two and 3?", "answer": STEPS}
+
+
+def jsonl(path: Path, *rows: Mapping[str, object]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def test_jsonl_and_parquet_and_csv_read_alike(tmp_path: Path) -> None:
+    pl.DataFrame([ROW]).write_parquet(tmp_path / "same.parquet")
+    pl.DataFrame([ROW]).write_csv(tmp_path / "same.csv")
+    frames = [gsm8k.load(jsonl(tmp_path / "same.jsonl", ROW))]
+    frames += [gsm8k.load(tmp_path / f"same.{form}") for form in ("parquet", "csv")]
+    assert all(frame.equals(frames[0]) for frame in frames)
+    assert frames[0].rows(named=True) == [
+        {"id": "same-00001", "language": "en", "template": "", "question": "Two and 3?", "reference": STEPS,
+         "answer": "5"}
+    ]  # fmt: skip
+
+
+def test_mgsm_has_an_answer_and_no_steps(tmp_path: Path) -> None:
+    path = tmp_path / "mgsm_ru.tsv"
+    path.write_text("Сколько?\t1,080\nА сколько тут?\t-3\n", "utf-8")
+    frame = gsm8k.load(path)
+    assert frame["reference"].to_list() == ["#### 1,080", "#### -3"]
+    assert frame["answer"].to_list() == ["1,080", "-3"]
+    assert frame["language"].to_list() == ["ru", "ru"]
+
+
+def test_a_tsv_may_have_a_header(tmp_path: Path) -> None:
+    path = tmp_path / "own.tsv"
+    path.write_text("question\tanswer_number\nHow many?\t18\n", "utf-8")
+    assert gsm8k.load(path)["reference"].to_list() == ["#### 18"]
+
+
+def test_answer_number_is_written_without_a_point_where_it_is_whole(tmp_path: Path) -> None:
+    rows = [{"question": "a", "answer_number": 18.0}, {"question": "b", "answer_number": 2.5}]
+    assert gsm8k.load(jsonl(tmp_path / "numbers.jsonl", *rows))["answer"].to_list() == ["18", "2.5"]
+
+
+def test_language_comes_from_the_row_the_name_or_the_letters(tmp_path: Path) -> None:
+    rows = [{"question": q, "answer_number": 1} for q in ("How many?", "Сколько яиц?", "多少？")]
+    assert gsm8k.load(jsonl(tmp_path / "mixed.jsonl", *rows))["language"].to_list() == ["en", "ru", "zh"]
+    assert gsm8k.load(jsonl(tmp_path / "mgsm_zh.jsonl", rows[0]))["language"].to_list() == ["zh"]
+    stated = {**rows[0], "language": "ru"}
+    assert gsm8k.load(jsonl(tmp_path / "stated.jsonl", stated, rows[1]), language="ru").height == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        (
+            "a.jsonl",
+            '{"prompt": 1, "gold": 2}\n',
+            "found columns prompt, gold; expected columns question and answer",
+        ),
+        ("b.jsonl", '{"question": "q"}\n', "found columns question; expected columns question and answer"),
+        ("c.jsonl", "", "found no row"),
+        ("d.jsonl", '{"question": "q", "answer": "5"}\n{oops\n', "line 2: not JSON"),
+        ("e.jsonl", "[1, 2]\n", "line 1: expected a JSON object, found a list"),
+        ("f.jsonl", '{"question": "q", "answer": "no idea"}\n', "row 1: found no final answer"),
+        ("g.jsonl", '{"question": "", "answer": "5"}\n', "row 1: found no question"),
+        ("h.parquet", "not parquet", "cannot be read as Parquet"),
+        ("i.tsv", "one\ttwo\tthree\n", "line 1: found 3 columns, expected 2"),
+    ],
+)
+def test_a_wrong_file_is_one_clear_error(tmp_path: Path, name: str, content: str, complaint: str) -> None:
+    path = tmp_path / name
+    path.write_text(content, "utf-8")
+    with pytest.raises(InputError, match=complaint) as error:
+        gsm8k.load(path)
+    assert str(path) in str(error.value)
+
+
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "latin.jsonl"
+    path.write_bytes('{"question": "caf\u00e9"}'.encode("latin-1"))
+    with pytest.raises(InputError, match="not UTF-8"):
+        gsm8k.load(path)
+
+
+def test_what_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BASIC_CONTROL_DATA", str(tmp_path))
+    with pytest.raises(InputError, match=r"python -m data\.fetch gsm8k"):
+        gsm8k.load("gsm8k")
+    with pytest.raises(InputError, match=r"mgsm_en, mgsm_ru, mgsm_zh"):
+        gsm8k.load("mgsm")
+    with pytest.raises(InputError, match="no such file"):
+        gsm8k.load(tmp_path / "nowhere.jsonl")
+    jsonl(tmp_path / "gsm8k.jsonl", ROW)
+    assert gsm8k.load("gsm8k").height == 1
+
+
+def test_a_language_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no problem in language 'zh' among 1 \(there are: en\)"):
+        gsm8k.load(jsonl(tmp_path / "one.jsonl", ROW), language="zh")
+
+
+def test_the_real_files(shared: Path) -> None:
+    gsm = gsm8k.load(shared / "gsm8k_test.parquet")
+    assert gsm.height == 1319
+    assert gsm["reference"].str.contains("####").all()
+    for language in ("en", "ru", "zh"):
+        mgsm = gsm8k.load(shared / f"mgsm_{language}.parquet")
+        assert mgsm.height == 250
+        assert mgsm["language"].unique().to_list() == [language]
+        assert mgsm["reference"].str.contains(r"^#### -?[\d,]+$").all()
+        # MGSM is the first 250 problems of GSM8K, with the same answers.
+        values = [answer.replace(",", "") for answer in mgsm["answer"]]
+        assert values == [answer.replace(",", "") for answer in gsm["answer"][:250]]

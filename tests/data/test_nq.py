@@ -1,0 +1,150 @@
+"""Each form of Natural Questions becomes the same frame; the shipped sample is sound."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.errors import InputError
+from data.nq import SCHEMA, load
+
+DEV = Path(__file__).parents[2] / ".." / "shared" / "data" / "nq_dev.parquet"
+
+PAGE = (
+    "<H1> Titanic </H1> <P> The ship was built in Belfast by a yard that had three thousand workers then , "
+    "among them many riveters . </P> <P> She sank on 15 April 1912 ( early in the morning ) , and many of those on "
+    "board died in the cold sea . </P> <P> A later book says that 15 April 1912 was a Monday , and that the night "
+    "before it had been clear and calm and cold . </P>"
+)
+
+
+def _spans() -> list[dict[str, Any]]:
+    tokens = PAGE.split(" ")
+    starts = [n for n, token in enumerate(tokens) if token == "<P>"]
+    ends = [n + 1 for n, token in enumerate(tokens) if token == "</P>"]
+    return [{"start_token": a, "end_token": b, "top_level": True} for a, b in zip(starts, ends, strict=True)]
+
+
+def _original(*, full: bool) -> dict[str, Any]:
+    tokens = PAGE.split(" ")
+    at = tokens.index("15")
+    none = {"start_token": -1, "end_token": -1, "candidate_index": -1}
+    row: dict[str, Any] = {
+        "example_id": 77,
+        "question_text": "when did the titanic sink",
+        "document_url": "https://en.wikipedia.org//w/index.php?title=RMS_Titanic&oldid=1",
+        "long_answer_candidates": _spans(),
+        "annotations": [
+            {"long_answer": none, "short_answers": [], "yes_no_answer": "NONE"},
+            {
+                "long_answer": {**_spans()[1], "candidate_index": 1},
+                "short_answers": [{"start_token": at, "end_token": at + 3}],
+                "yes_no_answer": "NONE",
+            },
+        ],
+    }
+    if full:
+        listed = [{"token": token, "html_token": token.startswith("<")} for token in tokens]
+        return {**row, "document_tokens": listed, "document_title": "RMS Titanic"}
+    return {**row, "document_text": PAGE}
+
+
+def _write(path: Path, *rows: object) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_the_original_form_gives_the_gold_paragraph_and_distractors_without_the_answer(
+    tmp_path: Path,
+    full: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    row = load(_write(tmp_path / "nq.jsonl", _original(full=full))).row(0, named=True)
+    assert row["short_answers"] == ["15 April 1912"]
+    assert row["long_answer"] == (
+        "She sank on 15 April 1912 (early in the morning), and many of those on board died in the cold sea."
+    )
+    assert row["title"] == "RMS Titanic"
+    assert (row["gold_number"], len(row["passages"])) == (2, 2)
+    assert row["passages"][1]["text"] == row["long_answer"]
+    assert "riveters" in row["passages"][0]["text"]
+
+
+def test_compressed_original_data_is_read_and_questions_without_an_answer_are_left_out(tmp_path: Path) -> None:
+    unanswered = _original(full=False)
+    unanswered["annotations"] = unanswered["annotations"][:1]
+    path = tmp_path / "nq.jsonl.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as out:
+        out.write(json.dumps(unanswered) + "\n" + json.dumps(_original(full=False)) + "\n")
+    assert load(path).height == 1
+
+
+def test_a_yes_or_no_answer_is_a_short_answer(tmp_path: Path) -> None:
+    row = _original(full=False)
+    row["annotations"][1] |= {"short_answers": [], "yes_no_answer": "YES"}
+    assert load(_write(tmp_path / "nq.jsonl", row))["short_answers"].to_list() == [["yes"]]
+
+
+def test_nq_open_has_no_passages_and_serves_closed_book_only(tmp_path: Path) -> None:
+    path = _write(tmp_path / "open.jsonl", {"question": "who wrote it", "answer": ["A", "B"]})
+    assert load(path, passages=False)["short_answers"].to_list() == [["A", "B"]]
+    with pytest.raises(InputError, match=r"1 of 1 questions have no passages.*closed_book"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("{", "line 1: not JSON"),
+        ("[1]", "line 1: expected a JSON object, found a list"),
+        ('{"a": 1}', "row 1: found columns a; expected"),
+        ("", "no question with an answer"),
+        ('{"question_text": "q", "annotations": [{}]}', "row 1: not the original form; 'long_answer'"),
+    ],
+)
+def test_a_broken_file_is_named_with_its_row(tmp_path: Path, lines: str, says: str) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text(lines, encoding="utf-8")
+    with pytest.raises(InputError, match=says):
+        load(path)
+
+
+def test_a_missing_file_and_a_false_parquet_are_said_plainly(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        load(tmp_path / "none.jsonl")
+    (tmp_path / "x.parquet").write_text("no")
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
+        load(tmp_path / "x.parquet")
+
+
+def test_the_sample_has_thirty_english_and_eight_russian_questions_with_sound_passages() -> None:
+    sample = load()
+    assert dict(sample.schema) == dict(SCHEMA)
+    assert sample["language"].to_list().count("en") >= 30
+    assert sample["language"].to_list().count("ru") >= 8
+    assert sample["id"].n_unique() == sample["question"].n_unique() == sample.height
+    for row in sample.iter_rows(named=True):
+        gold = row["passages"][row["gold_number"] - 1]
+        assert gold["text"] == row["long_answer"]
+        assert any(one.lower() in gold["text"].lower() for one in row["short_answers"]), row["id"]
+        assert len(row["passages"]) >= 5
+        others = [one["text"].lower() for one in row["passages"] if one is not gold]
+        assert not any(one.lower() in text for one in row["short_answers"] for text in others), row["id"]
+    assert len(set(sample["gold_number"])) > 3
+
+
+def test_a_language_can_be_chosen() -> None:
+    assert set(load(language="ru")["language"]) == {"ru"}
+    with pytest.raises(InputError, match="in language 'fr'"):
+        load(language="fr")
+
+
+@pytest.mark.skipif(not DEV.exists(), reason="the shared data is not here")
+def test_nq_dev_is_read_whole() -> None:
+    frame = load(DEV)
+    assert frame.height == 2655
+    row = frame.row(0, named=True)
+    assert row["question"] == "when was the last time anyone was on the moon"
+    assert row["passages"][row["gold_number"] - 1]["text"].endswith("departing the lunar surface in December 1972.")

@@ -1,0 +1,96 @@
+"""A user's file becomes the frame that both metrics read, or one clear message."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from data.errors import InputError
+from data.rag import SCHEMA, load
+
+ROW = {"question": "Q?", "response": "R.", "reference": "G.", "retrieved_contexts": ["a", "b"]}
+EXPECTED = {"id": "row-00001", "language": "en", **ROW}
+
+
+def test_parquet_jsonl_and_csv_give_the_same_frame(tmp_path: Path) -> None:
+    pl.DataFrame([ROW]).write_parquet(tmp_path / "x.parquet")
+    (tmp_path / "x.jsonl").write_text("\ufeff" + json.dumps(ROW) + "\n\n", encoding="utf-8")
+    (tmp_path / "x.csv").write_text('question,response,reference,retrieved_contexts\nQ?,R.,G.,"[""a"", ""b""]"\n')
+    (tmp_path / "y.csv").write_text(
+        'question;response;reference;retrieved_contexts\nQ?;R.;G.;"[""a"", ""b""]"\n', encoding="utf-8-sig"
+    )
+    for name in ("x.parquet", "x.jsonl", "x.csv", "y.csv"):
+        frame = load(tmp_path / name)
+        assert dict(frame.schema) == dict(SCHEMA)
+        assert frame.row(0, named=True) == EXPECTED
+
+
+def test_the_response_may_be_absent_and_other_tools_names_are_known(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps({"user_input": "Q?", "ground_truth": "G.", "contexts": [{"text": "a"}, "", None]}))
+    row = load(path).row(0, named=True)
+    assert (row["question"], row["response"], row["reference"], row["retrieved_contexts"]) == (
+        "Q?",
+        None,
+        "G.",
+        ["a"],
+    )
+
+
+def test_contexts_in_csv_may_be_one_text_or_none(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text('question,reference,retrieved_contexts\nQ,G,"[sic] a text"\nQ,G,plain\nQ,G,\n')
+    assert load(path)["retrieved_contexts"].to_list() == [["[sic] a text"], ["plain"], []]
+
+
+def test_all_missing_columns_are_named_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"question": "Q", "text": "t"}')
+    with pytest.raises(
+        InputError, match=r"found columns question, text; missing: reference \(or .*retrieved_contexts"
+    ):
+        load(path)
+    assert load(path, required=("question",)).height == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("x.jsonl", "{", "line 1: not JSON"),
+        ("x.jsonl", "1", "line 1: expected a JSON object, found a int"),
+        ("x.jsonl", "", "no row; expected columns question"),
+        ("x.jsonl", '{"question": ["Q"], "reference": "", "contexts": []}', "row 1, question: expected a text"),
+        (
+            "x.jsonl",
+            '{"question": "Q", "reference": "", "contexts": [1]}',
+            "row 1, retrieved_contexts: expected texts",
+        ),
+        ("x.csv", "question,reference,contexts\nQ,G,c,d\n", "row 1: more cells than the header"),
+        ("x.csv", 'question,reference,contexts\n"Q,G,c\n', "not CSV"),
+        ("x.xlsx", "", "unknown file type '.xlsx'"),
+        ("x.parquet", "no", "cannot be read as Parquet"),
+    ],
+)
+def test_a_broken_file_is_named_with_its_row(tmp_path: Path, name: str, text: str, says: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=says):
+        load(tmp_path / name)
+
+
+def test_a_csv_in_another_encoding_is_said_plainly(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes("question,reference,contexts\nЧто?,Да,c\n".encode("cp1251"))
+    with pytest.raises(InputError, match="not UTF-8"):
+        load(tmp_path / "x.csv")
+
+
+def test_the_sample_has_twelve_rows_in_two_languages_with_contexts_that_hold_the_reference() -> None:
+    sample = load()
+    assert sample.height >= 12
+    assert set(sample["language"]) == {"en", "ru"}
+    assert sample["response"].null_count() == sample.height
+    assert all(
+        len(contexts) >= 2 and reference
+        for contexts, reference in sample.select("retrieved_contexts", "reference").iter_rows()
+    )
+    assert set(load(language="ru")["language"]) == {"ru"}

@@ -1,0 +1,53 @@
+"""The shipped word problems: what the script makes, solved exactly, in good Russian."""
+
+import pytest
+
+from data import gsm8k, word_problems
+from data.word_problems import DRAWS, SAMPLE, agree, make, sample, written
+from metrics import cot
+
+
+def test_the_shipped_file_is_what_the_script_makes() -> None:
+    assert SAMPLE.read_text("utf-8") == written()
+
+
+def test_there_are_enough_and_none_twice() -> None:
+    problems = [*sample()]
+    by_language = {language: sum(p["language"] == language for p in problems) for language in ("en", "ru")}
+    assert by_language["en"] >= 40
+    assert by_language["ru"] >= 10
+    assert len({p["template"] for p in problems}) >= 10
+    assert len({p["question"] for p in problems}) == len({p["id"] for p in problems}) == len(problems)
+    assert all("Basic Control" in p["made_by"] for p in problems)
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+@pytest.mark.parametrize("name", DRAWS)
+def test_every_solution_is_right_and_uses_only_what_the_question_gives(name: str, language: str) -> None:
+    for index in range(40):
+        problem = make(name, language, index)
+        facts = {"question": problem["question"], "reference": problem["answer"], "response": problem["answer"]}
+        result = cot.score(facts, {}, cot.UNIT.options)
+        assert result.value == 1.0, (problem, result.details)
+        assert result.details["redundant_steps"] == []
+        assert "{" not in problem["question"]
+        assert float(result.details["answer"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("number", "form"),
+    [(1, "рубль"), (2, "рубля"), (5, "рублей"), (11, "рублей"), (12, "рублей"), (21, "рубль"), (104, "рубля"),
+     (111, "рублей"), (1_000, "рублей")],
+)  # fmt: skip
+def test_russian_nouns_agree(number: int, form: str) -> None:
+    assert agree(number, "рубль рубля рублей") == form
+
+
+def test_english_nouns_agree() -> None:
+    assert [agree(n, "egg eggs") for n in (1, 2, 21)] == ["egg", "eggs", "eggs"]
+
+
+def test_the_loader_reads_the_sample() -> None:
+    frame = gsm8k.load()
+    assert frame.height == len([*word_problems.sample()])
+    assert gsm8k.load(language="ru")["language"].unique().to_list() == ["ru"]

@@ -1,0 +1,244 @@
+"""Runs compared: paired by item, what changed with both texts, and clear words where nothing is common."""
+
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import binomtest
+
+from artifacts import manifest as manifests
+from artifacts.store import Store
+from config.reading import read
+from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
+from flows.compare import main
+from tasks.contrast import contrast
+from tasks.forecast import items_of
+from tasks.report import contrasted
+from tests.conftest import TOP, Run
+from tests.flows.test_full_eval import at
+from tests.servers.running import serve_openai
+from tests.tasks.scored import rows
+
+HOSTILE = "<script>alert('x')</script>\x1b[31m\u202e[a](javascript:b) ```\n# not a heading"
+
+
+def finished(
+    tmp_path: Path,
+    name: str,
+    models: Sequence[str] = ("m",),
+    right: Callable[[str, int], float] = lambda _, n: float(n % 2),
+    **changes: Any,
+) -> Path:
+    """Write a finished run's folder and tables, as a run leaves them."""
+    store = Store(str(tmp_path / "store"))
+    scores, items = rows(list(models), right=right)
+    if seed := changes.get("seed"):
+        items, scores = ((f.with_columns(item_id=f"{seed}" + f["item_id"])) for f in (items, scores))
+    requests = REQUESTS.frame(
+        {"request_id": f"{name}{model}{i}", "item_id": i, "model": model, "step": "answer", "key": "", "repeat": 0,
+         "payload": "{}"}
+        for model in models for i in items["item_id"]
+    )  # fmt: skip
+    responses = RESPONSES.frame(
+        {"request_id": f"{name}{model}{i}", "text": f"{HOSTILE} of {name}", "cached": False}
+        for model in models for i in items["item_id"]
+    )  # fmt: skip
+    frames = {"items": (ITEMS, items), "scores": (SCORES, scores)}
+    frames |= {"requests": (REQUESTS, requests), "responses": (RESPONSES, responses)}
+    listed = {}
+    for table, (kind, frame) in frames.items():
+        ref = store.write(kind, frame)
+        listed[table] = [{"table": ref.table, "digest": ref.digest, "rows": ref.rows}]
+    configuration = {
+        "suites": ["basic_control"],
+        "models": [{"name": m, "provider": "ollama", "temperature": changes.get("temperature", 0)} for m in models],
+        "basic_control": {"seed": changes.get("seed", 42), "n_items": 10},
+        "store": {"root": str(tmp_path / "store")},
+    }
+    folder = tmp_path / "runs" / name
+    folder.mkdir(parents=True)
+    manifests.write(
+        folder,
+        {"schema": 1, "run": name, "configuration": configuration, "rules": changes.get("rules", "r"),
+         "tables": listed,
+         "identities": {m: {"digest": changes.get("digest", "d")} for m in models}},
+    )  # fmt: skip
+    return folder
+
+
+def answers(settings: list[str]) -> Mapping[str, str]:
+    items = items_of(read(None, [*settings, "models=[{name: m}]"]), "basic_control")
+    return dict(items.select("prompt", "answer").iter_rows())
+
+
+def test_two_runs_of_a_model_are_paired_over_the_command_line(
+    run: Run, environment: dict[str, str], tmp_path: Path
+) -> None:
+    families = ["basic_control.families=[simple_logic,arithmetic]", "suites=[basic_control]", "report.html=false"]
+    known = answers(families)
+    order = {prompt: n for n, prompt in enumerate(known)}
+    sets = [word for one in families for word in ("--set", one)]
+
+    def reply(body: dict[str, Any]) -> str:
+        """Answer right: first on items 0 to 13, then, asked at another temperature, on items 10 to 15."""
+        prompt = body["messages"][-1]["content"]
+        n = order[prompt]
+        right = 10 <= n < 16 if body.get("temperature") else n < 14
+        return f"{HOSTILE}\nANSWER: {known[prompt] if right else 'none of these'}"
+
+    with serve_openai(reply) as server:
+        first = run(*sets, "--set", at(server), "--junit", str(tmp_path / "junit.xml"))
+        again = run(*sets, "--set", at(server, temperature=0.5))
+        asked = len(server.requests)
+    assert asked == 40, first.stderr + again.stderr
+    assert (tmp_path / "junit.xml").read_text(encoding="utf-8").count("<testcase ") == 20
+    names = sorted(path.name for path in (tmp_path / "runs").iterdir())
+    command = [sys.executable, "-X", "importtime", "-m", "flows.compare", "--runs", str(tmp_path / "runs"), *names]
+    command += ["--html", str(tmp_path / "c.html"), "--markdown", str(tmp_path / "c.md"), "--show", "4"]
+    done = subprocess.run(
+        command, cwd=TOP, env={**environment, "COLUMNS": "180"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    said = " ".join(done.stdout.split())
+    assert f"basic_control: 20 questions in all runs ({names[0]}: 20, {names[1]}: 20)" in said
+    assert "70%" in said
+    assert "30%" in said
+    assert "−40" in said
+    assert "10 / 2" in said
+    assert f"{binomtest(2, 12).pvalue:.3f}" in said
+    assert "models.acme/tiny:1b.temperature 0.0 0.5" in said
+    assert done.stdout.count("right to wrong: basic_control") == 2
+    assert done.stdout.count("wrong to right: basic_control") == 2
+    assert "8 of 12 changes are not shown here" in said
+    assert "\x1b[31m" not in done.stdout
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert not imported & {"prefect", "openai", "sqlalchemy"}
+    page = (tmp_path / "c.html").read_text(encoding="utf-8")
+    assert page.count("<details>") == 12
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "default-src 'none'" in html.unescape(page)
+    assert not re.search(r"""<[^>]*\b(src|href)=(?!"#pair-)""", page)
+    text = (tmp_path / "c.md").read_text(encoding="utf-8")
+    assert text.count("#### right to wrong") == 10
+    assert text.count("#### wrong to right") == 2
+    assert all(line.startswith("# Runs compared") for line in re.findall(r"^# .*", _unfenced(text), re.MULTILINE))
+
+
+def _unfenced(text: str) -> str:
+    """Return Markdown without its code blocks."""
+    return re.sub(r"^(`{3,})\n.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_models_of_different_names_are_compared_with_each_other(tmp_path: Path) -> None:
+    finished(tmp_path, "r1", ["a"], lambda _, n: float(n % 10 < 9))
+    finished(tmp_path, "r2", ["b"], lambda _, n: float(n % 10 < 3))
+    finished(tmp_path, "r3", ["c"], lambda _, n: float(n % 10 < 8))
+    found = contrast(["r1", "r2", "r3"], runs=tmp_path / "runs")
+    assert [(p.model_b, p.model_a, round(p.difference or 0, 2)) for p in found.pairs] == [
+        ("a", "b", -0.6),
+        ("a", "c", -0.1),
+        ("b", "c", 0.5),
+    ]
+    assert found.groups[0].groups == (("a",), ("c",), ("b",)) or found.groups[0].groups == (("a", "c"), ("b",))
+
+
+def test_what_else_may_be_behind_a_difference_is_said(tmp_path: Path) -> None:
+    finished(tmp_path, "r1", ["m", "alone"], rules="old", digest="d1")
+    finished(tmp_path, "r2", ["m"], rules="new", digest="d2", temperature=0.7)
+    found = contrast(["r1", "r2"], runs=tmp_path / "runs")
+    said = " ".join(found.notes)
+    assert "r1: old, r2: new" in said
+    assert "Behind the name m there was not the same model in all runs: digest d1 / d2." in said
+    assert "compared with nothing: alone" in said
+    assert ("models.m.temperature", [0, 0.7]) in found.differences
+    assert len(contrast(["r1", "r2"], runs=tmp_path / "runs", every=True).pairs) == 3
+
+
+def test_a_run_is_found_by_the_path_of_its_folder_and_its_tables_where_the_store_is_now(tmp_path: Path) -> None:
+    folders = [str(finished(tmp_path, name)) for name in ("r1", "r2")]
+    (tmp_path / "store").rename(tmp_path / "moved")
+    with pytest.raises(Exception, match="Say where its store is with --root"):
+        contrast(folders, runs=Path("nowhere"))
+    assert contrast(folders, runs=Path("nowhere"), root=str(tmp_path / "moved")).pairs[0].n == 60
+
+
+def _misses(tmp_path: Path) -> dict[str, tuple[list[str], str]]:
+    finished(tmp_path, "r1")
+    finished(tmp_path, "r2")
+    finished(tmp_path, "other", seed=43)
+    (tmp_path / "runs" / "stopped").mkdir()
+    going = tmp_path / "runs" / "going"
+    going.mkdir()
+    manifests.write(going, {"schema": 1, "run": "going", "status": "running"})
+    hollow = tmp_path / "runs" / "hollow"
+    hollow.mkdir()
+    manifests.write(hollow, {"schema": 1, "run": "hollow"})
+    broken = tmp_path / "runs" / "broken"
+    broken.mkdir()
+    (broken / "manifest.json").write_text("{", encoding="utf-8")
+    return {
+        "one": (["r1"], "expected two or more"),
+        "twice": (["r1", "r1"], "named twice"),
+        "unknown": (["r1", "r9"], "no such run"),
+        "stopped": (["r1", "stopped"], "holds no finished run"),
+        "running": (["r1", "going"], "holds no finished run"),
+        "hollow": (["r1", "hollow"], "does not list the table"),
+        "broken": (["r1", "broken"], "cannot be read"),
+        "other questions": (["r1", "other"], "no question in common: basic_control.seed is 42 / 43"),
+        "metric": (["r1", "r2", "--metric", "wit"], "no run has the metric 'wit'; expected one of correct"),
+    }
+
+
+def test_bad_input_is_one_message_and_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, message in _misses(tmp_path).values():
+        assert main([*words, "--runs", str(tmp_path / "runs")]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("error: ")
+        assert message in said
+        assert len(said.splitlines()) == 1
+
+
+def test_equal_runs_say_that_nothing_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    finished(tmp_path, "r1")
+    finished(tmp_path, "r2")
+    assert main(["r1", "r2", "--runs", str(tmp_path / "runs")]) == 0
+    assert "Nothing changed on any item." in capsys.readouterr().out
+
+
+def test_many_long_texts_are_cut_to_what_a_page_can_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finished(tmp_path, "r1", right=lambda *_: 1.0)
+    finished(tmp_path, "r2", right=lambda *_: 0.0)
+    found = contrast(["r1", "r2"], runs=tmp_path / "runs")
+    assert contrasted.cut(found) == contrasted.LONGEST
+    monkeypatch.setattr(contrasted, "ROOM", 1000)
+    assert contrasted.cut(found) == contrasted.SHORTEST
+    assert len(contrasted.html(found)) < 200_000
+
+
+def test_words_that_differ_are_marked_and_escaped() -> None:
+    before, after = contrasted.marked("The <b>cat</b> sat.", "The <b>dog</b> sat.")
+    assert before == "The <mark>&lt;b&gt;cat&lt;/b&gt; </mark>sat."
+    assert after == "The <mark>&lt;b&gt;dog&lt;/b&gt; </mark>sat."
+
+
+def test_a_megabyte_of_words_is_not_marked_word_by_word() -> None:
+    before, after = contrasted.marked("a " * 500_000, "b " * 500_000)
+    assert "<mark>" not in before + after
+    assert len(before) == 1_000_000
+
+
+def test_help_answers_at_once() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "flows.compare", "--help"], cwd=TOP, env=os.environ, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    assert "--metric" in done.stdout
+    assert json.dumps(done.stderr) == '""'

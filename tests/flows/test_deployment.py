@@ -1,0 +1,268 @@
+"""Deployments on a Prefect server of the test's own, with authentication, and a process worker."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from config.reading import read
+from config.settings import Settings
+from data.errors import InputError
+from flows.deployment import describe, environment, password
+from tests.conftest import TOP, free_port
+from tests.servers.running import Server, serve_openai
+
+SECRET = "admin:only-for-this-test"
+TREE = ("flows", "tasks", "artifacts", "config", "generators", "metrics", "prompts", "data")
+TINY = """
+models: [{{name: tiny, provider: openai, base_url: '{url}', max_concurrency: 1}}]
+suites: [basic_control]
+basic_control: {{families: [simple_logic, arithmetic], n_items: 2}}
+"""
+
+
+def deployments() -> dict[str, Any]:
+    listed = yaml.safe_load((TOP / "prefect.yaml").read_text(encoding="utf-8"))["deployments"]
+    return {one["name"]: one for one in listed}
+
+
+def test_each_deployment_runs_a_shipped_configuration_one_run_at_a_time_on_a_schedule() -> None:
+    found = deployments()
+    assert set(found) == {"nightly", "smoke"}
+    for one in found.values():
+        assert one["entrypoint"] == "flows/full_eval.py:full_eval"
+        assert one["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
+        assert one["work_pool"]["name"] == "basic-control"
+        assert one["schedules"][0]["timezone"]
+        file = one["build"][0]["flows.deployment.describe"]["file"]
+        assert Settings.model_validate(describe(file)["settings"]) == read(TOP / file)
+
+
+def test_no_deployment_names_a_path_of_a_machine() -> None:
+    text = (TOP / "prefect.yaml").read_text(encoding="utf-8") + (TOP / "prefect.toml").read_text(encoding="utf-8")
+    assert not re.search(r"[\s\"'](/|~|[A-Z]:\\)\w", text), "paths are filled in when it is deployed"
+
+
+def test_a_password_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
+    file = tmp_path / "auth"
+    first = password(file, {})
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert re.fullmatch(r"admin:[\w-]{32}", first)
+    assert password(file, {}) == first
+    assert password(tmp_path / "other", {}) != first
+    assert password(file, {"PREFECT_SERVER_API_AUTH_STRING": "me:mine"}) == "me:mine"
+    file.chmod(0o644)
+    with pytest.raises(InputError, match="mode 644"):
+        password(file, {})
+
+
+def test_what_the_environment_says_stands() -> None:
+    given = environment(4321, {"PREFECT_API_URL": "http://elsewhere/api", "PREFECT_API_AUTH_STRING": "me:mine"})
+    assert given["PREFECT_API_URL"] == "http://elsewhere/api"
+    assert given["PREFECT_SERVER_API_AUTH_STRING"] == "me:mine"
+    assert "4321" in given["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"]
+
+
+@contextmanager
+def group(command: list[str], log: Path, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command in a process group of its own, and end the whole group."""
+    with log.open("wb") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True, **options)
+        try:
+            yield process
+        finally:
+            for sign in (signal.SIGTERM, signal.SIGKILL):
+                try:
+                    os.killpg(process.pid, sign)
+                    process.wait(15)
+                except (ProcessLookupError, subprocess.TimeoutExpired):
+                    continue
+
+
+class Place:
+    """A copy of the project with a server of its own."""
+
+    def __init__(self, tree: Path) -> None:
+        self.tree = tree
+        self.port = free_port()
+        self.environment = {
+            **{k: v for k, v in os.environ.items() if k != "PREFECT_FLOWS"},
+            "PREFECT_HOME": str(tree / "home"),
+            "PREFECT_SERVER_API_AUTH_STRING": SECRET,
+            "PREFECT_LOGGING_TO_API_ENABLED": "true",
+            "PREFECT_WORKER_QUERY_SECONDS": "1",
+            "PYTHONPATH": str(tree),
+            "OPENAI_API_KEY": "sk-test-0000",
+        }
+        del self.environment["PREFECT_LOCAL_STORAGE_PATH"]
+        name, _, word = SECRET.partition(":")
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api", auth=(name, word), timeout=30)
+
+    def command(self, what: str) -> list[str]:
+        return [sys.executable, "-m", "flows.deployment", what, "--port", str(self.port)]
+
+    def find(self, kind: str, **filters: Any) -> list[dict[str, Any]]:
+        """Return what Prefect's API lists."""
+        answer = self.send("POST", f"/{kind}/filter", filters)
+        return list(answer["events"] if kind == "events" else answer)
+
+    def send(self, method: str, path: str, body: Any = None) -> Any:
+        """Send a request as Prefect's own client does: again after a 503, which says that the database is busy."""
+        for _ in range(50):
+            answer = self.client.request(method, path, json=body)
+            if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
+                break
+            time.sleep(0.2)
+        answer.raise_for_status()
+        return answer.json() if answer.content else None
+
+    def wait(self, check: Callable[[], Any], what: str, seconds: float = 120) -> Any:
+        """Return what `check` finds, once it finds something."""
+        deadline = time.monotonic() + seconds
+        while not (found := check()):
+            assert time.monotonic() < deadline, f"{what}\n{self.logs()}"
+            time.sleep(0.2)
+        return found
+
+    def logs(self) -> str:
+        """Return the ends of the server's and the worker's logs."""
+        return "\n".join(p.read_text(errors="replace")[-6000:] for p in sorted(self.tree.glob("*.log")))
+
+    def up(self) -> bool:
+        try:
+            return self.client.get("/health").is_success
+        except httpx.HTTPError:
+            return False
+
+
+@contextmanager
+def standing(tree: Path) -> Iterator[Place]:
+    """Yield a copy of the project in `tree`, its Prefect server up."""
+    for package in TREE:
+        gone = shutil.ignore_patterns("__pycache__", "runs", "store")
+        shutil.copytree(TOP / package, tree / package, ignore=gone)
+    for file in ("prefect.yaml", "prefect.toml", "pyproject.toml"):
+        shutil.copy(TOP / file, tree / file)
+    there = Place(tree)
+    with group(there.command("server"), tree / "server.log", cwd=tree, env=there.environment):
+        there.wait(there.up, "Prefect's server did not answer")
+        yield there
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """Yield a copy of the project, its Prefect server up."""
+    with standing(tmp_path / "tree") as there:
+        yield there
+
+
+def deploy(place: Place, server: Server) -> None:
+    """Deploy with a smoke run of the tiny configuration every few seconds, in place of hourly."""
+    (place.tree / "config" / "smoke.yaml").write_text(TINY.format(url=server.base_url), encoding="utf-8")
+    text = (place.tree / "prefect.yaml").read_text(encoding="utf-8")
+    hourly = '- cron: "7 * * * *"\n        timezone: Europe/Berlin\n'
+    assert hourly in text
+    (place.tree / "prefect.yaml").write_text(text.replace(hourly, "- interval: 20\n"), encoding="utf-8")
+    done = subprocess.run(
+        place.command("deploy"),
+        cwd=place.tree,
+        env=place.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert SECRET.partition(":")[2] not in done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_a_scheduled_run_is_completed_with_its_artifacts_and_a_retry_asks_nothing(place: Place) -> None:
+    assert httpx.post(str(place.client.base_url.join("flows/filter")), json={}).status_code == 401
+    with (
+        serve_openai("ANSWER: 12", latency_s=0.6) as server,
+        group(place.command("worker"), place.tree / "worker.log", cwd=place.tree, env=place.environment),
+    ):
+        deploy(place, server)
+        ended = place.wait(lambda: completed(place, 1), "no scheduled run was completed")
+        smoke = check_deployments(place)
+        place.send("PATCH", f"/deployments/{smoke['id']}", {"paused": True})
+        assert len(server.requests) == 4
+        manifest = check_exhibits(place, ended)
+        retry = {"state": {"type": "SCHEDULED", "name": "AwaitingRetry"}, "force": True}
+        answer = place.send("POST", f"/flow_runs/{ended['id']}/set_state", retry)
+        assert answer["status"] == "ACCEPT", "the button Retry of the interface sends the same"
+        place.wait(lambda: completed(place, 2, ended["id"]), "the retried run was not completed")
+        assert len(server.requests) == 4, "a retry asks nothing that was answered"
+    again = max((place.tree / "artifacts" / "runs").glob("*/manifest.json"))
+    stages = json.loads(again.read_text(encoding="utf-8"))["stages"]
+    assert {s["stage"] for s in stages if s["cached"]} >= {"generate", "pose", "verify", "score", "aggregate"}
+    assert "query" in {s["stage"] for s in stages if not s["cached"]}, "its cache is the reply cache"
+    assert [s["stage"] for s in stages] == [s["stage"] for s in manifest["stages"]]
+
+
+def completed(place: Place, count: int, run: str = "") -> dict[str, Any] | None:
+    """Return a run that was completed at its `count`th start."""
+    filters = {"flow_runs": {"id": {"any_": [run]}}} if run else {"flows": {"name": {"any_": ["full_eval"]}}}
+    runs = place.find("flow_runs", **filters)
+    ended = [(r["state_name"], r["state"]["message"]) for r in runs if r["state_type"] in {"FAILED", "CRASHED"}]
+    assert not ended, f"{ended}\n{place.logs()}"
+    return next((r for r in runs if r["state_type"] == "COMPLETED" and r["run_count"] == count), None)
+
+
+def check_deployments(place: Place) -> dict[str, Any]:
+    """Hold what Prefect's server was told to what was meant; return the smoke run's deployment."""
+    found = {one["name"]: one for one in place.find("deployments")}
+    nightly = found["nightly"]
+    assert nightly["schedules"][0]["schedule"]["cron"] == "0 2 * * *"
+    assert nightly["schedules"][0]["schedule"]["timezone"] == "Europe/Berlin"
+    assert nightly["enforce_parameter_schema"] is True
+    assert nightly["concurrency_options"]["collision_strategy"] == "ENQUEUE"
+    assert nightly["global_concurrency_limit"]["limit"] == 1
+    assert "basic_control" in json.dumps(nightly["parameter_openapi_schema"]), "a form of every key"
+    assert {one["name"] for one in place.find("automations")} == {"Crash silent runs"}
+    bad = {"parameters": {"settings": {"models": [], "suites": ["nonsense"]}}}
+    refused = place.client.post(f"/deployments/{nightly['id']}/create_flow_run", json=bad)
+    assert refused.status_code in {409, 422}, refused.text
+    return found["smoke"]
+
+
+def check_exhibits(place: Place, ended: dict[str, Any]) -> dict[str, Any]:
+    """Hold what the interface shows of the run to its folder; return its manifest."""
+    assert ended["auto_scheduled"], "the schedule's run, not one of ours"
+    assert set(ended["tags"]) >= {"basic-control", "smoke"}
+    (path,) = (place.tree / "artifacts" / "runs").glob("*/manifest.json")
+    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    assert manifest["requests"]["answered"] == 4
+    assert list((place.tree / "artifacts" / "store" / "results").iterdir()), "stages are remembered by their store"
+    shown = place.find("artifacts", artifacts={"flow_run_id": {"any_": [ended["id"]]}})
+    of_run = {one["key"]: one for one in shown}
+    assert set(of_run) == {"report", "summary", "folder"}
+    markdown = next(path.parent / one for one in manifest["reports"] if one.endswith(".md"))
+    assert of_run["report"]["data"] == markdown.read_text(encoding="utf-8")
+    assert path.parent.as_uri() in of_run["folder"]["data"]
+    rows = json.loads(of_run["summary"]["data"])
+    assert [(row["model"], row["scored / asked"]) for row in rows] == [
+        ("tiny", "2 / 2"),
+        ("tiny", "2 / 2"),
+        ("tiny", ""),
+    ]
+    progress = [one for one in place.find("artifacts") if one["type"] == "progress"]
+    assert [one["data"] for one in progress] == [100.0]
+    assert "4 of 4" in progress[0]["description"]
+    name = {"event": {"name": ["basic-control.run.concluded"]}}
+    (told,) = place.wait(lambda: place.find("events", filter=name), "the end was not told as an event", 20)
+    assert told["payload"]["requests"]["asked"] == 4
+    return manifest

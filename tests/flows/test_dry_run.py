@@ -1,0 +1,155 @@
+"""`--dry-run` says what would be asked, asks nothing, leaves nothing behind, and is right."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.reading import read
+from flows.dry_run import totals
+from metrics.statistics import detectable_difference
+from tasks.forecast import Forecast, Portion, effect, forecast, items_of
+from tasks.query import ask, identify
+from tasks.rehearsal import stand_in
+from tasks.requests import for_items
+from tests.conftest import Run
+from tests.flows.test_full_eval import at
+from tests.flows.test_judged import CLAIMS, judged_by
+from tests.flows.test_judged import kind as asked_kind
+from tests.servers.running import serve_openai
+
+BASIC = ["basic_control.families=[simple_logic,arithmetic]", "basic_control.n_items=4"]
+
+
+def speak(body: dict[str, Any]) -> str:
+    """Answer as a model, or as a judge with two claims, each supported."""
+    if "response_format" not in body:
+        return "ANSWER: 12 because Anna wrote it."
+    if asked_kind(body) == "claims":
+        return CLAIMS
+    if asked_kind(body) == "rating":
+        return '{"reason": "partly", "rating": 1}'
+    return json.dumps({"verdicts": [{"id": i, "reason": "so", "verdict": "SUPPORTED"} for i in ("1", "2")]})
+
+
+def by_name(found: Forecast) -> dict[tuple[str, str, str], Portion]:
+    return {(p.suite, p.role, p.metric): p for p in found.portions}
+
+
+def sets(*assignments: str) -> list[str]:
+    return [word for one in assignments for word in ("--set", one)]
+
+
+def test_what_a_run_asks_was_forecast_and_is_remembered_afterwards(run: Run, tmp_path: Path) -> None:
+    with serve_openai(speak) as server:
+        words = [at(server, price_in=1.0, price_out=2.0, system="Be short."), judged_by(server), *BASIC]
+        words += ["suites=[basic_control,rag]", "report.html=false"]
+        before = run(*sets(*words), "--dry-run")
+        assert before.returncode == 0, before.stderr
+        assert not server.requests
+        assert not (tmp_path / "store" / "tables").exists()
+        assert not (tmp_path / "runs").exists()
+        supposed = forecast(read(None, [*words, f"store.root={tmp_path}/store"]))
+        done = run(*sets(*words))
+        calls = Counter("judge" if "response_format" in r.body else "model" for r in server.requests)
+        known = forecast(read(None, [*words, f"store.root={tmp_path}/store"]))
+        assert sum(calls.values()) == len(server.requests), "the second forecast asked nothing"
+    assert done.returncode == 0, done.stderr
+    assert "0 from the cache" in before.stdout
+    n = calls["model"] + calls["judge"]
+    assert next(totals(known)) == f"{n} calls: {n} from the cache, 0 to ask."
+    first, second = by_name(supposed), by_name(known)
+    assert first["basic_control", "model", ""].calls == 8
+    assert first["basic_control", "model", ""].calls + first["rag", "model", ""].calls == calls["model"]
+    judge_calls = sum(p.calls for p in supposed.portions if p.role == "judge")
+    assert judge_calls == pytest.approx(calls["judge"], rel=0.25)
+    assert all(not p.exact for p in supposed.portions if p.role == "judge")
+    assert all(p.exact and p.cached == p.calls and p.cost in {0, None} for p in second.values())
+    assert known.seconds == 0
+    assert supposed.seconds is None
+
+
+def test_a_part_that_is_remembered_tells_tokens_time_and_cost_of_the_rest(tmp_path: Path) -> None:
+    with serve_openai("ANSWER: 12", latency_s=0.05) as server:
+        words = [at(server, price_in=1.0, price_out=2.0, max_concurrency=2), *BASIC, "suites=[basic_control]"]
+        settings = read(None, [*words, f"store.root={tmp_path}/store"])
+        model = settings.models[0]
+        requests = for_items(items_of(settings, "basic_control"), model, identify(model), 1)
+        ask(requests, model, settings.store, "some")
+        n = len(server.requests)
+        found = forecast(read(None, [*words, "basic_control.n_items=12", f"store.root={tmp_path}/store"]))
+        assert len(server.requests) == n
+    (portion,) = found.portions
+    assert (portion.calls, portion.cached, portion.fresh) == (24, 8, 16)
+    assert portion.tokens_basis == "8 remembered replies here"
+    written = portion.tokens_out / 16
+    assert written == int(written), "every reply of the server has as many tokens"
+    assert portion.cost == pytest.approx((portion.tokens_in * 1.0 + portion.tokens_out * 2.0) / 1e6, rel=0.01)
+    assert portion.seconds is not None
+    assert 16 * 0.05 / 2 <= portion.seconds < 16 * 1.0 / 2
+
+
+def test_a_server_that_cannot_be_reached_counts_everything_and_says_so(tmp_path: Path) -> None:
+    model = {"name": "m", "provider": "ollama", "base_url": "http://127.0.0.1:9", "requests_per_minute": 6}
+    settings = read(None, [f"models=[{json.dumps(model)}]", *BASIC, "suites=[basic_control]", "repeats=3",
+                           f"store.root={tmp_path}/store"])  # fmt: skip
+    found = forecast(settings)
+    assert [(p.calls, p.cached) for p in found.portions] == [(24, 0)]
+    assert any("cannot be looked up for model m" in note and "127.0.0.1:9" in note for note in found.notes)
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize(("mode", "each"), [("f1", 4), ("precision", 2), ("recall", 2)])
+def test_judges_calls_follow_from_the_metrics_steps(tmp_path: Path, mode: str, each: int) -> None:
+    rows = [
+        {
+            "question": f"Who {n}?",
+            "response": f"Anna {n}.",
+            "reference": f"Anna {n}!",
+            "retrieved_contexts": ["Bo."],
+        }
+        for n in range(3)
+    ]
+    data = tmp_path / "answers.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    judge = {"name": "j", "provider": "ollama", "base_url": "http://127.0.0.1:9"}
+    words = [f"judges=[{json.dumps(judge)}]", "suites=[rag]", f"rag.data={data}", f"store.root={tmp_path}/store"]
+    found = forecast(read(None, [*words, f"rag.factual_correctness.mode={mode}"]))
+    calls = {p.metric: p.calls for p in found.portions}
+    assert calls == {"factual_correctness": 3 * each, "response_groundedness": 3}
+
+
+def test_cited_answers_are_rehearsed_with_citations(tmp_path: Path) -> None:
+    judge = {"name": "j", "provider": "ollama", "base_url": "http://127.0.0.1:9"}
+    words = [f"models=[{json.dumps(judge)}]", f"judges=[{json.dumps(judge)}]", "suites=[citation]"]
+    for mode in ("passages", "closed_book"):
+        found = forecast(read(None, [*words, f"citation.mode={mode}", f"store.root={tmp_path}/store"]))
+        model, judged = found.portions
+        assert model.calls == 5
+        assert 5 + 5 <= judged.calls <= 5 + 3 * 5, "correctness, and support of one to three citations"
+
+
+def test_a_stand_in_fits_its_schema() -> None:
+    import jsonschema
+
+    schema = {
+        "type": "object",
+        "properties": {
+            "ids": {"type": "array", "minItems": 4, "maxItems": 4, "items": {"enum": ["1", "2", "3", "4"]}},
+            "claims": {"type": "array", "items": {"type": "string"}},
+            "rating": {"type": "integer", "minimum": 1},
+            "sure": {"type": "boolean"},
+        },
+        "required": ["ids", "claims", "rating", "sure"],
+    }
+    value = stand_in(schema)
+    jsonschema.validate(value, schema)
+    assert value["ids"] == ["1", "2", "3", "4"]
+
+
+def test_the_effect_is_of_the_suites_own_kind_of_values() -> None:
+    assert effect("basic_control", 100).between == detectable_difference(100)
+    assert effect("cot", 100).between == pytest.approx((1.959964 + 0.841621) * 0.5**0.5 / 10, abs=1e-6)
+    assert effect("cot", 0).between is None

@@ -1,0 +1,348 @@
+"""The street from end to end: the command line, real HTTP servers, a real Prefect server."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.config.test_reading import SEED
+from tests.conftest import TOP, Run
+from tests.servers.running import Server, serve_ollama, serve_openai
+
+FAMILIES = ("simple_logic", "instructions", "arithmetic")
+TWO = "basic_control.families=[simple_logic,arithmetic]"
+ONLY = ("--set", "suites=[basic_control]", "--set", TWO)
+
+
+def at(server: Server, **changes: Any) -> str:
+    """Return a --set value that names one model at a server."""
+    model = {"name": "acme/tiny:1b", "provider": "openai", "base_url": server.base_url, **changes}
+    return f"models=[{json.dumps(model)}]"
+
+
+def only(folder: Path, pattern: str) -> Path:
+    found = list(folder.glob(pattern))
+    assert len(found) == 1, found
+    return found[0]
+
+
+def latest(tmp_path: Path) -> Path:
+    return max((tmp_path / "runs").iterdir())
+
+
+def results(folder: Path) -> list[dict[str, Any]]:
+    """Return what a run decided, without what is only true of one run."""
+    listed = []
+    for path in sorted((folder / "raw").glob("*.json")):
+        for row in json.loads(path.read_text(encoding="utf-8")):
+            gone = {"test_id", "cached", "execution_time_ms"}
+            listed.append({key: value for key, value in row.items() if key not in gone})
+    return listed
+
+
+def test_the_seeds_configuration_runs_against_ollama(run: Run, tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(SEED.replace("  - t03_code_gen\n", ""), encoding="utf-8")
+    with serve_ollama("ОТВЕТ: Вера", models=["llama3:8b", "phi3", "janhq/Jan-v1-4B-GGUF"]) as server:
+        done = run("--config", str(config), extra={"OLLAMA_HOST": server.url})
+        assert done.returncode in {0, 1, 2}, done.stderr
+        assert len(server.requests) == 3 * 5 * 10
+        again = run("--config", str(config), extra={"OLLAMA_HOST": server.url})
+        assert len(server.requests) == 3 * 5 * 10, "a second run asks nothing"
+    assert "No model call was made: all 150 replies came from the cache." in again.stdout, again.stderr
+    folder = latest(tmp_path)
+    report = only(folder, "reports/report_*.md").read_text(encoding="utf-8")
+    assert report.startswith("# Отчет о Тестировании LLM\n\n**Дата и время:** ")
+    assert "**Протестированные модели:** `llama3:8b`, `phi3`, `janhq/Jan-v1-4B-GGUF`" in report
+    assert (
+        "| Модель / Категория | Логика | Инструкции | Извлечение | Суммаризация | Арифметика | **ИТОГО** |"
+        in report
+    )
+    assert re.search(r"^\| \*\*Jan-v1-4B-GGUF\*\* \|", report, re.MULTILINE)
+    assert "Сильные стороны модели llama3:8b" in report
+    names = sorted(path.name for path in (folder / "raw").iterdir())
+    assert [name.rpartition("_")[0].rpartition("_")[0] for name in names] == [
+        "janhq_Jan-v1-4B-GGUF",
+        "llama3_8b",
+        "phi3",
+    ]
+    rows = json.loads((folder / "raw" / names[1]).read_text(encoding="utf-8"))
+    assert list(rows[0])[:7] == [
+        "test_id",
+        "model_name",
+        "prompt",
+        "llm_response",
+        "expected_output",
+        "is_correct",
+        "execution_time_ms",
+    ]
+    assert re.fullmatch(r"t01_simple_logic_\d{10}_1", rows[0]["test_id"])
+    assert [row["test_id"].rpartition("_")[2] for row in rows[:10]] == [str(n) for n in range(1, 11)]
+    assert rows[0]["model_name"] == "llama3:8b"
+    assert rows[0]["llm_response"] == "ОТВЕТ: Вера"
+
+
+def test_the_same_runs_through_the_openai_package(run: Run, tmp_path: Path) -> None:
+    with serve_openai("ANSWER: 12") as server:
+        done = run("--set", at(server), *ONLY)
+        assert "20 requests: 0 from the cache, 20 asked now, 0 failed." in done.stdout, done.stderr
+    folder = latest(tmp_path)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["requests"]["answered"] == 20
+    assert manifest["configuration"]["models"][0]["name"] == "acme/tiny:1b"
+    assert manifest["identities"]["acme/tiny:1b"]["provider"] == "openai"
+    assert {s["stage"] for s in manifest["stages"]} >= {"generate", "pose", "query", "verify", "score", "aggregate"}
+    assert (folder / "raw").is_dir()
+    assert "sk-test" not in "".join(
+        path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()
+    )
+
+
+def test_one_suite_runs_alone_as_its_own_module(run: Run) -> None:
+    with serve_openai("ANSWER: 12") as server:
+        done = run("--set", at(server), *ONLY, flow="basic_control")
+    assert "20 asked now" in done.stdout, done.stderr
+
+
+def test_a_killed_run_asks_nothing_twice(run: Run, environment: dict[str, str], tmp_path: Path) -> None:
+    """SIGKILL in the middle of query; the server counts what it was asked."""
+    arguments = [*ONLY, "--set", "basic_control.n_items=40"]
+    with serve_openai(lambda body: "re " + body["messages"][-1]["content"][-20:], latency_s=0.05) as server:
+        arguments += ["--set", at(server, max_concurrency=4)]
+        arguments += ["--set", f"store.root={tmp_path}/store", "--set", f"store.runs={tmp_path}/runs"]
+        command = [sys.executable, "-m", "flows.full_eval", *arguments]
+        process = subprocess.Popen(command, cwd=TOP, env=environment, stdout=subprocess.DEVNULL)
+        while len(server.requests) < 30:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        before = len(server.requests)
+        done = run(*arguments)
+        prompts = Counter(json.dumps(r.body["messages"]) for r in server.requests)
+    assert before < 80
+    assert "asked now, 0 failed" in done.stdout, done.stderr
+    assert len(prompts) == 80
+    twice = sum(count - 1 for count in prompts.values())
+    assert twice <= 4, "at most what was in flight at the kill is asked again"
+    assert max(prompts.values()) <= 2
+
+
+def test_an_interrupt_keeps_what_was_answered(environment: dict[str, str], run: Run, tmp_path: Path) -> None:
+    arguments = [*ONLY, "--set", "basic_control.n_items=40"]
+    with serve_openai("yes", latency_s=0.05) as server:
+        arguments += ["--set", at(server, max_concurrency=4)]
+        arguments += ["--set", f"store.root={tmp_path}/store", "--set", f"store.runs={tmp_path}/runs"]
+        command = [sys.executable, "-m", "flows.full_eval", *arguments]
+        process = subprocess.Popen(command, cwd=TOP, env=environment, stderr=subprocess.PIPE, text=True)
+        while len(server.requests) < 30:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        done = run(*arguments)
+        assert len(server.requests) <= 84
+    assert process.returncode == 130
+    assert "Stopped. Everything answered so far is kept" in said
+    assert "Traceback" not in said
+    assert "asked now, 0 failed" in done.stdout
+
+
+@pytest.mark.parametrize("damage", ["delete", "cut"])
+def test_a_damaged_artifact_is_recomputed_without_a_call(run: Run, tmp_path: Path, damage: str) -> None:
+    with serve_openai("ANSWER: 12") as server:
+        arguments = ("--set", at(server), *ONLY)
+        run(*arguments)
+        first = results(latest(tmp_path))
+        for path in (tmp_path / "store" / "tables").rglob("*.parquet"):
+            if damage == "delete":
+                path.unlink()
+            else:
+                path.write_bytes(path.read_bytes()[:-7])
+        done = run(*arguments)
+        assert len(server.requests) == 20
+    assert "No model call was made" in done.stdout, done.stderr
+    assert results(latest(tmp_path)) == first
+    manifest = json.loads((latest(tmp_path) / "manifest.json").read_text(encoding="utf-8"))
+    notes = {s["stage"]: s["note"] for s in manifest["stages"]}
+    assert "missing or damaged" in notes["generate"]
+
+
+def test_a_second_run_takes_every_stage_from_the_cache(run: Run, tmp_path: Path) -> None:
+    with serve_openai("ANSWER: 12") as server:
+        arguments = ("--set", at(server), *ONLY)
+        run(*arguments)
+        run(*arguments)
+    manifest = json.loads((latest(tmp_path) / "manifest.json").read_text(encoding="utf-8"))
+    fresh = {s["stage"] for s in manifest["stages"] if not s["cached"]}
+    assert fresh == {"query", "conclude", "report"}, "query has a cache of its own; the others write files"
+
+
+COINS = '''\
+"""Pay an amount with the fewest coins; every optimal payment is right."""
+
+import re
+from random import Random
+
+from data.records import Family, Item, Verdict
+
+ANSWER = re.compile(r"^ANSWER: *(\\d{1,4}(?: +\\d{1,4})*) *$", re.MULTILINE)
+PROMPT = "Coins: {coins}. Pay {amount} with as few coins as possible. End with a line ANSWER: and the coins."
+
+
+def generate(rng: Random, *, kinds: int, most: int) -> Item:
+    coins = [1, *sorted(rng.sample(range(2, 26), kinds - 1))]
+    amount = rng.randint(most // 2, most)
+    best: list[list[int]] = [[]]
+    for cents in range(1, amount + 1):
+        best.append(min(([*best[cents - c], c] for c in coins if c <= cents), key=len))
+    facts = {"coins": coins, "amount": amount, "fewest": len(best[amount])}
+    return Item(prompt=PROMPT.format(**facts), answer=" ".join(map(str, best[amount])), facts=facts)
+
+
+def verify(item: Item, reply: str) -> Verdict:
+    lines = ANSWER.findall(reply)
+    if not lines:
+        return Verdict(None, "no ANSWER line")
+    paid = [int(coin) for coin in lines[-1].split()]
+    if unknown := set(paid) - set(item.facts["coins"]):
+        return Verdict(False, f"coins that do not exist: {sorted(unknown)}")
+    if sum(paid) != item.facts["amount"]:
+        return Verdict(False, f"paid {sum(paid)}, not {item.facts['amount']}")
+    return Verdict(len(paid) == item.facts["fewest"], f"paid with {len(paid)} coins")
+
+
+LEVELS = {"easy": {"kinds": 3, "most": 30}, "hard": {"kinds": 6, "most": 200}}
+UNIT = Family(name="coin_change", version=1, levels=LEVELS, generate=generate, verify=verify)
+'''
+
+
+def pay(body: dict[str, Any]) -> str:
+    """Answer a coin prompt with ones only, which is exact but rarely shortest."""
+    amount = int(re.search(r"Pay (\d+)", body["messages"][-1]["content"])[1])  # type: ignore[index]  # the prompt is ours
+    return "ANSWER: " + " ".join("1" for _ in range(amount))
+
+
+def test_a_new_family_is_one_new_file(environment: dict[str, str], tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    keep = ("flows", "tasks", "artifacts", "config", "generators", "metrics", "prompts", "data")
+    for package in keep:
+        shutil.copytree(
+            TOP / package, tree / package, ignore=shutil.ignore_patterns("__pycache__", "runs", "store")
+        )
+    (tree / "generators" / "coin_change.py").write_text(COINS, encoding="utf-8")
+    with serve_openai(pay) as server:
+        command = [sys.executable, "-m", "flows.full_eval", "--set", at(server)]
+        command += [
+            "--set",
+            "suites=[basic_control]",
+            "--set",
+            "basic_control.families=[coin_change]",
+            "--set",
+            "basic_control.levels=[easy,hard]",
+        ]
+        done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    assert "20 asked now, 0 failed" in done.stdout, done.stderr
+    report = only(tree / "artifacts" / "runs", "*/reports/*.md").read_text(encoding="utf-8")
+    assert "coin\\_change" in report or "coin_change" in report
+    assert "paid with" in report
+
+
+def test_a_family_of_another_package_is_found_by_its_entry_point(
+    environment: dict[str, str], run: Run, tmp_path: Path
+) -> None:
+    source, site = tmp_path / "package", tmp_path / "site"
+    source.mkdir()
+    (source / "coins.py").write_text(COINS.replace("coin_change", "coins_elsewhere"), encoding="utf-8")
+    (source / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
+        '[project]\nname = "coins"\nversion = "1"\n'
+        '[project.entry-points."basic_control.generators"]\ncoins = "coins:UNIT"\n'
+        '[tool.setuptools]\npy-modules = ["coins"]\n',
+        encoding="utf-8",
+    )
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*pip, "--target", str(site), str(source)], check=True, env=environment)
+    with serve_openai(pay) as server:
+        done = run(
+            "--set",
+            at(server),
+            "--set",
+            "suites=[basic_control]",
+            "--set",
+            "basic_control.families=[coins_elsewhere]",
+            extra={"PYTHONPATH": str(site)},
+        )
+    assert "10 asked now, 0 failed" in done.stdout, done.stderr
+
+
+BAD = [
+    (["--set", "basic_control.families=[nonsense]"], "unknown family 'nonsense'"),
+    (["--set", "models=[{name: m, provider: acme}]"], "provider"),
+    (["--set", "models=[{name: m, provider: ollama, base_url: 'http://127.0.0.1:9'}]"], "127.0.0.1:9"),
+    (["--set", "models=[{name: m, provider: openai, api_key_env: NO_SUCH_KEY}]"], "NO_SUCH_KEY"),
+    (["--set", "basic_control.n_items=-1"], "basic_control.n_items"),
+    (["--set", "models=[{name: m, provider: replay, file: nowhere.jsonl}]"], "nowhere.jsonl"),
+    (["--config", "nowhere.yaml"], "nowhere.yaml"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD, ids=[words for _, words in BAD])
+def test_bad_input_is_one_message_and_exit_code_2(run: Run, arguments: list[str], words: str) -> None:
+    done = run(*ONLY, *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    assert len(done.stderr.strip().splitlines()) <= 3, done.stderr
+
+
+def test_a_replay_file_with_missing_columns_says_which(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_text('{"question": "a", "reply": "b"}\n', encoding="utf-8")
+    done = run("--set", f"models=[{{name: m, provider: replay, file: '{file}'}}]", *ONLY)
+    assert done.returncode == 2
+    assert "question" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_place_that_cannot_be_written_is_one_message(environment: dict[str, str]) -> None:
+    with serve_openai("yes") as server:
+        command = [sys.executable, "-m", "flows.full_eval", "--set", at(server), *ONLY]
+        command += ["--set", "store.root=/proc/nowhere", "--set", "store.runs=/proc/nowhere"]
+        done = subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "/proc/nowhere" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small file system can be mounted by root only")
+def test_a_full_disk_loses_nothing_that_was_answered(run: Run, tmp_path: Path) -> None:
+    small = tmp_path / "store"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=800k", "tmpfs", str(small)], check=False)
+    if mounted.returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        with serve_openai(lambda body: "word " * 2000 + str(body["messages"])) as server:
+            arguments = ("--set", at(server, max_concurrency=2), *ONLY, "--set", "basic_control.n_items=100")
+            done = run(*arguments)
+            assert done.returncode == 2
+            assert "disk is full" in done.stderr, done.stderr
+            assert "Traceback" not in done.stderr
+            asked = len(server.requests)
+            subprocess.run(["mount", "-o", "remount,size=100m", str(small)], check=True)
+            done = run(*arguments)
+            assert "0 failed" in done.stdout, done.stderr
+            assert len(server.requests) - 200 <= 40, "only what could not be written is asked again"
+            assert asked > 10
+    finally:
+        subprocess.run(["umount", str(small)], check=True)

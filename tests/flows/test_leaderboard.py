@@ -1,0 +1,147 @@
+"""The leaderboard: latest results, best first, and only the same questions in one table."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.reading import read
+from flows.leaderboard import main
+from metrics.final import finalise
+from metrics.pairing import question_sets
+from metrics.results import Results
+from metrics.summary import cells, summarise
+from tasks.standings import gather, head
+from tests.conftest import TOP
+from tests.tasks.scored import rows
+
+
+def write(runs: Path, name: str, right: dict[str, int], *, n: int = 10, sets: tuple[str, ...] = ()) -> Path:
+    """Write a run's results: `right` of 10 items of each family for each model."""
+    models = list(right)
+    scores, items = rows(models, n=n, right=lambda model, number: float(number % 10 < right[model]))
+    summary = summarise(scores, items)
+    settings = read(None, [f"models={json.dumps([{'name': m} for m in models])}", "suites=[basic_control]", *sets])
+    document = Results(
+        run={
+            "run": name,
+            "started": f"2026-01-{name[-2:]}T10:00:00+00:00",
+            "configuration": settings.model_dump(mode="json"),
+            "versions": {},
+            "items": question_sets(items),
+        },
+        final=finalise(summary, models=models, suites=["basic_control"]),
+        cells=cells(summary),
+    ).as_dict()
+    path = runs / name / "results.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(document, ensure_ascii=False, indent=1), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "runs"
+    write(folder, "run_01", {"good": 9, "bad": 2})
+    write(folder, "run_02", {"bad": 4})
+    write(folder, "run_03", {"middle \x1b[31m|": 6})
+    return folder
+
+
+def test_each_model_stands_once_with_its_latest_result_best_first(runs: Path) -> None:
+    (board,) = gather(runs).boards
+    assert [(s.model, s.run, round(s.score or 0, 6)) for s in board.standings] == [
+        ("good", "run_01", 0.9),
+        ("middle \x1b[31m|", "run_03", 0.6),
+        ("bad", "run_02", 0.4),
+    ]
+    assert len(gather(runs, every=True).boards[0].standings) == 4
+
+
+def test_other_questions_stand_in_another_table(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(runs, "run_04", {"good": 10}, n=5)
+    assert main(["--runs", str(runs)]) == 0
+    said = capsys.readouterr().out
+    assert "The runs asked 2 different sets of questions." in " ".join(said.split())
+    assert "60 questions" in said
+    assert "30 questions" in said
+    boards = gather(runs).boards
+    assert [board.standings[0].model for board in boards] == ["good", "good"]
+
+
+def test_other_weights_and_judges_are_said(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    first = write(runs, "run_01", {"a": 5})
+    second = write(runs, "run_02", {"b": 5})
+    for path, judge in ((first, "j1"), (second, "j2")):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        suite = {**document["final"]["models"][0]["suites"][0], "suite": "rag"}
+        document["final"]["models"][0]["suites"].append(suite)
+        document["run"]["items"]["rag"] = {"n": 60, "digest": "x"}
+        document["run"]["configuration"]["judges"] = [{"name": judge}]
+        document["run"]["configuration"]["weights"]["rag"] = 0.2 if judge == "j1" else 0.5
+        path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    (board,) = gather(runs).boards
+    assert sorted(board.notes) == [
+        "judges of rag is not the same in all: j2 / j1",
+        "weights.rag is not the same in all: 0.5 / 0.2",
+    ]
+    assert {s.judges for s in board.standings} == {("j1",), ("j2",)}
+
+
+def test_runs_that_cannot_be_read_are_named_and_do_not_hide_the_others(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (runs / "run_05").mkdir()
+    for name, text in (("run_06", "{"), ("run_07", "[]"), ("run_08", '{"schema_version": 1}'), ("run_09", "\xff")):
+        (runs / name).mkdir()
+        (runs / name / "results.json").write_text(text, encoding="latin-1")
+    assert main(["--runs", str(runs)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Not finished: run_05." in said
+    for name in ("run_06", "run_07", "run_08", "run_09"):
+        assert f"Cannot be read: {name}" in said
+    assert "good" in said
+
+
+def test_no_folder_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--runs", str(tmp_path / "nowhere")]) == 2
+    assert "there is no such folder of runs" in capsys.readouterr().err
+
+
+def test_the_head_of_a_document_is_the_document_without_its_cells_and_what_follows(runs: Path) -> None:
+    path = runs / "run_01" / "results.json"
+    whole: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found = head(path)
+    assert set(whole) - set(found) == {"cells", "comparisons", "groups", "repeats", "judges", "explainability"}
+    assert all(found[key] == whole[key] for key in found)
+
+
+def test_a_model_name_cannot_end_the_head(tmp_path: Path) -> None:
+    path = write(tmp_path, "run_01", {'m\n "cells": [': 5})
+    assert head(path)["final"]["models"][0]["model"] == 'm\n "cells": ['
+
+
+def test_the_command_writes_tables_that_no_spreadsheet_or_terminal_obeys(runs: Path, tmp_path: Path) -> None:
+    write(runs, "run_04", {"=HYPERLINK(1)": 1})
+    command = [sys.executable, "-X", "importtime", "-m", "flows.leaderboard", "--runs", str(runs)]
+    command += ["--csv", str(tmp_path / "l.csv"), "--markdown", str(tmp_path / "l.md")]
+    done = subprocess.run(
+        command, cwd=TOP, env={**os.environ, "COLUMNS": "200"}, capture_output=True, text=True, check=True
+    )
+    assert "\x1b[31m" not in done.stdout
+    assert "⟦U+001B⟧" in done.stdout
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "polars" in imported
+    assert not imported & {"prefect", "openai", "scipy", "sqlalchemy"}
+    with (tmp_path / "l.csv").open(encoding="utf-8-sig", newline="") as file:
+        listed = list(csv.DictReader(file))
+    assert [row["model"] for row in listed][-1] == "'=HYPERLINK(1)"
+    assert [float(row["overall"]) for row in listed] == pytest.approx([0.9, 0.6, 0.4, 0.1])
+    assert (float(listed[0]["ci_low"]) < 0.9 < float(listed[0]["ci_high"])) is True
+    assert "\\|" in (tmp_path / "l.md").read_text(encoding="utf-8")

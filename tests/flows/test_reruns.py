@@ -1,0 +1,191 @@
+"""One stage failed, or is asked for anew: exactly it and what depends on it runs, and no call is paid twice."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import TOP, Run
+from tests.flows.test_full_eval import latest, results
+from tests.servers.running import Server, serve_openai
+from tests.servers.script import Fault
+
+# Runs the command line with one task's body replaced by a failure: a fault that any stage may meet.
+BROKEN = """
+import functools, sys
+from pathlib import Path
+from flows.environment import prepare
+
+prepare(Path("unused: the tests' environment names the folder"))
+import tasks.stage
+
+start = tasks.stage.Stage.__init__
+
+def broken(self, function, **options):
+    if function.__name__ == sys.argv[1]:
+        @functools.wraps(function)
+        def fail(*args, **kwargs):
+            raise OSError("made to fail")
+        start(self, fail, **options)
+    else:
+        start(self, function, **options)
+
+tasks.stage.Stage.__init__ = broken
+from flows.command import main
+sys.exit(main("full_eval", sys.argv[2:]))
+"""
+
+STREET = [
+    "generate", "pose", "query", "verify", "score", "load_rag", "given", "judge", "query", "query", "weigh",
+    "judge", "query", "weigh", "aggregate", "conclude", "report",
+]  # fmt: skip
+NEVER_CACHED = {"query", "judge", "conclude", "report"}
+
+
+def reply(body: dict[str, Any]) -> str:
+    schema = json.dumps(body.get("response_format", {}))
+    if '"rating"' in schema:
+        return '{"reason": "partly", "rating": 1}'
+    if '"verdicts"' in schema:
+        return '{"verdicts": [{"id": "1", "reason": "stated", "verdict": "SUPPORTED"}]}'
+    return '{"claims": ["Anna wrote the book."]}' if '"claims"' in schema else "ANSWER: 12"
+
+
+def arguments(server: Server, tmp_path: Path) -> list[str]:
+    data = tmp_path / "answers.jsonl"
+    row = {
+        "question": "Who?",
+        "response": "Anna did.",
+        "reference": "Anna.",
+        "retrieved_contexts": ["Anna wrote it."],
+    }
+    data.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    model = {"name": "m", "provider": "openai", "base_url": server.base_url}
+    sets = [
+        f"models=[{json.dumps(model)}]",
+        f"judges=[{json.dumps({**model, 'name': 'judge'})}]",
+        "suites=[basic_control,rag]",
+        "basic_control.families=[arithmetic]",
+        "basic_control.n_items=4",
+        f"rag.data={data}",
+        f"store.root={tmp_path}/store",
+        f"store.runs={tmp_path}/runs",
+    ]
+    return [word for each in sets for word in ("--set", each)]
+
+
+CALLS = {"m": 4, "judge": 5}
+"""Four items; two splits, two checks and one rating."""
+
+
+def stages(tmp_path: Path) -> list[tuple[str, bool]]:
+    manifest = json.loads((latest(tmp_path) / "manifest.json").read_text(encoding="utf-8"))
+    return [(row["stage"], row["cached"]) for row in manifest["stages"]]
+
+
+@pytest.mark.parametrize(
+    ("broken", "calls_before"),
+    [
+        ("generate", 0),
+        ("query", 0),
+        ("verify", 4),
+        ("score", 4),
+        ("judge", 4),
+        ("weigh", 8),
+        ("aggregate", 9),
+        ("report", 9),
+    ],
+)
+def test_after_a_failed_stage_only_it_and_what_follows_runs(
+    environment: dict[str, str], run: Run, tmp_path: Path, broken: str, calls_before: int
+) -> None:
+    with serve_openai(reply) as server:
+        given = arguments(server, tmp_path)
+        failed = subprocess.run(
+            [sys.executable, "-c", BROKEN, broken, *given],
+            cwd=TOP,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert failed.returncode == 2
+        assert "made to fail" in failed.stderr
+        assert "Traceback" not in failed.stderr
+        assert len(server.requests) == calls_before
+        done = run("--resume")
+        assert len(server.requests) == sum(CALLS.values()), "no call is made twice"
+    assert done.returncode == 0, done.stderr
+    first = STREET.index(broken)
+    expected = [(name, place < first and name not in NEVER_CACHED) for place, name in enumerate(STREET)]
+    # A judge's own queries end before it does.
+    assert sorted(stages(tmp_path)) == sorted(expected)
+    assert len(list((tmp_path / "runs").iterdir())) == 1, "the run goes on in its own folder"
+
+
+def test_a_named_stage_runs_anew_with_what_follows_and_nothing_else(run: Run, tmp_path: Path) -> None:
+    with serve_openai(reply) as server:
+        run(*arguments(server, tmp_path))
+        before = results(latest(tmp_path))
+        name = latest(tmp_path).name
+        for stage, anew in (
+            ("generate", set(STREET)),
+            ("verify", {"verify", "score", "judge", "weigh", "aggregate", "conclude", "report"}),
+            ("score", {"score", "weigh", "aggregate", "conclude", "report"}),
+            ("report", {"conclude", "report"}),
+        ):
+            done = run("--run", name, "--rerun", stage)
+            assert {s for s, cached in stages(tmp_path) if not cached} == anew | NEVER_CACHED, stage
+            assert results(latest(tmp_path)) == before
+            assert "No model call was made" in done.stdout
+            assert "asked to run anew" in done.stdout
+        run("--run", name, "--rerun", "score", "--suite", "basic_control")
+        fresh = Counter(s for s, cached in stages(tmp_path) if not cached)
+        assert fresh["score"] == 1
+        assert fresh["weigh"] == 0, "the other suite is left alone"
+        assert len(server.requests) == sum(CALLS.values())
+        run("--run", name, "--fresh")
+        assert len(server.requests) == 2 * sum(CALLS.values()), "asked afresh means everything"
+        run("--run", latest(tmp_path).name)
+        assert len(server.requests) == 2 * sum(CALLS.values()), "and is remembered like any reply"
+
+
+def test_only_what_failed_is_asked_again_whatever_became_of_the_cache(run: Run, tmp_path: Path) -> None:
+    down = True
+
+    def fault(_number: int, body: dict[str, Any]) -> Fault | None:
+        refused = down and "response_format" not in body and hash(body["messages"][-1]["content"]) % 2 == 0
+        return Fault("status", status=400, message="not now") if refused else None
+
+    with serve_openai(reply, faults=fault) as server:
+        given = [*arguments(server, tmp_path), "--set", "basic_control.n_items=12"]
+        run(*given)
+        failed = sum(row["status"] == "model_error" for row in results(latest(tmp_path)))
+        assert 0 < failed < 12
+        down = False
+        for path in (tmp_path / "store").glob("replies.sqlite*"):
+            path.unlink()
+        before = len(server.requests)
+        done = run("--run", latest(tmp_path).name, "--only-failed")
+        assert len(server.requests) - before == failed, done.stderr
+    assert all(row["status"] == "scored" for row in results(latest(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--only-failed"], "expected --run RUN"),
+        (["--suite", "cot"], "expected --rerun STAGE"),
+        (["--run", "19990101_000000"], "no such run"),
+        (["--resume"], "found no run"),
+    ],
+)
+def test_what_cannot_be_done_again_is_one_message(run: Run, given: list[str], words: str) -> None:
+    done = run(*given)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr

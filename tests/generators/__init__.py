@@ -1,0 +1,1 @@
+"""The families' promises, each family's traps, and what they share."""

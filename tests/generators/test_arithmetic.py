@@ -1,0 +1,113 @@
+"""Arithmetic: values by hand, parentheses only where they count, and the names of mistakes."""
+
+import pytest
+
+from data.answers import final_number
+from data.draw import draw
+from data.records import Item
+from generators.arithmetic import UNIT, Part, join, left_to_right, near_misses, reference, steps, value, verify
+
+
+def item(expression: str, answer: str) -> Item:
+    return Item(prompt="", answer=answer, facts={"expression": expression})
+
+
+SUM = item("4 + 5 * (10 - 3)", "39")
+"""By hand: 10 - 3 = 7, 5 * 7 = 35, 4 + 35 = 39. From left to right 4 + 5 = 9, * 10 = 90, - 3 = 87. Without the
+parentheses 4 + 50 - 3 = 51."""
+
+
+@pytest.mark.parametrize(
+    ("reply", "correct", "reason"),
+    [
+        ("ANSWER: 39", True, "right"),
+        ("10 - 3 is 7, 5 * 7 is 35.\nANSWER: 39", True, "right"),
+        ("**ANSWER: 39**", True, "right"),
+        ("ОТВЕТ: 39.", True, "right"),
+        ("ANSWER: 39.0", True, "right"),
+        ("4 + 5 * (10 - 3) = 39", True, "right"),
+        ("ANSWER: -39", False, "wrong sign"),
+        ("ANSWER: 87", False, "ignored precedence"),
+        ("ANSWER: 51", False, "ignored parentheses"),
+        ("ANSWER: 35", False, "stopped at an intermediate result"),
+        ("ANSWER: 40", False, "off by one"),
+        ("ANSWER: 38", False, "off by one"),
+        ("ANSWER: 139", False, "off by tens"),
+        ("ANSWER: 44", False, "other number"),
+        ("ANSWER: 39.5", False, "other number"),
+        ("ANSWER: 39\nANSWER: 40", False, "off by one"),
+        ("I cannot say.", None, "no number"),
+        ("", None, "no number"),
+    ],
+)
+def test_verdict_and_reason(reply: str, correct: bool | None, reason: str) -> None:  # noqa: FBT001 - a table's column
+    found = verify(SUM, reply)
+    assert (found.correct, found.reason) == (correct, reason)
+
+
+def test_a_marker_that_outranks_the_answer_line_is_not_overlooked() -> None:
+    assert verify(SUM, "#### 40\nANSWER: 39").correct is False
+    assert verify(SUM, "So \\boxed{40}.\nANSWER: 39").correct is False
+
+
+def test_tolerance_is_relative_and_only_for_broken_values() -> None:
+    """2.5 * 1e-6 is 0.0000025: 2.500002 is within, 2.500003 is not; a whole number allows nothing."""
+    broken = item("5 * 0", "2.5")
+    assert verify(broken, "ANSWER: 2.500002").correct is True
+    assert verify(broken, "ANSWER: 2.500003").correct is False
+    assert verify(item("999 * 1001", "999999"), "ANSWER: 999999.5").correct is False
+
+
+ONE, TWO, THREE = (Part(str(n), n, 3) for n in (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("tree", "text", "expected"),
+    [
+        (join(join(ONE, "+", TWO), "*", THREE), "(1 + 2) * 3", 9),
+        (join(ONE, "+", join(TWO, "*", THREE)), "1 + 2 * 3", 7),
+        (join(ONE, "-", join(TWO, "-", THREE)), "1 - (2 - 3)", 2),
+        (join(ONE, "-", join(TWO, "+", THREE)), "1 - (2 + 3)", -4),
+        (join(join(ONE, "-", TWO), "-", THREE), "1 - 2 - 3", -4),
+        (join(ONE, "+", join(TWO, "-", THREE)), "1 + 2 - 3", 0),
+        (join(ONE, "*", join(TWO, "*", THREE)), "1 * 2 * 3", 6),
+        (join(ONE, "*", join(TWO, "-", THREE)), "1 * (2 - 3)", -1),
+    ],
+)
+def test_parentheses_stand_where_the_value_needs_them_and_nowhere_else(
+    tree: Part, text: str, expected: int
+) -> None:
+    assert (tree.text, tree.value) == (text, expected)
+
+
+def test_values_of_tokens() -> None:
+    assert left_to_right(["2", "+", "3", "*", "4"]) == 20
+    assert value(["2", "+", "3", "*", "4"]) == 14
+    assert value(["7"]) == 7
+    assert list(steps("( 2 + 3 ) * ( 4 - 9 )".split())) == [5, -5, -25]  # noqa: SIM905 - reads as it is written
+
+
+@pytest.mark.parametrize("level", UNIT.levels)
+def test_written_expression_has_the_value_of_its_tree(level: str) -> None:
+    """Python itself is the independent judge: the text is our own, of digits, operators and parentheses only."""
+    for drawn in draw(UNIT, level=level, language="en", seed=5, count=300):
+        text = drawn.facts["expression"]
+        assert set(text) <= set("0123456789+-*() ")
+        assert eval(text) == int(drawn.answer)  # noqa: S307 - checked above to be plain arithmetic
+        assert text in drawn.prompt
+
+
+def test_easy_is_of_the_seeds_size() -> None:
+    for drawn in draw(UNIT, level="easy", language="ru", seed=5, count=300):
+        numbers = [
+            part for part in drawn.facts["expression"].replace("(", "").replace(")", "").split() if part.isdigit()
+        ]
+        assert len(numbers) in {3, 4}
+        assert drawn.answer.lstrip("-") not in numbers
+
+
+def test_reading_a_plain_answer_line_at_once_finds_what_the_cascade_finds() -> None:
+    for drawn in draw(UNIT, level="medium", language="ru", seed=6, count=40):
+        for reply in (reference(drawn), *near_misses(drawn)):
+            given, cascade = verify(drawn, f"Итак, 2 * 2 = 4.\n{reply}"), final_number(f"Итак, 2 * 2 = 4.\n{reply}")
+            assert (given.correct is True) == (cascade is not None and cascade.value == int(drawn.answer))

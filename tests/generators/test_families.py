@@ -1,0 +1,197 @@
+"""Promises of every family, in each language and at each level: a new family is tested by existing."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+import pytest
+
+from data.draw import draw
+from data.errors import InputError
+from data.plugins import families
+from data.records import Family, Item, Verdict
+from tests.generators.hostile import huge, may_be_right, texts
+
+CELLS = [
+    (name, language, level) for name, f in families().items() for language in f.languages for level in f.levels
+]
+TONGUES = [(name, language) for name, f in families().items() for language in f.languages]
+JUDGED_BY_TEXT = [cell for cell in CELLS if families()[cell[0]].program is None]
+
+every_cell = pytest.mark.parametrize(("name", "language", "level"), CELLS)
+every_cell_judged_by_text = pytest.mark.parametrize(("name", "language", "level"), JUDGED_BY_TEXT)
+
+
+@cache
+def drawn(name: str, language: str, level: str, seed: int = 7, count: int = 60) -> tuple[Item, ...]:
+    """Draw items, with their facts as they come back from a Parquet table: through JSON."""
+    items = draw(families()[name], level=level, language=language, seed=seed, count=count)
+    return tuple(replace(item, facts=json.loads(json.dumps(dict(item.facts)))) for item in items)
+
+
+def verdict(family: Family, item: Item, text: str) -> Verdict:
+    """Ask the verifier; a family whose replies are programs gets no outcomes, as if nothing had run."""
+    return family.verify(item, text) if family.program is None else family.verify(item, text, None)
+
+
+def mutants(family: Family, item: Item) -> list[str]:
+    """Return the family's near-misses or, where it declares none, slips that spoil any reference."""
+    if family.near_misses is not None:
+        return list(family.near_misses(item))
+    reply = family.reference(item)
+    tokens = reply.split()
+    return [" ".join(tokens[:-1]), f"{reply} {tokens[-1]}", f"{reply}1", ""]
+
+
+@every_cell
+def test_same_seed_gives_same_items_however_many_are_drawn(name: str, language: str, level: str) -> None:
+    family = families()[name]
+    many = draw(family, level=level, language=language, seed=7, count=30)
+    assert draw(family, level=level, language=language, seed=7, count=30) == many
+    assert draw(family, level=level, language=language, seed=7, count=10) == many[:10]
+
+
+def test_items_do_not_depend_on_the_process() -> None:
+    """Neither the hash seed nor the order in which families are used may leak into an item."""
+    script = (
+        "import sys\n"
+        "from data.draw import canonical, content_id, draw\n"
+        "from data.plugins import families\n"
+        "found = {}\n"
+        "for family in sorted(families().values(), key=lambda f: f.name, reverse=sys.argv[1] == 'reversed'):\n"
+        "    for language in family.languages:\n"
+        "        for level in family.levels:\n"
+        "            for item in draw(family, level=level, language=language, seed=3, count=5):\n"
+        "                found[item.item_id] = canonical([item.prompt, item.answer, dict(item.facts)])\n"
+        "print(content_id(*sorted(found.items())))\n"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", script, order],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for order, seed in (("forward", "1"), ("reversed", "2"))
+    }
+    assert len(digests) == 1
+
+
+@every_cell
+def test_an_item_is_whole(name: str, language: str, level: str) -> None:
+    """Prompt and answer are text, facts are JSON, and what the drawing knows is filled in."""
+    for index, item in enumerate(drawn(name, language, level)):
+        assert item.prompt.strip()
+        assert item.answer
+        assert (item.family, item.language, item.level, item.index) == (name, language, level, index)
+        assert len(item.item_id) == 16
+        item.prompt.encode()
+
+
+@every_cell
+def test_neighbouring_seeds_share_no_items_beyond_chance(name: str, language: str, level: str) -> None:
+    """Of a space of 10 000, two draws of 100 share one on average; 8 or more happen once in 100 000 times."""
+    first = {item.prompt for item in drawn(name, language, level, seed=1, count=100)}
+    second = {item.prompt for item in drawn(name, language, level, seed=2, count=100)}
+    assert len(first & second) < 8
+
+
+def assert_no_repeats(name: str, language: str, level: str, count: int) -> None:
+    try:
+        items = draw(families()[name], level=level, language=language, seed=11, count=count)
+    except InputError as error:
+        assert "different items" in str(error)  # noqa: PT017 - a smaller space is allowed, if it says so
+        return
+    assert len({item.prompt for item in items}) == count
+    assert len({item.item_id for item in items}) == count
+
+
+@every_cell
+def test_no_prompt_repeats_in_a_run(name: str, language: str, level: str) -> None:
+    assert_no_repeats(name, language, level, 300)
+
+
+@pytest.mark.slow
+@every_cell
+def test_ten_thousand_items_without_a_repeated_prompt(name: str, language: str, level: str) -> None:
+    assert_no_repeats(name, language, level, 10_000)
+
+
+def test_an_exhausted_space_says_how_many_items_there_are() -> None:
+    def generate(rng: Random) -> Item:
+        return Item(prompt=f"Which number is {rng.randrange(3)}?", answer="it")
+
+    def verify(item: Item, reply: str) -> Verdict:
+        return Verdict(correct=reply == item.answer, reason="")
+
+    three = Family(name="three", version=1, levels={"easy": {}}, generate=generate, verify=verify)
+    assert len(draw(three, level="easy", language="en", seed=1, count=3)) == 3
+    with pytest.raises(InputError, match=r"family three, level easy.* only 3 to be had"):
+        draw(three, level="easy", language="en", seed=1, count=4)
+
+
+@every_cell_judged_by_text
+def test_the_reference_is_accepted(name: str, language: str, level: str) -> None:
+    family = families()[name]
+    for item in drawn(name, language, level):
+        assert verdict(family, item, family.reference(item)).correct is True, item.prompt
+
+
+@every_cell_judged_by_text
+def test_near_misses_are_refused(name: str, language: str, level: str) -> None:
+    family = families()[name]
+    for item in drawn(name, language, level):
+        replies = mutants(family, item)
+        assert len(replies) >= 4
+        for reply in replies:
+            assert verdict(family, item, reply).correct is not True, (item.prompt, reply)
+
+
+@every_cell
+def test_the_prompt_itself_is_no_answer(name: str, language: str, level: str) -> None:
+    family = families()[name]
+    for item in drawn(name, language, level):
+        for text in (item.prompt, f"{item.prompt}\n\n{item.prompt}", f"> {item.prompt}"):
+            assert verdict(family, item, text).correct is not True, text
+
+
+@every_cell
+def test_a_thousand_hostile_texts_neither_raise_nor_pass(name: str, language: str, level: str) -> None:
+    """A text may pass only if all of the answer occurs in it; and the same text always gets the same verdict."""
+    family = families()[name]
+    item = drawn(name, language, level)[0]
+    for text in texts((name, language, level), item.prompt, 1000):
+        found = verdict(family, item, text)
+        assert found.correct in (True, False, None)
+        assert found.reason
+        json.dumps(dict(found.details))
+        assert found.correct is not True or may_be_right(item.answer, text), text
+        assert verdict(family, item, text) == found
+
+
+@pytest.mark.parametrize(("name", "language"), TONGUES)
+def test_a_megabyte_takes_bounded_time(name: str, language: str) -> None:
+    """Five seconds of the processor are far above what a linear verifier takes, and far below a quadratic one."""
+    family = families()[name]
+    item = drawn(name, language, "hard" if "hard" in family.levels else next(iter(family.levels)))[0]
+    for text in huge(item.prompt):
+        start = time.process_time()
+        found = verdict(family, item, text)
+        assert time.process_time() - start < 5, text[:40]
+        assert found.correct is not True, text[:40]
+
+
+@pytest.mark.parametrize("name", [name for name, f in families().items() if f.program is not None])
+def test_reading_a_program_out_of_a_hostile_text_never_raises(name: str) -> None:
+    family = families()[name]
+    assert family.program is not None
+    for language in family.languages:
+        item = drawn(name, language, next(iter(family.levels)))[0]
+        for text in texts((name, language), item.prompt, 1000):
+            family.program(item, text)

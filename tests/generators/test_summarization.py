@@ -1,0 +1,229 @@
+"""Traps of the summarization family, each by name; the grammar of its texts; expected values by hand."""
+
+import re
+from collections import Counter
+from functools import cache
+from itertools import product
+from string import Formatter
+
+import pymorphy3
+import pytest
+from rapidfuzz.distance import Indel
+
+from data.draw import draw
+from data.records import Item
+from generators import _topics_en as english
+from generators import _topics_ru as russian
+from generators._topics import Topic
+from generators.summarization import LEVELS, UNIT, near_misses, normalise, verify
+
+KEY = "The town will close its “old” bridge from May."
+SENTENCES = [
+    "Barriers will go up in the first week of April.",
+    KEY,
+    "A gravel firm, for example, will have to use the motorway.",
+    "Lovers tie ribbons to the railing.",
+    "It is vital, says the sign, that nobody feeds the swans.",
+]
+ITEM = Item(
+    prompt=" ".join(SENTENCES),
+    answer=KEY,
+    facts={"sentences": SENTENCES, "roles": ["detail", "key", "example", "aside", "loud"], "key": 1},
+)
+
+every_cell = pytest.mark.parametrize(("language", "level"), list(product(("en", "ru"), LEVELS)))
+every_topic = pytest.mark.parametrize(
+    ("language", "topic"),
+    [*(("en", topic) for topic in english.TOPICS), *(("ru", topic) for topic in russian.TOPICS)],
+    ids=lambda value: value.name if isinstance(value, Topic) else value,
+)
+
+
+@cache
+def drawn(language: str, level: str) -> list[Item]:
+    return draw(UNIT, level=level, language=language, seed=4, count=1500)
+
+
+def reason(reply: str) -> str:
+    verdict = verify(ITEM, reply)
+    assert verdict.correct is False
+    return verdict.reason
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        KEY,
+        KEY.rstrip("."),
+        KEY.replace(".", "!"),
+        'The town will close its "old" bridge from May',
+        "The town will close its «old» bridge from May.",
+        f"«{KEY}»",
+        f"**{KEY}**",
+        f"The most important sentence is:\n\n> {KEY}\n\nIt states the decision.",
+        "The  town will close\n its “old” bridge\tfrom\u00a0May.",
+        f"{KEY.rstrip('.')}\nThis is the decision.",
+        f'"{KEY.rstrip(".")}", because it states the decision.',
+        f"{KEY} {KEY}",
+    ],
+    ids=[
+        "as it stands", "no full stop", "other final mark", "straight quotes", "other quotes", "quoted", "bold",
+        "prose around", "white space", "no full stop, then a line", "quoted in a sentence", "said twice",
+    ],
+)  # fmt: skip
+def test_the_key_sentence_passes(reply: str) -> None:
+    verdict = verify(ITEM, reply)
+    assert (verdict.correct, verdict.reason) == (True, "the key sentence")
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (SENTENCES[0], "chose a detail"),
+        (SENTENCES[2], "chose an example"),
+        (f"I choose: {SENTENCES[3]}", "chose an aside"),
+        (SENTENCES[4], "chose a loud trifle"),
+        (f"{SENTENCES[0]} {SENTENCES[3]}", "chose several sentences"),
+        (" ".join(SENTENCES), "copied the whole paragraph"),
+        ("\n".join(f"{n}. {sentence}" for n, sentence in enumerate(SENTENCES, 1)), "copied the whole paragraph"),
+        (f"{KEY} {SENTENCES[2]}", "added an example"),
+        (f"{KEY} {SENTENCES[3].upper()}", "added an aside"),
+        (f"{SENTENCES[0].rstrip('.')}, and: {KEY}", "added a detail"),
+        (KEY.replace("close", "shut"), "changed the key sentence"),
+        (KEY.upper(), "changed the key sentence"),
+        (KEY.replace("May.", "Mayor."), "changed the key sentence"),
+        (f"X{KEY}", "changed the key sentence"),
+        (KEY.replace("May.", "May only at night."), "changed the key sentence"),
+        (KEY.replace("May.", "May, but only at night."), "changed the key sentence"),
+        ("close its “old” bridge from May", "cut the key sentence short"),
+        (SENTENCES[3].replace("tie", "bind"), "changed an aside"),
+        ("From May on, the old bridge of the town stays closed, since it is not safe.", "paraphrased"),
+        ("I cannot say.", "none of the sentences"),
+        ("2", "none of the sentences"),
+    ],
+)
+def test_each_mistake_is_refused_by_its_name(reply: str, expected: str) -> None:
+    assert reason(reply) == expected
+
+
+@pytest.mark.parametrize("reply", ["", " \n\t\u00a0 "])
+def test_nothing_is_no_answer(reply: str) -> None:
+    assert verify(ITEM, reply).correct is None
+
+
+def test_a_sentence_inside_a_longer_word_is_not_copied() -> None:
+    """'… the railing' stands in '… the railings', but not at a word's end: only the key was copied."""
+    reply = f"{KEY} Note: Lovers tie ribbons to the railings."
+    assert verify(ITEM, reply).correct is True
+
+
+def test_similarity_by_hand() -> None:
+    """Indel similarity: twice the common letters in order over both lengths; 'May' against 'March' shares 'Ma'."""
+    item = Item(
+        prompt="", answer="", facts={"sentences": ["May.", "Unrelated."], "roles": ["key", "detail"], "key": 0}
+    )
+    assert verify(item, "March").details == {"similarity": round(2 * 2 / (3 + 5), 4)}
+    assert verify(item, "«May»").details == {"similarity": 1.0}
+    assert verify(item, "").details == {"similarity": 0.0}
+    long = verify(ITEM, f"{KEY} It states the decision.").details["similarity"]
+    said, key = normalise(f"{KEY} It states the decision"), normalise(KEY).rstrip(".")
+    assert long == round(Indel.normalized_similarity(said, key), 4)
+    assert 0.5 < long < 1.0
+
+
+@every_cell
+def test_a_paragraph_is_what_its_level_says(language: str, level: str) -> None:
+    size = LEVELS[level]
+    for item in drawn(language, level):
+        sentences, roles, key = item.facts["sentences"], item.facts["roles"], item.facts["key"]
+        assert size["least"] <= len(sentences) <= size["most"]
+        assert len(set(sentences)) == len(sentences)
+        assert (roles.count("key"), roles[key], sentences[key]) == (1, "key", item.answer)
+        assert roles.count("loud") == size["loud"]
+        assert roles.count("detail") >= 1
+        assert roles[0] in {"key", "detail"}, "nothing opens with an example or an aside"
+        assert f"\n{' '.join(sentences)}\n" in item.prompt
+        assert "{" not in item.prompt
+
+
+@every_cell
+def test_the_key_stands_anywhere_alike(language: str, level: str) -> None:
+    """Among paragraphs of the largest size each place comes up as often: within five standard deviations."""
+    most = LEVELS[level]["most"]
+    places = Counter(item.facts["key"] for item in drawn(language, level) if len(item.facts["sentences"]) == most)
+    total, share = places.total(), 1 / most
+    for place in range(most):
+        assert abs(places[place] - total * share) < 5 * (total * share * (1 - share)) ** 0.5
+
+
+@every_cell
+def test_near_misses_are_refused_and_the_reference_is_not(language: str, level: str) -> None:
+    for item in drawn(language, level)[:150]:
+        assert verify(item, item.answer).correct is True
+        assert verify(item, normalise(item.answer).rstrip(".")).correct is True
+        for reply in near_misses(item):
+            assert verify(item, reply).correct is False, reply
+
+
+def test_there_are_thirty_topics_and_more_the_same_in_both_languages() -> None:
+    names = [topic.name for topic in english.TOPICS]
+    assert len(set(names)) == len(names) >= 30
+    assert names == [topic.name for topic in russian.TOPICS]
+
+
+@every_topic
+def test_no_sentence_of_a_topic_stands_in_another(language: str, topic: Topic) -> None:
+    """None is a prefix or a part of another, in any case; each begins with a capital and has one full stop."""
+    slots = {"en": {"town", "month", "n", "k"}, "ru": {"town", "of", "at", "by", "during", "n", "k"}}[language]
+    sentences = [topic.key, *topic.details, topic.example, topic.aside, *topic.loud]
+    for sentence in sentences:
+        assert {name for _, name, _, _ in Formatter().parse(sentence) if name} <= slots
+        assert re.fullmatch(r"(?:[A-ZА-ЯЁ]|\{town\}).+[^.!?]\.", sentence)
+        assert not re.search(r"[.!?] ", sentence), "one sentence each"
+        assert sum(sentence.rstrip(".").lower() in other.lower() for other in sentences) == 1
+    assert "{town}" in topic.key or "{of}" in topic.key or "{at}" in topic.key
+
+
+def test_russian_towns_and_months_are_inflected_as_pymorphy_does() -> None:
+    morph = pymorphy3.MorphAnalyzer()
+
+    def forms(word: str, case: str, tag: str) -> set[str]:
+        found = {
+            f.word for p in morph.parse(word) if tag in p.tag and "nomn" in p.tag for f in [p.inflect({case})] if f
+        }
+        return {form.replace("ё", "е") for form in found}
+
+    for town, of, at in russian.TOWNS:
+        assert of.lower() in forms(town.lower(), "gent", "NOUN"), of
+        assert at.lower() in forms(town.lower(), "loct", "NOUN"), at
+    names = "январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь".split()  # noqa: SIM905 - reads better
+    for name, (by, during) in zip(names, russian.MONTHS, strict=True):
+        assert by in forms(name, "gent", "NOUN")
+        assert during in forms(name, "loct", "NOUN")
+
+
+@pytest.mark.parametrize("topic", russian.TOPICS, ids=lambda topic: topic.name)
+def test_a_russian_number_is_followed_by_the_right_case(topic: Topic) -> None:
+    """After a number in 0 or 5: genitive plural; after 'в' of place and a number: prepositional plural."""
+    morph = pymorphy3.MorphAnalyzer()
+    for sentence in (topic.key, *topic.details, topic.example, topic.aside, *topic.loud):
+        for before, after in re.findall(r"(\w+)? ?\{[nk]\} (\w+)", sentence):
+            place = before == "в" and "обойд" not in sentence  # 'обойдётся в' asks for the accusative
+            case = "loct" if place else "gent"
+            assert any({case, "plur"} <= parse.tag.grammemes for parse in morph.parse(after)), sentence
+
+
+@every_cell
+def test_numbers_in_a_text_end_in_0_or_5(language: str, level: str) -> None:
+    """So that the Russian word after them is in the genitive plural, whichever number was drawn."""
+    for item in drawn(language, level)[:300]:
+        for number in re.findall(r"\d+", " ".join(item.facts["sentences"])):
+            assert int(number) % 5 == 0
+            assert 15 <= int(number) <= 60
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("text", ["The town " * 110_000, KEY[:-5] * 25_000, "“" * 1_000_000, "x" * 1_000_000])
+def test_a_megabyte_ends_soon_and_does_not_pass(text: str) -> None:
+    assert verify(ITEM, text).correct is False
+    assert verify(ITEM, f"{text}. {SENTENCES[0]} {KEY}").correct is False

@@ -1,0 +1,51 @@
+"""Scripted judges: they answer a session's questions from a script and count how often they were asked."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from data.records import Metric, Sample, Score
+from metrics.judging import Ask, Failed, Session, advance, begin, outcome
+
+Script = Callable[[Ask], str | Failed]
+
+
+def converse(metric: Metric, sample: Sample, script: Script, *, language: str = "en", **options: Any) -> Session:
+    """Let a scripted judge answer until the session ends."""
+    session = begin(metric, sample, language=language, options=options)
+    while session.asks:
+        session = advance(session, [script(ask) for ask in session.asks])
+    return session
+
+
+def judged(metric: Metric, sample: Sample, script: Script, **options: Any) -> Score:
+    """Return what a scripted judge's session comes to."""
+    return outcome(converse(metric, sample, script, **options))
+
+
+def never(ask: Ask) -> str:
+    """Refuse to be asked at all."""
+    raise AssertionError(f"asked {ask.step}/{ask.question.key}, though no call was needed")
+
+
+def always(reply: str) -> Script:
+    """Answer every question alike."""
+    return lambda _: reply
+
+
+def claims(split: Mapping[str, list[str]], verdicts: Mapping[str, str]) -> Script:
+    """Split each side as given, and give each claim the verdict of its text."""
+
+    def answer(ask: Ask) -> str:
+        if ask.step == "split":
+            return json.dumps({"claims": split[ask.question.key]})
+        return json.dumps(
+            {
+                "verdicts": [
+                    {"id": claim["id"], "reason": "", "verdict": verdicts[claim["text"]]}
+                    for claim in ask.question.values["claims"]
+                ]
+            }
+        )
+
+    return answer

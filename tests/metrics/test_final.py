@@ -1,0 +1,331 @@
+"""The verdict: goldens, weights, gates, exit codes; and the document that holds it."""
+
+import json
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+
+from data.errors import InputError
+from data.tables import ITEMS, SCORES, SUMMARY
+from metrics.agreement import judge_agreement, repeats
+from metrics.comparison import compare, groups
+from metrics.final import Final, Gate, ModelResult, SuiteResult, explainability, finalise
+from metrics.intervals import Interval, wilson
+from metrics.results import SCHEMA_VERSION, Results, results_schema
+from metrics.summary import cells, summarise, totals
+
+
+def cell(suite: str, metric: str, mean: float | None, **columns: Any) -> dict[str, Any]:
+    """A row of the summary; ten rows asked and scored, and a tenth to either side, unless told."""
+    n = columns.get("n_asked", 10)
+    row = {
+        "suite": suite, "family": "", "level": "", "language": "", "model": "m", "metric": metric,
+        "n_asked": n, "n_scored": n if mean is not None else 0, "n_no_answer": 0, "n_model_error": 0,
+        "n_judge_failed": 0, "n_not_applicable": 0, "mean": mean,
+        "ci_low": None if mean is None else mean - 0.1, "ci_high": None if mean is None else mean + 0.1,
+    }  # fmt: skip
+    return {**row, **columns}
+
+
+def four(cot: float | None = 0.9, **columns: Any) -> pl.DataFrame:
+    """All four suites: TOTAL 80 over two families, cot, citation 0.85, rag 0.7 and 0.9."""
+    return SUMMARY.frame(
+        [
+            cell("basic_control", "correct", 0.8),
+            cell("basic_control", "correct", 1.0, family="a"),
+            cell("basic_control", "correct", 0.6, family="b"),
+            cell("cot", "cot", cot, **columns),
+            cell("cot", "cot.l1", 0.1),
+            cell("citation", "citation", 0.85),
+            cell("rag", "factual_correctness", 0.7),
+            cell("rag", "response_groundedness", 0.9),
+        ]
+    )
+
+
+ALL = ("basic_control", "cot", "citation", "rag")
+
+
+def only(final: Final) -> ModelResult:
+    assert len(final.models) == 1
+    return final.models[0]
+
+
+def run(summary: pl.DataFrame, *suites: str, gate: Gate = "point", **options: Any) -> Final:
+    return finalise(summary, models=["m"], suites=suites or ALL, gate=gate, **options)
+
+
+def result(suite: str, score: float | None, n: int, threshold: float = 0.8) -> SuiteResult:
+    return SuiteResult(suite, score, Interval(), threshold, 0.5, "pass", n_scored=n)
+
+
+def test_the_explainability_golden_key_by_key() -> None:
+    """0.808 and 0.8375 make 0.823 (0.82275), and pass; seed 004."""
+    found = explainability(
+        result("cot", 0.808, 30), result("citation", 0.8375, 5), model="llama3.1:8b", judge_model="gpt-4o"
+    )
+    assert json.dumps(found) == (
+        '{"XAI_overall_score": 0.823, "overall_pass": true, "overall_threshold": 0.8, '
+        '"cot": {"model": "llama3.1:8b", "avg_score": 0.808, "count": 30, "pass": true, "threshold": 0.8}, '
+        '"citation": {"response_model": "llama3.1:8b", "judge_model": "gpt-4o", "avg_score": 0.8375, "count": 5, '
+        '"pass": true, "threshold": 0.8}, "weights": {"weight_cot": 0.5, "weight_citation": 0.5}}'
+    )
+
+
+def test_explainability_compares_unrounded_values() -> None:
+    """0.79996 is written 0.8 and does not pass."""
+    found = explainability(result("cot", 0.79996, 30), result("citation", 0.79996, 5), model="m", judge_model="j")
+    assert (found["XAI_overall_score"], found["overall_pass"]) == (0.8, False)
+    assert (found["cot"]["avg_score"], found["cot"]["pass"]) == (0.8, False)
+
+
+def test_explainability_without_a_score_is_null() -> None:
+    found = explainability(result("cot", None, 0), result("citation", 0.9, 5), model="m", judge_model="j")
+    assert (found["XAI_overall_score"], found["overall_pass"], found["cot"]["avg_score"]) == (None, None, None)
+    assert found["citation"]["pass"] is True
+    json.dumps(found, allow_nan=False)
+
+
+def test_the_weighted_score_by_hand() -> None:
+    """0.4 x 0.8 + 0.2 x 0.9 + 0.2 x 0.85 + 0.2 x (0.7 + 0.9) / 2 = 0.83."""
+    found = only(run(four()))
+    assert found.score == pytest.approx(0.83)
+    assert [suite.score for suite in found.suites] == pytest.approx([0.8, 0.9, 0.85, 0.8])
+    assert [suite.weight for suite in found.suites] == pytest.approx([0.4, 0.2, 0.2, 0.2])
+    assert {suite.outcome for suite in found.suites} == {"pass"}
+    assert found.verdict == "pass"
+
+
+def test_weights_are_renormalised_over_the_suites_that_ran() -> None:
+    """0.4 and 0.2 become 2/3 and 1/3."""
+    found = only(run(four(), "basic_control", "cot"))
+    assert found.score == pytest.approx((2 * 0.8 + 0.9) / 3)
+
+
+def test_basic_controls_score_is_total_not_the_mean_over_rows() -> None:
+    summary = SUMMARY.frame(
+        [
+            cell("basic_control", "correct", 0.25, n_asked=40),
+            cell("basic_control", "correct", 1.0, family="a"),
+            cell("basic_control", "correct", 0.0, family="b", n_asked=30),
+            cell("basic_control", "correct", None, family="c", n_not_applicable=10),
+        ]
+    )
+    (suite,) = only(run(summary, "basic_control")).suites
+    assert (suite.score, suite.left_out) == (0.5, ("c",))
+    # the families' intervals are 0.1 to either side, each with weight 1/2
+    assert suite.interval.high == pytest.approx(0.5 + 0.1 / 2**0.5)
+
+
+def test_the_overall_interval_joins_independent_suites() -> None:
+    """Two suites, 0.1 to either side, weighted 1/2 each: 0.1 / sqrt 2."""
+    found = only(run(four(), "cot", "citation"))
+    assert found.score is not None
+    assert (found.interval.low, found.interval.high) == pytest.approx(
+        (found.score - 0.1 / 2**0.5, found.score + 0.1 / 2**0.5)
+    )
+
+
+def test_a_suite_of_two_metrics_on_the_same_items_is_as_wide_as_they_are() -> None:
+    (suite,) = only(run(four(), "rag")).suites
+    assert (suite.interval.low, suite.interval.high) == pytest.approx((0.7, 0.9))
+
+
+def test_a_metric_that_does_not_apply_is_left_out_of_its_suite() -> None:
+    summary = SUMMARY.frame(
+        [
+            cell("rag", "factual_correctness", None, n_not_applicable=10),
+            cell("rag", "response_groundedness", 0.9),
+        ]
+    )
+    (suite,) = only(run(summary, "rag")).suites
+    assert (suite.score, suite.left_out, suite.outcome) == (0.9, ("factual_correctness",), "pass")
+    switched_off = summary.filter(pl.col("metric") == "response_groundedness")
+    assert only(run(switched_off, "rag")).suites[0].score == 0.9
+
+
+def test_a_score_at_the_threshold_passes_in_spite_of_binary_fractions() -> None:
+    """2/3 x 0.9 + 1/3 x 0.9 is 0.9 on paper, and a little less in floats."""
+    summary = four().with_columns(mean=pl.lit(0.9))
+    found = only(run(summary, "basic_control", "cot", threshold=0.9, thresholds=dict.fromkeys(ALL, 0.9)))
+    assert found.score is not None
+    assert found.score < 0.9
+    assert found.verdict == "pass"
+
+
+def test_thresholds_compare_unrounded_values() -> None:
+    assert only(run(four(0.7999), "cot")).suites[0].outcome == "fail"
+
+
+def test_any_model_below_any_threshold_fails() -> None:
+    final = run(four(0.7))
+    assert (only(final).outcome, only(final).verdict, final.exit_code) == ("fail", "fail", 1)
+    high = run(four(0.7), threshold=0.5)
+    assert (only(high).outcome, only(high).verdict, high.exit_code) == ("pass", "fail", 1)
+
+
+@pytest.mark.parametrize(
+    ("mean", "outcome", "exit_code"),
+    [(0.95, "pass", 0), (0.85, "undecided", 0), (0.75, "undecided", 0), (0.65, "fail", 1)],
+)
+def test_the_interval_gate_fails_only_what_lies_wholly_below(mean: float, outcome: str, exit_code: int) -> None:
+    """Intervals are 0.1 to either side of the mean, the threshold 0.8."""
+    final = run(four(mean), "cot", gate="interval")
+    assert (only(final).suites[0].outcome, only(final).outcome, final.exit_code) == (outcome, outcome, exit_code)
+
+
+def test_an_undecided_gate_names_the_n_that_would_decide() -> None:
+    """0.85 +- 0.1 at n = 10: the reach must shrink to 0.05, a half, so n must be four times as large."""
+    found = only(run(four(0.85), "cot", gate="interval"))
+    assert found.suites[0].n_deciding in {40, 41}
+    assert found.n_deciding in {40, 41}
+
+
+def test_gate_off_reports_the_same_and_exits_0() -> None:
+    point, off = run(four(0.5)), run(four(0.5), gate="off")
+    assert off.models == point.models
+    assert (point.exit_code, off.exit_code) == (1, 0)
+
+
+def test_a_suite_with_nothing_scored_is_an_error() -> None:
+    final = run(four(None, n_model_error=10))
+    assert only(final).outcome == "error"
+    assert only(final).score is None
+    assert only(final).suites[1].reason.startswith("nothing scored: 0 of 10 rows")
+    assert (final.exit_code, run(four(None), gate="off").exit_code) == (2, 0)
+
+
+def test_a_model_that_is_not_in_the_summary_is_an_error() -> None:
+    final = finalise(four(), models=["m", "ghost"], suites=["cot"])
+    assert [model.verdict for model in final.models] == ["pass", "error"]
+    assert final.exit_code == 2
+
+
+@pytest.mark.parametrize(("scored", "outcome"), [(89, "error"), (90, "pass")])
+def test_less_than_nine_tenths_scored_is_an_error(scored: int, outcome: str) -> None:
+    """Of 120 rows 20 do not apply: 90 of 100 are enough, 89 are not."""
+    summary = four(0.9, n_asked=120, n_scored=scored, n_not_applicable=20, n_judge_failed=100 - scored)
+    final = run(summary, "cot")
+    assert only(final).suites[0].outcome == outcome
+    assert only(final).outcome == outcome
+    assert only(final).suites[0].coverage == scored / 100
+
+
+def test_a_family_without_a_score_is_an_error_and_not_left_out() -> None:
+    summary = SUMMARY.frame(
+        [
+            cell("basic_control", "correct", 1.0, n_asked=100, n_scored=95),
+            cell("basic_control", "correct", 1.0, family="a", n_asked=95),
+            cell("basic_control", "correct", None, family="b", n_asked=5, n_model_error=5),
+        ]
+    )
+    (suite,) = only(run(summary, "basic_control")).suites
+    assert (suite.score, suite.outcome) == (None, "error")
+    assert "nothing scored in b" in suite.reason
+
+
+def test_a_suite_that_no_n_can_decide_reads_undecided() -> None:
+    """Closed-book citations without a network; the whole hangs on them here."""
+    why = {"citation": "no network: sources are at best UNCERTAIN"}
+    final = run(four(), undecided=why)
+    citation = only(final).suites[2]
+    assert (citation.outcome, citation.reason, citation.n_deciding) == ("undecided", why["citation"], None)
+    assert (only(final).outcome, final.exit_code) == ("undecided", 0)
+    assert "citation" in only(final).reason
+
+
+def test_what_comes_out_the_same_is_decided_in_spite_of_an_undecided_suite() -> None:
+    why = {"citation": "no network"}
+    assert only(run(four(), undecided=why, threshold=0.6)).outcome == "pass"
+    assert only(run(four(0.0), undecided=why, threshold=0.85)).outcome == "fail"
+
+
+def test_nothing_to_weigh_is_bad_input() -> None:
+    with pytest.raises(InputError, match="at least one model"):
+        finalise(four(), models=[], suites=["cot"])
+    with pytest.raises(InputError, match="weight 0"):
+        finalise(four(), models=["m"], suites=["cot"], weights={"cot": 0.0})
+
+
+def _document() -> Results:
+    """Everything that a run of two models, two repeats and two judges has."""
+    items = ITEMS.frame(
+        [
+            {"item_id": str(i), "suite": "basic_control", "family": "ab"[i % 2], "level": "easy", "language": "en"}
+            for i in range(12)
+        ]
+    )
+    scores = SCORES.frame(
+        [
+            {"item_id": str(i), "model": m, "repeat": r, "metric": "correct", "version": 1,
+             "value": float((i + r) % k > 0), "status": "scored"}
+            for i in range(12) for m, k in (("m", 3), ("n", 2)) for r in range(2)
+        ]
+    )  # fmt: skip
+    summary = summarise(scores, items)
+    comparisons = compare(scores, items)
+    ratings = pl.DataFrame({"unit": [1, 1], "judge": ["a", "b"], "value": [1.0, None]})
+    final = finalise(summary, models=["m", "n", "ghost"], suites=["basic_control"], gate="interval")
+    return Results(
+        run={"id": "test"},
+        final=final,
+        totals=totals(summary),
+        cells=cells(summary),
+        comparisons=comparisons,
+        groups=groups(comparisons),
+        repeats=repeats(scores, k=2),
+        judges={"support": judge_agreement(ratings)},
+        explainability=[
+            explainability(result("cot", None, 0), result("citation", 1.0, 1), model="m", judge_model="j")
+        ],
+    )
+
+
+def test_the_document_satisfies_its_schema() -> None:
+    schema = results_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    written = json.loads(json.dumps(_document().as_dict(), allow_nan=False))
+    jsonschema.Draft202012Validator(schema).validate(written)
+    assert written["schema_version"] == SCHEMA_VERSION
+    assert written["final"]["exit_code"] == 2
+    assert set(written) == set(schema["properties"])
+
+
+def test_the_schema_refuses_a_document_that_lacks_something() -> None:
+    written = json.loads(json.dumps(_document().as_dict()))
+    del written["final"]["models"][0]["verdict"]
+    with pytest.raises(jsonschema.ValidationError, match="verdict"):
+        jsonschema.validate(written, results_schema())
+
+
+def test_from_scores_to_the_exit_code() -> None:
+    """Nine of ten right in each of two families: TOTAL 90, passes, and the interval is Wilson's of both joined."""
+    items = ITEMS.frame(
+        [
+            {"item_id": str(i), "suite": "basic_control", "family": "ab"[i % 2], "level": "easy", "language": "en"}
+            for i in range(20)
+        ]
+    )
+    scores = SCORES.frame(
+        [
+            {
+                "item_id": str(i),
+                "model": "m",
+                "repeat": 0,
+                "metric": "correct",
+                "version": 1,
+                "value": float(i > 1),
+                "status": "scored",
+            }
+            for i in range(20)
+        ]
+    )
+    final = run(summarise(scores, items), "basic_control")
+    (suite,) = only(final).suites
+    low = wilson(9, 10).low
+    assert low is not None
+    assert suite.score == pytest.approx(0.9)
+    assert suite.interval.low == pytest.approx(0.9 - (0.9 - low) / 2**0.5)
+    assert (final.exit_code, only(final).verdict) == (0, "pass")

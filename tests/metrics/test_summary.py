@@ -1,0 +1,268 @@
+"""Cells: every state counted, roll-ups, clusters, and never a NaN."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from data.errors import InputError
+from data.records import STATUSES
+from data.tables import ITEMS, SCORES, SUMMARY
+from metrics.intervals import mean_interval, wilson
+from metrics.summary import Cell, cells, rounded, summarise, total, totals
+
+
+def items(*rows: Mapping[str, Any]) -> pl.DataFrame:
+    base = {"suite": "basic_control", "family": "f", "level": "easy", "language": "en", "template": ""}
+    return ITEMS.frame([{**base, **row} for row in rows])
+
+
+def scores(*rows: Mapping[str, Any]) -> pl.DataFrame:
+    base = {"model": "m", "repeat": 0, "metric": "correct", "version": 1, "status": "scored"}
+    return SCORES.frame([{**base, **row} for row in rows])
+
+
+def by_key(summary: pl.DataFrame) -> dict[tuple[str, ...], Cell]:
+    return {(c.suite, c.family, c.level, c.language, c.model, c.metric): c for c in cells(summary)}
+
+
+def test_the_result_is_a_summary_table() -> None:
+    found = summarise(scores({"item_id": "1", "value": 1.0}), items({"item_id": "1"}))
+    assert SUMMARY.check(found).height == 7
+
+
+def test_each_state_is_counted_apart_and_no_answer_scores_zero() -> None:
+    """One right, one without an answer: mean 1/2 of 2 scored, of 5 asked."""
+    rows: list[dict[str, Any]] = [
+        {"item_id": "1", "value": 1.0},
+        {"item_id": "2", "value": None, "status": "no_answer"},
+        {"item_id": "3", "value": None, "status": "model_error"},
+        {"item_id": "4", "value": None, "status": "judge_failed"},
+        {"item_id": "5", "value": None, "status": "not_applicable"},
+    ]
+    found = summarise(scores(*rows), items(*[{"item_id": str(n)} for n in range(1, 6)]))
+    cell = by_key(found)["basic_control", "f", "easy", "en", "m", "correct"]
+    assert (cell.n_asked, cell.n_scored, cell.mean) == (5, 2, 0.5)
+    assert (cell.n_no_answer, cell.n_model_error, cell.n_judge_failed, cell.n_not_applicable) == (1, 1, 1, 1)
+    assert cell.coverage == 0.5
+    assert (cell.ci_low, cell.ci_high) == pytest.approx((wilson(1, 2).low, wilson(1, 2).high))
+
+
+def test_no_answer_keeps_a_value_that_its_metric_gave_it() -> None:
+    """A composite without a final answer may still have other components (SPEC 3)."""
+    found = summarise(scores({"item_id": "1", "value": 0.25, "status": "no_answer"}), items({"item_id": "1"}))
+    assert set(found["mean"]) == {0.25}
+
+
+def test_a_cell_without_a_score_is_null_and_not_nan() -> None:
+    found = summarise(scores({"item_id": "1", "value": None, "status": "judge_failed"}), items({"item_id": "1"}))
+    cell = by_key(found)["basic_control", "", "", "", "m", "correct"]
+    assert (cell.n_asked, cell.n_scored, cell.mean, cell.ci_low, cell.ci_high) == (1, 0, None, None, None)
+    json.dumps(cell.as_dict(), allow_nan=False)
+
+
+def test_an_empty_table_makes_an_empty_summary() -> None:
+    assert summarise(scores(), items()).height == 0
+    assert summarise(scores(), items({"item_id": "1"})).height == 0
+
+
+def test_roll_ups_hold_all_rows_of_what_they_cover() -> None:
+    listed = items(
+        {"item_id": "1", "family": "a", "level": "easy", "language": "en"},
+        {"item_id": "2", "family": "a", "level": "hard", "language": "en"},
+        {"item_id": "3", "family": "a", "level": "hard", "language": "ru"},
+        {"item_id": "4", "family": "b", "level": "easy", "language": "ru"},
+    )
+    values = {"1": 1.0, "2": 0.0, "3": 1.0, "4": 1.0}
+    found = by_key(summarise(scores(*[{"item_id": i, "value": v} for i, v in values.items()]), listed))
+    means = {key[1:4]: (cell.mean, cell.n_scored) for key, cell in found.items()}
+    assert means[("", "", "")] == (0.75, 4)
+    assert means[("a", "", "")] == (2 / 3, 3)
+    assert means[("a", "hard", "")] == (0.5, 2)
+    assert means[("a", "", "en")] == (0.5, 2)
+    assert means[("", "easy", "")] == (1.0, 2)
+    assert means[("", "", "ru")] == (1.0, 2)
+    assert means[("b", "easy", "ru")] == (1.0, 1)
+
+
+def test_a_suite_without_families_and_levels_is_listed_once() -> None:
+    """Its finest cell has the key of its roll-up: the table's key stays unique."""
+    listed = items(*[{"item_id": str(n), "suite": "cot", "family": "", "level": ""} for n in range(3)])
+    found = summarise(scores(*[{"item_id": str(n), "value": 0.5, "metric": "cot"} for n in range(3)]), listed)
+    SUMMARY.check(found)
+    assert found.select("family", "level", "language").rows() == [("", "", ""), ("", "", "en")]
+
+
+def test_a_roll_up_wins_over_a_finer_cell_of_the_same_key() -> None:
+    listed = items({"item_id": "1", "level": ""}, {"item_id": "2", "level": "hard"})
+    found = by_key(summarise(scores({"item_id": "1", "value": 1.0}, {"item_id": "2", "value": 0.0}), listed))
+    assert found["basic_control", "f", "", "en", "m", "correct"].n_scored == 2
+
+
+def test_a_metric_with_values_between_is_not_yes_no_even_where_a_cell_has_only_ends() -> None:
+    listed = items(*[{"item_id": str(n), "family": "a" if n < 20 else "b"} for n in range(40)])
+    values = [1.0, 0.0, 1.0, 1.0] * 5 + [0.5] * 20
+    found = by_key(summarise(scores(*[{"item_id": str(n), "value": v} for n, v in enumerate(values)]), listed))
+    cell = found["basic_control", "a", "", "", "m", "correct"]
+    assert (cell.ci_low, cell.ci_high) != (wilson(15, 20).low, wilson(15, 20).high)
+    expected = mean_interval(values[:20], yes_no=False).interval
+    assert (cell.ci_low, cell.ci_high) == pytest.approx((expected.low, expected.high), abs=1e-6)
+
+
+def test_rows_are_clustered_by_a_familys_templates() -> None:
+    listed = items(*[{"item_id": str(n), "template": f"t{n // 10}"} for n in range(100)])
+    values = [float(n // 10 % 2) for n in range(100)]
+    table = scores(*[{"item_id": str(n), "value": v} for n, v in enumerate(values)])
+    cell = by_key(summarise(table, listed))["basic_control", "f", "easy", "en", "m", "correct"]
+    expected = mean_interval(values, clusters=[n // 10 for n in range(100)]).interval
+    assert (cell.ci_low, cell.ci_high) == pytest.approx((expected.low, expected.high))
+    assert cell.ci_low is not None
+    assert cell.ci_low < 0.25
+
+
+def test_templates_of_two_families_are_not_one_cluster() -> None:
+    """Five templates each: together ten clusters, though the names are the same."""
+    listed = items(*[{"item_id": str(n), "family": "ab"[n % 2], "template": f"t{n // 2 % 5}"} for n in range(100)])
+    values = [float(n % 10 < 5) for n in range(100)]
+    table = scores(*[{"item_id": str(n), "value": v} for n, v in enumerate(values)])
+    found = by_key(summarise(table, listed))
+    whole = found["basic_control", "", "", "", "m", "correct"]
+    expected = mean_interval(values, clusters=[n % 10 for n in range(100)]).interval
+    assert (whole.ci_low, whole.ci_high) == pytest.approx((expected.low, expected.high))
+    part = found["basic_control", "a", "", "", "m", "correct"]
+    k = round(sum(values[::2]))
+    assert (part.ci_low, part.ci_high) == pytest.approx((wilson(k, 50).low, wilson(k, 50).high))
+
+
+def test_asking_the_same_items_again_does_not_narrow_the_interval() -> None:
+    values = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0]
+    listed = items(*[{"item_id": str(n)} for n in range(12)])
+    rows = [{"item_id": str(n), "value": v, "repeat": r} for n, v in enumerate(values) for r in range(5)]
+    cell = by_key(summarise(scores(*rows), listed))["basic_control", "f", "", "", "m", "correct"]
+    once = wilson(8, 12)
+    assert cell.n_scored == 60
+    assert cell.ci_low is not None
+    assert cell.ci_high is not None
+    assert once.low is not None
+    assert once.high is not None
+    assert cell.ci_high - cell.ci_low >= once.high - once.low
+
+
+def test_a_metric_beyond_0_and_1_has_no_bounds_unless_they_are_given() -> None:
+    listed = items(*[{"item_id": str(n)} for n in range(4)])
+    table = scores(*[{"item_id": str(n), "value": v} for n, v in enumerate([0.5, 1.5, 3.0, 0.2])])
+    free = cells(summarise(table, listed))[0]
+    bounded = cells(summarise(table, listed, bounds={"correct": (0.0, 3.0)}))[0]
+    assert free.ci_low is not None
+    assert bounded.ci_low is not None
+    assert free.ci_low < 0 <= bounded.ci_low
+
+
+def test_the_order_of_rows_changes_nothing() -> None:
+    rng = np.random.default_rng(1)
+    listed = items(*[{"item_id": str(n), "level": "ab"[n % 2]} for n in range(60)])
+    table = scores(*[{"item_id": str(n), "value": float(rng.random())} for n in range(60)])
+    assert summarise(table, listed).equals(summarise(table.reverse(), listed.sample(fraction=1, shuffle=True)))
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"item_id": "gone", "value": 1.0}, "'gone'.*not in the items table"),
+        ({"item_id": "1", "value": None}, "finite value"),
+        ({"item_id": "1", "value": math.nan}, "finite value"),
+        ({"item_id": "1", "value": math.inf}, "finite value"),
+        ({"item_id": "1", "value": math.nan, "status": "judge_failed"}, "finite value"),
+        ({"item_id": "1", "value": 1.0, "status": "fine"}, "'fine'.*expected a status"),
+    ],
+)
+def test_a_row_that_cannot_be_is_refused(row: dict[str, Any], problem: str) -> None:
+    good = {"item_id": "1", "value": 1.0, "repeat": 1}
+    with pytest.raises(InputError, match=problem):
+        summarise(scores(good, row), items({"item_id": "1"}))
+
+
+ROW = st.tuples(
+    st.integers(0, 19),
+    st.sampled_from(["m1", "m2"]),
+    st.integers(0, 2),
+    st.sampled_from(STATUSES),
+    st.sampled_from([0.0, 0.25, 1.0]),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(ROW, max_size=80, unique_by=lambda row: row[:3]))
+def test_counts_and_means_are_those_of_a_plain_loop(rows: list[tuple[int, str, int, str, float]]) -> None:
+    listed = items(*[{"item_id": str(n), "family": "ab"[n % 2], "template": f"t{n // 2}"} for n in range(20)])
+    table = scores(
+        *[
+            {"item_id": str(n), "model": m, "repeat": r, "status": s, "value": v if s == "scored" else None}
+            for n, m, r, s, v in rows
+        ]
+    )
+    found = by_key(summarise(table, listed))
+    for family in ("a", "b", ""):
+        for model in ("m1", "m2"):
+            mine = [row for row in rows if row[1] == model and family in {"", "ab"[row[0] % 2]}]
+            cell = found.get(("basic_control", family, "", "", model, "correct"))
+            if cell is None:
+                assert not mine
+                continue
+            counted = [v if s == "scored" else 0.0 for _, _, _, s, v in mine if s in {"scored", "no_answer"}]
+            assert cell.n_asked == len(mine)
+            assert cell.n_scored == len(counted)
+            assert cell.n_asked == cell.n_scored + cell.n_model_error + cell.n_judge_failed + cell.n_not_applicable
+            assert cell.mean == (pytest.approx(np.mean(counted)) if counted else None)
+            assert (cell.ci_low is None) == (not counted)
+            json.dumps(cell.as_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("percentages", "expected"),
+    [
+        ((100, 90, 100, 100, 70, 100), 93.3),
+        ((100, 100, 80, 90, 60, 90), 86.7),
+        ((80, 70, 40, 80, 50, 70), 65.0),
+        ((0.05, 0.05), 0.1),
+        ((), None),
+        ((100, None), None),
+    ],
+)
+def test_total_is_the_seeds(percentages: tuple[float | None, ...], expected: float | None) -> None:
+    """The goldens of seed 001; halves go up; a category without a score has no TOTAL."""
+    assert total(percentages) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "places", "expected"),
+    [(0.82275, 3, 0.823), (0.8225, 3, 0.823), (0.8224999, 3, 0.822), (2.675, 2, 2.68), (-0.5, 0, -1.0)],
+)
+def test_numbers_are_rounded_as_on_paper(value: float, places: int, expected: float) -> None:
+    assert rounded(value, places) == expected
+
+
+def test_total_weighs_families_equally_and_leaves_out_what_does_not_apply() -> None:
+    """Family a: 1 of 1; b: 0 of 3; c: not applicable. TOTAL 50, not 25."""
+    rows: list[dict[str, Any]] = [
+        {"item_id": "1", "family": "a", "value": 1.0},
+        *[{"item_id": str(n), "family": "b", "value": 0.0} for n in (2, 3, 4)],
+        {"item_id": "5", "family": "c", "value": None, "status": "not_applicable"},
+    ]
+    listed = items(*[{"item_id": row["item_id"], "family": row["family"]} for row in rows])
+    table = scores(*[{k: v for k, v in row.items() if k != "family"} for row in rows])
+    found = totals(summarise(table, listed))["m"]
+    assert (found.percent, found.included, found.left_out) == (50.0, ("a", "b"), ("c",))
+
+
+def test_a_family_that_failed_leaves_no_total() -> None:
+    listed = items({"item_id": "1", "family": "a"}, {"item_id": "2", "family": "b"})
+    table = scores({"item_id": "1", "value": 1.0}, {"item_id": "2", "value": None, "status": "model_error"})
+    found = totals(summarise(table, listed))["m"]
+    assert (found.percent, found.missing) == (None, ("b",))

@@ -1,0 +1,1 @@
+"""Tests of the clients, each against a real server or model."""

@@ -1,0 +1,1 @@
+"""Tests of the reports, on a run made in memory."""

@@ -1,0 +1,339 @@
+"""A whole run made in memory: real items, real verifiers and metrics, replies and judges by rule, all statuses."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import polars as pl
+
+from config.settings import Model, Settings
+from data.draw import canonical, draw
+from data.plugins import families, metrics
+from data.records import Item, Score
+from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
+from metrics.agreement import judge_agreement, judge_ratings
+from metrics.comparison import compare, groups
+from metrics.judging import Ask, Failed, Session, advance, begin, combine
+from metrics.results import Results
+from metrics.summary import cells, summarise, totals
+from tasks.conclude import HEADLINE, final_of
+from tasks.load import citation_items, cot_items, rag_items
+from tasks.report.material import Material
+from tasks.samples import Answered
+from tasks.score import metric_rows, scores_of
+from tasks.verify import Reply, verdict_row
+
+MODELS = ("acme/large:70b", "acme/small:8b", "other-model")
+JUDGES = ("gpt-judge", "tiny-judge:0.5b")
+RIGHT = {"acme/large:70b": 0.9, "acme/small:8b": 0.6, "other-model": 0.55}
+FAMILIES = ("simple_logic", "arithmetic", "data_extraction")
+
+Row = dict[str, Any]
+
+
+def chance(*identity: object) -> float:
+    """Return a number in [0, 1) that depends on its arguments only."""
+    digest = hashlib.sha256("\x1f".join(map(str, identity)).encode()).digest()
+    return int.from_bytes(digest[:6]) / 2**48
+
+
+def settings(**changes: Any) -> Settings:
+    """Return a configuration with three models and two judges, one of them tiny."""
+    given: Row = {
+        "models": [
+            Model(name=MODELS[0], provider="openai", price_in=1.0, price_out=4.0),
+            Model(name=MODELS[1], provider="ollama"),
+            Model(name=MODELS[2], provider="ollama"),
+        ],
+        "judges": [
+            Model(name=JUDGES[0], provider="openai", price_in=5.0),
+            Model(name=JUDGES[1], provider="ollama"),
+        ],
+        "suites": ["basic_control", "cot", "citation", "rag"],
+        "basic_control": {"families": FAMILIES, "levels": ("easy", "hard"), "languages": ("en", "ru")},
+        **changes,
+    }
+    return Settings(**given)
+
+
+def _row(item: Item) -> Row:
+    fields = {name: getattr(item, name) for name in ITEMS.columns}
+    return {**fields, "facts": canonical(dict(item.facts))}
+
+
+@cache
+def _items(count: int) -> tuple[Row, ...]:
+    drawn = [
+        _row(item)
+        for family in FAMILIES
+        for level in ("easy", "hard")
+        for language in ("en", "ru")
+        for item in draw(families()[family], level=level, language=language, seed=7, count=count)
+    ]
+    cot = cot_items("sample", language="en", method="first", n=12, seed=1)
+    citation = citation_items("sample", language="en", mode="passages", method="first", n=8, seed=1)
+    rag = rag_items("sample", language="en", required=("question",), method="first", n=8, seed=1)
+    return (*drawn, *cot, *citation, *rag)
+
+
+def _generated(item: Item, model: str) -> str:
+    unit = families()[item.family]
+    drawn = chance("reply", item.item_id, model)
+    if drawn < RIGHT[model]:
+        return unit.reference(item)
+    misses = list(unit.near_misses(item)) if unit.near_misses else []
+    return misses[int(drawn * 1e6) % len(misses)] if misses and drawn < 0.97 else "I would rather not say."
+
+
+def _cot(facts: Mapping[str, Any], item_id: str, model: str) -> str:
+    drawn = chance("cot", item_id, model)
+    reference = str(facts["reference"])
+    if drawn < RIGHT[model] - 0.2:
+        return reference
+    start = "So it is <<2+2=4>>4.\n" * int(3 * chance("start", item_id, model))
+    if drawn < RIGHT[model]:  # the right answer from a wrong calculation
+        return f"{start}Two and two <<2+2=5>>5.\n{reference}"
+    return f"{start}It is about <<3*3=10>>10.\n#### 10" if drawn < 0.95 else "I do not know how to say."
+
+
+def _cited(facts: Mapping[str, Any], item_id: str, model: str) -> str:
+    answer = (facts["short_answers"] or ["?"])[0]
+    number = facts["gold_number"] if chance("cite", item_id, model) < RIGHT[model] else 99
+    return f"The answer is {answer} [{number}]. It was so for a long time before the others came. See also [1]."
+
+
+def reply_of(row: Mapping[str, Any], model: str) -> str:
+    """Return what a model replies to an item."""
+    facts = json.loads(row["facts"])
+    if row["suite"] == "basic_control":
+        return _generated(Item(**{**row, "facts": facts}), model)
+    if row["suite"] == "cot":
+        return _cot(facts, row["item_id"], model)
+    if row["suite"] == "citation":
+        return _cited(facts, row["item_id"], model)
+    beside = " And the moon is made of cheese." if chance(row["item_id"], model) > 0.5 else ""
+    return str(facts["reference"]) + beside
+
+
+def judge_says(judge: str, ask: Ask) -> str | Failed:
+    """Answer a judge's question by rule; some calls fail, and the tiny judge writes nonsense at times."""
+    drawn = chance(judge, ask.step, ask.question.key, str(ask.question.values))
+    if drawn > 0.985:
+        return Failed("timeout")
+    if judge == JUDGES[1] and drawn > 0.9:
+        return "I think it is fine!"
+    reason = f"{judge} looked and found {int(100 * drawn)}."
+    if ask.step == "split":
+        return canonical({"claims": ["The first claim is here.", "The second claim is here."]})
+    if ask.step == "entails":
+        verdict = "SUPPORTED" if drawn < 0.7 else "NEUTRAL" if drawn < 0.85 else "CONTRADICTED"
+        listed = [{"id": c["id"], "reason": reason, "verdict": verdict} for c in ask.question.values["claims"]]
+        return canonical({"verdicts": listed})
+    if ask.step == "support":
+        verdict = "ENTAILMENT" if drawn < 0.6 else "NEUTRAL" if drawn < 0.8 else "CONTRADICTION"
+    elif ask.step == "correctness":
+        verdict = "CORRECT" if drawn < 0.6 else "PARTIALLY_CORRECT" if drawn < 0.8 else "INCORRECT"
+    else:
+        return canonical({"reason": reason, "rating": 2 if drawn < 0.5 else 1 if drawn < 0.8 else 0})
+    return canonical({"reason": reason, "verdict": verdict})
+
+
+def _heard(metric: str, reply: Answered, log: list[Row]) -> Score:
+    """Have both judges go through one sample; their replies go to the log, as rows of `Material.judged`."""
+    sessions: dict[str, Session] = {}
+    for judge in JUDGES:
+        session = begin(metrics()[metric], reply.sample, language="en")
+        while session.asks:
+            said = [judge_says(judge, ask) for ask in session.asks]
+            for ask, text in zip(session.asks, said, strict=True):
+                log.append(_judged(reply, judge, ask, text))
+            session = advance(session, said)
+        sessions[judge] = session
+    return combine(sessions)
+
+
+def _judged(reply: Answered, judge: str, ask: Ask, text: str | Failed) -> Row:
+    key = f"{reply.model}/{reply.repeat}/{ask.question.key}"
+    failed = isinstance(text, Failed)
+    return {
+        "request_id": hashlib.sha256(f"{judge}{ask.step}{reply.item_id}{key}{ask.repair}".encode()).hexdigest(),
+        "item_id": reply.item_id,
+        "model": judge,
+        "step": f"{ask.step} (repair)" if ask.repair else ask.step,
+        "key": key,
+        "repeat": 0,
+        "text": None if failed else text,
+        "error": text.reason if isinstance(text, Failed) else None,
+        "error_kind": "timeout" if failed else None,
+        "finish_reason": None if failed else "stop",
+        "tokens_in": 200,
+        "tokens_out": 40,
+        "latency_s": 0.4,
+        "cached": False,
+    }
+
+
+def _asked(row: Mapping[str, Any], model: str, text: str) -> Row:
+    """Return a row of `Material.replies`; a few calls fail and a few replies are cut off."""
+    drawn = chance("call", row["item_id"], model)
+    failed = drawn > 0.985
+    return {
+        "request_id": hashlib.sha256(f"{row['item_id']}{model}".encode()).hexdigest(),
+        "item_id": row["item_id"],
+        "model": model,
+        "step": "answer",
+        "key": "",
+        "repeat": 0,
+        "text": None if failed else text,
+        "reasoning": None if failed else "First I look at the facts." if model == MODELS[0] else "",
+        "error": "the server answered 500" if failed else None,
+        "error_kind": "server" if failed else None,
+        "finish_reason": None if failed else "length" if drawn > 0.97 else "stop",
+        "tokens_in": None if failed else 60 + int(40 * drawn),
+        "tokens_out": None if failed else 20 + int(80 * drawn),
+        "latency_s": None if failed else round(0.2 + 3 * drawn**3 + MODELS.index(model) * 0.4, 4),
+        "cached": drawn < 0.3,
+    }
+
+
+SUITE_METRICS = {
+    "cot": ("cot",),
+    "citation": ("citation",),
+    "rag": ("factual_correctness", "response_groundedness"),
+}
+
+
+def _scored(replies: Iterable[tuple[Row, Row]], log: list[Row]) -> Iterator[Row]:
+    """Yield the scores of the suites that metrics score."""
+    found: dict[str, list[tuple[Answered, Score]]] = {}
+    for item, asked in replies:
+        facts = json.loads(item["facts"])
+        reply = Answered(
+            item_id=item["item_id"],
+            model=asked["model"],
+            repeat=0,
+            language=item["language"],
+            sample={**item, **facts, "response": asked["text"]},
+            error_kind=asked["error_kind"],
+            error=asked["error"],
+        )
+        for name in SUITE_METRICS.get(item["suite"], ()):
+            unit = metrics()[name]
+            if reply.error_kind:
+                score = Score(None, "model_error", reply.error_kind, {"error": reply.error})
+            elif unit.steps:
+                score = _heard(name, reply, log)
+            else:
+                score = unit.score(reply.sample, {}, unit.options)
+            found.setdefault(name, []).append((reply, score))
+    for name, listed in found.items():
+        yield from metric_rows(metrics()[name], listed)
+
+
+def _verdicts(replies: Iterable[tuple[Row, Row]]) -> list[Row]:
+    return [
+        verdict_row(Reply(item, asked["model"], 0, asked["text"], asked["error"], asked["error_kind"]))
+        for item, asked in replies
+        if item["suite"] == "basic_control"
+    ]
+
+
+Change = Callable[[Row, Row], Row]
+
+
+def build(count: int = 6, *, change: Change | None = None, **configured: Any) -> Material:
+    """Return a run: `count` items for each family, level and language, and three data sets, for three models.
+
+    `change` is given every item and reply and may return the reply otherwise.
+    """
+    given = settings(**configured)
+    items = [row for row in _items(count) if row["suite"] in given.suites]
+    models = [model.name for model in given.models]
+    pairs = [(item, _asked(item, model, reply_of(item, model))) for model in models for item in items]
+    if change:
+        pairs = [(item, change(item, asked)) for item, asked in pairs]
+    log: list[Row] = []
+    verdicts = VERDICTS.frame(_verdicts(pairs))
+    scored = [*(row for v in verdicts.iter_rows(named=True) for row in scores_of(v)), *_scored(pairs, log)]
+    columns = {**REQUESTS.columns, **RESPONSES.columns}
+    columns.pop("payload")
+    asked = pl.DataFrame([row for _, row in pairs], schema=columns)
+    judged = pl.DataFrame(log, schema=columns)
+    scores = SCORES.frame(scored)
+    return complete(given, ITEMS.frame(items), asked, verdicts=verdicts, scores=scores, judged=judged)
+
+
+def complete(
+    given: Settings,
+    items: pl.DataFrame,
+    asked: pl.DataFrame,
+    *,
+    verdicts: pl.DataFrame,
+    scores: pl.DataFrame,
+    judged: pl.DataFrame,
+) -> Material:
+    """Sum a run's tables up and conclude it, as the flow does."""
+    summary = summarise(scores, items)
+    headline = scores.filter(pl.col("metric").is_in(HEADLINE))
+    pairs = compare(headline, items) if len(given.models) > 1 else ()
+    ratings = judge_ratings(scores)
+    document = Results(
+        run={"run": "20261105_140233"},
+        final=final_of(given, summary, {}),
+        totals=totals(summary),
+        cells=cells(summary),
+        comparisons=pairs,
+        groups=groups(pairs),
+        judges={str(metric): judge_agreement(own, "interval") for (metric,), own in ratings.group_by("metric")},
+    ).as_dict()
+    n = {"asked": asked.height, "cached": int(asked["cached"].sum()), "failed": int(asked["error"].count())}
+    manifest = {
+        "schema": 1,
+        "versions": {"python": "3.11.9", "polars": "2.1.0"},
+        "commit": "0123456789abcdef0123456789abcdef01234567",
+        "rules": "ab54a98ceb1f0ad2",
+        "units": dict.fromkeys(FAMILIES, 1),
+        "identities": {model.name: {"provider": model.provider, "digest": "c0ffee"} for model in given.models},
+        "tables": {"items": [{"table": "items", "digest": "d" * 64, "rows": items.height}]},
+        "requests": {**n, "answered": asked.height - n["cached"]},
+        "stages": [
+            {"stage": "generate", "label": "simple_logic", "cached": True, "wall_s": 0.01, "note": ""},
+            {"stage": "query", "label": "other-model", "cached": False, "wall_s": 12.5, "note": ""},
+        ],
+        "wall_s": 14.2,
+    }
+    return Material(
+        settings=given,
+        run="20261105_140233",
+        started=datetime(2026, 11, 5, 14, 2, 33, tzinfo=UTC),
+        items=ITEMS.check(items),
+        replies=asked.join(items, on="item_id", how="left", maintain_order="left"),
+        judged=judged,
+        verdicts=VERDICTS.check(verdicts),
+        scores=SCORES.check(scores),
+        summary=summary,
+        manifest=manifest,
+        results=document,
+    )
+
+
+def hostile(text: str) -> Change:
+    """Return a change that makes one model's first reply to a generated item a given text."""
+
+    def change(item: Row, asked: Row) -> Row:
+        first = item["suite"] == "basic_control" and item["index"] == 0 and item["level"] == "easy"
+        if not (first and item["family"] == "simple_logic" and item["language"] == "en"):
+            return asked
+        return asked if asked["model"] != MODELS[1] else {**asked, "text": text, "error": None, "error_kind": None}
+
+    return change
+
+
+def with_reasons(material: Material, reason: str) -> Material:
+    """Return the run with one reason and error text in place of every reason that is not empty."""
+    changed = pl.when(pl.col("reason") != "").then(pl.lit(reason)).otherwise("reason").alias("reason")
+    return replace(material, scores=material.scores.with_columns(changed))

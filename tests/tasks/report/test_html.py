@@ -1,0 +1,262 @@
+"""The HTML report as a file: its policy, its charts, what it leaves out, and how samples are packed."""
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+import string
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import polars as pl
+import pytest
+
+from config.settings import Model
+from tasks.report import charts, html, html_phrases, operations, overview, samples
+from tasks.report.material import Material
+from tests.benchmarks.report import many
+from tests.tasks.report.runs import JUDGES, MODELS, build, settings
+
+
+class Reader(HTMLParser):
+    """Collects the page's scripts, style sheets, policy and addresses."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.inlined: dict[str, list[str]] = {"script": [], "style": []}
+        self.policy = ""
+        self.addresses: list[str] = []
+        self.handlers: list[str] = []
+        self._at = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.addresses += [given[name] for name in ("src", "href", "action", "srcset") if name in given]
+        self.handlers += [name for name in given if name.startswith("on") or name == "style"]
+        if given.get("http-equiv") == "Content-Security-Policy":
+            self.policy = given["content"]
+        self._at = tag if tag in self.inlined and given.get("type") != "application/json" else ""
+        if self._at:
+            self.inlined[tag].append("")
+
+    def handle_endtag(self, _tag: str) -> None:
+        self._at = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._at:
+            self.inlined[self._at][-1] += data
+
+
+def unpacked(packed: samples.Packed) -> dict[str, Any]:
+    """Return the samples as the page's script sees them."""
+    text = packed.text
+    if packed.encoding == "gzip":
+        text = gzip.decompress(base64.b64decode(text)).decode()
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def test_the_policy_names_exactly_what_is_inlined(page_file: Path) -> None:
+    page = Reader(page_file.read_text(encoding="utf-8"))
+    rules = dict(rule.strip().split(" ", 1) for rule in page.policy.split(";"))
+    assert rules["default-src"] == "'none'"
+    assert "unsafe" not in page.policy
+    for kind in ("script", "style"):
+        hashes = {
+            "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+            for text in page.inlined[kind]
+        }
+        assert len(page.inlined[kind]) == 1
+        assert hashes == set(rules[f"{kind}-src"].split())
+
+
+def test_the_page_points_nowhere_but_into_itself(page_file: Path) -> None:
+    page = Reader(page_file.read_text(encoding="utf-8"))
+    assert page.addresses
+    assert all(address.startswith("#") for address in page.addresses)
+    assert page.handlers == [], "neither handlers nor style attributes, which the policy would stop"
+
+
+def test_it_lies_where_reports_lie(material: Material, tmp_path: Path) -> None:
+    assert html.write(material, tmp_path) == tmp_path / "reports" / "report_20261105_140233.html"
+
+
+def test_without_the_chart_packages_the_page_says_so(material: Material, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    text = html.compose(material)
+    assert "Charts are left out: altair is not installed." in text
+    assert 'class="chart"' not in text
+    assert 'class="num heat h' in text, "the heat map needs no package"
+
+
+def test_a_chart_keeps_shapes_and_loses_all_else() -> None:
+    svg = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" onload="x()"
+      width="9" style="color:red"><script>x()</script><foreignObject><b>x</b></foreignObject><a
+      xlink:href="javascript:x()"/>
+      <style>*{}</style><image href="http://x"/><g id="a" clip-path="url(#c)"><rect width="2" fill="url(http://x)"
+      onclick="x()"/><text>A &lt;b&gt;</text></g></svg>"""
+    cleaned = str(charts.clean(svg, 'label "of" <it>'))
+    tags = re.findall(r"<([a-zA-Z:0-9]+)", cleaned)
+    assert tags == ["svg", "g", "rect", "text"]
+    for gone in ("script", "onload", "onclick", "style=", "href", "url(", "javascript", " id="):
+        assert gone not in cleaned
+    assert "A &lt;b&gt;" in cleaned
+    assert 'aria-label="label &quot;of&quot; &lt;it&gt;"' in cleaned
+    with pytest.raises(ValueError, match="no SVG"):
+        charts.clean("<html/>", "")
+
+
+def test_every_phrase_has_both_languages_and_the_same_gaps() -> None:
+    gaps = string.Formatter().parse
+    for name, (english, russian) in html_phrases._PHRASES.items():
+        assert english, name
+        assert russian, name
+        assert {g for _, g, _, _ in gaps(english) if g} == {g for _, g, _, _ in gaps(russian) if g}, name
+
+
+def test_a_run_without_verdict_judges_or_facts_has_a_page(material: Material) -> None:
+    bare = replace(material, results={}, manifest={}, judged=material.judged.clear())
+    assert "No gate was applied" in html.compose(bare)
+
+
+def test_a_run_without_samples_has_a_page(material: Material) -> None:
+    empty = replace(
+        material,
+        results={},
+        items=material.items.clear(),
+        replies=material.replies.clear(),
+        judged=material.judged.clear(),
+        scores=material.scores.clear(),
+        summary=material.summary.clear(),
+    )
+    assert "<main" in html.compose(empty)
+
+
+@pytest.mark.parametrize("gate", ["point", "interval", "off"])
+def test_the_verdict_is_the_worst_of_the_models(gate: str) -> None:
+    material = build(2, gate=gate, suites=["basic_control"])
+    verdict = overview.verdict(material)
+    final = material.results["final"]
+    ranks = ["pass", "undecided", "fail", "error"]
+    assert verdict["outcome"] == ranks[max(ranks.index(m["verdict"]) for m in final["models"])]
+    assert verdict["exit_code"] == final["exit_code"]
+    page = html.compose(material)
+    assert f"Gate {html_phrases.say(f'gate_{gate}', 'en')}" in page
+    assert 'id="cot"' not in page
+
+
+def test_sizes_are_read_from_names() -> None:
+    sizes = {
+        "qwen2.5:0.5b": 0.5, "llama3:8b": 8, "SmolLM2-135M-Instruct": 0.135, "mixtral-8x7b": None, "gpt-4o": None,
+        "phi-3-mini-3.8B": 3.8, "b2b": None, "gemma2:27b-instruct": 27,
+    }  # fmt: skip
+    for name, size in sizes.items():
+        found = operations.size_of(Model(name=name))
+        assert found == (pytest.approx(size) if size else None), name
+
+
+def test_what_to_be_wary_of_is_said(material: Material) -> None:
+    said = " ".join(text for _, text in operations.notes(material, MODELS))
+    assert f"Judge {JUDGES[1]} is a very small model (0.5B)" in said
+    assert f"Judge {JUDGES[0]}" not in said
+    failed = material.replies.filter(model=MODELS[1])["error"].count()
+    assert f"{MODELS[1]}: {failed} of {material.replies.filter(model=MODELS[1]).height} calls failed" in said
+    own = settings(judges=[Model(name="same", provider="openai", model=MODELS[0])])
+    assert "same judges answers of the same model" in str(operations.notes(replace(material, settings=own), MODELS))
+
+
+def test_cost_is_tokens_times_price(material: Material) -> None:
+    row = next(row for row in operations.usage(material) if row["model"] == MODELS[0])
+    own = material.replies.filter(model=MODELS[0])
+    cost = (1.0 * int(own["tokens_in"].sum()) + 4.0 * int(own["tokens_out"].sum())) / 1e6
+    assert row["cost"] == pytest.approx(cost)
+    assert 0 < row["cost_now"] < row["cost"]
+    assert next(r for r in operations.usage(material) if r["model"] == MODELS[1])["cost"] is None
+
+
+def test_latency_percentiles_are_those_of_the_replies(material: Material) -> None:
+    row = next(row for row in operations.usage(material) if row["model"] == MODELS[2])
+    latencies = sorted(v for v in material.replies.filter(model=MODELS[2])["latency_s"] if v is not None)
+    assert row["max"] == latencies[-1]
+    middle = len(latencies) // 2
+    median = latencies[middle] if len(latencies) % 2 else (latencies[middle - 1] + latencies[middle]) / 2
+    assert row["p50"] == pytest.approx(median)
+
+
+def test_every_sample_is_packed_with_its_scores(material: Material) -> None:
+    found = unpacked(samples.pack(material))
+    rows = found["rows"]
+    assert len(rows["item"]) == material.replies.height
+    metrics = {metric["name"]: metric for metric in found["metrics"]}
+    assert set(metrics) == set(material.scores["metric"])
+    assert len(metrics["correct"]["row"]) == material.verdicts.height
+    at = metrics["correct"]["row"][5]
+    item = found["items"]["id"][rows["item"][at]]
+    model = rows["model"]["of"][rows["model"]["at"][at]]
+    (value,) = material.scores.filter(item_id=item, model=model, metric="correct")["value"]
+    assert metrics["correct"]["value"][5] == value
+    assert len(found["judged"]["row"]) == material.judged.height, "each judge's reply is about a sample"
+
+
+def test_a_judges_reply_is_about_the_model_it_names(material: Material) -> None:
+    """The longest name that fits goes first: names may hold slashes and begin like another."""
+    judged = material.judged.head(3).with_columns(
+        key=pl.Series(["a/0/claim", "a/0/1/claim/x", "elsewhere/0/claim"]), item_id=pl.lit("i")
+    )
+    found = samples._askings(replace(material, judged=judged), ["a", "a/0"])
+    assert found.select("model", "repeat", "key").rows() == [("a", 0, "claim"), ("a/0", 1, "claim/x")]
+
+
+def test_packed_text_cannot_end_its_element() -> None:
+    text = samples.inline({"a": "</script><!--<script>\u2028\u2029"})
+    assert "<" not in text
+    assert "\u2028" not in text
+    assert json.loads(text) == {"a": "</script><!--<script>\u2028\u2029"}
+
+
+def test_long_texts_are_shortened_to_fit_and_say_so() -> None:
+    rng = Random(4)
+    material = many(40)
+    letters = [chr(n) for n in range(0x4E00, 0x9F00)]
+    long = pl.Series("text", ["".join(rng.choices(letters, k=30_000)) for _ in range(40)])
+    packed = samples.pack(replace(material, replies=material.replies.with_columns(long)), room=300_000)
+    assert len(packed.text) <= 300_000
+    assert packed.shown == packed.total == 40
+    found = unpacked(packed)
+    assert {len(text) for text in found["rows"]["text"]} == {packed.longest}
+    assert set(found["rows"]["text_whole"]) == {30_000}
+
+
+def test_of_too_many_samples_those_that_are_not_right_are_kept() -> None:
+    material = many(400)
+    packed = samples.pack(material, most=100)
+    assert (packed.shown, packed.total) == (100, 400)
+    outcome = unpacked(packed)["rows"]["outcome"]
+    wrong = samples.primary(material).filter(outcome="wrong").height
+    assert [outcome["of"][at] for at in outcome["at"]].count("wrong") == min(100, wrong)
+    assert "The page holds" in json.dumps(html_phrases.said_by_script("en"))
+
+
+def test_equal_runs_have_equal_pages(material: Material) -> None:
+    assert html.compose(material) == html.compose(material)
+
+
+def test_the_cells_of_answer_and_chain_count_every_response(material: Material) -> None:
+    from tasks.report import explained
+
+    found = explained.cot(material, MODELS)
+    assert found is not None
+    scores = material.scores.filter(metric="cot").filter(pl.col("status").is_in(["scored", "no_answer"]))
+    for model in MODELS:
+        own = scores.filter(model=model)
+        assert sum(n for (name, _, _), n in found["crossed"].items() if name == model) == own.height
+        lucky = own.filter(reason="right answer, invalid chain").height
+        assert found["crossed"][model, "right_answer", "invalid_chain"] == lucky
+    told = [json.loads(details)["first_wrong_step"] for details in scores["details"]]
+    assert sum(row["n"] for row in found["first_wrong"]) == sum(step is not None for step in told)

@@ -1,0 +1,120 @@
+"""The kernel's layers hold by themselves, where the kernel offers them: tried on a process without WebAssembly."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tasks.sandbox import child, confinement
+
+PROBE = """
+import ctypes, errno, os, resource, signal, socket, sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from tasks.sandbox import confinement
+folder = sys.argv[2]
+libc = ctypes.CDLL(None, use_errno=True)
+held = confinement.no_new_privs() and {apply}
+if not held:
+    print("off")
+    sys.exit()
+
+def attempt(name, act):
+    try:
+        act()
+    except OSError as error:
+        print(name, errno.errorcode[error.errno])
+    else:
+        print(name, "done")
+
+def fork():
+    if os.fork() == 0:
+        os._exit(0)
+
+attempt("read", lambda: open(folder + "/secret").read())
+attempt("write", lambda: open(folder + "/made", "w").write("x"))
+attempt("list", lambda: os.listdir("/"))
+attempt("fork", fork)
+attempt("exec", lambda: os.execv("/", ["true"]))
+attempt("socket", lambda: socket.socket().connect(("127.0.0.1", 9)))
+attempt("kill", lambda: os.kill(os.getppid(), 0))
+
+def ptrace():
+    if libc.ptrace(16, os.getppid(), 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "ptrace")
+
+attempt("ptrace", ptrace)
+thread = threading.Thread(target=print, args=("thread done",))
+thread.start()
+thread.join()
+time.sleep(0.001)
+bytearray(10**7)
+"""
+
+
+def probe(apply: str, folder: Path) -> dict[str, str]:
+    """Return what a process so confined could still do; skip where it cannot be confined so."""
+    (folder / "secret").write_text("x")
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", PROBE.replace("{apply}", apply), child.command("x")[5], str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    if done.stdout == "off\n":
+        pytest.skip(f"this kernel does not offer it: {apply}")
+    assert done.returncode == 0, done.stderr
+    return dict(line.split() for line in done.stdout.splitlines())
+
+
+def test_seccomp_leaves_threads_time_and_memory_only(tmp_path: Path) -> None:
+    found = probe("confinement.seccomp()", tmp_path)
+    assert found.pop("thread") == "done"
+    assert found == dict.fromkeys(["read", "write", "list", "fork", "exec", "socket", "kill", "ptrace"], "EPERM")
+
+
+def test_the_virtual_machines_filter_leaves_files_and_exec_but_nothing_outside(tmp_path: Path) -> None:
+    found = probe("confinement.seccomp(confinement.no_others)", tmp_path)
+    assert (found["thread"], found["read"], found["list"]) == ("done", "done", "done")
+    assert {found[name] for name in ("fork", "socket", "kill", "ptrace")} == {"EPERM"}
+
+
+def test_landlock_leaves_no_file(tmp_path: Path) -> None:
+    found = probe("confinement.landlock()", tmp_path)
+    assert {found[name] for name in ("read", "write", "list", "exec")} == {"EACCES"}
+
+
+def test_landlock_leaves_what_it_is_told_to_leave(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("readable")
+    found = probe(f"confinement.landlock([{str(folder)!r}, '/does/not/exist'])", folder)
+    assert (found["read"], found["write"], found["list"]) == ("done", "EACCES", "EACCES")
+
+
+def test_limits_are_lowered_and_never_raised() -> None:
+    code = (
+        "import sys, resource\nsys.path.insert(0, sys.argv[1])\nfrom tasks.sandbox import confinement\n"
+        "print(confinement.limit(core=0, nofile=64, nothing=1))\nconfinement.limit(nofile=128)\n"
+        "print(resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(resource.RLIMIT_CORE))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, child.command("x")[5]], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "core nofile\n(64, 64) (0, 0)\n"
+
+
+@pytest.mark.parametrize("audit", [confinement._X86_64, confinement._AARCH64])
+@pytest.mark.parametrize(
+    ("filtered", "last"), [(confinement.only_computing, 0x00050001), (confinement.no_others, 0x7FFF0000)]
+)
+def test_every_jump_of_the_filter_lands_inside_it(filtered: Callable[[int], bytes], audit: int, last: int) -> None:
+    """On both architectures, only one of which this machine can try."""
+    ops = filtered(audit)
+    assert len(ops) % 8 == 0
+    count = len(ops) // 8
+    for k in range(count):
+        code, yes, no = int.from_bytes(ops[8 * k : 8 * k + 2], sys.byteorder), ops[8 * k + 2], ops[8 * k + 3]
+        assert code in {0x20, 0x15, 0x35, 0x45, 0x06}
+        assert k + 1 + max(yes, no) < count or code == 0x06
+    assert ops[-8:] == confinement._op(0x06, last)

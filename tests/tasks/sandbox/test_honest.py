@@ -1,0 +1,74 @@
+"""Honest programs run as Python runs them, and their values come back as they are."""
+
+import math
+
+import pytest
+
+from data.records import Outcome, Program
+from tasks.sandbox import Pool
+from tests.fixtures.hostile.honest import PROGRAMS
+
+
+def same(one: object, other: object) -> bool:
+    """Compare types as well as values, all the way down."""
+    return (
+        repr(one) == repr(other)
+        if not isinstance(one, set | frozenset)
+        else type(one) is type(other) and one == other
+    )
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_standard_library_works(name: str, pool: Pool) -> None:
+    source, argument, expected = PROGRAMS[name]
+    ((outcome,),) = pool.run([Program("python", source, "f", ((argument,),))])
+    assert outcome.kind == "value", outcome
+    if isinstance(expected, tuple):
+        assert isinstance(outcome.value, tuple)
+        assert all(same(o, e) for o, e in zip(outcome.value, expected, strict=True)), outcome.value
+    else:
+        assert same(outcome.value, expected), outcome.value
+
+
+def test_values_keep_their_types(pool: Pool) -> None:
+    """What goes in comes out: bool is not int, 1 is not 1.0, a tuple is not a list, -0.0 keeps its sign."""
+    sent: tuple[object, ...] = (
+        True, 1, 1.0, -0.0, 0.1 + 0.2, math.inf, 2**200, -(2**53), "", 'ёж\x00\n"\\', b"\x00\xff", None, (), [], {},
+        set(), frozenset({(1, "a")}), {True: 1}, {1.0: 1}, {(1, 2): [3]}, {None: {"a": {"b"}}}, [[[[]]]],
+    )  # fmt: skip
+    ((outcome,),) = pool.run([Program("python", "def f(*x): return x", "f", (sent,))])
+    assert outcome.kind == "value"
+    assert repr(outcome.value) == repr(sent)
+
+
+def test_nan_comes_back(pool: Pool) -> None:
+    ((outcome,),) = pool.run([Program("python", "def f(): return float('nan')", "f", ((),))])
+    assert math.isnan(outcome.value)
+
+
+def test_each_call_has_its_own_outcome(pool: Pool) -> None:
+    """Values and exceptions stand side by side; an exception does not end the program."""
+    source = "def f(x):\n    if x < 0: raise ValueError(f'{x} is negative')\n    return x ** 0.5"
+    ((first, second, third),) = pool.run([Program("python", source, "f", ((4,), (-1,), (9,)))])
+    assert (first.value, third.value) == (2.0, 3.0)
+    assert second == Outcome("exception", error="ValueError", message="-1 is negative")
+
+
+def test_arguments_are_fresh_for_each_call(pool: Pool) -> None:
+    ((first, second),) = pool.run(
+        [Program("python", "def f(x):\n    x.append(1)\n    return x", "f", (([],), ([],)))]
+    )
+    assert first.value == second.value == [1]
+
+
+def test_calls_before_a_timeout_keep_their_values(pool: Pool) -> None:
+    source = "def f(x):\n    while x: pass\n    return x"
+    ((first, second, third),) = pool.run([Program("python", source, "f", ((0,), (1,), (0,)))], cpu_s=0.2)
+    assert (first.kind, second.kind, third.kind) == ("value", "timeout", "timeout")
+
+
+def test_the_same_program_draws_the_same_numbers(pool: Pool) -> None:
+    """A verdict must not depend on luck: random numbers and string hashes are the same in every instance."""
+    source = "import random\ndef f(): return random.random(), hash('text'), list({'a', 'b', 'c'})"
+    first, second = pool.run([Program("python", source, "f", ((),))] * 2)
+    assert first == second

@@ -1,0 +1,79 @@
+"""No hostile candidate passes, and none matters: to this machine, to the harness, or to the candidate after it."""
+
+import time
+
+import psutil
+import pytest
+
+from data.records import Outcome, Program
+from tests.fixtures.hostile.attacks import ATTACKS
+from tests.tasks.sandbox.conftest import CPU_S, SECRET, Outside
+
+EXPECTED = (4, 9)
+HONEST = """
+import decimal, math, random
+from dataclasses import dataclass
+
+@dataclass
+class Square:
+    side: float
+
+def f(x):
+    drawn = [random.random() for _ in range(5)]
+    assert min(drawn) != max(drawn) and sorted(drawn)[0] == min(drawn)
+    exact = decimal.Decimal(1) / decimal.Decimal(3)
+    assert len(str(exact)) == 30
+    return int(sum([math.sqrt(Square(x * x).side ** 2)]))
+"""
+
+
+def passes(outcomes: tuple[Outcome, ...]) -> bool:
+    """Compare as a verifier does: by type and value."""
+    found = [(o.kind, type(o.value), o.value) for o in outcomes]
+    return found == [("value", int, expected) for expected in EXPECTED]
+
+
+def program(source: str) -> Program:
+    return Program("python", source, "f", ((2,), (3,)))
+
+
+@pytest.fixture(scope="module")
+def grown(outside: Outside) -> list[float]:
+    """The harness's resident megabytes before the first attack, once everything is warm."""
+    outside.pool.run([program(HONEST)])
+    return [psutil.Process().memory_info().rss / 1e6]
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_is_stopped_and_touches_nothing(name: str, outside: Outside, grown: list[float]) -> None:
+    """It fails as it should, in its time; nothing outside is read or changed; the next candidate passes."""
+    kinds, source = ATTACKS[name]
+    began = time.monotonic()
+    (outcomes,) = outside.pool.run([program(outside.fill(source))], cpu_s=CPU_S)
+    took = time.monotonic() - began
+    assert len(outcomes) == len(EXPECTED)
+    assert {o.kind for o in outcomes} <= set(kinds.split("|")), outcomes
+    assert not passes(outcomes)
+    assert SECRET not in repr(outcomes)
+    for said in (text for o in outcomes for text in (o.error, o.message)):
+        assert len(said) <= 300
+        assert said.isprintable()
+    outside.check()
+    (honest,) = outside.pool.run([program(HONEST)])
+    assert passes(honest), honest
+    assert took < CPU_S + 2
+    assert psutil.Process().memory_info().rss / 1e6 - grown[0] < 100
+
+
+def test_all_results_together_stay_small(outside: Outside) -> None:
+    """A hundred candidates that each return as much as they may take less than 100 MB in all."""
+    greedy = program("def f(x): return ['x' * 400_000]")
+    before = psutil.Process().memory_info().rss
+    found = outside.pool.run([greedy] * 100)
+    assert {o.kind for outcomes in found for o in outcomes} == {"value"}
+    assert (psutil.Process().memory_info().rss - before) / 1e6 < 100
+
+
+def test_the_suite_covers_every_kind_of_attack() -> None:
+    assert len(ATTACKS) >= 200
+    assert len({name.partition(":")[0] for name in ATTACKS}) == 14

@@ -1,0 +1,192 @@
+"""The pool: workers are confined, replaced, and gone when they should be."""
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+
+from data.errors import InputError
+from data.records import Outcome, Program
+from tasks import sandbox
+from tasks.sandbox import Pool
+
+SQUARE = Program("python", "def f(x): return x * x", "f", ((2,), (3,)))
+SLEEP = Program("python", "import time\ndef f(x): time.sleep(1000)", "f", ((2,),))
+SQUARED = (Outcome("value", 4), Outcome("value", 9))
+ROOT = Path(__file__).parents[3]
+
+
+def test_outcomes_come_in_the_order_of_the_programs() -> None:
+    programs = [Program("python", f"def f(x): return x + {k}", "f", ((1,),)) for k in range(40)]
+    told: list[tuple[int, int]] = []
+    with Pool(workers=2) as pool:
+        found = pool.run(programs, progress=lambda done, of: told.append((done, of)))
+    assert [outcomes[0].value for outcomes in found] == [k + 1 for k in range(40)]
+    assert told == [(k, 40) for k in range(1, 41)]
+
+
+def test_programs_without_calls_or_of_other_languages_need_no_worker() -> None:
+    nothing = Program("python", "while True: pass", "f", ())
+    other = Program("cobol", "STOP RUN.", "f", ((1,),))
+    assert sandbox.run([nothing, other]) == [(), (Outcome("unavailable", message="no runner for cobol"),)]
+
+
+def test_the_public_entry_runs_and_says_its_layers() -> None:
+    assert sandbox.run([SQUARE], cpu_s=1.0) == [SQUARED]
+    layers = sandbox.layers()
+    assert set(layers) == {"wasm", "rlimits", "no_new_privs", "landlock", "seccomp", "kotlin"}
+    assert layers["wasm"].startswith("CPython 3.14")
+    assert all(layers.values())
+    assert sandbox.summary().count("\n") == 0
+    sandbox.close()
+
+
+def test_a_worker_that_dies_is_replaced_and_its_program_tried_again(pool: Pool) -> None:
+    """Killed from outside, as when memory runs out elsewhere: the honest program does not pay for it."""
+    pool.layers()
+    before = pool.workers[0].process.pid
+    slow = Program("python", "def f(x):\n    for _ in range(3_000_000): pass\n    return x", "f", ((2,),))
+    killer = threading.Timer(0.02, os.kill, (before, signal.SIGKILL))
+    killer.start()
+    assert pool.run([slow], cpu_s=10.0) == [(Outcome("value", 2),)]
+    killer.join()
+    assert pool.workers[0].process.pid != before
+
+
+def test_an_idle_worker_that_died_is_replaced(pool: Pool) -> None:
+    pool.layers()
+    pool.workers[0].process.kill()
+    pool.workers[0].process.wait()
+    assert pool.run([SQUARE]) == [SQUARED]
+
+
+def test_an_interrupted_run_leaves_no_program_running(pool: Pool) -> None:
+    """Ctrl-C, or a progress callback that raises: the next run starts clean."""
+
+    def stop(*_: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pool.run([SQUARE, SLEEP, SLEEP], progress=stop)
+    assert pool.run([SQUARE]) == [SQUARED]
+
+
+def test_threads_share_a_pool(pool: Pool) -> None:
+    found: list[object] = []
+    threads = [threading.Thread(target=lambda: found.append(pool.run([SQUARE] * 5))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [[SQUARED] * 5] * 4
+
+
+def test_closing_ends_the_workers() -> None:
+    with Pool(workers=2) as pool:
+        pool.run([SQUARE] * 4)
+        pids = [worker.process.pid for worker in pool.workers]
+    assert pids
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+
+
+CHILD = """
+import sys
+from data.records import Program
+from tasks import sandbox
+sandbox.run([Program("python", "def f(): return 1", "f", ((),))])
+from tasks.sandbox import _pools
+print(*[w.process.pid for p in _pools.values() for w in p.workers], flush=True)
+{then}
+"""
+
+
+def _child(then: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-c", CHILD.format(then=then)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+
+
+def _gone(pids: list[int]) -> bool:
+    left = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
+    return not psutil.wait_procs(left, timeout=10)[1]
+
+
+def test_the_end_of_the_process_ends_its_workers() -> None:
+    child = _child("")
+    pids = [int(pid) for pid in child.communicate(timeout=120)[0].split()]
+    assert pids
+    assert _gone(pids)
+
+
+def test_workers_do_not_outlive_a_killed_parent() -> None:
+    """Busy with a sleeper, and their parent gone without a word: they notice and end themselves."""
+    then = (
+        "import os, signal, threading\n"
+        "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGKILL)).start()\n"
+        'sandbox.run([Program("python", "import time\\ntime.sleep(1000)", "f", ((),))], cpu_s=60.0)'
+    )
+    child = _child(then)
+    pids = [int(pid) for pid in child.communicate(timeout=120)[0].split()]
+    assert child.returncode == -signal.SIGKILL
+    assert pids
+    assert _gone(pids)
+
+
+def test_a_forked_child_does_not_talk_to_its_parents_workers() -> None:
+    then = (
+        "import os\n"
+        "pid = os.fork()\n"
+        'got = sandbox.run([Program("python", "def f(): return 2", "f", ((),))] * 20)\n'
+        "assert {o.value for (o,) in got} == {2}\n"
+        "sandbox.close()\n"
+        "pid and os.waitpid(pid, 0)[1] and os._exit(1)"
+    )
+    child = _child(then)
+    child.communicate(timeout=120)
+    assert child.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_worker_holds_nothing_of_ours(pool: Pool) -> None:
+    """No environment, no descriptors but pipes and the engine's own, its own session, privileges given up."""
+    pool.run([SQUARE])
+    process = psutil.Process(pool.workers[0].process.pid)
+    assert set(process.environ()) <= {"LD_LIBRARY_PATH"}
+    assert process.cwd() == "/"
+    assert {Path(held.path).name for held in process.open_files()} <= {"runner.cwasm"}  # its code, to read
+    assert process.net_connections() == []
+    assert os.getsid(process.pid) == process.pid
+    assert process.rlimit(psutil.RLIMIT_CORE) == (0, 0)
+    assert process.rlimit(psutil.RLIMIT_FSIZE) == (0, 0)
+    layers = pool.layers()
+    status = dict(
+        line.split(":\t") for line in Path(f"/proc/{process.pid}/status").read_text().splitlines() if ":\t" in line
+    )
+    assert (status["NoNewPrivs"] == "1") == (layers["no_new_privs"] == "on")
+    assert (status["Seccomp"] == "2") == (layers["seccomp"] == "on")
+
+
+def test_impossible_memory_is_refused_in_words() -> None:
+    with pytest.raises(InputError, match="memory_mb is 16; expected 128 to 2048"):
+        Pool(memory_mb=16)
+
+
+def test_arguments_that_are_not_plain_are_our_own_mistake(pool: Pool) -> None:
+    with pytest.raises(ValueError, match="of type object"):
+        pool.run([Program("python", "def f(x): pass", "f", ((object(),),))])
+
+
+def test_the_parent_has_no_means_to_run_what_comes_back() -> None:
+    """No pickle, eval, exec, compile or marshal stands in the parent's side of the sandbox."""
+    folder = ROOT / "tasks" / "sandbox"
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+            names += [node.func.id] if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else []
+            assert not {"pickle", "marshal", "shelve", "eval", "exec", "compile", "__import__"} & set(names), path

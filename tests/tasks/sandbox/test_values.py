@@ -1,0 +1,137 @@
+"""Tagged values: what goes in comes out, and nothing else gets in."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data.records import Outcome
+from tasks.sandbox import frames, replies, values
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**200), 2**200)
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+    | st.binary(max_size=20)
+)
+hashable = st.recursive(scalars, lambda held: st.tuples(held, held) | st.frozensets(held, max_size=3), max_leaves=5)
+plain = st.recursive(
+    hashable,
+    lambda held: (
+        st.lists(held, max_size=4)
+        | st.tuples(held)
+        | st.sets(hashable, max_size=3)
+        | st.dictionaries(hashable, held, max_size=3)
+    ),
+    max_leaves=15,
+)
+
+
+@given(plain)
+def test_plain_values_survive(value: object) -> None:
+    """Through text and back, types and all (the order of a set is its own)."""
+    back = values.unpack(values.read(values.write(values.pack(value))))
+    assert back == value
+    assert values.pack(back) == values.pack(value) or "{" in repr(value)
+
+
+@given(
+    st.text(max_size=200)
+    | plain.map(lambda v: values.write(values.pack(v)))
+    | st.text("[]\"',ltsdzifbe0x-", max_size=60)
+)
+def test_any_reply_is_an_outcome(text: str) -> None:
+    """Nothing raises, and nothing a guest says makes an item drop out of the score."""
+    assert replies.outcome(text).kind not in {"unavailable", "timeout"}
+    assert replies.outcome(f'["value",{text}]').kind in {"value", "bad value"}
+
+
+class Hostile:
+    """Would do something if it were asked anything."""
+
+    def __bool__(self) -> bool:
+        raise AssertionError
+
+    __eq__ = __hash__ = __repr__ = __str__ = __iter__ = __len__ = __reduce__ = __index__ = __bool__  # type: ignore[assignment]  # all of them alike
+
+
+@pytest.mark.parametrize("value", [Hostile(), [Hostile()], {"a": Hostile()}, (1, (Hostile(),))])
+def test_nothing_is_asked_of_a_hostile_object(value: object) -> None:
+    """`__eq__`, `__repr__`, `__reduce__`, `__iter__`, `__hash__` and the others are never called."""
+    with pytest.raises(values.UnfitError, match="of type Hostile"):
+        values.pack(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[",
+        "[" * 500_000,
+        '{"a":1}',
+        "NaN",
+        "1.5",
+        "9" * 100,
+        "[" * 900 + "]" * 900,
+        '["l"' + ",0" * 200_000 + "]",
+        '["eval","1"]',
+        '["i","0x10"]',
+        '["i",5]',
+        '["i","' + "f" * 4000 + '"]',
+        '["f","1"]',
+        '["f","0x1.0p+5000"]',
+        '["b","abc"]',
+        '["b","-abc"]',
+        '["b","zz"]',
+        '["d",1]',
+        '["d",1,2,true,3]',
+        '["d",["l"],1]',
+        '["s",1,true]',
+        '["s",["d"]]',
+        "[]",
+        "[1]",
+        '"\\ud800"',
+        '["l","\\udfff"]',
+    ],
+)
+def test_what_is_not_a_value_is_refused(text: str) -> None:
+    assert replies.outcome(f'["value",{text}]').kind == "bad value"
+
+
+def test_only_a_guests_own_kinds_are_heard() -> None:
+    assert replies.outcome('["unavailable"]') == Outcome("bad value", message="not a reply")
+    assert replies.outcome('["timeout"]').kind == "bad value"
+    assert replies.outcome('["syntax","x",1]').kind == "bad value"
+    assert replies.outcome('["exception","E\\u001b","\\u0007\\u202e\\ud800m"]') == Outcome(
+        "exception", error="E ", message="   m"
+    )
+
+
+def test_dictionaries_of_the_standard_library_are_dictionaries() -> None:
+    """Counter, defaultdict and OrderedDict equal a dict in Python; other subclasses may lie, and are refused."""
+    from collections import Counter, OrderedDict, defaultdict
+
+    for value in (Counter(a=1), defaultdict(int, a=1), OrderedDict(a=1)):
+        assert type(values.unpack(values.pack(value))) is dict
+    with pytest.raises(values.UnfitError):
+        values.pack(type("D", (dict,), {})())
+
+
+def test_the_largest_integer_can_still_be_printed() -> None:
+    """Whoever reports a value calls repr on it, which refuses beyond 4 300 digits."""
+    largest = 2**values.BITS - 1
+    assert len(repr(values.unpack(values.pack(-largest)))) == 4216
+    with pytest.raises(values.UnfitError):
+        values.pack(largest + 1)
+
+
+def test_a_frame_that_is_too_long_is_refused_both_ways() -> None:
+    with pytest.raises(ValueError, match="at most"):
+        frames.pack("x" * (frames.LARGEST + 1))
+    with pytest.raises(ValueError, match="at most"):
+        frames.size(b"\xff\xff\xff\xff")
+    assert json.loads(frames.pack([1])[4:]) == [1]
+    assert frames.size(frames.pack([1])[:4]) == 3

@@ -1,0 +1,1 @@
+"""Tests of checking cited sources, against real servers on loopback."""
