@@ -69,7 +69,9 @@ def arguments(flow: str) -> argparse.ArgumentParser:
         "--dry-run", action="store_true", help="say what would be asked, what it may cost and take, and ask nothing"
     )
     if flow in {"cot", "citation", "rag"}:
-        parser.add_argument("--data", metavar="FILE", help=f"the data set; the same as --set {flow}.data=FILE")
+        alike = f"the same as --set {flow}.data=FILE"
+        whole = "all of its rows unless --set says otherwise" if flow == "rag" else alike
+        parser.add_argument("--data", metavar="FILE", help=f"the data set; {whole}")
     return parser
 
 
@@ -212,7 +214,11 @@ def _chosen(flow: str, given: argparse.Namespace) -> tuple["Settings", "Again", 
     from config.reading import read
     from config.settings import Again
 
-    sets = [*given.set, *([f"{flow}.data={given.data}"] if getattr(given, "data", None) else [])]
+    sets = [*given.set]
+    if data := getattr(given, "data", None):
+        # A user's own answers are scored as a whole; the problems of a public set are sampled as configured.
+        whole = ["rag.sample_method=all", "rag.language=''"] if flow == "rag" else []
+        sets = [*whole, *sets, f"{flow}.data={data}"]
     if given.fresh:
         sets.append(f"fresh='{time.strftime('%Y%m%d_%H%M%S')}'")
     if given.junit:

@@ -29,9 +29,12 @@ def page_file(material: Material, tmp_path_factory: pytest.TempPathFactory) -> P
     return html.write(material, tmp_path_factory.mktemp("report"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator["Browser"]:
-    """Return a browser; skip where none is installed."""
+    """Return a browser; skip where none is installed.
+
+    Of this package only: Playwright keeps an event loop running in the thread, in which no other test could run one.
+    """
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if not path:
         pytest.skip("no Chromium is installed here (apt-get install chromium)")

@@ -370,7 +370,7 @@ def test_a_page_that_takes_too_long_to_read_is_given_up_and_the_next_is_read() -
             ),
             answered({"url": "http://press.org/c", "quote": QUOTE}, item="after"),
         ]
-        limits = replace(LIMITS, extraction_s=1.0)
+        limits = replace(LIMITS, extraction_s=0.05)
         frame = check(cited, network=True, net=net(site, "press.org", limits=limits))
     reasons = frame["reason"].to_list()
     assert reasons == ["quote found", *["the page cannot be read"] * 12, "quote found"]
