@@ -33,7 +33,7 @@ def page_file(material: Material, tmp_path_factory: pytest.TempPathFactory) -> P
 def chromium() -> Iterator["Browser"]:
     """Return a browser; skip where none is installed.
 
-    Of this package only: Playwright keeps an event loop running in the thread, in which no other test could run one.
+    Of this package only: Playwright keeps an event loop running in the thread, and no other test could run one.
     """
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if not path:
