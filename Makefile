@@ -14,7 +14,8 @@ $(READY): requirements.lock pyproject.toml
 	@echo "Installing the locked packages into .venv …"
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > .venv/installer.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r .venv/installer.lock
-	@VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv pip sync --quiet --require-hashes requirements.lock
+	@# Bytecode is written here, once: where PYTHONDONTWRITEBYTECODE is set, every process would compile all anew.
+	@VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv pip sync --quiet --require-hashes --compile-bytecode requirements.lock
 	@VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m tasks.sandbox
 	@touch $@

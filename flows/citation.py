@@ -54,5 +54,6 @@ def citation(settings: Settings, identities: Identities) -> Tables:
             aggregate=part.aggregate,
             evidence=evidence,
         )
-        tables = tables.join(Tables(asked=[asked])).join(judged)
+        kept = [evidence] if evidence else []
+        tables = tables.join(Tables(asked=[asked], evidence=kept)).join(judged)
     return tables

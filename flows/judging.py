@@ -66,4 +66,4 @@ def judge_batch(
         aggregate=aggregate,
         evidence=evidence,
     )
-    return Tables(judged=judged.asked, scores=[scores])
+    return Tables(judged=judged.asked, judgements=[judged.judgements], scores=[scores])

@@ -110,6 +110,8 @@ def describe(settings: Settings, tables: Tables, summary: Ref, identities: Ident
             "responses": _refs([a.responses for a in tables.asked]),
             "judge_requests": _refs([a.requests for a in tables.judged]),
             "judge_responses": _refs([a.responses for a in tables.judged]),
+            "judgements": _refs(tables.judgements),
+            "evidence": _refs(tables.evidence),
             "verdicts": _refs(tables.verdicts),
             "scores": _refs(tables.scores),
             "summary": _refs([summary]),

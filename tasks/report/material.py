@@ -1,7 +1,7 @@
 """What reports are made of: the tables of one run, read once, and what is known of the run itself."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -21,18 +21,14 @@ class Tables:
     items: list[Ref] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)
     judged: list[Asked] = field(default_factory=list)
+    judgements: list[Ref] = field(default_factory=list)
+    evidence: list[Ref] = field(default_factory=list)
     verdicts: list[Ref] = field(default_factory=list)
     scores: list[Ref] = field(default_factory=list)
 
     def join(self, other: "Tables") -> "Tables":
         """Return both suites' tables."""
-        return Tables(
-            self.items + other.items,
-            self.asked + other.asked,
-            self.judged + other.judged,
-            self.verdicts + other.verdicts,
-            self.scores + other.scores,
-        )
+        return Tables(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
 
 
 @dataclass(frozen=True)

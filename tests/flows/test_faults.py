@@ -1,0 +1,358 @@
+"""Faults in the middle of a run: after each, a rerun ends as an undisturbed run does, and pays for no call twice.
+
+docs/reliability.md is the table of these faults and what comes of them.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.conftest import TOP, Run
+from tests.flows.test_full_eval import latest, results
+from tests.servers.running import Server, serve_openai
+
+IN_FLIGHT = 4
+KILLS = 20
+FAKETIME = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
+JUDGED = {
+    '"rating"': {"reason": "partly", "rating": 1},
+    '"verdicts"': {"verdicts": [{"id": "1", "reason": "stated", "verdict": "SUPPORTED"}]},
+    '"claims"': {"claims": ["Anna wrote the book."]},
+}
+
+
+def answer(body: dict[str, Any]) -> str:
+    """Answer as a model that is sometimes right, the same to the same prompt."""
+    schema = json.dumps(body.get("response_format", {}))
+    judged = next((found for key, found in JUDGED.items() if key in schema), None)
+    return json.dumps(judged) if judged else f"ANSWER: {zlib.crc32(str(body['messages']).encode()) % 20}"
+
+
+@dataclass
+class Scene:
+    """An evaluation of two suites on a server: how it is started, and how it ends when nothing happens to it."""
+
+    server: Server
+    folder: Path
+    environment: dict[str, str]
+    expected: Any = None
+    calls: int = 0
+    wall_s: float = 0.0
+
+    def words(self, folder: Path) -> list[str]:
+        """Return the command line for a store of its own."""
+        model = {"base_url": self.server.base_url, "provider": "openai", "max_concurrency": IN_FLIGHT}
+        sets = {
+            "models": json.dumps([{"name": "tiny", **model, "deadline_s": 60}]),
+            "judges": json.dumps([{"name": "judge", **model, "deadline_s": 60}]),
+            "suites": "[basic_control, rag]",
+            "basic_control.families": "[simple_logic, instructions, arithmetic]",
+            "basic_control.n_items": "6",
+            "rag.data": str(self.folder / "answers.jsonl"),
+            "rag.sample_method": "all",
+            "batch_size": "8",
+            "store.root": str(folder / "store"),
+            "store.runs": str(folder / "runs"),
+        }
+        return [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
+
+    def start(self, folder: Path, *more: str, **extra: str) -> subprocess.Popen[str]:
+        """Start a run in the background."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "flows.full_eval", *self.words(folder), *more],
+            cwd=TOP,
+            env={**self.environment, **extra},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def end(self, process: subprocess.Popen[str]) -> tuple[int, str, str]:
+        """Wait for a run; return its exit code and what it printed."""
+        out, err = process.communicate(timeout=240)
+        assert "Traceback" not in err, err
+        return process.returncode, out, err
+
+    def rerun(self, folder: Path, *more: str) -> str:
+        """Run again; it must end as an undisturbed run does."""
+        code, out, err = self.end(self.start(folder, *more))
+        assert code == 0, err
+        assert outcome(folder) == self.expected
+        return out
+
+    def asked(self) -> Counter[str]:
+        """Return how often each question was asked."""
+        return Counter(
+            json.dumps([r.body["messages"], r.body.get("response_format")]) for r in self.server.requests
+        )
+
+
+def outcome(folder: Path) -> Any:
+    """Return all that the latest run decided: each verdict, every number of its results."""
+    document = json.loads((latest(folder) / "results.json").read_text(encoding="utf-8"))
+    return {key: value for key, value in document.items() if key != "run"} | {"raw": decided(latest(folder))}
+
+
+def decided(run: Path) -> list[dict[str, Any]]:
+    """Return each verdict of a run, without the request's id, in which the server's port stands."""
+    return [{key: value for key, value in row.items() if key != "request_id"} for row in results(run)]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(prefect_api: str, tmp_path_factory: pytest.TempPathFactory) -> Scene:
+    """Run the scene once without any fault."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    rows = [
+        {
+            "question": f"Who wrote book {n}?",
+            "response": f"Anna wrote book {n}.",
+            "reference": f"Book {n} is Anna's.",
+            "retrieved_contexts": [f"Book {n}, by Anna, has ten chapters."],
+        }
+        for n in range(4)
+    ]
+    (folder / "answers.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    environment = {**os.environ, "PREFECT_API_URL": prefect_api, "OPENAI_API_KEY": "sk-test", "COLUMNS": "160"}
+    with serve_openai(answer, latency_s=0.05) as server:
+        scene = Scene(server, folder, environment)
+        started = time.monotonic()
+        code, _, err = scene.end(scene.start(folder))
+        assert code == 0, err
+        scene.wall_s = time.monotonic() - started
+        scene.expected, scene.calls = outcome(folder), len(server.requests)
+    assert scene.calls == 3 * 6 + 4 * 5
+    assert set(scene.asked().values()) == {1}
+    statuses = Counter(row["status"] for row in scene.expected["raw"])
+    assert set(statuses) <= {"scored", "no_answer"}
+    return scene
+
+
+@pytest.fixture
+def scene(undisturbed: Scene) -> Iterator[Scene]:
+    """Return the scene on a server that has not been asked anything."""
+    with serve_openai(answer, latency_s=0.05) as server:
+        before = undisturbed
+        yield Scene(server, before.folder, before.environment, before.expected, before.calls, before.wall_s)
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[Path]:
+    """Mount a disk of its own at `folder`/store; skip where that cannot be done."""
+    store = folder / "store"
+    store.mkdir()
+    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", store]).returncode:
+        pytest.skip("no file system can be mounted here")
+    try:
+        yield store
+    finally:
+        subprocess.run(["umount", str(store)], check=True)
+
+
+def remount(store: Path, option: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{option}", str(store)], check=True)
+
+
+@pytest.mark.timeout(900)
+def test_killed_at_twenty_random_moments(scene: Scene, tmp_path: Path) -> None:
+    """SIGKILL and resume, again and again; a run that ends before its turn is compared, and another begins."""
+    random = Random(20_261_121)
+    ended = left = 0
+    kills, before = 0, 0
+    folder = tmp_path / "0"
+
+    def finished() -> None:
+        nonlocal ended, kills, before, folder
+        assert outcome(folder) == scene.expected
+        asked = len(scene.server.requests) - before
+        assert scene.calls <= asked <= scene.calls + IN_FLIGHT * kills, "only what was in flight is asked again"
+        ended, kills, before = ended + 1, 0, len(scene.server.requests)
+        folder = tmp_path / str(ended)
+
+    def resume() -> list[str]:
+        return ["--resume"] if list((folder / "runs").glob("*/manifest.json")) else []
+
+    for _ in range(KILLS):
+        process = scene.start(folder, *resume())
+        try:
+            process.wait(random.uniform(0.2, 1.1) * scene.wall_s)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            kills += 1
+            left += 1
+        else:
+            code, _, err = scene.end(process)
+            assert code == 0, err
+            finished()
+    if kills:
+        scene.rerun(folder, *resume())
+        finished()
+    assert left >= KILLS // 2, "most moments lie inside of a run"
+    assert ended
+
+
+def test_a_full_disk(scene: Scene, tmp_path: Path) -> None:
+    with small_disk(tmp_path, "220k") as store:
+        code, _, err = scene.end(scene.start(tmp_path))
+        assert code == 2
+        assert "disk is full" in err
+        remount(store, "size=100m")
+        scene.rerun(tmp_path)
+        assert len(scene.server.requests) <= scene.calls + 2 * IN_FLIGHT, "only what could not be written"
+
+
+def test_a_read_only_store(scene: Scene, tmp_path: Path) -> None:
+    with small_disk(tmp_path, "100m") as store:
+        process = scene.start(tmp_path)
+        while len(scene.server.requests) < scene.calls // 2:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        remount(store, "ro")
+        before = len(scene.server.requests)
+        code, _, err = scene.end(scene.start(tmp_path))
+        assert code == 2
+        assert "read-only" in err.lower(), err
+        assert str(store) in err
+        assert len(scene.server.requests) == before, "nothing is asked that could not be kept"
+        remount(store, "rw")
+        scene.rerun(tmp_path)
+    assert len(scene.server.requests) <= scene.calls + IN_FLIGHT
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_damaged_tables(scene: Scene, tmp_path: Path, rounds: int) -> None:
+    """Every table, or every second one, has a stretch in its middle overwritten."""
+    scene.rerun(tmp_path)
+    tables = sorted((tmp_path / "store" / "tables").rglob("*.parquet"))[::rounds]
+    for path in tables:
+        content = bytearray(path.read_bytes())
+        middle = len(content) // 2
+        content[middle : middle + 8] = bytes(byte ^ 0xFF for byte in content[middle : middle + 8])
+        path.write_bytes(content)
+    scene.rerun(tmp_path)
+    assert len(scene.server.requests) == scene.calls, "the replies were in the cache"
+    notes = [row["note"] for row in json.loads((latest(tmp_path) / "manifest.json").read_text())["stages"]]
+    assert any("missing or damaged" in note for note in notes)
+
+
+@pytest.mark.parametrize("damage", ["middle", "head", "gone"])
+def test_a_damaged_cache_file(scene: Scene, tmp_path: Path, damage: str) -> None:
+    """The reply cache is overwritten in its middle, loses its head, or is gone: the run's tables still hold all."""
+    scene.rerun(tmp_path)
+    cache = tmp_path / "store" / "replies.sqlite"
+    content = bytearray(cache.read_bytes())
+    if damage == "gone":
+        cache.unlink()
+    else:
+        at = len(content) // 2 if damage == "middle" else 0
+        content[at : at + 4096] = os.urandom(4096)
+        cache.write_bytes(content)
+    code, out, err = scene.end(scene.start(tmp_path))
+    assert code == 0, err
+    assert outcome(tmp_path) == scene.expected
+    asked = len(scene.server.requests) - scene.calls
+    if damage == "middle":
+        assert asked < scene.calls, "what is sound in the file is kept"
+    if damage != "gone":
+        assert "damaged" in err, out
+
+
+def test_a_server_that_dies_and_comes_back(scene: Scene, tmp_path: Path) -> None:
+    process = scene.start(tmp_path)
+    while len(scene.server.requests) < scene.calls // 3:
+        assert process.poll() is None
+        time.sleep(0.01)
+    scene.server.stop()
+    time.sleep(3)
+    scene.server.start()
+    code, _, err = scene.end(process)
+    assert code == 0, err
+    assert outcome(tmp_path) == scene.expected, "the run waited for its server"
+    assert len(scene.server.requests) <= scene.calls + IN_FLIGHT
+
+
+def test_a_server_that_dies_for_good_and_is_back_for_the_next_run(scene: Scene, tmp_path: Path) -> None:
+    process = scene.start(tmp_path, "--set", "models.0.deadline_s=2", "--set", "judges.0.deadline_s=2")
+    while len(scene.server.requests) < scene.calls // 3:
+        assert process.poll() is None
+        time.sleep(0.01)
+    scene.server.stop()
+    code, out, err = scene.end(process)
+    assert code == 2, out
+    assert "could be scored" in out + err
+    before = len(scene.server.requests)
+    scene.server.start()
+    scene.rerun(tmp_path)
+    assert before < scene.calls
+    assert len(scene.server.requests) <= scene.calls + IN_FLIGHT
+
+
+@pytest.mark.skipif(FAKETIME is None, reason="libfaketime is not installed here (apt-get install faketime)")
+@pytest.mark.parametrize(("first", "then"), [("+1d", "-2d"), ("-2d", "+400d")])
+def test_clocks_that_jump(scene: Scene, tmp_path: Path, first: str, then: str) -> None:
+    """The clock leaps to and fro inside of a run, which is killed; the next one runs by the right time."""
+    clock = tmp_path / "clock"
+    clock.write_text("+0")
+    fake = {
+        "LD_PRELOAD": str(FAKETIME),
+        "FAKETIME_TIMESTAMP_FILE": str(clock),
+        "FAKETIME_NO_CACHE": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    }
+    process = scene.start(tmp_path, **fake)
+    for share, shift in ((4, first), (2, then)):
+        while len(scene.server.requests) < scene.calls // share:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        clock.write_text(shift)
+    while len(scene.server.requests) < scene.calls * 3 // 4:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    started = time.monotonic()
+    scene.rerun(tmp_path)
+    assert time.monotonic() - started < 5 * scene.wall_s, "no claim of another time is waited for"
+    assert len(scene.server.requests) <= scene.calls + IN_FLIGHT
+    clock.write_text(first)
+    code, out, err = scene.end(scene.start(tmp_path, **fake))
+    assert code == 0, err
+    assert outcome(tmp_path) == scene.expected
+    assert "No model call was made" in out
+
+
+def test_two_runs_at_once_in_one_store(scene: Scene, tmp_path: Path) -> None:
+    """Both end as one alone does, and each question was asked once."""
+    both = [scene.start(tmp_path) for _ in range(2)]
+    ends: list[tuple[int, str, str]] = []
+
+    def wait(process: subprocess.Popen[str]) -> Callable[[], None]:
+        return lambda: ends.append(scene.end(process))
+
+    threads = [threading.Thread(target=wait(process)) for process in both]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [code for code, _, _ in ends] == [0, 0], [err for _, _, err in ends]
+    assert set(scene.asked().values()) == {1}
+    folders = sorted((tmp_path / "runs").iterdir())
+    assert len(folders) == 2
+    for folder in folders:
+        assert decided(folder) == scene.expected["raw"]
