@@ -5,6 +5,7 @@ arguments and the configuration have been found good.
 """
 
 import argparse
+import gc
 import json
 import logging
 import os
@@ -12,7 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -242,24 +243,34 @@ def _chosen(flow: str, given: argparse.Namespace) -> tuple["Settings", "Again", 
 
 
 def _run(settings: "Settings", again: "Again", *, only_failed: bool) -> int:
+    from flows import temporary
     from flows.environment import prepare, results_of
 
     prepare(results_of(settings))
-    if "PREFECT_API_URL" not in os.environ:
-        _say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
-    from flows.full_eval import full_eval
+    with ExitStack() as stack:
+        # Importing Prefect makes hundreds of thousands of objects that stay: nothing to collect among them.
+        gc.disable()
+        server = None
+        if temporary.wanted():
+            _say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
+            server = stack.enter_context(temporary.serving())
+        from flows.full_eval import full_eval
 
-    if only_failed:
-        from flows.runs import restore, settings_of
+        gc.freeze()
+        gc.enable()
+        if only_failed:
+            from flows.runs import restore, settings_of
 
-        restore(settings, settings_of(settings.store.runs, again.of)[1])
-    _interruptible()
-    with nullcontext() if structured() else _progress():
-        outcome = full_eval(settings, again)
-    _show(outcome, settings)
-    if again.rerun or again.resume or again.of:
-        _show_stages(outcome)
-    return outcome.exit_code
+            restore(settings, settings_of(settings.store.runs, again.of)[1])
+        _interruptible()
+        if server:
+            server.wait()
+        with nullcontext() if structured() else _progress():
+            outcome = full_eval(settings, again)
+        _show(outcome, settings)
+        if again.rerun or again.resume or again.of:
+            _show_stages(outcome)
+        return outcome.exit_code
 
 
 def main(flow: str = "full_eval", argv: Sequence[str] | None = None) -> int:

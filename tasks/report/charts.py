@@ -1,4 +1,7 @@
-"""Charts of the HTML report: altair to static SVG, cleaned to plain shapes in the colours of the page's theme."""
+"""Charts of the HTML report: Vega-Lite to static SVG, cleaned to plain shapes in the colours of the page's theme.
+
+The specifications are written as Vega-Lite reads them: importing a layer over it costs more than drawing.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,6 +24,7 @@ _ATTRIBUTES = frozenset(
 )
 
 Row = Mapping[str, Any]
+Spec = dict[str, Any]
 
 
 def clean(svg: str, label: str) -> Markup:
@@ -52,142 +56,159 @@ def _kept(element: ET.Element) -> ET.Element:
 
 
 def missing() -> str:
-    """Name the first package that charts need and that is not installed; '' when they can be drawn."""
+    """Name the package that charts need where it is not installed; '' when they can be drawn."""
     from importlib.util import find_spec
 
-    return next((shown for module, shown in _NEEDED if find_spec(module) is None), "")
+    return "" if find_spec("vl_convert") else "vl-convert-python"
 
 
-_NEEDED = (("altair", "altair"), ("vl_convert", "vl-convert-python"))
+_BARE = {"ticks": False, "domain": False}
+_LOOKS: Spec = {
+    "background": "transparent",
+    "padding": {"left": 28, "right": 12, "top": 4, "bottom": 4},
+    "axis": {
+        "labelColor": "var(--ink-2)",
+        "titleColor": "var(--ink-2)",
+        "gridColor": "var(--line)",
+        "domainColor": "var(--line-2)",
+        "tickColor": "var(--line-2)",
+        "labelLimit": 260,
+        "titleFontWeight": "normal",
+    },
+    "legend": {
+        "labelColor": "var(--ink)",
+        "titleColor": "var(--ink-2)",
+        "orient": "top",
+        "labelLimit": 320,
+        "columns": 4,
+        "titleFontWeight": "normal",
+        "columnPadding": 24,
+    },
+    "header": {"labelColor": "var(--ink)", "titleColor": "var(--ink-2)", "labelFontWeight": "bold"},
+    "view": {"stroke": None},
+}
 
 
-def _render(chart: Any, label: str) -> Markup:
+def _render(chart: Spec, label: str) -> Markup:
     """Draw a chart; raises ValueError where Vega cannot."""
     import vl_convert
 
-    styled = chart.configure(
-        background="transparent",
-        axis={
-            "labelColor": "var(--ink-2)", "titleColor": "var(--ink-2)", "gridColor": "var(--line)",
-            "domainColor": "var(--line-2)", "tickColor": "var(--line-2)", "labelLimit": 260,
-            "titleFontWeight": "normal",
-        },
-        legend={
-            "labelColor": "var(--ink)", "titleColor": "var(--ink-2)", "orient": "top", "labelLimit": 320,
-            "columns": 4,
-            "titleFontWeight": "normal",
-            "columnPadding": 24,
-        },
-        padding={"left": 28, "right": 12, "top": 4, "bottom": 4},
-        header={"labelColor": "var(--ink)", "titleColor": "var(--ink-2)", "labelFontWeight": "bold"},
-        view={"stroke": None},
-    )  # fmt: skip
-    return clean(vl_convert.vegalite_to_svg(_readable(styled.to_dict())), label)
-
-
-def _chart(rows: Sequence[Row]) -> Any:
-    import altair as alt
-
-    data: Any = alt.Data  # which has no types
-    return alt.Chart(data(values=list(rows)))
+    return clean(vl_convert.vegalite_to_svg({**_readable(chart), "config": _LOOKS}, vl_version="v6.4"), label)
 
 
 def _readable(value: Any) -> Any:
     """Return a specification whose texts Vega's own language can hold: it cannot read U+2028 and its like."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {key: _readable(entry) for key, entry in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_readable(entry) for entry in value]
     return visible(value) if isinstance(value, str) else value
 
 
-def _colours(names: Sequence[str]) -> Any:
-    import altair as alt
+def _data(rows: Sequence[Row]) -> Spec:
+    return {"data": {"values": list(rows)}}
 
-    palette = [f"var(--series-{n % SERIES + 1})" for n in range(len(names))]
-    return alt.Scale(domain=list(names), range=palette)
+
+def _amount(name: str, **more: Any) -> Spec:
+    return {"field": name, "type": "quantitative", **more}
+
+
+def _names(name: str, order: Sequence[str], **more: Any) -> Spec:
+    return {"field": name, "type": "nominal", "sort": list(order), **more}
+
+
+def _colours(name: str, order: Sequence[str], palette: Sequence[str] = ()) -> Spec:
+    listed = list(palette) or [f"var(--series-{n % SERIES + 1})" for n in range(len(order))]
+    return _names(name, order, title=None, scale={"domain": list(order), "range": listed})
 
 
 def profile(rows: Sequence[Row], models: Sequence[str], language: str, threshold: float) -> Markup:
     """Draw each model's mean and interval in each category; a row has model, category, mean, low, high."""
-    import altair as alt
-
     categories = list(dict.fromkeys(row["category"] for row in rows))
-    height = max(11 * len(models) + 8, 24)
-    y = alt.Y("category:N", sort=categories, title=None, axis=alt.Axis(ticks=False, domain=False, labelPadding=8))
+    scale = {"scale": {"domain": [0, 1]}}
+    axis = {"format": "%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
     common = {
-        "y": y,
-        "yOffset": alt.YOffset("model:N", sort=list(models)),
-        "color": alt.Color("model:N", scale=_colours(models), sort=list(models), title=None),
+        "y": _names("category", categories, title=None, axis={**_BARE, "labelPadding": 8}),
+        "yOffset": _names("model", models),
+        "color": _colours("model", models),
     }
-    base = _chart(rows)
-    scale = alt.Scale(domain=[0, 1])
-    axis = alt.Axis(format="%", values=[0, 0.2, 0.4, 0.6, 0.8, 1])
-    lines = base.mark_rule(strokeWidth=2, opacity=0.55).encode(
-        x=alt.X("low:Q", scale=scale, title=say("score", language), axis=axis), x2="high:Q", **common
-    )
-    points = base.mark_circle(size=60, opacity=1).encode(x=alt.X("mean:Q", scale=scale), **common)
-    limit = (
-        _chart([{"at": threshold}])
-        .mark_rule(strokeDash=[4, 3], color="var(--ink-2)")
-        .encode(x=alt.X("at:Q", scale=scale))
-    )
-    chart = (limit + lines + points).properties(width=560, height=alt.Step(height, **{"for": "position"}))
-    return _render(chart, say("profile", language))
+    limit = {
+        **_data([{"at": threshold}]),
+        "mark": {"type": "rule", "strokeDash": [4, 3], "color": "var(--ink-2)"},
+        "encoding": {"x": _amount("at", **scale)},
+    }
+    lines = {
+        **_data(rows),
+        "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.55},
+        "encoding": {
+            "x": _amount("low", **scale, title=say("score", language), axis=axis),
+            "x2": {"field": "high"},
+            **common,
+        },
+    }
+    points = {
+        **_data(rows),
+        "mark": {"type": "circle", "size": 60, "opacity": 1},
+        "encoding": {"x": _amount("mean", **scale), **common},
+    }
+    height = {"step": max(11 * len(models) + 8, 24), "for": "position"}
+    return _render({"layer": [limit, lines, points], "width": 560, "height": height}, say("profile", language))
 
 
 def bars(rows: Sequence[Row], *, label: str, parts: Sequence[str], colours: Sequence[str], share: str) -> Markup:
     """Draw, for each row's `model`, how its `n` divide among `part`s: one bar each, to 100 %."""
-    import altair as alt
-
     models = list(dict.fromkeys(row["model"] for row in rows))
-    order = [{**row, "rank": list(parts).index(row["part"])} for row in rows]
-    chart = (
-        _chart(order)
-        .mark_bar(size=18)
-        .encode(
-            x=alt.X("n:Q", stack="normalize", title=share, axis=alt.Axis(format="%", tickCount=5)),
-            y=alt.Y("model:N", sort=models, title=None, axis=alt.Axis(ticks=False, domain=False)),
-            color=alt.Color(
-                "part:N", scale=alt.Scale(domain=list(parts), range=list(colours)), sort=list(parts), title=None
-            ),
-            order=alt.Order("rank:Q"),
-        )
-        .properties(width=360, height=alt.Step(30))
-    )
+    chart = {
+        **_data([{**row, "rank": list(parts).index(row["part"])} for row in rows]),
+        "mark": {"type": "bar", "size": 18},
+        "encoding": {
+            "x": _amount("n", stack="normalize", title=share, axis={"format": "%", "tickCount": 5}),
+            "y": _names("model", models, title=None, axis=_BARE),
+            "color": _colours("part", parts, colours),
+            "order": _amount("rank"),
+        },
+        "width": 360,
+        "height": {"step": 30},
+    }
     return _render(chart, label)
 
 
 def counts(rows: Sequence[Row], models: Sequence[str], *, label: str, x: str, y: str) -> Markup:
     """Draw counts `n` at each `at`, side by side for each `model`."""
-    import altair as alt
-
     places = list(dict.fromkeys(row["at"] for row in rows))
-    chart = (
-        _chart(rows)
-        .mark_bar()
-        .encode(
-            x=alt.X("at:N", sort=places, title=x, axis=alt.Axis(labelAngle=0)),
-            xOffset=alt.XOffset("model:N", sort=list(models)),
-            y=alt.Y("n:Q", title=y, axis=alt.Axis(tickMinStep=1, format="d")),
-            color=alt.Color("model:N", scale=_colours(models), sort=list(models), title=None),
-        )
-        .properties(width=560, height=200)
-    )
+    chart = {
+        **_data(rows),
+        "mark": {"type": "bar"},
+        "encoding": {
+            "x": _names("at", places, title=x, axis={"labelAngle": 0}),
+            "xOffset": _names("model", models),
+            "y": _amount("n", title=y, axis={"tickMinStep": 1, "format": "d"}),
+            "color": _colours("model", models),
+        },
+        "width": 560,
+        "height": 200,
+    }
     return _render(chart, label)
 
 
 def ranges(rows: Sequence[Row], *, label: str, title: str) -> Markup:
     """Draw p5 to p95 as a line, the middle half as a bar and the median as a tick, for each row's `model`."""
-    import altair as alt
-
-    order = [row["model"] for row in rows]
-    base = _chart(rows)
-    y = alt.Y("model:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False))
-    scale = alt.Scale(zero=True, nice=True)
-    whole = base.mark_rule(color="var(--series-1)", strokeWidth=1.5).encode(
-        x=alt.X("p5:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6)), x2="p95:Q", y=y
-    )
-    half = base.mark_bar(color="var(--series-1)", size=12, opacity=0.45).encode(x="p25:Q", x2="p75:Q", y=y)
-    middle = base.mark_tick(color="var(--ink)", thickness=2, size=16).encode(x="p50:Q", y=y)
-    return _render((whole + half + middle).properties(width=520, height=alt.Step(30)), label)
+    y = {"y": _names("model", [row["model"] for row in rows], title=None, axis=_BARE)}
+    whole = {
+        "mark": {"type": "rule", "color": "var(--series-1)", "strokeWidth": 1.5},
+        "encoding": {
+            "x": _amount("p5", title=title, scale={"zero": True, "nice": True}, axis={"tickCount": 6}),
+            "x2": {"field": "p95"},
+            **y,
+        },
+    }
+    half = {
+        "mark": {"type": "bar", "color": "var(--series-1)", "size": 12, "opacity": 0.45},
+        "encoding": {"x": _amount("p25"), "x2": {"field": "p75"}, **y},
+    }
+    middle = {
+        "mark": {"type": "tick", "color": "var(--ink)", "thickness": 2, "size": 16},
+        "encoding": {"x": _amount("p50"), **y},
+    }
+    chart = {**_data(rows), "layer": [whole, half, middle], "width": 520, "height": {"step": 30}}
+    return _render(chart, label)

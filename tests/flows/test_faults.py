@@ -7,146 +7,20 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
-import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
-from tests.conftest import TOP, Run
-from tests.flows.test_full_eval import latest, results
-from tests.servers.running import Server, serve_openai
+from tests.flows.scene import IN_FLIGHT, Scene, decided, outcome
+from tests.flows.test_full_eval import latest
 
-IN_FLIGHT = 4
 KILLS = 20
 FAKETIME = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
-JUDGED = {
-    '"rating"': {"reason": "partly", "rating": 1},
-    '"verdicts"': {"verdicts": [{"id": "1", "reason": "stated", "verdict": "SUPPORTED"}]},
-    '"claims"': {"claims": ["Anna wrote the book."]},
-}
-
-
-def answer(body: dict[str, Any]) -> str:
-    """Answer as a model that is sometimes right, the same to the same prompt."""
-    schema = json.dumps(body.get("response_format", {}))
-    judged = next((found for key, found in JUDGED.items() if key in schema), None)
-    return json.dumps(judged) if judged else f"ANSWER: {zlib.crc32(str(body['messages']).encode()) % 20}"
-
-
-@dataclass
-class Scene:
-    """An evaluation of two suites on a server: how it is started, and how it ends when nothing happens to it."""
-
-    server: Server
-    folder: Path
-    environment: dict[str, str]
-    expected: Any = None
-    calls: int = 0
-    wall_s: float = 0.0
-
-    def words(self, folder: Path) -> list[str]:
-        """Return the command line for a store of its own."""
-        model = {"base_url": self.server.base_url, "provider": "openai", "max_concurrency": IN_FLIGHT}
-        sets = {
-            "models": json.dumps([{"name": "tiny", **model, "deadline_s": 60}]),
-            "judges": json.dumps([{"name": "judge", **model, "deadline_s": 60}]),
-            "suites": "[basic_control, rag]",
-            "basic_control.families": "[simple_logic, instructions, arithmetic]",
-            "basic_control.n_items": "6",
-            "rag.data": str(self.folder / "answers.jsonl"),
-            "rag.sample_method": "all",
-            "batch_size": "8",
-            "store.root": str(folder / "store"),
-            "store.runs": str(folder / "runs"),
-        }
-        return [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
-
-    def start(self, folder: Path, *more: str, **extra: str) -> subprocess.Popen[str]:
-        """Start a run in the background."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "flows.full_eval", *self.words(folder), *more],
-            cwd=TOP,
-            env={**self.environment, **extra},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def end(self, process: subprocess.Popen[str]) -> tuple[int, str, str]:
-        """Wait for a run; return its exit code and what it printed."""
-        out, err = process.communicate(timeout=240)
-        assert "Traceback" not in err, err
-        return process.returncode, out, err
-
-    def rerun(self, folder: Path, *more: str) -> str:
-        """Run again; it must end as an undisturbed run does."""
-        code, out, err = self.end(self.start(folder, *more))
-        assert code == 0, err
-        assert outcome(folder) == self.expected
-        return out
-
-    def asked(self) -> Counter[str]:
-        """Return how often each question was asked."""
-        return Counter(
-            json.dumps([r.body["messages"], r.body.get("response_format")]) for r in self.server.requests
-        )
-
-
-def outcome(folder: Path) -> Any:
-    """Return all that the latest run decided: each verdict, every number of its results."""
-    document = json.loads((latest(folder) / "results.json").read_text(encoding="utf-8"))
-    return {key: value for key, value in document.items() if key != "run"} | {"raw": decided(latest(folder))}
-
-
-def decided(run: Path) -> list[dict[str, Any]]:
-    """Return each verdict of a run, without the request's id, in which the server's port stands."""
-    return [{key: value for key, value in row.items() if key != "request_id"} for row in results(run)]
-
-
-@pytest.fixture(scope="module")
-def undisturbed(prefect_api: str, tmp_path_factory: pytest.TempPathFactory) -> Scene:
-    """Run the scene once without any fault."""
-    folder = tmp_path_factory.mktemp("undisturbed")
-    rows = [
-        {
-            "question": f"Who wrote book {n}?",
-            "response": f"Anna wrote book {n}.",
-            "reference": f"Book {n} is Anna's.",
-            "retrieved_contexts": [f"Book {n}, by Anna, has ten chapters."],
-        }
-        for n in range(4)
-    ]
-    (folder / "answers.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-    environment = {**os.environ, "PREFECT_API_URL": prefect_api, "OPENAI_API_KEY": "sk-test", "COLUMNS": "160"}
-    with serve_openai(answer, latency_s=0.05) as server:
-        scene = Scene(server, folder, environment)
-        started = time.monotonic()
-        code, _, err = scene.end(scene.start(folder))
-        assert code == 0, err
-        scene.wall_s = time.monotonic() - started
-        scene.expected, scene.calls = outcome(folder), len(server.requests)
-    assert scene.calls == 3 * 6 + 4 * 5
-    assert set(scene.asked().values()) == {1}
-    statuses = Counter(row["status"] for row in scene.expected["raw"])
-    assert set(statuses) <= {"scored", "no_answer"}
-    return scene
-
-
-@pytest.fixture
-def scene(undisturbed: Scene) -> Iterator[Scene]:
-    """Return the scene on a server that has not been asked anything."""
-    with serve_openai(answer, latency_s=0.05) as server:
-        before = undisturbed
-        yield Scene(server, before.folder, before.environment, before.expected, before.calls, before.wall_s)
 
 
 @contextmanager
@@ -154,7 +28,8 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
     """Mount a disk of its own at `folder`/store; skip where that cannot be done."""
     store = folder / "store"
     store.mkdir()
-    if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", store]).returncode:
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(store)]
+    if os.geteuid() or subprocess.run(mount, check=False).returncode:
         pytest.skip("no file system can be mounted here")
     try:
         yield store

@@ -88,9 +88,9 @@ def test_it_lies_where_reports_lie(material: Material, tmp_path: Path) -> None:
 
 
 def test_without_the_chart_packages_the_page_says_so(material: Material, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "altair", None)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     text = html.compose(material)
-    assert "Charts are left out: altair is not installed." in text
+    assert "Charts are left out: vl-convert-python is not installed." in text
     assert 'class="chart"' not in text
     assert 'class="num heat h' in text, "the heat map needs no package"
 

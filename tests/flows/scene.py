@@ -1,0 +1,98 @@
+"""A small evaluation of two suites, judged, of which every call and every verdict is known."""
+
+import json
+import subprocess
+import sys
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import TOP
+from tests.flows.test_full_eval import latest, results
+from tests.servers.running import Server
+
+IN_FLIGHT = 4
+JUDGED = {
+    '"rating"': {"reason": "partly", "rating": 1},
+    '"verdicts"': {"verdicts": [{"id": "1", "reason": "stated", "verdict": "SUPPORTED"}]},
+    '"claims"': {"claims": ["Anna wrote the book."]},
+}
+
+
+def answer(body: dict[str, Any]) -> str:
+    """Answer as a model that is sometimes right, the same to the same prompt."""
+    schema = json.dumps(body.get("response_format", {}))
+    judged = next((found for key, found in JUDGED.items() if key in schema), None)
+    return json.dumps(judged) if judged else f"ANSWER: {zlib.crc32(str(body['messages']).encode()) % 20}"
+
+
+@dataclass
+class Scene:
+    """An evaluation of two suites on a server: how it is started, and how it ends when nothing happens to it."""
+
+    server: Server
+    folder: Path
+    environment: dict[str, str]
+    expected: Any = None
+    calls: int = 0
+    wall_s: float = 0.0
+
+    def words(self, folder: Path) -> list[str]:
+        """Return the command line for a store of its own."""
+        model = {"base_url": self.server.base_url, "provider": "openai", "max_concurrency": IN_FLIGHT}
+        sets = {
+            "models": json.dumps([{"name": "tiny", **model, "deadline_s": 60}]),
+            "judges": json.dumps([{"name": "judge", **model, "deadline_s": 60}]),
+            "suites": "[basic_control, rag]",
+            "basic_control.families": "[simple_logic, instructions, arithmetic]",
+            "basic_control.n_items": "6",
+            "rag.data": str(self.folder / "answers.jsonl"),
+            "rag.sample_method": "all",
+            "batch_size": "8",
+            "store.root": str(folder / "store"),
+            "store.runs": str(folder / "runs"),
+        }
+        return [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
+
+    def start(self, folder: Path, *more: str, **extra: str) -> subprocess.Popen[str]:
+        """Start a run in the background."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "flows.full_eval", *self.words(folder), *more],
+            cwd=TOP,
+            env={**self.environment, **extra},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def end(self, process: subprocess.Popen[str]) -> tuple[int, str, str]:
+        """Wait for a run; return its exit code and what it printed."""
+        out, err = process.communicate(timeout=240)
+        assert "Traceback" not in err, err
+        return process.returncode, out, err
+
+    def rerun(self, folder: Path, *more: str) -> str:
+        """Run again; it must end as an undisturbed run does."""
+        code, out, err = self.end(self.start(folder, *more))
+        assert code == 0, err
+        assert outcome(folder) == self.expected
+        return out
+
+    def asked(self) -> Counter[str]:
+        """Return how often each question was asked."""
+        return Counter(
+            json.dumps([r.body["messages"], r.body.get("response_format")]) for r in self.server.requests
+        )
+
+
+def outcome(folder: Path) -> Any:
+    """Return all that the latest run decided: each verdict, every number of its results."""
+    document = json.loads((latest(folder) / "results.json").read_text(encoding="utf-8"))
+    return {key: value for key, value in document.items() if key != "run"} | {"raw": decided(latest(folder))}
+
+
+def decided(run: Path) -> list[dict[str, Any]]:
+    """Return each verdict of a run, without the request's id, in which the server's port stands."""
+    return [{key: value for key, value in row.items() if key != "request_id"} for row in results(run)]
