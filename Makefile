@@ -28,7 +28,7 @@ server deploy worker: $(READY)
 	@$(BIN)/python -m flows.deployment $@ $(ARGS)
 
 test: $(READY)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 check: $(READY)
 	$(BIN)/ruff format --check .

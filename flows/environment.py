@@ -22,7 +22,11 @@ SERVER = {
     # A busy machine is no reason to lose a run.
     "PREFECT_API_REQUEST_TIMEOUT": "180",
 }
-PRIVACY = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
+PRIVACY = {
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "DO_NOT_TRACK": "1",
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
 # Prefect logs every failure with its traceback; the command line says what failed in a message of its own.
 QUIET = {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL"}
 

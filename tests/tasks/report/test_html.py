@@ -87,6 +87,24 @@ def test_it_lies_where_reports_lie(material: Material, tmp_path: Path) -> None:
     assert html.write(material, tmp_path) == tmp_path / "reports" / "report_20261105_140233.html"
 
 
+def test_a_chart_is_drawn_once_and_again_where_what_was_kept_is_damaged(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(charts, "cache_folder", lambda: tmp_path)
+    rows = [{"model": "m", "p5": 0.1, "p25": 0.2, "p50": 0.3, "p75": 0.4, "p95": 0.5}]
+    first = charts.ranges(rows, label="waits", title="seconds")
+    (kept,) = (tmp_path / "charts").iterdir()
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "vl_convert", None)
+        assert charts.ranges(rows, label="waits", title="seconds") == first
+    kept.write_bytes(kept.read_bytes()[:100])
+    assert charts.ranges(rows, label="waits", title="seconds") == first
+    for n in range(charts.MOST_KEPT + 3):
+        (tmp_path / "charts" / f"{n}.svg").touch()
+    charts.ranges(rows, label="waits", title="milliseconds")
+    assert len(list((tmp_path / "charts").iterdir())) == charts.MOST_KEPT
+
+
 def test_without_the_chart_packages_the_page_says_so(material: Material, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     text = html.compose(material)
