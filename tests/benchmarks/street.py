@@ -35,10 +35,10 @@ def problems(folder: Path) -> Path:
     return path
 
 
-def evaluate(arguments: list[str], environment: dict[str, str]) -> float:
+def evaluate(arguments: list[str], environment: dict[str, str], flow: str = "cot") -> float:
     """Run an evaluation; return its wall time in seconds."""
     started = time.perf_counter()
-    command = [sys.executable, "-m", "flows.cot", *arguments]
+    command = [sys.executable, "-m", f"flows.{flow}", *arguments]
     done = subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True, check=False)
     wall = time.perf_counter() - started
     if done.returncode:
