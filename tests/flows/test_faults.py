@@ -87,7 +87,8 @@ def test_a_full_disk(scene: Scene, tmp_path: Path) -> None:
         assert "disk is full" in err
         remount(store, "size=100m")
         scene.rerun(tmp_path)
-        assert len(scene.server.requests) <= scene.calls + 2 * IN_FLIGHT, "only what could not be written"
+        # Each of the three batches of questions may hold as many replies as are in flight, on their way to the disk.
+        assert len(scene.server.requests) <= scene.calls + 3 * IN_FLIGHT, "only what could not be written"
 
 
 def test_a_read_only_store(scene: Scene, tmp_path: Path) -> None:
