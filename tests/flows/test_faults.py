@@ -87,7 +87,7 @@ def test_a_full_disk(scene: Scene, tmp_path: Path) -> None:
         assert "disk is full" in err
         remount(store, "size=100m")
         scene.rerun(tmp_path)
-        # Each of the three batches of questions may hold as many replies as are in flight, on their way to the disk.
+        # Each of the three batches may hold as many replies as are in flight, on their way to the disk.
         assert len(scene.server.requests) <= scene.calls + 3 * IN_FLIGHT, "only what could not be written"
 
 
