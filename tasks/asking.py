@@ -5,6 +5,7 @@ same request, durable replies as they arrive, and a stop that keeps everything a
 """
 
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
@@ -69,6 +70,8 @@ class _Line:
     """The process's asking thread: its loop and its endpoints."""
 
     def __init__(self) -> None:
+        # Every call leaves objects behind; by default each 700 of them set off a search for garbage.
+        gc.set_threshold(50_000, 20, 100)
         self.loop = asyncio.new_event_loop()
         self.endpoints: dict[str, Endpoint] = {}
         self.stopping = threading.Event()
@@ -126,27 +129,40 @@ async def _attempts(client: Client, call: Call, endpoint: Endpoint, model: Model
     def decide(error: Exception) -> bool | float:
         return isinstance(error, CallError) and error.kind in RETRIED and (error.retry_after_s or True)
 
+    async def once() -> tuple[Reply, float]:
+        nonlocal last
+        # Waiting for a slot is our own doing, and does not count against the call.
+        left = model.deadline_s if limit.when() is None else (limit.when() or 0.0) - loop.time()
+        limit.reschedule(None)
+        async with endpoint.slot():
+            limit.reschedule(loop.time() + left)
+            started = time.monotonic()
+            _refuse(endpoint, model)
+            try:
+                reply = await client.ask(call)
+            except CallError as error:
+                last = error
+                endpoint.failed(error, started, model.name)
+                raise
+            endpoint.succeeded()
+            return reply, time.monotonic() - started
+
     try:
         async with asyncio.timeout(None) as limit:
+            try:
+                return await once()
+            except CallError as error:
+                failed: CallError | None = error
             async for attempt in stamina.retry_context(
                 on=decide, attempts=None, timeout=None, wait_initial=0.25, wait_max=20.0, wait_jitter=0.5
             ):
                 with attempt:
-                    # Waiting for a slot is our own doing, and does not count against the call.
-                    left = model.deadline_s if limit.when() is None else (limit.when() or 0.0) - loop.time()
-                    limit.reschedule(None)
-                    async with endpoint.slot():
-                        limit.reschedule(loop.time() + left)
-                        started = time.monotonic()
-                        _refuse(endpoint, model)
-                        try:
-                            reply = await client.ask(call)
-                        except CallError as error:
-                            last = error
-                            endpoint.failed(error, started, model.name)
-                            raise
-                        endpoint.succeeded()
-                        return reply, time.monotonic() - started
+                    # The first attempt is made before the retries are set up, which costs as much as the rest of a
+                    # call's bookkeeping, and most calls need none.
+                    if failed:
+                        refused, failed = failed, None
+                        raise refused
+                    return await once()
     except TimeoutError as error:
         said = f"; the last attempt: {last.message}" if last else ""
         raise CallError("timeout", f"no reply within {model.deadline_s:g} s (deadline_s){said}") from error

@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import gc
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -58,6 +59,7 @@ def client_of(model: Model) -> Client:
     key = model.model_dump_json()
     if key not in _clients:
         _clients[key] = open_client(model)
+        gc.freeze()  # what a provider's package made when it was imported stays: no need to look through it again
     return _clients[key]
 
 

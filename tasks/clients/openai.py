@@ -51,6 +51,9 @@ class OpenAIClient:
             self._client = AsyncAzureOpenAI(azure_endpoint=url, api_version=model.api_version, **common)
         else:
             self._client = AsyncOpenAI(base_url=url or None, **common)
+        # Whole, since a relative address is parsed anew for each call; Azure's is put together by the package.
+        base = "" if azure else str(self._client.base_url).rstrip("/")
+        self._address = f"{base}/chat/completions"
         self._variable = model.api_key_env or (usual if key else "")
         self._secrets = Secrets(key, model.base_url or str(self._client.base_url))
         self._where = bare(str(self._client.base_url))
@@ -90,7 +93,7 @@ class OpenAIClient:
             try:
                 # Not `chat.completions.create`, which walks every message through its types for half of all CPU.
                 answer = await self._client.post(
-                    "/chat/completions", cast_to=httpx2.Response, body=request, options=_BEARER_ONLY
+                    self._address, cast_to=httpx2.Response, body=request, options=_BEARER_ONLY
                 )
                 return self._read(answer.content)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:

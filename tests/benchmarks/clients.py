@@ -1,10 +1,12 @@
 """Measure a client's own cost: 1319 calls, 64 in flight, against a loopback server of 200 ms latency.
 
 Run `python -m tests.benchmarks.clients`. The span is given as a ratio to the limit (calls x latency /
-concurrency), CPU as milliseconds a call of this process; the server runs in a process of its own.
+concurrency), CPU as milliseconds a call of this process; the server runs in a process of its own. What bare sockets
+reach against the same server is the floor: the server's own share of the span, and the machine's.
 """
 
 import asyncio
+import json
 import time
 
 from config.settings import Model
@@ -34,9 +36,34 @@ async def span(model: Model) -> tuple[float, float]:
     return wall, cpu
 
 
+async def floor(port: int) -> float:
+    """Return the seconds that as many requests take over bare sockets."""
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": TEXT}]}).encode()
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n"
+    request = (head + "Content-Type: application/json\r\n\r\n").encode() + body
+    left = CALLS
+
+    async def walk() -> None:
+        nonlocal left
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        while left:
+            left -= 1
+            writer.write(request)
+            headers = (await reader.readuntil(b"\r\n\r\n")).lower()
+            length = headers.partition(b"content-length:")[2].partition(b"\r\n")[0]
+            await reader.readexactly(int(length))
+        writer.close()
+
+    started = time.perf_counter()
+    await asyncio.gather(*(walk() for _ in range(IN_FLIGHT)))
+    return time.perf_counter() - started
+
+
 def main() -> None:
     """Print one line for each provider."""
     limit = CALLS * LATENCY_S / IN_FLIGHT
+    with serve_openai("#### 3", latency_s=LATENCY_S, apart=True) as server:
+        print(f"bare sockets: span {asyncio.run(floor(server.port)) / limit:.3f} x limit")
     for provider, serve in (("openai", serve_openai), ("ollama", serve_ollama)):
         with serve("It takes 2/2=<<2/2=1>>1 bolt.\n#### 3", latency_s=LATENCY_S, apart=True) as server:
             model = Model.model_validate({"name": "m", "provider": provider, "base_url": server.base_url})
