@@ -175,6 +175,7 @@ def rag(material: Material, models: Sequence[str]) -> dict[str, Any] | None:
                 "metric": metric,
                 "title": named("metric", metric, language),
                 "bands": names,
+                "meanings": [(name, floor, say(f"{metric}_{name}", language)) for floor, name in FLOORS],
                 "rows": _distribution(bands, models, names),
                 "parts": parts,
                 "cells": part_cells(material, "rag", metric, parts),

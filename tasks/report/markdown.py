@@ -3,6 +3,7 @@
 Source: seed 001, section 5.3; its analysis, left open there, is computed from the verdicts' reasons.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import polars as pl
 
 from artifacts.store import write_atomically
 from data.plugins import families
+from metrics.bands import BANDED, FLOORS, band
 from metrics.summary import Cell, Total, cells, totals
 from tasks.report.marks import code, percent, plain, table
 from tasks.report.material import Material
@@ -146,6 +148,54 @@ def counts_table(material: Material) -> list[str]:
     return table(header, rows, left=3)
 
 
+def verdict_table(material: Material) -> list[str]:
+    """Return each model's score in each suite and overall, beside its threshold, with what it comes to and why."""
+    language = material.settings.report.language
+    names = ("model", "suite", "score", "interval", "threshold_head", "weight", "outcome", "why")
+    rows = []
+    for model in material.results["final"]["models"]:
+        for part in (*model["suites"], {**model, "suite": phrase("overall", language)}):
+            interval, weight = part["interval"], part.get("weight")
+            rows.append(
+                [
+                    plain(model["model"]),
+                    plain(part["suite"]),
+                    percent(part["score"]),
+                    f"{percent(interval['low'])} – {percent(interval['high'])}" if interval else "–",
+                    percent(part["threshold"]),
+                    "–" if weight is None else f"{weight:g}",
+                    f"**{phrase(part['outcome'], language)}**",
+                    plain(part["reason"]),
+                ]
+            )
+    return table([phrase(name, language) for name in names], rows, left=2)
+
+
+def band_tables(material: Material) -> list[str]:
+    """Return what the bands of each judged metric mean, and how many of each model's answers lie in each."""
+    language = material.settings.report.language
+    lines = []
+    for metric in BANDED:
+        values = material.scores.filter(metric=metric).drop_nulls("value").select("model", "value").rows()
+        if not values:
+            continue
+        models = list(dict.fromkeys(model for model, _ in values))
+        counts = Counter((model, band(value)) for model, value in values)
+        header = [phrase(name, language) for name in ("band", "from", "meaning")]
+        rows = [
+            [
+                phrase(name, language),
+                percent(floor),
+                phrase(f"{metric}_{name}", language),
+                *(str(counts[model, name]) for model in models),
+            ]
+            for floor, name in FLOORS
+        ]
+        lines += [f"## {phrase('bands_head', language, metric=plain(metric))}", ""]
+        lines += [*table([*header, *map(plain, models)], rows, left=3), ""]
+    return lines
+
+
 def compose(material: Material) -> str:
     """Return the whole report."""
     settings = material.settings
@@ -164,7 +214,10 @@ def compose(material: Material) -> str:
         lines += [f"## {phrase('analysis', language)}", ""]
         for model in settings.models:
             lines += analysis(material, model.name)
+    if material.results:
+        lines += [f"## {phrase('verdict', language)}", "", *verdict_table(material), ""]
     lines += [f"## {phrase('intervals', language)}", "", *counts_table(material), ""]
+    lines += band_tables(material)
     return "\n".join(lines)
 
 
