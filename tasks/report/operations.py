@@ -121,8 +121,11 @@ def _failures(material: Material, models: Sequence[str], language: str) -> Itera
 
 
 def _judges(material: Material, language: str) -> Iterator[tuple[str, str]]:
-    under_test = {(m.provider, m.served) for m in material.settings.models}
+    answered, asked = set(material.replies["model"]), set(material.judged["model"])
+    under_test = {(m.provider, m.served) for m in material.settings.models if m.name in answered}
     for judge in material.settings.judges:
+        if judge.name not in asked:
+            continue
         size = size_of(judge)
         if judge.provider == "embedded" or (size is not None and size < SMALL):
             said = say("embedded_size", language) if size is None else f"{size:g}B"

@@ -185,8 +185,10 @@ def test_what_to_be_wary_of_is_said(material: Material) -> None:
     assert f"Judge {JUDGES[0]}" not in said
     failed = material.replies.filter(model=MODELS[1])["error"].count()
     assert f"{MODELS[1]}: {failed} of {material.replies.filter(model=MODELS[1]).height} calls failed" in said
-    own = settings(judges=[Model(name="same", provider="openai", model=MODELS[0])])
-    assert "same judges answers of the same model" in str(operations.notes(replace(material, settings=own), MODELS))
+    own = settings(judges=[Model(name=name, provider="openai", model=MODELS[0]) for name in (JUDGES[0], "unasked")])
+    said = str(operations.notes(replace(material, settings=own), MODELS))
+    assert f"{JUDGES[0]} judges answers of the same model" in said
+    assert "unasked" not in said, "a judge of no suite of this run"
 
 
 def test_cost_is_tokens_times_price(material: Material) -> None:
