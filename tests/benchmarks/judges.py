@@ -72,9 +72,11 @@ def record(folder: Path, manifest: dict[str, Any]) -> Path:
 
 def main() -> None:
     """Print a line for each way of asking."""
+    from tests.benchmarks.judges import judge as importable  # the server's process does not know our __main__
+
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     environment = {**os.environ, "OPENAI_API_KEY": "unused"}
-    with tempfile.TemporaryDirectory() as name, serve_openai(judge, apart=True) as server:
+    with tempfile.TemporaryDirectory() as name, serve_openai(importable, apart=True) as server:
         folder = Path(name)
         environment["PREFECT_HOME"] = f"{name}/prefect"
         given = ["--data", str(answers(folder, count))]
