@@ -1,23 +1,17 @@
-"""Find in a page what a citation claims to have from it."""
+"""Find in a page the sentences that say what a claim says."""
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from metrics._passages import LONGEST_QUOTE, clean, pieces
+from metrics._quotes import LONGEST_SPAN
 from metrics._sentences import split_sentences
 
 LONGEST_PAGE = 500_000
 """Signs of a page's text that are read."""
 
-LONGEST_SPAN = 2000
 WINDOW = 3
 """Sentences that a claim's span has at most."""
-
-_WHOLE, _SEED, _PLACES, _INEXACT = 64, 8, 3, 4
-"""Signs of a quote that is compared with the whole page; signs of a longer one's seeds; places where that one is
-compared; pieces of a quote that may be inexact."""
 
 _MOST_SENTENCES, _MOST_TOKENS, _STEM, _SHORTEST = 50_000, 64, 5, 3
 _TOKEN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]++|[0-9]++(?:[.,][0-9]++)*+|[^\W\d_]++")
@@ -26,62 +20,6 @@ _COMMON = frozenset(
     """the and was were are for with that this these from has have had its not but which who also into than been
     что это как был была было были для при или его она они также который которая которые""".split()  # noqa: SIM905 - words read as words
 )
-
-
-def find_quote(quote: str, text: str, at_least: float) -> tuple[float, str]:
-    """Return how well a quote matches a page, 0–100, and the span that it matches; (0, '') below `at_least`.
-
-    As in passages (`metrics._passages.match`): a quote with `…` in it is matched piece by piece, the worst counts.
-    A long piece is compared where most of its runs of eight signs stand, so that the time stays linear in the page.
-    """
-    page = clean(text[:LONGEST_PAGE])
-    folded = page.lower()
-    shown = page if len(folded) == len(page) else folded
-    worst, spans, inexact = 100.0, list[str](), 0
-    listed = pieces(quote) if len(quote) <= LONGEST_QUOTE else []
-    for piece in listed:
-        score, span = _find_piece(piece.lower(), shown, folded, at_least)
-        inexact += score < 100  # noqa: PLR2004 - a whole match
-        if score < at_least or inexact > _INEXACT:
-            return 0.0, ""
-        worst = min(worst, score)
-        spans.append(span)
-    return (worst, " … ".join(spans)[:LONGEST_SPAN]) if listed else (0.0, "")
-
-
-def _find_piece(piece: str, shown: str, folded: str, at_least: float) -> tuple[float, str]:
-    if (at := folded.find(piece)) >= 0:
-        return 100.0, shown[at : at + len(piece)]
-    if len(piece) <= _WHOLE or len(folded) <= 2 * len(piece):
-        return _compare(piece, shown, at_least)
-    slack = max(2 * _SEED, len(piece) // 8)
-    best = (0.0, "")
-    for place in _places(piece, folded, slack):
-        window = shown[max(0, place - slack) : place + len(piece) + 2 * slack]
-        best = max(best, _compare(piece, window, at_least))
-    return best
-
-
-def _compare(piece: str, window: str, at_least: float) -> tuple[float, str]:
-    from rapidfuzz import fuzz
-
-    folded = window.lower()
-    if len(piece) > len(folded):
-        return fuzz.ratio(piece, folded, score_cutoff=at_least), window
-    found = fuzz.partial_ratio_alignment(piece, folded, score_cutoff=at_least)
-    return (found.score, window[found.dest_start : found.dest_end]) if found else (0.0, "")
-
-
-def _places(piece: str, folded: str, slack: int) -> list[int]:
-    """Return where in the page a piece may begin: where its runs of signs point to most often."""
-    seeds: dict[str, int] = {}
-    for at in range(len(piece) - _SEED + 1):
-        seeds.setdefault(piece[at : at + _SEED], at)
-    hits: Counter[int] = Counter()
-    for at in range(len(folded) - _SEED + 1):
-        if (inside := seeds.get(folded[at : at + _SEED])) is not None:
-            hits[(at - inside) // slack] += 1
-    return [max(0, bucket * slack) for bucket, _ in hits.most_common(_PLACES)]
 
 
 def tokens(text: str) -> Iterator[str]:

@@ -10,8 +10,9 @@ from typing import Any
 
 from metrics._addresses import Address, is_public, read_address
 from metrics._identifiers import identifiers, isbn_is_sound, page_of
+from metrics._quotes import find_quote
 from metrics._source_lists import Source
-from metrics._spans import find_claims, find_quote
+from metrics._spans import find_claims
 from metrics._urls import PORTS, Finding, Url, Verdict, read_host, read_url
 
 __all__ = [

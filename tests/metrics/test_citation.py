@@ -1,12 +1,14 @@
 """SPEC 4: support, verification, interpretability, correctness, and ALCE's values beside them."""
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from metrics._passages import match, verify
+from metrics._passages import verify
+from metrics._quotes import find_quote
 from metrics.citation import UNIT, interpretability, parse
 from metrics.judging import Ask, Failed, begin, combine
 from tests.metrics.judges import Script, converse, judged, never
@@ -201,7 +203,28 @@ def test_a_quote_must_be_in_its_passage_at_ninety_or_more(quote: str, verdict: s
 
 
 def test_the_span_is_kept_as_it_stands_in_the_passage() -> None:
-    assert match("SANK on 15  april", "The ship sank on 15 April 1912.", 90) == (100.0, "sank on 15 April")
+    assert find_quote("SANK on 15  april", "The ship sank on 15 April 1912.", 90) == (100.0, "sank on 15 April")
+
+
+def test_a_quote_and_a_passage_of_two_signs_cost_bounded_time_however_often_they_are_cited() -> None:
+    """Every place of such a passage looks like the quote: compared everywhere, it took minutes."""
+    passage = {"title": "", "text": "ab" * 100_000}
+    text = f'{"It was written ab [1]. " * 40}\n\nSources:\n[1] Ab: "{"ab " * 1300}abc"'
+    start = time.monotonic()
+    score = judged(UNIT, {**PASSAGES, "passages": [passage], "response": text}, scripted())
+    assert score.details["n_citations"] == 40
+    quoted = verify(1, "ab" * 1999 + "c", [passage], 90)
+    assert (quoted["verdict"], quoted["match"]) == ("VERIFIED", 100.0)
+    assert time.monotonic() - start < 40
+
+
+def test_a_long_quote_with_slips_is_found_in_a_long_passage() -> None:
+    words = [f"w{n * 7919 % 1000}" for n in range(8000)]
+    passage = {"title": "", "text": " ".join(words)}
+    quote = " ".join(word if n % 12 else "xx" for n, word in enumerate(words[4000:4700]))
+    assert verify(1, quote, [passage], 90)["verdict"] == "VERIFIED"
+    other = " ".join(f"v{n * 7919 % 1000}" for n in range(700))
+    assert verify(1, other, [passage], 90)["verdict"] == "LIKELY_FABRICATED"
 
 
 def test_a_quote_in_the_source_list_is_checked_against_the_passage() -> None:

@@ -1,0 +1,92 @@
+"""Find a quote in a text, as it stands or nearly so, in bounded time whatever both hold."""
+
+import re
+from collections import Counter
+from functools import lru_cache
+
+from rapidfuzz import fuzz
+
+LONGEST_QUOTE = 4000
+"""Signs of a quote; a longer one is none."""
+
+LONGEST_TEXT = 500_000
+"""Signs of a text that are read."""
+
+LONGEST_SPAN = 2000
+
+_WORK = 2**31
+"""Most work that one comparison may be (a text's length by the square of a piece's) before places are sought."""
+
+_SEED, _PLACES, _INEXACT = 8, 3, 4
+"""Signs of a long piece's seeds; places where that one is compared; pieces of a quote that may be inexact."""
+
+_ELLIPSIS = re.compile(r"[ \t]*+(?:\[[ \t]?(?:…|\.\.\.)[ \t]?\]|…|\.\.\.)[ \t]*+")
+_SIGNS = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "–": "-", "—": "-",
+                        "−": "-", "‑": "-", "\u00a0": " "})  # fmt: skip
+
+
+def clean(text: str) -> str:
+    """Return the text with one space for white space, plain quotes and dashes."""
+    return " ".join(text.translate(_SIGNS).split())
+
+
+def pieces(quote: str) -> list[str]:
+    """Return what a quote consists of: itself, or what stands between its `…`."""
+    return [piece for piece in _ELLIPSIS.split(clean(quote).strip("\"' .")) if piece.strip()]
+
+
+@lru_cache(maxsize=32)  # an answer may cite one source, and so one quote, many times
+def find_quote(quote: str, text: str, at_least: float) -> tuple[float, str]:
+    """Return how well a quote matches a text, 0–100, and the span that it matches; (0, '') below `at_least`.
+
+    rapidfuzz's partial ratio, after case, white space, quotes and dashes are normalised. A quote with `…` in it is
+    matched piece by piece, the worst piece counts. A piece longer than the text is compared whole, so that a text
+    inside an invented one does not match. A long piece is compared where most of its runs of eight signs stand, so
+    that the time stays linear in the text.
+    """
+    page = clean(text[:LONGEST_TEXT])
+    folded = page.lower()
+    shown = page if len(folded) == len(page) else folded
+    worst, spans, inexact = 100.0, list[str](), 0
+    listed = pieces(quote) if len(quote) <= LONGEST_QUOTE else []
+    for piece in listed:
+        score, span = _find_piece(piece.lower(), shown, folded, at_least)
+        inexact += score < 100  # noqa: PLR2004 - a whole match
+        if score < at_least or inexact > _INEXACT:
+            return 0.0, ""
+        worst = min(worst, score)
+        spans.append(span)
+    return (worst, " … ".join(spans)[:LONGEST_SPAN]) if listed else (0.0, "")
+
+
+def _find_piece(piece: str, shown: str, folded: str, at_least: float) -> tuple[float, str]:
+    if (at := folded.find(piece)) >= 0:
+        return 100.0, shown[at : at + len(piece)]
+    if len(folded) * len(piece) ** 2 <= _WORK or len(folded) <= 2 * len(piece):
+        return _compare(piece, shown, at_least)
+    slack = max(2 * _SEED, len(piece) // 8)
+    best = (0.0, "")
+    for place in _places(piece, folded, slack):
+        window = shown[max(0, place - slack) : place + len(piece) + 2 * slack]
+        best = max(best, _compare(piece, window, at_least))
+    return best
+
+
+def _compare(piece: str, window: str, at_least: float) -> tuple[float, str]:
+    folded = window.lower()
+    if len(piece) > len(folded):
+        return fuzz.ratio(piece, folded, score_cutoff=at_least), window
+    found = fuzz.partial_ratio_alignment(piece, folded, score_cutoff=at_least)
+    return (found.score, window[found.dest_start : found.dest_end]) if found else (0.0, "")
+
+
+def _places(piece: str, folded: str, slack: int) -> list[int]:
+    """Return where in the text a piece may begin: where its runs of signs point to most often."""
+    seeds: dict[str, int] = {}
+    for at in range(len(piece) - _SEED + 1):
+        seeds.setdefault(piece[at : at + _SEED], at)
+    hits: Counter[int] = Counter()
+    for at in range(len(folded) - _SEED + 1):
+        if (inside := seeds.get(folded[at : at + _SEED])) is not None:
+            hits[(at - inside) // slack] += 1
+    return [max(0, bucket * slack) for bucket, _ in hits.most_common(_PLACES)]
