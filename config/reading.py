@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,10 +19,24 @@ LARGEST = 1_000_000
 
 PASSWORD = re.compile(r"(://[^/@\s:]{0,500}:)[^@\s]{1,500}@")
 
+INDEX = re.compile(r"[0-9]{1,6}")
+
 SHOWN = 5
 """Errors shown at once: enough to start with."""
 
 SEED_KEYS = ("models_to_test", "tests_to_run", "runs_per_test")
+SEED_PATHS = {"models_to_test": ("models",), "tests_to_run": ("basic_control", "families"),
+              "runs_per_test": ("basic_control", "n_items")}  # fmt: skip
+
+SECRET = re.compile(r"api_?key|password|secret", re.IGNORECASE)
+"""A key whose value is not repeated in a message: somebody may have written the secret itself there."""
+
+SAID = {
+    "tuple_type": "expected a list",
+    "dict_type": "expected `key: value` pairs",
+    "model_type": "expected `key: value` pairs",
+}
+"""What pydantic says in Python's terms, in YAML's."""
 
 Path_ = tuple[str | int, ...]
 
@@ -30,9 +44,15 @@ Path_ = tuple[str | int, ...]
 def _lines(node: yaml.Node | None, path: Path_ = ()) -> Iterator[tuple[Path_, int]]:
     """Yield (path, line) of every key and list entry below a YAML node; lines count from 1."""
     if isinstance(node, yaml.MappingNode):
+        seen: dict[str | int, int] = {}
         for key, value in node.value:
-            here = (*path, str(key.value))
-            yield here, key.start_mark.line + 1
+            here, line = (*path, str(key.value)), key.start_mark.line + 1
+            # YAML forbids it, and PyYAML silently takes the last.
+            if here[-1] in seen:
+                problem = f"the key {'.'.join(map(str, here))!r} stands twice (first on line {seen[here[-1]]})"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+            seen[here[-1]] = line
+            yield here, line
             yield from _lines(value, here)
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
@@ -44,9 +64,9 @@ def _lines(node: yaml.Node | None, path: Path_ = ()) -> Iterator[tuple[Path_, in
 def _parse(text: str, origin: str) -> tuple[dict[str, Any], dict[Path_, int]]:
     """Return a YAML mapping and the line of each of its paths."""
     try:
-        raw = yaml.safe_load(text)
-        if isinstance(raw, dict) and "&" in text and "*" in text:
+        if "&" in text and "*" in text and any(isinstance(e, yaml.AliasEvent) for e in yaml.parse(text)):
             raise InputError(f"{origin}: found YAML anchors and aliases; write the values out.")
+        raw = yaml.safe_load(text)
         lines = dict(_lines(yaml.compose(text, Loader=yaml.SafeLoader)))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -65,11 +85,15 @@ def _from_seed(raw: dict[str, Any], origin: str) -> dict[str, Any]:
     rest = {key: value for key, value in raw.items() if key not in SEED_KEYS}
     if clash := sorted({"models"} & set(rest)):
         raise InputError(f"{origin}: found {clash[0]!r} beside {SEED_KEYS[0]!r}; use one form or the other.")
-    listed = {key: raw.get(key, []) for key in SEED_KEYS[:2]}
+    if missing := [key for key in SEED_KEYS[:2] if key not in raw]:
+        raise InputError(f"{origin}: {missing[0]!r} is missing; expected it beside {next(iter(raw))!r}.")
+    listed = {key: raw[key] for key in SEED_KEYS[:2]}
     for key, value in listed.items():
         if not isinstance(value, list) or not value or not all(isinstance(entry, str) for entry in value):
             raise InputError(f"{origin}: {key}: expected a list of names, found {value!r}.")
     basic = rest.get("basic_control", {})
+    if not isinstance(basic, dict):
+        raise InputError(f"{origin}: basic_control: expected `key: value` pairs, found {basic!r}.")
     return {
         "suites": ["basic_control"],
         "report": {"language": "ru"},
@@ -80,9 +104,20 @@ def _from_seed(raw: dict[str, Any], origin: str) -> dict[str, Any]:
             "levels": ["easy"],
             "families": listed["tests_to_run"],
             "n_items": raw.get("runs_per_test", 10),
-            **(basic if isinstance(basic, dict) else {}),
+            **basic,
         },
     }
+
+
+def _seeded(path: Path_) -> Path_:
+    """Return where a path of seed 001's form stands in ours."""
+    return (*SEED_PATHS[str(path[0])], *path[1:]) if path[0] in SEED_PATHS else path
+
+
+def _shown(assignment: str) -> str:
+    """Return an assignment as a message may repeat it: without a secret, and not endless."""
+    dotted, _, value = assignment.partition("=")
+    return f"{dotted}=…" if SECRET.search(dotted) else f"{dotted}={value}"[:500]
 
 
 def _assign(raw: dict[str, Any], assignment: str) -> Path_:
@@ -90,11 +125,12 @@ def _assign(raw: dict[str, Any], assignment: str) -> Path_:
     dotted, equals, text = assignment.partition("=")
     if not equals or not dotted.strip():
         raise InputError(f"--set {assignment}: expected path.to.key=value, for example --set cot.n_samples=10.")
+    assignment = _shown(assignment)
     try:
         value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError, ValueError) as error:  # a ValueError: a date that there is not
         raise InputError(f"--set {assignment}: the value is not valid YAML; quote it.") from error
-    steps = [int(step) if step.isdigit() else step for step in dotted.strip().split(".")]
+    steps = [int(step) if INDEX.fullmatch(step) else step for step in dotted.strip().split(".")]
     here: Any = raw
     for depth, step in enumerate(steps):
         last = depth == len(steps) - 1
@@ -105,8 +141,8 @@ def _assign(raw: dict[str, Any], assignment: str) -> Path_:
                     f"expected an index from 0 to {len(here) - 1}, found {step!r}."
                 )
         elif isinstance(here, dict):
-            if not last:
-                here.setdefault(str(step), {})
+            if not last and here.get(str(step)) is None:
+                here[str(step)] = {}
         else:
             raise InputError(f"--set {assignment}: {'.'.join(map(str, steps[:depth]))} has no keys below it.")
         key = step if isinstance(here, list) else str(step)
@@ -132,34 +168,36 @@ def _allowed(path: Sequence[str | int]) -> list[str]:
     return list(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else []
 
 
-def _explain(
-    error: Mapping[str, Any], origin: str, lines: Mapping[Path_, int], set_paths: Mapping[Path_, str]
-) -> str:
+def _where(path: Path_, origin: str, lines: Mapping[Path_, int], set_paths: Mapping[Path_, str]) -> str:
+    """Say where a path of the configuration was written: in a `--set`, in a line, or somewhere in the file."""
+    above = [path[:length] for length in range(len(path), 0, -1)]
+    below = [steps for steps in set_paths if path and steps[: len(path)] == path]
+    if assigned := [steps for steps in (*above, *reversed(below)) if steps in set_paths]:
+        return f"--set {_shown(set_paths[assigned[0]])}"
+    return next((f"{origin}, line {lines[steps]}" for steps in above if steps in lines), origin)
+
+
+def _explain(error: Mapping[str, Any], where: Callable[[Path_], str]) -> str:
     path: Path_ = tuple(error["loc"])
-    where = origin
-    for length in range(len(path), 0, -1):
-        if path[:length] in set_paths:
-            where = f"--set {set_paths[path[:length]]}"
-            break
-        if path[:length] in lines:
-            where = f"{origin}, line {lines[path[:length]]}"
-            break
+    message = str(error["msg"]).removeprefix("Value error, ")
+    # A check of the whole begins with the path that it is about.
+    here = where(path or tuple(re.split(r"[:\s]", message, maxsplit=1)[0].split(".")))
     dotted = ".".join(map(str, path))
     if error["type"] == "extra_forbidden":
         allowed = _allowed(path[:-1])
         near = difflib.get_close_matches(str(path[-1]), allowed, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        return f"{where}: unknown key {dotted!r}; expected one of {', '.join(allowed)}.{hint}"
+        return f"{here}: unknown key {dotted[:200]!r}; expected one of {', '.join(allowed)}.{hint}"
     if error["type"] == "missing":
-        return f"{where}: {dotted!r} is missing."
-    message = str(error["msg"]).removeprefix("Value error, ")
-    message = message[:1].lower() + message[1:]
+        return f"{here}: {dotted!r} is missing."
+    message = SAID.get(error["type"], message[:1].lower() + message[1:]).replace("tuple should", "list should")
     found = error.get("input")
-    said = "" if isinstance(found, dict | list | tuple | BaseModel) else f", found {found!r}"
-    return f"{where}: {dotted + ': ' if dotted else ''}{message}{said}."
+    hidden = isinstance(found, dict | list | tuple | BaseModel) or SECRET.search(dotted)
+    said = "" if hidden else f", found {found!r}"[:500]
+    return f"{here}: {dotted + ': ' if dotted else ''}{message}{said}."
 
 
-def _check_units(settings: Settings, where: str) -> None:
+def _check_units(settings: Settings, where: Callable[[Path_], str]) -> None:
     """Refuse names of families, levels, languages and options that do not exist."""
     from data.plugins import family
 
@@ -167,30 +205,33 @@ def _check_units(settings: Settings, where: str) -> None:
         return
     part = settings.basic_control
     units = []
-    for name in part.families:
+    for index, name in enumerate(part.families):
         try:
             units.append(family(name))
         except InputError as error:
-            raise InputError(f"{where}: basic_control.families: {error}") from error
+            path: Path_ = ("basic_control", "families", index)
+            raise InputError(f"{where(path)}: basic_control.families: {error}") from error
     for unit in units:
         for kind, asked, known in (
             ("levels", part.levels, tuple(unit.levels)),
             ("languages", part.languages, unit.languages),
         ):
             if missing := [value for value in asked if value not in known]:
+                path = ("basic_control", kind, asked.index(missing[0]))
                 raise InputError(
-                    f"{where}: basic_control.{kind}: family {unit.name} has no {missing[0]!r}; "
+                    f"{where(path)}: basic_control.{kind}: family {unit.name} has no {missing[0]!r}; "
                     f"expected one of {', '.join(known)}."
                 )
     names = {unit.name: unit for unit in units}
     for name, options in part.options.items():
+        path = ("basic_control", "options", name)
         try:
             unit = names.get(name) or family(name)
         except InputError as error:
-            raise InputError(f"{where}: basic_control.options: {error}") from error
+            raise InputError(f"{where(path)}: basic_control.options: {error}") from error
         if unknown := sorted(set(options) - set(unit.options)):
             raise InputError(
-                f"{where}: basic_control.options.{name}: unknown option {unknown[0]!r}; "
+                f"{where((*path, unknown[0]))}: basic_control.options.{name}: unknown option {unknown[0]!r}; "
                 f"expected one of {', '.join(unit.options) or 'none'}."
             )
 
@@ -201,18 +242,32 @@ def parse(raw: dict[str, Any], origin: str, lines: Mapping[Path_, int], sets: Se
     Raises:
         InputError: it has a wrong key or value; the message names file, line, path and what is allowed.
     """
+    set_paths: dict[Path_, str] = {}
     if any(key in raw for key in SEED_KEYS):
+        own = [assignment for assignment in sets if re.split("[.=]", assignment, maxsplit=1)[0] in SEED_KEYS]
+        sets = [assignment for assignment in sets if assignment not in own]
+        written = {_assign(raw, assignment): assignment for assignment in own}
         raw = _from_seed(raw, origin)
-    set_paths = {_assign(raw, assignment): assignment for assignment in sets}
+        set_paths = {_seeded(path): assignment for path, assignment in written.items()}
+        lines = {_seeded(path): line for path, line in lines.items()}
+
+    def where(path: Path_) -> str:
+        return _where(path, origin, lines, set_paths)
+
+    set_paths |= {_assign(raw, assignment): assignment for assignment in sets}
     try:
         settings = Settings.model_validate(raw)
     except ValidationError as error:
+        errors = error.errors()
+        # A list none of whose entries is good counts as empty; the entries' own errors say it.
+        errors = [e for e in errors if e["type"] != "too_short"
+                  or not any(o["loc"][: len(e["loc"])] == e["loc"] for o in errors if o is not e)]  # fmt: skip
         # A password in an address is what may be wrong with it; it need not stand in a log as well.
-        said = [PASSWORD.sub(r"\1***@", _explain(e, origin, lines, set_paths)) for e in error.errors()]
+        said = [PASSWORD.sub(r"\1***@", _explain(e, where)) for e in errors]
         raise InputError(
             "\n".join(said[:SHOWN] + ([f"… and {len(said) - SHOWN} more"] if len(said) > SHOWN else []))
         ) from error
-    _check_units(settings, origin)
+    _check_units(settings, where)
     return settings
 
 
@@ -225,11 +280,13 @@ def read(file: str | Path | None = None, sets: Sequence[str] = ()) -> Settings:
     path = Path(file) if file else DEFAULT
     origin = str(path) if file else "config/default.yaml"
     try:
-        if path.stat().st_size > LARGEST:
+        with path.open("rb") as opened:  # a pipe or a device does not tell its size beforehand
+            content = opened.read(LARGEST + 1)
+        if len(content) > LARGEST:
             raise InputError(
                 f"{origin}: expected a configuration of at most {LARGEST} bytes; this is a larger file."
             )
-        text = path.read_text(encoding="utf-8")
+        text = content.decode()
     except UnicodeDecodeError as error:
         raise InputError(f"{origin}: expected UTF-8 text; byte {error.start} is not.") from error
     except OSError as error:

@@ -4,11 +4,16 @@ All models are frozen and refuse unknown keys. Secrets never stand in it: only t
 variable does (`api_key_env`).
 """
 
+import json
+import re
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
 Suite = Literal["basic_control", "cot", "citation", "rag"]
 SUITES: tuple[Suite, ...] = ("basic_control", "cot", "citation", "rag")
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
@@ -19,6 +24,24 @@ class Frozen(BaseModel):
     """What every part of the configuration is: frozen, and strict about its keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_switch(cls, value: object, info: ValidationInfo) -> object:
+        """Refuse `yes` where a number belongs, which pydantic would take for 1."""
+        if isinstance(value, bool) and cls.model_fields[info.field_name or ""].annotation in NUMBERS:
+            raise ValueError("expected a number")
+        return value
+
+
+NUMBERS = (int, float, int | None, float | None, Seed | None)
+
+
+def _distinct(values: Sequence[str]) -> Sequence[str]:
+    """Refuse a name that is listed twice, which would count what it names twice."""
+    if repeated := sorted({value for value in values if values.count(value) > 1}):
+        raise ValueError(f"{repeated[0]!r} stands twice; list each once")
+    return values
 
 
 class Model(Frozen):
@@ -41,7 +64,7 @@ class Model(Frozen):
 
     system: str = Field("", description="the system prompt; none unless given")
     temperature: float = Field(0.0, ge=0, le=2)
-    seed: int | None = 0
+    seed: Seed | None = 0
     max_tokens: int = Field(512, ge=1)
     extra: dict[str, Any] = Field(
         default_factory=dict, description="more sampling parameters, as the server names them"
@@ -52,9 +75,30 @@ class Model(Frozen):
 
     max_concurrency: int = Field(8, ge=1, le=4096)
     requests_per_minute: int | None = Field(None, ge=1)
-    deadline_s: float = Field(300.0, gt=0, description="one call's limit in seconds, retries included")
-    price_in: float | None = Field(None, ge=0, description="price of 1 000 000 input tokens, in `currency`")
-    price_out: float | None = Field(None, ge=0, description="price of 1 000 000 output tokens")
+    deadline_s: Number = Field(300.0, gt=0, description="one call's limit in seconds, retries included")
+    price_in: Number | None = Field(None, ge=0, description="price of 1 000 000 input tokens, in `currency`")
+    price_out: Number | None = Field(None, ge=0, description="price of 1 000 000 output tokens")
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _a_name(cls, value: str) -> str:
+        if value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+            raise ValueError(
+                "expected the name of an environment variable, such as OPENAI_API_KEY; the key itself never stands "
+                "in the configuration"
+            )
+        return value
+
+    @field_validator("extra")
+    @classmethod
+    def _sendable(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if ours := sorted({"model", "messages", "stream"} & set(value)):
+            raise ValueError(f"found {ours[0]!r}, which is not to be set here; expected sampling parameters")
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"expected what JSON can hold, since it is sent so ({error}); quote dates") from error
+        return value
 
     @property
     def served(self) -> str:
@@ -81,12 +125,14 @@ class BasicControl(Frozen):
     families: tuple[str, ...] = Field(
         ("simple_logic", "instructions", "code_gen", "data_extraction", "summarization", "arithmetic"), min_length=1
     )
-    n_items: int = Field(10, ge=1, description="items for each family, level and language")
+    n_items: int = Field(10, ge=1, le=10_000_000, description="items for each family, level and language")
     levels: tuple[str, ...] = Field(("easy",), min_length=1)
     languages: tuple[str, ...] = Field(("en",), min_length=1)
-    seed: int = 42
+    seed: Seed = 42
     options: dict[str, dict[str, Any]] = Field(default_factory=dict, description="options of a family, by its name")
     threshold: Share = 0.8
+
+    _once = field_validator("levels", "languages", "families")(_distinct)
 
 
 class CotWeights(Frozen):
@@ -105,9 +151,9 @@ class Cot(Frozen):
     language: Literal["", "en", "ru", "zh"] = Field("", description="of the questions; the data's own unless given")
     sample_method: Sampling = "random"
     n_samples: int = Field(30, ge=1)
-    seed: int = 50
+    seed: Seed = 50
     weights: CotWeights = CotWeights()
-    known_constants: tuple[float, ...] = Field(
+    known_constants: tuple[Number, ...] = Field(
         (), description="numbers that a chain may use unannounced, such as 7"
     )
     threshold: Share = 0.8
@@ -121,7 +167,7 @@ class Citation(Frozen):
     mode: Literal["passages", "closed_book"] = "passages"
     sample_method: Sampling = "random"
     n_samples: int = Field(5, ge=1)
-    seed: int = 50
+    seed: Seed = 50
     network: bool = Field(default=False, description="fetch cited pages (http and https, public addresses only)")
     weight_interpretability: Share = 0.5
     weight_correctness: Share = 0.5
@@ -156,7 +202,7 @@ class Rag(Frozen):
     language: Literal["", "en", "ru", "zh"] = ""
     sample_method: Sampling = "all"
     n_samples: int = Field(30, ge=1)
-    seed: int = 50
+    seed: Seed = 50
     factual_correctness: FactualCorrectness = FactualCorrectness()
     response_groundedness: Groundedness = Groundedness()
     judges: tuple[str, ...] = Field((), description="names of judges; all unless given")
@@ -184,12 +230,12 @@ class Explainability(Frozen):
 class Store(Frozen):
     """Where tables, replies and runs are kept."""
 
-    root: str = Field("artifacts/store", description="a folder or an fsspec URL (s3://…)")
+    root: str = Field("artifacts/store", min_length=1, description="a folder or an fsspec URL (s3://…)")
     cache: str = Field(
         "",
         description="an SQLAlchemy URL of the reply cache, with no password; replies.sqlite in `root` unless given",
     )
-    runs: str = Field("artifacts/runs", description="the folder where reports land")
+    runs: str = Field("artifacts/runs", min_length=1, description="the folder where reports land")
 
     @field_validator("cache", "root")
     @classmethod
@@ -257,6 +303,8 @@ class Settings(Frozen):
         """The models and suites in a line, as lists of runs show it."""
         named, rest = [model.name for model in self.models[:3]], len(self.models) - 3
         return f"{', '.join(named)}{f' and {rest} more' if rest > 0 else ''}: {', '.join(self.suites)}"
+
+    _once = field_validator("suites")(_distinct)
 
     @field_validator("gate", mode="before")
     @classmethod

@@ -93,14 +93,50 @@ def test_a_wrong_value_names_line_and_the_allowed_ones(tmp_path: Path) -> None:
         ("a: &x [1]\nb: *x", ["anchors"]),
         ("models_to_test: phi3\ntests_to_run: [t01_simple_logic]", ["models_to_test", "list of names"]),
         ("models_to_test: [phi3]\ntests_to_run: [t01_simple_logic]\nruns_per_test: 0", ["greater than"]),
-        ("models_to_test: [phi3]\ntests_to_run: [t09_magic]", ["unknown family 't09_magic'"]),
+        ("models_to_test: [phi3]\ntests_to_run: [t09_magic]", ["line 2", "unknown family 't09_magic'"]),
+        ("models_to_test: [phi3]\ntests_to_run: [t01_simple_logic]\nruns_per_test: -1", ["line 3", "found -1"]),
+        ("models_to_test: [phi3]\ntest_to_run: [t01_simple_logic]", ["'tests_to_run' is missing"]),
+        ("models_to_test: [phi3]\ntests_to_run: [t01_simple_logic]\nbasic_control: 5", ["found 5"]),
+        ("gate: off\nmodels: [{name: m}]\ngate: point", ["line 3", "'gate' stands twice (first on line 1)"]),
+        ("models: [{name: m}]\nsuites: [cot, cot]", ["line 2", "suites: 'cot' stands twice"]),
+        ("models: [{name: m}]\nbasic_control: {levels: [easy, easy]}", ["'easy' stands twice"]),
+        ("models: [{name: m}]\nbasic_control: {n_items: yes}", ["expected a number, found True"]),
+        ("models: [{name: m}]\nbasic_control: {seed: 99999999999999999999}", ["basic_control.seed", "less than"]),
+        ("models: [{name: m, deadline_s: .inf}]", ["models.0.deadline_s", "finite"]),
+        ("models: [{name: m, extra: {since: 2024-01-01}}]", ["models.0.extra", "JSON", "quote dates"]),
+        ("models: [{name: m, extra: {stream: true}}]", ["models.0.extra", "'stream'"]),
+        ("models: [{name: m}]\nstore: {root: ''}", ["store.root", "at least 1"]),
+        ("models: [m]", ["line 1: models.0: expected `key: value` pairs, found 'm'"]),
+        ("models: m", ["models: expected a list, found 'm'"]),
+        ("when: 2024-13-45", ["not valid YAML"]),
     ],
 )  # fmt: skip
 def test_bad_input_gets_one_clear_message(tmp_path: Path, text: str, words: list[str]) -> None:
     said = refusal(tmp_path, text)
     assert "c.yaml" in said
+    assert "\n" not in said
     for word in words:
         assert word in said
+
+
+def test_a_prompt_may_hold_what_looks_like_anchors(tmp_path: Path) -> None:
+    path = write(tmp_path, 'models:\n  - name: m\n    system: "Q&A: list with * or -"\n')
+    assert read(path).models[0].system == "Q&A: list with * or -"
+
+
+@pytest.mark.parametrize("key", ["api_key", "api_key_env"])
+def test_a_key_in_the_configuration_is_refused_and_not_repeated(tmp_path: Path, key: str) -> None:
+    in_file = refusal(tmp_path, f"models: [{{name: m, {key}: sk-hunter2}}]")
+    in_set = refusal(tmp_path, "models: [{name: m}]", f"models.0.{key}=sk-hunter2")
+    for said in (in_file, in_set):
+        assert f"models.0.{key}" in said
+        assert "api_key_env" in said
+        assert "hunter2" not in said
+
+
+def test_the_seeds_own_keys_can_be_set(tmp_path: Path) -> None:
+    assert read(write(tmp_path, SEED), ["runs_per_test=3"]).basic_control.n_items == 3
+    assert "--set runs_per_test=-3: " in refusal(tmp_path, SEED, "runs_per_test=-3")
 
 
 def test_set_reaches_keys_lists_and_defaults(tmp_path: Path) -> None:
@@ -122,6 +158,11 @@ def test_an_unquoted_off_is_off(tmp_path: Path) -> None:
         ("models.0.name.x=1", ["no keys below"]),
         ("colour=red", ["--set colour=red", "unknown key 'colour'"]),
         ("basic_control.n_items=many", ["--set basic_control.n_items=many", "integer"]),
+        ("basic_control.families=[x]", ["--set basic_control.families=[x]: ", "unknown family 'x'"]),
+        ("colour.dark.red=1", ["--set colour.dark.red=1: unknown key 'colour'"]),
+        ("models.².name=x", ["expected an index"]),
+        ("basic_control.n_items=2026-13-45", ["not valid YAML"]),
+        ("models=" + "[" * 5000, ["not valid YAML"]),
     ],
 )
 def test_a_wrong_set_names_itself(tmp_path: Path, assignment: str, words: list[str]) -> None:
@@ -133,6 +174,11 @@ def test_a_wrong_set_names_itself(tmp_path: Path, assignment: str, words: list[s
 def test_a_missing_file_says_what_ships() -> None:
     with pytest.raises(InputError, match=r"config/default\.yaml"):
         read("nowhere.yaml")
+
+
+def test_what_never_ends_is_refused() -> None:
+    with pytest.raises(InputError, match="larger file"):
+        read("/dev/zero")
 
 
 def test_settings_are_frozen() -> None:
