@@ -1,6 +1,7 @@
 """Standings: what every finished run of a folder came to, from its results.json alone."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ _SCORING = {
     "rag": ("factual_correctness", "response_groundedness", "aggregate"),
 }
 JUDGED = ("citation", "rag")
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,27 +101,28 @@ def read(document: Mapping[str, Any]) -> Iterator[Standing]:
     """Yield each model's standing in one run's results.
 
     Raises:
-        KeyError, TypeError, ValueError: the document does not have the form of `metrics.results`.
+        KeyError, TypeError, ValueError, AttributeError, OverflowError: the document does not have the form of
+            `metrics.results`.
     """
     run = document["run"]
     configuration = run["configuration"]
     sets = run.get("items") or {}
     asked = questions(configuration)
     for model in document["final"]["models"]:
-        suites = {str(suite["suite"]): suite for suite in model["suites"]}
+        suites = {_text(suite["suite"]): _suite(suite) for suite in model["suites"]}
         names = {
             suite: tuple(configuration[suite].get("judges") or [j["name"] for j in configuration["judges"]])
             for suite in suites
             if suite in JUDGED
         }
         yield Standing(
-            model=str(model["model"]),
-            run=str(run["run"]),
+            model=_text(model["model"]),
+            run=_text(run["run"]),
             started=_time(run["started"]),
-            score=model["score"],
-            low=model["interval"]["low"],
-            high=model["interval"]["high"],
-            verdict=str(model["verdict"]),
+            score=_number(model["score"]),
+            low=_number(model["interval"]["low"]),
+            high=_number(model["interval"]["high"]),
+            verdict=_text(model["verdict"]),
             suites=suites,
             # Without digests (no items: nothing was drawn) the configuration says what was asked.
             key=tuple((s, (sets.get(s) or {}).get("digest") or canonical(asked.get(s))) for s in sorted(suites)),
@@ -127,6 +130,32 @@ def read(document: Mapping[str, Any]) -> Iterator[Standing]:
             judges=tuple(dict.fromkeys(name for listed in names.values() for name in listed)),
             scoring=dict(_scoring(configuration, suites, names)),
         )
+
+
+def _text(value: object) -> str:
+    """Return text that can be written: JSON may hold half a surrogate pair."""
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def _number(value: object) -> float | None:
+    """Return a number, or None where there is none.
+
+    Raises:
+        ValueError: it is neither.
+        OverflowError: it is too large.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"expected a number or null, found {str(value)[:40]!r}")
+    return float(value)
+
+
+def _suite(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is shown of a suite, with numbers where numbers are expected."""
+    interval = {end: _number(found["interval"][end]) for end in ("low", "high")}
+    counts = {name: int(found[name]) for name in ("n_scored", "n_asked")}
+    return {"score": _number(found["score"]), "interval": interval, **counts}
 
 
 def _time(text: str) -> datetime:
@@ -182,10 +211,10 @@ def gather(runs: Path, *, every: bool = False) -> Standings:
     folders = sorted(path for path in runs.iterdir() if path.is_dir() and not path.name.startswith("."))
     for folder in folders:
         try:
-            listed += read(head(folder / "results.json"))
+            listed += list(read(head(folder / "results.json")))  # all of a run, or nothing
         except FileNotFoundError:
             unfinished.append(folder.name)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except _UNREADABLE as error:
             unread.append((folder.name, f"{type(error).__name__}: {error}"))
     kept = listed if every else _latest(listed)
     boards: dict[tuple[tuple[str, str], ...], list[Standing]] = {}
@@ -213,6 +242,13 @@ def _board(own: Sequence[Standing]) -> Board:
             notes.append(f"{key} is not the same in all: {' / '.join(values)}")
     described = {" ".join(one.asked.values()): one.asked for one in own}
     return Board(next(iter(described.values())), ordered, notes)
+
+
+_COLUMNS = (
+    "questions", "rank", "model", "overall", "ci_low", "ci_high", "verdict", "n_scored", "n_asked", "judges",
+    "started", "run", "asked",
+)  # fmt: skip
+"""What every such table has; columns for the suites stand before `asked`."""
 
 
 def frame(found: Standings) -> pl.DataFrame:
@@ -248,4 +284,4 @@ def frame(found: Standings) -> pl.DataFrame:
                 }
             row["asked"] = "; ".join(one.asked.values())
             rows.append(row)
-    return pl.DataFrame(rows, infer_schema_length=None)
+    return pl.DataFrame(rows, schema=None if rows else _COLUMNS, infer_schema_length=None)

@@ -5,9 +5,11 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from config.reading import read
@@ -107,6 +109,50 @@ def test_runs_that_cannot_be_read_are_named_and_do_not_hide_the_others(
     for name in ("run_06", "run_07", "run_08", "run_09"):
         assert f"Cannot be read: {name}" in said
     assert "good" in said
+
+
+BROKEN: Mapping[str, Callable[[dict[str, Any]], Any]] = {
+    "a score that is a word": lambda model: model.update(score="high"),
+    "a score that is no number": lambda model: model.update(score=float("nan")),
+    "a score that is too large": lambda model: model.update(score=10**400),
+    "an end that is a word": lambda model: model["interval"].update(low="low"),
+    "a suite without its count": lambda model: model["suites"][0].pop("n_scored"),
+    "a suite without interval": lambda model: model["suites"][0].update(interval=None),
+}
+
+
+@pytest.mark.parametrize("damage", BROKEN.values(), ids=BROKEN)
+def test_a_run_with_a_damaged_number_is_named_whole(
+    damage: Callable[[dict[str, Any]], Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "runs", "run_01", {"whole": 9, "damaged": 2})
+    write(tmp_path / "runs", "run_02", {"other": 4})
+    document = json.loads(path.read_text(encoding="utf-8"))
+    damage(document["final"]["models"][1])
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert main(["--runs", str(tmp_path / "runs"), "--csv", str(tmp_path / "l.csv")]) == 0
+    said = capsys.readouterr().out
+    assert "Cannot be read: run_01" in said
+    assert "whole" not in said, "of a run all is listed, or nothing"
+    assert pl.read_csv(tmp_path / "l.csv")["model"].to_list() == ["other"]
+
+
+def test_nesting_and_half_pairs_do_not_end_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "runs" / "deep").mkdir(parents=True)
+    (tmp_path / "runs" / "deep" / "results.json").write_text("[" * 100_000, encoding="utf-8")
+    path = write(tmp_path / "runs", "run_01", {"half": 5})
+    path.write_text(path.read_text(encoding="utf-8").replace('"half"', r'"half\ud800"'), encoding="utf-8")
+    assert main(["--runs", str(tmp_path / "runs"), "--csv", str(tmp_path / "l.csv")]) == 0
+    assert "Cannot be read: deep: RecursionError" in capsys.readouterr().out
+    assert pl.read_csv(tmp_path / "l.csv")["model"].to_list() == ["half?"]
+
+
+def test_without_any_run_the_table_still_has_its_columns(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    assert main(["--runs", str(tmp_path / "runs"), "--csv", str(tmp_path / "l.csv")]) == 0
+    empty = pl.read_csv(tmp_path / "l.csv")
+    assert empty.height == 0
+    assert empty.columns[:4] == ["questions", "rank", "model", "overall"]
 
 
 def test_no_folder_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
