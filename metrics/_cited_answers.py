@@ -24,11 +24,18 @@ _NAMES = (
     "段落|文档|文檔|来源|來源|资料|資料"
 )
 _NUMBER = rf"(?:(?:{_NAMES})[ .№#:]{{0,3}}+)?\^?[0-9０-９]++"
+_JOIN = r"[ \t]{0,3}+(?:[,;，、；–—−-](?:[ \t]{0,3}+(?:and|и|和)\b)?+|and\b|&|и\b|和)[ \t]{0,3}+"
 _MARKER = re.compile(
-    rf"[\[【［〔][ \t]{{0,3}}+(?P<numbers>{_NUMBER}(?:[ \t]{{0,3}}+[,;，、；–—−-][ \t]{{0,3}}+{_NUMBER})*+)"
+    rf"[\[【［〔][ \t]{{0,3}}+(?P<numbers>{_NUMBER}(?:{_JOIN}{_NUMBER})*+)"
     rf"(?:†[^\]】\n]{{0,80}}+)?[ \t]{{0,3}}+[\]】］〕](?:\((?P<url>[a-z]{{2,8}}://[^\s()]*+(?:\([^\s()]*+\)[^\s()]*+)*+)\))?+",
     re.IGNORECASE,
 )
+_ONE = re.sub(r"\?P<[a-z]+>", "?:", _MARKER.pattern)
+_SEVERAL = rf"({_ONE}(?:[ \t,;]{{0,3}}+{_ONE})*+)"
+_WRAPPED = re.compile(
+    rf"\({_SEVERAL}\)|（{_SEVERAL}）|\*\*{_SEVERAL}\*\*|<sup>{_SEVERAL}</sup>|\[{_SEVERAL}\]", re.IGNORECASE
+)
+_SPREAD = re.compile(r"\[([0-9]{1,9})\]([–—−-])\[([0-9]{1,9})\]")
 _RANGE = re.compile(r"([0-9０-９]++)(?:[ \t]*+[–—−-][ \t]*+\D{0,16}?([0-9０-９]++))?")
 _BETWEEN = re.compile(r"[\s,;，、；]*+")
 _FENCE = re.compile(r"\s*+```[a-z]{0,10}+\s")
@@ -36,6 +43,13 @@ _TEXT_KEYS = ("answer", "text", "response", "model_answer", "ответ", "回�
 _LIST_KEYS = ("citations", "sources", "references", "источники", "来源", "引用")
 _LEADING = " \t\n,;:.)，、；。：…—–-*_>•#"
 _TRAILING = " \t\n,;:，、；：—–-*_"
+_SOURCE_NAMES = frozenset(
+    """source link ref reference citation here wiki wikipedia see page article website site
+    источник ссылка тут здесь вики википедия статья сайт 来源 來源 链接 鏈接 出处 维基百科 維基百科""".split()  # noqa: SIM905 - words read as words
+)
+_TITLE = re.compile(r"^\W*\d*\W*$| [-–—|·] |\w\.\w")
+"""What only the name of a source has: no letters, a dash or bar between two parts, a dot as in a host."""
+
 _QUESTION = re.compile(r"[?？][\"'”’»)*_]{0,4}+$")
 
 
@@ -101,6 +115,7 @@ def _unwrap(response: str) -> tuple[str, dict[int, Source]]:
 
 def _strip_markers(body: str, sources: dict[int, Source], n_passages: int) -> tuple[str, list[_Group]]:
     """Take the markers out of the body, and say where they stood; links become sources of their own."""
+    body = _SPREAD.sub(r"[\1\2\3]", _WRAPPED.sub(lambda m: m[m.lastindex or 0], body))
     marks = _marks(body)
     linked = _number_links(marks, sources, n_passages)
     pieces: list[str] = []
@@ -109,10 +124,10 @@ def _strip_markers(body: str, sources: dict[int, Source], n_passages: int) -> tu
     for found in marks:
         before = body[at : found.start()]
         numbers = _numbers(found, sources, linked)
-        if groups and at and "\n" not in before and _BETWEEN.fullmatch(before):
+        if groups and at and "\n" not in before and _BETWEEN.fullmatch(before) and not _is_said(found, body):
             groups[-1].numbers |= numbers
         else:
-            kept = _keep(body, before, found.end())
+            kept = f"{before}{found['label']}" if _is_said(found, body) else _keep(body, before, found.end())
             pieces.append(kept)
             length += len(kept)
             groups.append(_Group(length, numbers))
@@ -173,6 +188,25 @@ def _keep(body: str, before: str, end: int) -> str:
     return f"{bare} " if gap and (following.isalnum() or following in set("(\"'«“")) else bare
 
 
+def _is_said(found: re.Match[str], body: str) -> bool:
+    """Tell whether a mark is a link whose label is part of its sentence, not only the name of its source.
+
+    In doubt it is: a name too many in a claim does less harm than a word that it lacks.
+    """
+    if found.re is not LINK:
+        return False
+    before = body[max(0, found.start() - 8) : found.start()].rstrip(" \t")
+    following = body[found.end() : found.end() + 8].lstrip(" \t")
+    label = "".join(filter(str.isalnum, found["label"].lower()))
+    bracketed = before.endswith(("(", "（")) and following.startswith((")", "）"))
+    if bracketed or label in _SOURCE_NAMES or _TITLE.search(found["label"]):
+        return False
+    if following[:1].isalpha() and not following[:1].isupper():
+        return True
+    host = found["link"].partition("://")[2].partition("/")[0].lower().replace("-", "")
+    return bool(before.strip()) and before[-1] not in ".!?…。！？\n" and label not in host
+
+
 def _place(groups: list[_Group], spans: list[tuple[int, int]], text: str) -> list[list[_Group]]:
     """Give each group to its sentence: the one that it ends or stands in; at a line's start the one it opens."""
     placed: list[list[_Group]] = [[] for _ in spans]
@@ -187,10 +221,9 @@ def _place(groups: list[_Group], spans: list[tuple[int, int]], text: str) -> lis
     return placed
 
 
-def _claim(text: str, span: tuple[int, int], previous: int, position: int) -> str:
+def _claim(clause: str, whole: str) -> str:
     """Return the clause that a group ends, or its sentence where the clause is too short to be a claim."""
-    clause = text[previous : min(position, span[1])].lstrip(_LEADING).rstrip(_TRAILING)
-    whole = text[span[0] : span[1]].lstrip("-*•#>_ ").rstrip(_TRAILING)
+    clause = clause.lstrip(_LEADING).rstrip(_TRAILING).removesuffix("(").rstrip()
     return clause if count_words(clause) >= CLAIM_WORDS else whole
 
 
@@ -198,10 +231,11 @@ def _claim(text: str, span: tuple[int, int], previous: int, position: int) -> st
 def parse_answer(response: str, n_passages: int = 0) -> CitedAnswer:
     """Take a model's answer apart.
 
-    Markers: `[1]`, `[1, 2]`, `[1][3]`, `[1-3]`, `[0]`, `[^1]`, `【1】`, `［1］`, `[Passage 1]`, `[1](url)`, before
-    or after the full stop; a number that points nowhere stays a citation. A Markdown link without a number is a
-    citation of a source of its own, numbered above all others and above `n_passages`. A claim is the clause that
-    the marker ends, its sentence where the clause has fewer than four words. Linear in the text's length.
+    Markers: `[1]`, `[1, 2]`, `[1 and 2]`, `[1][3]`, `[1-3]`, `[1]–[3]`, `[0]`, `[^1]`, `【1】`, `［1］`,
+    `[Passage 1]`, `[1](url)`, also in brackets or bold, before or after the full stop; a number that points nowhere
+    stays a citation. A Markdown link without a number is a citation of a source of its own, numbered above all
+    others and above `n_passages`; a label that is part of its sentence stays in the text. A claim is the clause
+    that the marker ends, its sentence where the clause has fewer than four words. Linear in the text's length.
 
     Source: SPEC 4; peers' traps (ALCE loses 2 in `[1, 2]` and reads `[0]` as the last document).
     """
@@ -216,9 +250,9 @@ def parse_answer(response: str, n_passages: int = 0) -> CitedAnswer:
             count_words(piece) >= CLAIM_WORDS and not _QUESTION.search(piece[-6:]) and not piece.startswith("#")
         )
         sentences.append(Sentence(piece, counted, bool(inside)))
-        previous = span[0]
+        previous, whole = span[0], piece.lstrip("-*•#>_ ").rstrip(_TRAILING)
         for group in inside:
-            claim = _claim(text, span, previous, group.position)
+            claim = _claim(text[previous : min(group.position, span[1])], whole)
             previous = max(previous, group.position)
             for number, label in group.numbers.items():
                 citations.setdefault((number, claim, index), Citation(number, claim, index, label))

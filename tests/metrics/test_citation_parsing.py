@@ -26,7 +26,10 @@ def numbers(text: str) -> list[int]:
         ("【1】", [1]), ("［１，２］", [1, 2]), ("【1†source】", [1]), ("[Passage 2]", [2]),
         ("[doc 1; doc 2]", [1, 2]),
         ("[источник 2]", [2]), ("[来源1]", [1]), ("[ 1 ]", [1]), ("[01]", [1]), ("[1][1]", [1]), ("[99]", [99]),
-        ("[3-1]", [3, 1]), ("[1-999999999]", [1, 999999999]), ("[99999999999999999999]", [10**9]),
+        ("[1 and 2]", [1, 2]), ("[1, 2, and 4]", [1, 2, 4]), ("[1 и 2]", [1, 2]), ("[1和2]", [1, 2]),
+        ("[1]–[3]", [1, 2, 3]), ("([1])", [1]), ("([1], [2])", [1, 2]), ("**[1]**", [1]), ("[[1]]", [1]),
+        ("<sup>[1]</sup>", [1]), ("[3-1]", [3, 1]),
+        ("[1-999999999]", [1, 999999999]), ("[99999999999999999999]", [10**9]),
     ],
 )  # fmt: skip
 def test_every_way_of_marking_is_read_before_and_after_the_full_stop(marker: str, expected: list[int]) -> None:
@@ -159,6 +162,33 @@ def test_markdown_links_are_citations_of_numbered_sources() -> None:
     ]
 
 
+def test_a_number_in_double_brackets_keeps_its_link() -> None:
+    answer = parse_answer("It sank at dawn [[1]](https://a.org/x)[[2]](https://b.org/y).")
+    assert answer.text == "It sank at dawn."
+    assert {n: source.url for n, source in answer.sources.items()} == {1: "https://a.org/x", 2: "https://b.org/y"}
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ("The [Titanic](https://w.org/Titanic) sank at dawn.", "The Titanic sank at dawn."),
+        ("[Titanic](https://titanic.org/x) sank at dawn.", "Titanic sank at dawn."),
+        ("Radium was found by [Marie Curie](https://w.org/x).", "Radium was found by Marie Curie."),
+        ("Корабль [«Титаник»](https://w.org/x) затонул.", "Корабль «Титаник» затонул."),
+        ("[泰坦尼克号](https://w.org/x)于1912年沉没。", "泰坦尼克号于1912年沉没。"),
+        ("It sank at dawn [Wikipedia](https://en.wikipedia.org/x).", "It sank at dawn."),
+        ("It sank at dawn [RMS Titanic - Wiki](https://w.org/x).", "It sank at dawn."),
+        ("It sank at dawn. [The ship](https://w.org/x) It was cold.", "It sank at dawn. It was cold."),
+    ],
+)
+def test_a_links_label_stays_where_its_sentence_needs_it_and_goes_where_it_names_a_source(
+    text: str, body: str
+) -> None:
+    answer = parse_answer(text)
+    assert answer.text == body
+    assert [one.number for one in answer.citations] == [1]
+
+
 def test_an_answer_in_json_gives_text_markers_and_sources() -> None:
     answer = parse_answer(
         '```json\n{"answer": "It sank in April 1912 [1]. Nobody knew it then.", "citations": '
@@ -210,7 +240,8 @@ def test_no_number_of_a_marker_is_lost(wanted: list[int]) -> None:
     "unit",
     ["[1]", "[1,", "[", "A b c d [1]. ", "[1-99]", "[^1]: http://a.b\n", "[x](http://a", "- http://x.y\n",
      '"', "> ",
-     "Sources:\n[1] http://a\n", "[1](http://(", "1. ", "* ", "\n", "[1](a://b)"],
+     "Sources:\n[1] http://a\n", "[1](http://(", "1. ", "* ", "\n", "[1](a://b)",
+     "([1]", "[[1]", "**[1]", "([1], ", "[1]–[3]", "[1 and ", "a [b](http://c) ", "-[1]", "*[1] "],
 )  # fmt: skip
 def test_a_hundred_and_fifty_kilobytes_of_hostile_text_take_little_time(unit: str) -> None:
     start = time.process_time()
