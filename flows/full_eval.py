@@ -24,7 +24,7 @@ from flows.rag import guest_of, rag
 from flows.runners import running
 from flows.runs import Outcome, anew, counts_of, describe, open_run
 from tasks.aggregate import aggregate
-from tasks.conclude import conclude
+from tasks.conclude import conclude, took_part
 from tasks.logs import event
 from tasks.place import open_cache
 from tasks.progress import deployed
@@ -65,11 +65,12 @@ def full_eval(settings: Settings, again: Again | None = None) -> Outcome:
     again = again or Again()
     clock = time.monotonic()
     open_cache(settings.store)
-    opened = open_run(settings, again)
     guest = guest_of(settings) if "rag" in settings.suites else ""
+    took_part(settings, {guest: "rag"} if guest else {})
+    opened = open_run(settings, again)
     names = [model.name for model in settings.models]
     event("run_started", run=opened.folder.name, suites=settings.suites, models=names)
-    with keeping(Ledger(anew=anew(again), run=opened.folder.name, deployed=deployed())) as book:
+    with keeping(Ledger(anew=anew(again, names), run=opened.folder.name, deployed=deployed())) as book:
         identities = identify_all(settings, guest)
         tables = Tables()
         with running(settings) as runner:

@@ -25,6 +25,8 @@ SUITE_METRICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """The metrics whose means are a suite's score; of several, their mean."""
+HEADLINE = tuple(dict.fromkeys(metric for metrics in SUITE_METRICS.values() for metric in metrics))
+"""The metrics on which models, and runs, are compared in pairs; their parts stand in the cells."""
 WEIGHTS: Mapping[str, float] = MappingProxyType({"basic_control": 0.4, "cot": 0.2, "citation": 0.2, "rag": 0.2})
 THRESHOLD = 0.8
 MIN_COVERAGE = 0.9

@@ -1,7 +1,8 @@
 """Conclude: join the suites into one gated verdict, and write what it rests on as `results.json`."""
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,20 +11,18 @@ import polars as pl
 
 from artifacts.store import write_atomically
 from config.settings import Settings
+from data.errors import InputError
 from data.records import Ref
 from data.tables import ITEMS, SCORES
 from metrics.agreement import judge_agreement, judge_ratings, repeats
 from metrics.comparison import compare, groups
-from metrics.final import Final, ModelResult, explainability, finalise
+from metrics.final import HEADLINE, Final, ModelResult, explainability, finalise
 from metrics.pairing import question_sets
 from metrics.results import Results
 from metrics.summary import cells, totals
 from tasks.place import open_store
-from tasks.report.raw import model_slug
+from tasks.report.raw import slugs
 from tasks.stage import stage
-
-HEADLINE = ("correct", "cot", "citation", "factual_correctness", "response_groundedness")
-"""The metrics on which models are compared in pairs; their parts stand in the cells."""
 
 UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
 
@@ -36,28 +35,51 @@ class Concluded:
     document: Mapping[str, Any]
 
 
+def took_part(settings: Settings, guests: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the suites of each model; `guests` took part in one suite only, as responses of a file.
+
+    A guest that is called as a model of the run is that model: its suite joins the model's own.
+
+    Raises:
+        InputError: a model's suites all have weight 0.
+    """
+    own: tuple[str, ...] = tuple(suite for suite in settings.suites if suite not in guests.values())
+    found = {model.name: own for model in settings.models}
+    for name, suite in guests.items():
+        found[name] = (*found.get(name, ()), suite)
+    for name, suites in found.items():
+        # A guest's only suite is its whole score, whatever that suite weighs beside others.
+        if suites and not (name in guests and len(suites) == 1) and not _weight(settings, suites):
+            raise InputError(
+                f"weights: those of {', '.join(suites)} are 0, and no other suite of {name} is evaluated; "
+                "give one of them a weight."
+            )
+    return found
+
+
+def _weight(settings: Settings, suites: Sequence[str]) -> float:
+    return math.fsum(getattr(settings.weights, suite) for suite in suites)
+
+
 def final_of(settings: Settings, summary: pl.DataFrame, guests: Mapping[str, str]) -> Final:
-    """Gate every model; `guests` are models that took part in one suite only, as responses of a file."""
+    """Gate every model in the suites that it took part in."""
     undecided = {}
     if "citation" in settings.suites and settings.citation.mode == "closed_book" and not settings.citation.network:
         undecided["citation"] = UNSETTLED
-    own = tuple(suite for suite in settings.suites if suite not in guests.values())
-    gated: list[Final] = []
-    groups_of = [((m.name for m in settings.models), own), *(((name,), (suite,)) for name, suite in guests.items())]
-    for names, suites in groups_of:
-        if suites:
-            gated.append(
-                finalise(
-                    summary,
-                    models=list(names),
-                    suites=suites,
-                    weights=settings.weights.model_dump(),
-                    thresholds={suite: getattr(settings, suite).threshold for suite in suites},
-                    threshold=settings.threshold,
-                    gate=settings.gate,
-                    undecided={name: why for name, why in undecided.items() if name in suites},
-                )
-            )
+    gated = [
+        finalise(
+            summary,
+            models=[name],
+            suites=suites,
+            weights=settings.weights.model_dump() if _weight(settings, suites) else dict.fromkeys(suites, 1.0),
+            thresholds={suite: getattr(settings, suite).threshold for suite in suites},
+            threshold=settings.threshold,
+            gate=settings.gate,
+            undecided={suite: why for suite, why in undecided.items() if suite in suites},
+        )
+        for name, suites in took_part(settings, guests).items()
+        if suites
+    ]
     return Final(settings.gate, tuple(model for final in gated for model in final.models))
 
 
@@ -87,8 +109,9 @@ def explained(settings: Settings, final: Final) -> list[dict[str, Any]]:
 
 def write_explained(listed: list[dict[str, Any]], folder: Path, day: str) -> None:
     """Write `FINAL_RESULTS_<day>.json` for one model, `FINAL_RESULTS_<day>_<model>.json` for each of several."""
-    for found in listed:
-        suffix = f"_{model_slug(found['cot']['model'])}" if len(listed) > 1 else ""
+    names = slugs([str(found["cot"]["model"]) for found in listed])
+    for found, name in zip(listed, names, strict=True):
+        suffix = f"_{name}" if len(listed) > 1 else ""
         text = json.dumps(found, ensure_ascii=False, indent=2)
         write_atomically(folder / f"FINAL_RESULTS_{day}{suffix}.json", text.encode())
 

@@ -13,11 +13,8 @@ from data.draw import canonical
 from data.errors import InputError
 from data.tables import ITEMS, SCORES
 from metrics.comparison import Comparison, Grouping
-from metrics.final import SUITE_METRICS
+from metrics.final import HEADLINE
 from metrics.pairing import KEY, Entrant, changes, common, compare_fields, entrants, fields
-
-HEADLINE = tuple(dict.fromkeys(chain(*SUITE_METRICS.values())))
-"""What is compared unless metrics are named: those that the suites' scores are made of."""
 
 _SHOWN_DIFFERENCES = 8
 

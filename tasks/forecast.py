@@ -14,6 +14,7 @@ from data.plugins import family
 from data.tables import ITEMS
 from metrics.final import SUITE_METRICS
 from metrics.statistics import PAIRED_SPREAD, detectable_difference, detectable_effect
+from tasks.conclude import took_part
 from tasks.generate import draw_all, row
 from tasks.judge import Bench
 from tasks.load import citation_items, cot_items, holds_responses, name_of, rag_items
@@ -108,8 +109,9 @@ def forecast(settings: Settings) -> Forecast:
     """Count what a configuration would ask.
 
     Raises:
-        InputError: the items cannot be made, or the cache cannot be read.
+        InputError: the items cannot be made, the cache cannot be read, or no suite has a weight.
     """
+    took_part(settings, {guest: suite for suite in settings.suites if (guest := guest_of(settings, suite))})
     memory = Memory(settings.store, settings.fresh)
     portions: list[Portion] = []
     effects = []

@@ -3,8 +3,10 @@
 Source: seed 001, section 5.2, as SPEC 2 settles it.
 """
 
+import hashlib
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +14,39 @@ from artifacts.store import write_atomically
 from data.plugins import families
 from tasks.report.material import Material
 
-
-def file_name(model: str, stamp: str) -> str:
-    """Return `<model>_<stamp>.json`, with what a file name should not hold replaced."""
-    return f"{model_slug(model)}_{stamp}.json"
+MOST_BYTES = 120
+"""Of a model's name in a file name, which file systems hold to 255 with all that stands around it."""
 
 
 def model_slug(model: str) -> str:
-    """Return a model's name fit for a file name: / and : become _, and nothing else gets through unasked."""
-    return "".join(c if c.isalnum() or c in "._-" else "_" for c in model).lstrip(".") or "_"
+    """Return a model's name fit for a file name: / and : become _, and nothing else gets through unasked.
+
+    A name that is too long is cut, and told apart by a digest.
+    """
+    slug = "".join(c if c.isalnum() or c in "._-" else "_" for c in model).lstrip(".") or "_"
+    if len(slug.encode()) <= MOST_BYTES:
+        return slug
+    return slug.encode()[: MOST_BYTES - 9].decode(errors="ignore") + f"_{_digest(model)}"
+
+
+def slugs(models: Sequence[str]) -> list[str]:
+    """Return names fit for file names; of several that would be one file, all but the first get a digest.
+
+    Names that differ in case only are one file to some file systems.
+    """
+    taken: set[str] = set()
+    found = []
+    for model in models:
+        slug = model_slug(model)
+        if slug.casefold() in taken:
+            slug = f"{slug}_{_digest(model)}"
+        taken.add(slug.casefold())
+        found.append(slug)
+    return found
+
+
+def _digest(model: str) -> str:
+    return hashlib.sha256(model.encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def entries(material: Material, model: str) -> list[dict[str, Any]]:
@@ -67,8 +93,9 @@ def entries(material: Material, model: str) -> list[dict[str, Any]]:
 def write(material: Material, folder: Path) -> list[Path]:
     """Write one file for each model of the run that was asked generated items."""
     written = []
-    for model in material.replies.filter(suite="basic_control")["model"].unique(maintain_order=True):
-        path = folder / "raw" / file_name(model, material.stamp)
+    models = material.replies.filter(suite="basic_control")["model"].unique(maintain_order=True).to_list()
+    for model, slug in zip(models, slugs(models), strict=True):
+        path = folder / "raw" / f"{slug}_{material.stamp}.json"
         write_atomically(path, json.dumps(entries(material, model), ensure_ascii=False, indent=2).encode())
         written.append(path)
     return written

@@ -17,10 +17,11 @@ from data.records import Item, Score
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
 from metrics.agreement import judge_agreement, judge_ratings
 from metrics.comparison import compare, groups
+from metrics.final import HEADLINE
 from metrics.judging import Ask, Failed, Session, advance, begin, combine
 from metrics.results import Results
 from metrics.summary import cells, summarise, totals
-from tasks.conclude import HEADLINE, final_of
+from tasks.conclude import final_of
 from tasks.load import citation_items, cot_items, rag_items
 from tasks.report.material import Material
 from tasks.samples import Answered
