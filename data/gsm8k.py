@@ -72,6 +72,8 @@ def _rows(path: Path) -> Iterator[Row]:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}).") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
     if path.suffix in {".tsv", ".csv"}:
         yield from _table(text, path)
         return
@@ -79,7 +81,7 @@ def _rows(path: Path) -> Iterator[Row]:
         if line.strip():
             try:
                 row = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise InputError(
                     f"{path}, line {number}: not JSON ({error}). Expected one object a line."
                 ) from error
@@ -91,7 +93,11 @@ def _rows(path: Path) -> Iterator[Row]:
 def _table(text: str, path: Path) -> Iterator[Row]:
     """Yield the rows of a CSV or TSV; a TSV without a header is MGSM's own: question, tab, answer."""
     if path.suffix == ".csv":
-        yield from csv.DictReader(io.StringIO(text, newline=""), strict=False)
+        reader = csv.DictReader(io.StringIO(text, newline=""), strict=False)
+        try:
+            yield from reader
+        except csv.Error as error:
+            raise InputError(f"{path}, line {reader.line_num + 1}: cannot be read as CSV ({error}).") from error
         return
     lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
     header = lines[0].split("\t") if lines else []
@@ -114,7 +120,9 @@ def _row(raw: Row, number: int, path: Path) -> dict[str, Any]:
     if isinstance(answer, str) and _MARKER in answer:
         reference = answer.strip()
     else:
-        reference = f"{_MARKER} {_written(value if value not in {None, ''} else answer)}"
+        reference = f"{_MARKER} {_written(answer if value is None or value == '' else value)}"
+    if _broken(question) or _broken(reference):
+        raise InputError(f"{where}: found half a surrogate pair (\\ud800 … \\udfff), expected text.")
     found = final_number(reference)
     if found is None:
         raise InputError(
@@ -129,6 +137,15 @@ def _row(raw: Row, number: int, path: Path) -> dict[str, Any]:
         "reference": reference,
         "answer": found.text,
     }
+
+
+def _broken(text: str) -> bool:
+    """Say whether a text cannot be written down: JSON's escapes may spell half a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _written(value: Any) -> str:

@@ -70,8 +70,14 @@ _PERCENT = re.compile(r"[ \u00a0]?\\?[%٪]")
 _SCALE_INITIALS = frozenset("htmbkHTMBKтмТМ十百千万萬亿億")
 _PERCENT_INITIALS = frozenset("%٪\\")
 _CURRENCIES = "$€£¥₽₹₩₴₪฿"
+_DEGREES = re.compile(r"\^\s?\{?\s?\\circ")
 _RAISED = frozenset("^⁰¹²³⁴⁵⁶⁷⁸⁹")
 _MINUS = "-−–‐‑﹣"
+_HAN = "⺀"
+"""Letters from here on are Chinese, which leaves no space between a word and a number."""
+
+_COUNTED = re.compile(rf"[0-9][{_HAN}-\uffff]{{1,4}}$")
+
 _CODE = re.compile(r"(?:USD|EUR|GBP|RMB|CNY|RUB|JPY|INR|Rs|US|US\$)$")
 _TIMES = re.compile(r"[0-9)\s][xX]$")
 
@@ -239,7 +245,7 @@ def _in_name(text: str, start: int) -> bool:
         return True
     if before == "{":
         return start > 1 and text[start - 2] in "^_"
-    if not (before.isalpha() and before < "⺀"):
+    if not (before.isalpha() and before < _HAN):
         return False
     return not (_CODE.search(text, max(0, start - 4), start) or _TIMES.search(text, max(0, start - 2), start))
 
@@ -253,7 +259,7 @@ def _dress(text: str, value: Fraction | None, start: int, end: int) -> Number:
     percent = follows in _PERCENT_INITIALS and _PERCENT.match(text, end)
     if percent:
         end = percent.end()
-    if follows in _RAISED and text[end : end + 1] in _RAISED:
+    if follows in _RAISED and text[end : end + 1] in _RAISED and not _DEGREES.match(text, end):
         value = None
     at = start
     while at and text[at - 1] in _CURRENCIES:
@@ -279,6 +285,8 @@ def _negative(text: str, at: int) -> int | None:
         return gap - 1 if last and last in "=:#" else None
     if before < gap - 1:  # a space before the sign
         return gap - 1 if not (last and (last.isdigit() or last in ")]%")) else None
+    if last.isalnum() and last >= _HAN:  # 答案是-5, but 3天-5天 is a range
+        return None if _COUNTED.search(text, max(0, before - 5), before) else gap - 1
     return gap - 1 if not (last and (last.isalnum() or last in ")]%-−–—")) else None
 
 

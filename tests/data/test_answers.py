@@ -170,6 +170,11 @@ FORMS: list[tuple[str, str | None, str]] = [
     ("最终答案是：18 美元", "18", CUE),
     ("答：她每天赚 18 美元。", "18", CUE),
     ("答案是一百二十。", "120", CUE),
+    ("所以答案是-5。", "-5", CUE),
+    ("温度为−5度", "-5", LAST),
+    ("大约3天-5天", "5", LAST),
+    ("\\boxed{18^\\circ}", "18", BOXED),
+    ("\\boxed{30^{\\circ}\\text{C}}", "30", BOXED),
     ("答案是3万元", "30000", CUE),
     # the last number
     ("She makes 9 * 2 = 18 dollars.", "18", LAST),

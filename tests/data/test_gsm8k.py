@@ -75,6 +75,11 @@ def test_language_comes_from_the_row_the_name_or_the_letters(tmp_path: Path) -> 
         ("g.jsonl", '{"question": "", "answer": "5"}\n', "row 1: found no question"),
         ("h.parquet", "not parquet", "cannot be read as Parquet"),
         ("i.tsv", "one\ttwo\tthree\n", "line 1: found 3 columns, expected 2"),
+        ("k.jsonl", '{"question": "q", "answer_number": {}}', "row 1: found no final answer"),
+        ("l.jsonl", "[" * 100_000, "line 1: not JSON"),
+        ("m.csv", f'question,answer\n"{"x" * 200_000}",5\n', "line 2: cannot be read as CSV"),
+        ("n.jsonl", '{"question": "\\ud800?", "answer": "5"}', "row 1: found half a surrogate pair"),
+        ("o.jsonl", '{"question": "q", "answer": "\\udfff #### 5"}', "row 1: found half a surrogate pair"),
     ],
 )
 def test_a_wrong_file_is_one_clear_error(tmp_path: Path, name: str, content: str, complaint: str) -> None:
