@@ -7,7 +7,8 @@ Every form becomes the same frame, one row a question: `id`, `language`, `questi
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +78,11 @@ def _rows(path: Path) -> Iterator[Row]:
         yield from frame.iter_rows(named=True)
         return
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(_lines(lines, path), 1):
             if line.strip():
                 try:
                     row = json.loads(line.removeprefix(b"\xef\xbb\xbf"))
-                except ValueError as error:
+                except (ValueError, RecursionError) as error:
                     raise InputError(f"{path}, line {number}: not JSON ({error}).") from error
                 if not isinstance(row, dict):
                     raise InputError(
@@ -90,20 +91,31 @@ def _rows(path: Path) -> Iterator[Row]:
                 yield row
 
 
+def _lines(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
+    try:
+        yield from lines
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: cannot be read as gzip ({error}).") from error
+
+
 def _convert(raw: Row, number: int, path: Path) -> dict[str, Any] | None:
     """Bring one row into the common form; None where the question has no answer."""
     if "annotations" in raw and ("question_text" in raw or "question_tokens" in raw):
         try:
             return _original(raw)
-        except (KeyError, TypeError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError) as error:
             raise InputError(
                 f"{path}, row {number}: not the original form; {error} is missing or wrong."
             ) from error
+    where = f"{path}, row {number}"
     if "question" in raw and "short_answers" in raw:
-        return _prepared(raw, number)
+        return _prepared(raw, number, where)
     if "question" in raw and "answer" in raw:
-        answers = raw["answer"] if isinstance(raw["answer"], list) else [raw["answer"]]
-        return _row(id=f"nq-open-{number - 1:04d}", question=str(raw["question"]), short_answers=answers)
+        return _row(
+            id=f"nq-open-{number - 1:04d}",
+            question=_question(raw, where),
+            short_answers=_texts(raw, "answer", where),
+        )
     raise InputError(f"{path}, row {number}: found columns {', '.join(map(str, raw))}; expected {_FORMS}.")
 
 
@@ -119,28 +131,65 @@ def _row(**values: Any) -> dict[str, Any]:
     return {**empty, **values}
 
 
-def _prepared(raw: Row, number: int) -> dict[str, Any]:
+def _list(raw: Row, name: str, where: str) -> list[Any]:
+    """Return a column's list; a text alone is a list of one, and nothing an empty one."""
+    value = raw.get(name)
+    if value is None or isinstance(value, list):
+        return [one for one in value or () if one is not None]
+    if isinstance(value, str | Mapping):
+        return [value] if value else []
+    raise InputError(f"{where}, {name}: expected a list, found a {type(value).__name__}.")
+
+
+def _as_text(value: Any, where: str) -> str:
+    """Return a text or number as text, nothing as ''; halves of surrogate pairs, which no table holds, as �."""
+    if isinstance(value, str | int | float):
+        return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if value is None:
+        return ""
+    raise InputError(f"{where}: expected a text, found a {type(value).__name__}.")
+
+
+def _texts(raw: Row, name: str, where: str) -> list[str]:
+    return [_as_text(one, f"{where}, {name}") for one in _list(raw, name, where)]
+
+
+def _question(raw: Row, where: str) -> str:
+    question = _as_text(raw["question"], f"{where}, question")
+    if not question.strip():
+        raise InputError(f"{where}: the question is empty; expected one to ask. Fill it in, or drop the row.")
+    return question
+
+
+def _gold(raw: Row, where: str) -> int | None:
+    """Return the gold passage's number, given from 1 or as an index from 0."""
+    for name, first in (("gold_number", 0), ("gold_index", 1)):
+        if raw.get(name) is not None:
+            try:
+                return int(raw[name]) + first
+            except (TypeError, ValueError) as error:
+                raise InputError(f"{where}, {name}: expected a number, found {raw[name]!r}.") from error
+    return None
+
+
+def _prepared(raw: Row, number: int, where: str) -> dict[str, Any]:
     """Read the sample's form and nq_dev's: passages or contexts, the gold one by its number or its index from 0."""
-    listed = raw.get("passages") or raw.get("contexts") or []
+    name = "passages" if raw.get("passages") else "contexts"
     passages = [
-        {"title": one.get("title") or "", "text": one.get("text") or ""}
+        {part: _as_text(one.get(part), f"{where}, {name}") for part in ("title", "text")}
         if isinstance(one, Mapping)
-        else {"title": "", "text": str(one)}
-        for one in listed
+        else {"title": "", "text": _as_text(one, f"{where}, {name}")}
+        for one in _list(raw, name, where)
     ]
-    gold = raw.get("gold_number")
-    if gold is None and raw.get("gold_index") is not None:
-        gold = int(raw["gold_index"]) + 1
+    texts = {part: _as_text(raw.get(part), f"{where}, {part}") for part in ("long_answer", "title", "url")}
     return _row(
-        id=str(raw.get("id") or f"nq-{number:04d}"),
-        language=raw.get("language") or "en",
-        question=str(raw["question"]),
-        short_answers=[str(one) for one in raw["short_answers"] or ()],
-        long_answer=raw.get("long_answer") or "",
-        title=raw.get("title") or "",
-        url=raw.get("url") or "",
+        id=_as_text(raw.get("id"), f"{where}, id") or f"nq-{number:04d}",
+        language=_as_text(raw.get("language"), f"{where}, language") or "en",
+        question=_question(raw, where),
+        short_answers=_texts(raw, "short_answers", where),
         passages=passages,
-        gold_number=gold,
+        gold_number=_gold(raw, where),
+        **texts,
     )
 
 

@@ -6,7 +6,9 @@ The frame has one row a question: `id`, `language`, `question`, `response` (null
 
 import csv
 import json
+from ast import literal_eval
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +44,10 @@ Row = Mapping[str, Any]
 def load(source: str | Path = "sample", *, language: str = "", required: Sequence[str] = REQUIRED) -> pl.DataFrame:
     """Load a data set: `sample`, or a Parquet, CSV or JSONL file.
 
-    `retrieved_contexts` is a list of texts (or of objects with `text`); in CSV a JSON list, or one text. `required`
-    names the columns that the chosen metrics need; a column that is there may have empty cells. `language` keeps
-    only rows of that language ('' keeps all; a row without one counts as en).
+    `retrieved_contexts` is a list of texts (or of objects with `text`); in CSV such a list as JSON or as Python
+    writes it, or one text. `required` names the columns that the chosen metrics need; a column that is there may
+    have empty cells, but a row without a response needs a question. `language` keeps only rows of that language
+    ('' keeps all; a row without one counts as en).
 
     Raises:
         InputError: no such file, columns missing (all of them named at once), a broken row, or no row.
@@ -59,6 +62,12 @@ def load(source: str | Path = "sample", *, language: str = "", required: Sequenc
         others = "; ".join(f"{name} (or {', '.join(OTHER_NAMES[name])})" for name in missing)
         raise InputError(f"{path}: found columns {', '.join(map(str, there))}; missing: {others}.")
     rows = [_row(row, number, names, path) for number, row in enumerate(raw, 1)]
+    for number, row in enumerate(rows, 1):
+        if row["response"] is None and not (row["question"] or "").strip():
+            raise InputError(
+                f"{path}, row {number}: found neither a question nor a response; expected a question to ask the "
+                "models, or a response to judge. Fill one in, or drop the row."
+            )
     kept = [row for row in rows if not language or row["language"] == language]
     if not kept:
         raise InputError(f"{path}: no row in language {language!r} among {len(rows)}.")
@@ -70,40 +79,52 @@ def _row(raw: Row, number: int, names: Mapping[str, str | None], path: Path) -> 
     taken = {ours: raw.get(name) if name else None for ours, name in names.items()}
     texts = {name: _text(taken[name], f"{where}, {name}") for name in ("question", "response", "reference")}
     return {
-        "id": str(raw.get("id") or f"row-{number:05d}"),
-        "language": str(raw.get("language") or "en"),
+        "id": _storable(str(raw.get("id") or f"row-{number:05d}")),
+        "language": _storable(str(raw.get("language") or "en")),
         **texts,
         "retrieved_contexts": _contexts(taken["retrieved_contexts"], where),
     }
 
 
 def _text(value: Any, where: str) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return _storable(value)
     if isinstance(value, bool | int | float):
         return str(value)
     raise InputError(f"{where}: expected a text, found a {type(value).__name__}.")
 
 
+def _storable(text: str) -> str:
+    """Return a text without halves of surrogate pairs, which JSON can write and no table holds."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _listed(text: str) -> Any:
+    """Read a list out of a CSV cell, written as JSON or as Python writes it; else the text itself."""
+    for read in (json.loads, literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            found = read(text)
+            if isinstance(found, list):
+                return found
+    return text
+
+
 def _contexts(value: Any, where: str) -> list[str]:
-    """Read one row's contexts: a list of texts or of objects with `text`, a JSON list in a text, or one text."""
+    """Read one row's contexts: a list of texts or of objects with `text`, such a list in a text, or one text."""
     if isinstance(value, str):
         stripped = value.strip()
         if not stripped:
             return []
-        if not stripped.startswith("["):
-            return [value]
-        try:
-            value = json.loads(stripped)
-        except ValueError:
-            return [str(value)]
+        value = _listed(stripped) if stripped.startswith("[") else value
     found = []
     for one in value if isinstance(value, list) else () if value is None else [value]:
         text = one.get("text") if isinstance(one, Mapping) else one
         if text is not None and not isinstance(text, str):
             raise InputError(f"{where}, retrieved_contexts: expected texts, found a {type(one).__name__}.")
         if text and text.strip():
-            found.append(text)
+            found.append(_storable(text))
     return found
 
 
@@ -144,12 +165,17 @@ def _csv(path: Path) -> Iterator[Row]:
 
 
 def _jsonl(path: Path) -> Iterator[Row]:
-    with path.open(encoding="utf-8-sig") as lines:
+    with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
                 try:
-                    row = json.loads(line)
-                except ValueError as error:
+                    row = json.loads(line.decode("utf-8-sig"))
+                except UnicodeDecodeError as error:
+                    raise InputError(
+                        f"{path}, line {number}: not UTF-8 ({error.reason} at byte {error.start}); "
+                        "save it as UTF-8."
+                    ) from error
+                except (ValueError, RecursionError) as error:
                     raise InputError(f"{path}, line {number}: not JSON ({error}).") from error
                 if not isinstance(row, dict):
                     raise InputError(

@@ -148,3 +148,45 @@ def test_nq_dev_is_read_whole() -> None:
     row = frame.row(0, named=True)
     assert row["question"] == "when was the last time anyone was on the moon"
     assert row["passages"][row["gold_number"] - 1]["text"].endswith("departing the lunar surface in December 1972.")
+
+
+ROW = {"question": "q?", "short_answers": ["a"], "passages": [{"title": "t", "text": "x"}]}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"passages": 5}, "row 1, passages: expected a list, found a int"),
+        ({"passages": [{"text": ["x"]}]}, "row 1, passages: expected a text, found a list"),
+        ({"short_answers": 5}, "row 1, short_answers: expected a list, found a int"),
+        ({"long_answer": ["x"]}, "row 1, long_answer: expected a text, found a list"),
+        ({"gold_index": "x"}, "row 1, gold_index: expected a number, found 'x'"),
+        ({"question": None}, "row 1: the question is empty"),
+        ({"question": " "}, "row 1: the question is empty"),
+        ({"question": {}}, "row 1, question: expected a text, found a dict"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_named(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps({**ROW, **change}))
+    with pytest.raises(InputError, match=says):
+        load(path)
+
+
+def test_one_text_in_a_lists_place_is_a_list_of_one(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps({**ROW, "short_answers": "abc", "passages": "text", "question": "\ud800?"}))
+    row = load(path).row(0, named=True)
+    assert (row["short_answers"], row["passages"]) == (["abc"], [{"title": "", "text": "text"}])
+    assert row["question"] == "\ufffd?"
+
+
+def test_a_broken_archive_and_brackets_without_end_are_one_message(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl.gz"
+    for body in (b"no gzip", gzip.compress(json.dumps(ROW).encode() * 1000)[:60]):
+        path.write_bytes(body)
+        with pytest.raises(InputError, match="cannot be read as gzip"):
+            load(path)
+    (tmp_path / "x.jsonl").write_text('{"question": ' + "[" * 100_000)
+    with pytest.raises(InputError, match="line 1: not JSON"):
+        load(tmp_path / "x.jsonl")

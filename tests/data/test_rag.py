@@ -94,3 +94,38 @@ def test_the_sample_has_twelve_rows_in_two_languages_with_contexts_that_hold_the
         for contexts, reference in sample.select("retrieved_contexts", "reference").iter_rows()
     )
     assert set(load(language="ru")["language"]) == {"ru"}
+
+
+def test_a_list_as_pandas_writes_it_to_csv_is_read_as_a_list(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text('question,reference,retrieved_contexts\nQ,G,"[\'a\', ""it\'s b""]"\n')
+    assert load(path)["retrieved_contexts"].to_list() == [["a", "it's b"]]
+
+
+@pytest.mark.parametrize("encoding", ["cp1251", "utf-16"])
+def test_jsonl_in_another_encoding_is_refused_with_the_line_and_what_to_do(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(json.dumps({**ROW, "question": "вопрос"}, ensure_ascii=False).encode(encoding))
+    with pytest.raises(InputError, match=r"line 1: not UTF-8.*save it as UTF-8"):
+        load(path)
+
+
+def test_half_a_surrogate_pair_and_a_hundred_thousand_brackets_are_no_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(json.dumps({**ROW, "question": "\ud800?", "retrieved_contexts": ["a\udfff"]}))
+    row = load(path).row(0, named=True)
+    assert (row["question"], row["retrieved_contexts"]) == ("\ufffd?", ["a\ufffd"])
+    path.write_text('{"question": ' + "[" * 100_000)
+    with pytest.raises(InputError, match="line 1: not JSON"):
+        load(path)
+    (tmp_path / "x.csv").write_text("question,reference,retrieved_contexts\nQ,G," + "[" * 100_000)
+    assert load(tmp_path / "x.csv")["retrieved_contexts"].list.len().to_list() == [1]
+
+
+@pytest.mark.parametrize("question", [None, "", "  "])
+def test_a_row_with_neither_question_nor_response_is_named(tmp_path: Path, question: str | None) -> None:
+    path = tmp_path / "x.jsonl"
+    rows = [ROW, {**ROW, "question": question}, {**ROW, "question": question, "response": None}]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(InputError, match="row 3: found neither a question nor a response"):
+        load(path)
