@@ -185,6 +185,15 @@ def _verdict(outcome: "Outcome") -> list[str]:
     return lines
 
 
+_WHY = {
+    "query": "always: asks what the reply cache does not hold",
+    "judge": "always: asks what the reply cache does not hold",
+    "conclude": "always: writes this run's files",
+    "report": "always: writes this run's files",
+}
+"""Why a stage that nothing else explains was run."""
+
+
 def _show_stages(outcome: "Outcome") -> None:
     """Say of every stage whether it was cached or run, and why."""
     from rich.console import Console
@@ -193,7 +202,8 @@ def _show_stages(outcome: "Outcome") -> None:
     console = Console()
     for row in outcome.stages:
         done = "from the cache" if row["cached"] else "run"
-        why = f" ({row['note']})" if row["note"] else ""
+        why = f" ({row['note'] or _WHY.get(row['stage'], 'not in the cache: its input or the rules changed')})"
+        why = "" if row["cached"] else why
         console.print(Text(f"  {row['stage']} {row['label']}: {done}{why}"), soft_wrap=True)
 
 
@@ -208,6 +218,24 @@ def _interruptible() -> None:
 
     signal.signal(signal.SIGINT, interrupt)
     signal.signal(signal.SIGTERM, interrupt)
+
+
+def _agree(given: argparse.Namespace) -> None:
+    """Refuse options about an earlier run that do not go together.
+
+    Raises:
+        InputError: two contradict each other, or one lacks the other that it needs.
+    """
+    if given.run == "":
+        raise InputError("--run: found no name, expected a run (a folder of store.runs).")
+    if given.run and given.resume and given.run != given.resume:
+        raise InputError(f"--resume {given.resume} and --run {given.run}: found two runs, expected one.")
+    if given.only_failed and not given.run:
+        raise InputError("--only-failed: expected --run RUN beside it, the run whose failed calls are asked again.")
+    if given.only_failed and given.fresh:
+        raise InputError("--only-failed and --fresh: expected one of them; --fresh asks everything anew.")
+    if (given.suite or given.model) and not given.rerun:
+        raise InputError("--suite and --model: expected --rerun STAGE beside them.")
 
 
 def _chosen(flow: str, given: argparse.Namespace) -> tuple["Settings", "Again", bool]:
@@ -227,19 +255,23 @@ def _chosen(flow: str, given: argparse.Namespace) -> tuple["Settings", "Again", 
     settings = read(given.config, sets)
     if flow != "full_eval":
         settings = settings.model_copy(update={"suites": (flow,)})
-    if given.only_failed and not given.run:
-        raise InputError("--only-failed: expected --run RUN beside it, the run whose failed calls are asked again.")
-    if (given.suite or given.model) and not given.rerun:
-        raise InputError("--suite and --model: expected --rerun STAGE beside them.")
-    again = Again(rerun=given.rerun or "", of=given.run or "", suite=given.suite, model=given.model)
-    if given.resume is None and not given.run:
-        return settings, again, False
-    from flows.runs import latest, settings_of
+    _agree(given)
+    resume = ""
+    if given.resume is not None or given.run:
+        from flows.runs import latest, settings_of
 
-    runs = settings.store.runs
-    run = given.run or given.resume or latest(Path(runs))
-    settings, _ = settings_of(runs, run, sets)
-    return settings, again.model_copy(update={"resume": run if given.resume is not None else ""}), given.only_failed
+        runs = settings.store.runs
+        run = given.run or given.resume or latest(Path(runs))
+        settings, _ = settings_of(runs, run, sets)
+        if flow != "full_eval":
+            settings = settings.model_copy(update={"suites": (flow,)})
+        resume = run if given.resume is not None else ""
+    models = [model.name for model in settings.models]
+    for option, one, there in (("--suite", given.suite, settings.suites), ("--model", given.model, models)):
+        if one and one not in there:
+            raise InputError(f"{option} {one}: the run has none of that name, expected one of {', '.join(there)}.")
+    again = Again(rerun=given.rerun or "", of=given.run or "", suite=given.suite, model=given.model, resume=resume)
+    return settings, again, given.only_failed
 
 
 def _run(settings: "Settings", again: "Again", *, only_failed: bool) -> int:

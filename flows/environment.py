@@ -34,6 +34,11 @@ QUIET = {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_SERVER_LOGGING_LEVEL": "C
 def results_of(settings: "Settings") -> Path:
     """Return where a configuration's finished stages are remembered, beside its tables where those are local."""
     root = settings.store.root
+    if root.startswith(("~", "file:", "local:")):
+        # Only here, as importing it takes a while: what such words mean is the store's to say.
+        from artifacts.store import Store
+
+        root = str(Store(root).local)
     return Path(root if "://" not in root else "artifacts/store") / "results"
 
 

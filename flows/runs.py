@@ -1,5 +1,6 @@
 """Runs: their folders, their manifests, and what of an earlier one is done again."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -7,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from artifacts import manifest as manifests
+from artifacts.inventory import runs_in
 from artifacts.replies import Remembered
+from artifacts.store import Damaged
 from config.reading import parse
 from config.settings import STAGES, Again, Settings
 from data.errors import InputError
 from data.plugins import family
 from data.records import Ref, Reply
-from data.tables import RESPONSES
 from flows.asking import Identities
 from tasks.place import open_cache, open_store
 from tasks.report.material import Tables
 from tasks.stage import fingerprint
+
+_log = logging.getLogger("artifacts.runs")
 
 PARTS: Mapping[str, str] = {
     "generate": "generate",
@@ -140,9 +144,13 @@ def open_run(settings: Settings, again: Again) -> Opened:
     Raises:
         InputError: the folder cannot be made, or there is no such run.
     """
+    kept: dict[str, Any] = {}
     if again.resume:
         folder = Path(settings.store.runs) / again.resume
-        opened = Opened(folder, datetime.fromisoformat(manifests.read(folder)["started"]))
+        earlier = settings_of(settings.store.runs, again.resume)[1]
+        opened = Opened(folder, datetime.fromisoformat(earlier["started"]))
+        # Until a finished run has ended once more, prune must still see what it needs.
+        kept = {key: earlier[key] for key in ("tables",) if key in earlier}
     else:
         started = datetime.now(UTC).astimezone()
         opened = Opened(run_folder(settings, started), started)
@@ -153,13 +161,17 @@ def open_run(settings: Settings, again: Again) -> Opened:
             **opened.facts,
             "status": "running",
             "configuration": settings.model_dump(mode="json"),
+            **kept,
         },
     )
     return opened
 
 
-def anew(again: Again) -> Callable[[str, str], bool]:
-    """Return what says of a stage whether it is run anew: the named one, and all that depend on it."""
+def anew(again: Again, models: Sequence[str] = ()) -> Callable[[str, str], bool]:
+    """Return what says of a stage whether it is run anew: the named one, and all that depend on it.
+
+    `models` are the names of all models of the run: one may be how another begins.
+    """
     first = STAGES.index(again.rerun) if again.rerun else len(STAGES)
 
     def asked(stage: str, label: str) -> bool:
@@ -170,10 +182,19 @@ def anew(again: Again) -> Callable[[str, str], bool]:
         suite, _, rest = label.partition(" ")
         of_suite = not again.suite or suite == again.suite
         # Items are drawn for all models at once: their label names none.
-        of_model = not again.model or not rest or rest == again.model or rest.startswith(f"{again.model} ")
-        return of_suite and of_model
+        return of_suite and (not again.model or not rest or _names(rest, again.model, models))
 
     return asked
+
+
+def _names(rest: str, model: str, models: Sequence[str]) -> bool:
+    """Say whether a label, after its suite, is of this model and of no other with a longer name."""
+    if rest != model and not rest.startswith(f"{model} "):
+        return False
+    longer = [one for one in models if one.startswith(f"{model} ")]
+    # A name that ends as a batch's number does may stand for either: rather run one too many.
+    longer = [one for one in longer if not one.removeprefix(f"{model} ").isdecimal()]
+    return not any(rest == one or rest.startswith(f"{one} ") for one in longer)
 
 
 def _stage_of(task: str) -> Any:
@@ -186,10 +207,10 @@ def latest(runs: Path) -> str:
     Raises:
         InputError: there is none.
     """
-    there = sorted(path.parent for path in runs.glob("*/manifest.json"))
+    there = [run for run in runs_in(runs) if (run.folder / "manifest.json").exists()]
     if not there:
         raise InputError(f"{runs}: found no run; expected folders with a manifest.json. Start one first.")
-    return max(there, key=lambda folder: (str(manifests.read(folder)["started"]), folder.name)).name
+    return there[-1].name
 
 
 def settings_of(runs: str, run: str, sets: Sequence[str] = ()) -> tuple[Settings, dict[str, Any]]:
@@ -198,9 +219,18 @@ def settings_of(runs: str, run: str, sets: Sequence[str] = ()) -> tuple[Settings
     Raises:
         InputError: there is no such run, or its configuration is not one of this version.
     """
-    folder = Path(runs) / run
-    manifest = manifests.read(folder)
-    return parse(manifest["configuration"], str(folder / "manifest.json"), {}, sets), manifest
+    path = Path(runs) / run / "manifest.json"
+    manifest = manifests.read(path.parent)
+    configuration, started = manifest.get("configuration"), manifest.get("started")
+    try:
+        datetime.fromisoformat(str(started))
+    except ValueError as error:
+        raise InputError(
+            f"{path}: found started: {started!r}, expected a date and time as a run writes it."
+        ) from error
+    if not isinstance(configuration, dict):
+        raise InputError(f"{path}: found no configuration in it. Start the run's own command again.")
+    return parse(configuration, str(path), {}, sets), manifest
 
 
 def restore(settings: Settings, manifest: Mapping[str, Any]) -> int:
@@ -209,25 +239,30 @@ def restore(settings: Settings, manifest: Mapping[str, Any]) -> int:
     So `--only-failed` asks again what failed and nothing else, whatever has become of the cache.
     """
     tables = manifest.get("tables", {})
-    refs = [
-        Ref(ref["table"], ref["digest"], ref["rows"], "")
-        for name in ("responses", "judge_responses")
-        for ref in tables.get(name, [])
-    ]
-    answered = [
-        Remembered(
-            row["request_id"],
-            Reply(
-                row["text"],
-                row["reasoning"] or "",
-                row["finish_reason"] or "",
-                row["tokens_in"],
-                row["tokens_out"],
-            ),
-            row["latency_s"] or 0.0,
-        )
-        for row in open_store(settings.store).read_all(refs, RESPONSES).iter_rows(named=True)
-        if row["text"] is not None
-    ]
-    open_cache(settings.store).remember(answered)
-    return len(answered)
+    store, cache = open_store(settings.store), open_cache(settings.store)
+    number = 0
+    for ref in (ref for name in ("responses", "judge_responses") for ref in tables.get(name, [])):
+        try:
+            frame = store.read(Ref(ref["table"], ref["digest"], ref["rows"], ""))
+        except Damaged as error:
+            _log.warning("%s; its replies come from the reply cache, as far as that holds them.", error)
+            continue
+        answered = [
+            Remembered(
+                row["request_id"],
+                Reply(
+                    row["text"],
+                    row["reasoning"] or "",
+                    row["finish_reason"] or "",
+                    row["tokens_in"],
+                    row["tokens_out"],
+                ),
+                row["latency_s"],
+            )
+            for row in frame.iter_rows(named=True)
+            # What a data set held was never asked.
+            if row["text"] is not None and row["error"] is None and row["latency_s"] is not None
+        ]
+        cache.remember(answered)
+        number += len(answered)
+    return number

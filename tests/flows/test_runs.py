@@ -1,0 +1,143 @@
+"""What of an earlier run is done again, and where finished stages are remembered."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from artifacts.replies import ReplyCache
+from artifacts.store import Store
+from config.settings import Again, Settings
+from data.errors import InputError
+from data.tables import RESPONSES
+from flows.command import main
+from flows.environment import results_of
+from flows.runs import anew, latest, open_run, restore, settings_of
+
+MODELS = ("tiny", "tiny b", "tiny 2", "org/tiny:8b")
+
+
+@pytest.mark.parametrize(
+    ("model", "label", "expected"),
+    [
+        ("tiny", "cot tiny", True),
+        ("tiny", "cot tiny 0", True),
+        ("tiny", "rag tiny 0 factual_correctness judge", True),
+        ("tiny", "cot tiny b", False),
+        ("tiny", "cot tiny b 0", False),
+        ("tiny b", "cot tiny b 0", True),
+        ("tiny b", "cot tiny", False),
+        ("tiny", "cot org/tiny:8b", False),
+        ("org/tiny:8b", "cot org/tiny:8b 1", True),
+        ("tiny", "cot tiny 2", True),  # its batch, or the model of that name: rather one too many
+        ("tiny", "basic_control", True),  # items are drawn for all
+        ("tiny", "all", True),
+    ],
+)
+def test_a_model_named_for_a_rerun_is_that_one_and_not_one_whose_name_begins_so(
+    model: str,
+    label: str,
+    expected: bool,  # noqa: FBT001 - a row of the table above
+) -> None:
+    assert anew(Again(rerun="generate", model=model), MODELS)("verify", label) is expected
+
+
+BAD = [
+    (["--rerun", "verify", "--suite", "nosuch"], "--suite nosuch: the run has none"),
+    (["--rerun", "verify", "--suite", "cot"], "--suite cot: the run has none"),
+    (["--rerun", "verify", "--model", "tin"], "expected one of tiny"),
+    (["--resume", "other"], "found two runs"),
+    (["--only-failed", "--fresh"], "expected one of them"),
+]
+
+
+@pytest.mark.parametrize(("given", "words"), BAD)
+def test_what_the_run_does_not_have_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], words: str
+) -> None:
+    name = begun(tmp_path)
+    sets = ["--set", f"store.runs={tmp_path}/runs", "--set", f"store.root={tmp_path}/store"]
+    assert main("full_eval", ["--run", name, *given, *sets]) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert "defect" not in said
+
+
+def test_an_empty_name_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main("full_eval", ["--run", "", "--set", f"store.runs={tmp_path}"]) == 2
+    assert "--run: found no name" in capsys.readouterr().err
+
+
+def settings(folder: Path) -> Settings:
+    return Settings.model_validate(
+        {
+            "models": [{"name": "tiny"}],
+            "suites": ["basic_control"],
+            "store": {"root": f"{folder}/store", "runs": f"{folder}/runs"},
+        }
+    )
+
+
+def begun(folder: Path, **more: object) -> str:
+    """Return a run that has begun, with more in its manifest."""
+    run = open_run(settings(folder), Again()).folder
+    file = run / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | more), encoding="utf-8")
+    return run.name
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"schema": 2}, "expected a manifest of schema 1"),
+        ({"configuration": None}, "found no configuration"),
+        ({"started": "yesterday"}, "expected a date and time"),
+        ({"started": None}, "expected a date and time"),
+        ({"configuration": {"models": [{"name": "a"}], "nosuch": 1}}, "nosuch"),
+    ],
+)
+def test_a_manifest_of_another_version_is_one_message(tmp_path: Path, more: dict[str, object], words: str) -> None:
+    name = begun(tmp_path, **more)
+    with pytest.raises(InputError, match=words):
+        settings_of(f"{tmp_path}/runs", name)
+    assert latest(tmp_path / "runs") == name
+
+
+def test_a_finished_run_that_is_resumed_still_names_its_tables(tmp_path: Path) -> None:
+    """Else `prune` beside it would take them for nobody's."""
+    tables = {"items": [{"table": "items", "digest": "0" * 64, "rows": 1}]}
+    name = begun(tmp_path, status="completed", tables=tables)
+    open_run(settings(tmp_path), Again(resume=name))
+    manifest = json.loads((tmp_path / "runs" / name / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["tables"] == tables
+    assert manifest["status"] == "running"
+
+
+def test_a_damaged_table_is_no_hindrance_to_asking_what_failed(tmp_path: Path) -> None:
+    place = settings(tmp_path)
+    store = Store(place.store.root)
+    row = dict.fromkeys(RESPONSES.columns) | {"text": "4", "latency_s": 0.5, "cached": False}
+    refs = [store.write(RESPONSES, RESPONSES.frame([row | {"request_id": one}])) for one in ("a", "b")]
+    given = store.write(RESPONSES, RESPONSES.frame([row | {"request_id": "c", "latency_s": None}]))
+    Path(store.address(refs[0].digest)).write_bytes(b"damaged")
+    listed = [{"table": r.table, "digest": r.digest, "rows": r.rows} for r in (*refs, given)]
+    assert restore(place, {"tables": {"responses": listed}}) == 1
+    cache = ReplyCache(f"sqlite:///{place.store.root}/replies.sqlite")
+    assert set(cache.lookup(["a", "b", "c"])) == {"b"}, "what a data set held was never asked"
+    cache.close()
+
+
+@pytest.mark.parametrize("form", ["{}", "file://{}", "file:{}", "local://{}"])
+def test_stages_are_remembered_beside_the_tables_however_the_folder_is_written(tmp_path: Path, form: str) -> None:
+    place = {"root": form.format(tmp_path)}
+    found = Settings.model_validate({"models": [{"name": "tiny"}], "store": place})
+    assert results_of(found) == tmp_path / "results"
+    assert Store(found.store.root).local == tmp_path
+
+
+def test_stages_are_remembered_in_the_home_folder_where_it_is_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    found = Settings.model_validate({"models": [{"name": "tiny"}], "store": {"root": "~/mine"}})
+    assert results_of(found) == tmp_path / "mine" / "results" == Store("~/mine").local / "results"  # type: ignore[operator] # local
