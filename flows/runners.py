@@ -3,12 +3,19 @@
 Workers need the project's code, and a store and reply cache that all of them reach (docs/scale.md).
 """
 
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 from config.settings import Settings
 from data.errors import InputError
+
+ANSWER_S = 10.0
+"""How long a cluster has to answer."""
+WORKERS_S = 60.0
+"""How long it has to have a worker."""
 
 
 @contextmanager
@@ -16,7 +23,7 @@ def running(settings: Settings) -> Iterator[Any]:
     """Yield the task runner for the suites' flows, or None for this process; a local cluster ends with it.
 
     Raises:
-        InputError: the runner's extra is not installed.
+        InputError: the runner's extra is not installed, or no cluster answers at the address.
     """
     if settings.runner == "local":
         yield None
@@ -32,6 +39,31 @@ def running(settings: Settings) -> Iterator[Any]:
         ) from error
 
 
+def _unreached(settings: Settings, expected: str, error: Exception) -> InputError:
+    said = " ".join(str(error).split()) or type(error).__name__
+    return InputError(
+        f"runner_address: {settings.runner_address}: found no cluster there ({said}), expected {expected}. Is it "
+        "up? Leave runner_address out for a cluster on this machine."
+    )
+
+
+def _knock(settings: Settings) -> None:
+    """Refuse an address of Ray's where nobody listens: Ray itself would try for minutes, or end the process.
+
+    Raises:
+        InputError: nobody listens there.
+    """
+    address = settings.runner_address
+    if address == "auto":  # what the machine's own files say, found or not at once
+        return
+    expected = "a Ray cluster, such as ray://host:10001 or host:6379"
+    try:
+        found = urlsplit(address if "://" in address else f"//{address}")
+        socket.create_connection((found.hostname or "", found.port or 0), timeout=ANSWER_S).close()
+    except (OSError, ValueError) as error:
+        raise _unreached(settings, expected, error) from error
+
+
 @contextmanager
 def _dask(settings: Settings) -> Iterator[Any]:
     import logging
@@ -43,8 +75,14 @@ def _dask(settings: Settings) -> Iterator[Any]:
     local_cluster: Any = distributed.LocalCluster
     task_runner: Any = vars(prefect_dask)["DaskTaskRunner"]
 
-    if settings.runner_address:
-        yield task_runner(address=settings.runner_address)
+    if address := settings.runner_address:
+        try:
+            with distributed.Client(address, timeout=ANSWER_S, set_as_default=False) as probe:  # type: ignore[no-untyped-call] # has no types
+                probe.wait_for_workers(1, timeout=WORKERS_S)
+        except (OSError, ValueError, TypeError) as error:
+            expected = "a Dask scheduler with a worker, such as tcp://host:8786"
+            raise _unreached(settings, expected, error) from error
+        yield task_runner(address=address)
         return
     with local_cluster(
         n_workers=settings.runner_workers,
@@ -62,6 +100,7 @@ def _ray(settings: Settings) -> Iterator[Any]:
     from prefect_ray import RayTaskRunner
 
     if settings.runner_address:
+        _knock(settings)
         yield RayTaskRunner(address=settings.runner_address)
         return
     ray.init(

@@ -2,10 +2,15 @@
 
 import importlib.util
 import json
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from config.settings import Model, Settings
+from data.errors import InputError
+from flows.runners import ANSWER_S, running
 from tests.flows.scene import Scene
 from tests.flows.test_full_eval import latest
 
@@ -24,3 +29,31 @@ def test_a_cluster_comes_to_the_same_scores_as_threads(
     stages = json.loads((latest(tmp_path) / "manifest.json").read_text(encoding="utf-8"))["stages"]
     fresh = {row["stage"] for row in stages if not row["cached"]}
     assert fresh == {"query", "judge", "conclude", "report"}
+
+
+@pytest.mark.parametrize(
+    ("runner", "address", "said"),
+    [
+        ("dask", "127.0.0.1:1", "expected a Dask scheduler"),
+        ("dask", "nonsense", "expected a Dask scheduler"),
+        ("ray", "127.0.0.1:1", "expected a Ray cluster"),
+        ("ray", "ray://127.0.0.1:1", "expected a Ray cluster"),
+        ("ray", "nonsense", "expected a Ray cluster"),
+    ],
+)
+def test_an_address_where_no_cluster_answers_is_one_message(runner: str, address: str, said: str) -> None:
+    pytest.importorskip("distributed" if runner == "dask" else "ray")
+    settings = Settings(models=(Model(name="tiny"),), runner=runner, runner_address=address)
+    started = time.monotonic()
+    with pytest.raises(InputError, match=said), running(settings):
+        pass
+    assert time.monotonic() - started < 4 * ANSWER_S
+
+
+@pytest.mark.parametrize(("runner", "package"), [("dask", "distributed"), ("ray", "ray")])
+def test_a_missing_extra_is_named(runner: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python itself refuses to import what is None in `sys.modules`."""
+    monkeypatch.setitem(sys.modules, package, None)
+    settings = Settings(models=(Model(name="tiny"),), runner=runner)
+    with pytest.raises(InputError, match=rf"pip install 'basic-control\[{runner}\]'"), running(settings):
+        pass
