@@ -56,10 +56,6 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "{name}: {score}, the interval holds the threshold of {threshold}",
         "{name}: {score}, порог {threshold} внутри интервала",
     ),
-    "deciding": (
-        "about {n} scored answers would decide, did mean and spread stay",
-        "решили бы около {n} оценённых ответов при тех же среднем и разбросе",
-    ),
     "attention": ("Before you rely on it", "Прежде чем полагаться"),
     "heat": ("Categories", "Категории"),
     "heat_note": (

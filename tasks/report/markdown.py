@@ -15,7 +15,7 @@ from metrics.bands import BANDED, FLOORS, band
 from metrics.summary import Cell, Total, cells, totals
 from tasks.report.marks import code, percent, plain, table
 from tasks.report.material import Material
-from tasks.report.phrases import phrase
+from tasks.report.phrases import phrase, why
 from tasks.score import CORRECT
 
 __all__ = ["code", "percent", "plain", "table", "title_of", "write"]
@@ -165,7 +165,7 @@ def verdict_table(material: Material) -> list[str]:
                     percent(part["threshold"]),
                     "–" if weight is None else f"{weight:g}",
                     f"**{phrase(part['outcome'], language)}**",
-                    plain(part["reason"]),
+                    plain(why(part, language)),
                 ]
             )
     return table([phrase(name, language) for name in names], rows, left=2)

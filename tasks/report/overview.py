@@ -13,6 +13,7 @@ from tasks.report.html_phrases import named, say
 from tasks.report.markdown import title_of
 from tasks.report.marks import percent
 from tasks.report.material import Material
+from tasks.report.phrases import why
 from tasks.report.samples import primary
 
 RANK = ("pass", "undecided", "fail", "error")
@@ -78,13 +79,12 @@ def _reasons(model: Mapping[str, Any], language: str) -> Iterator[str]:
         values = {"name": name, "score": percent(part["score"]), "threshold": percent(part["threshold"])}
         if part["outcome"] == "pass":
             continue
+        told = why(part, language)
         if part["reason"]:
-            yield f"{name}: {part['reason']}"
+            yield f"{name}: {told}"
             continue
         said = say("below" if part["outcome"] == "fail" else "not_settled", language, **values)
-        if part["outcome"] == "undecided" and part["n_deciding"]:
-            said += f"; {say('deciding', language, n=part['n_deciding'])}"
-        yield said
+        yield f"{said}; {told}" if told else said
 
 
 def _order(suite: str) -> tuple[int, str]:

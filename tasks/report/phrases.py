@@ -1,6 +1,8 @@
 """The reports' words in English and Russian."""
 
+import re
 from collections.abc import Mapping
+from typing import Any
 
 _PHRASES: Mapping[str, tuple[str, str]] = {
     "title": ("LLM Evaluation Report", "Отчет о Тестировании LLM"),
@@ -95,6 +97,48 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "Запросов: {asked}; из кэша: {cached}, заданы сейчас: {answered}, с ошибкой: {failed}.",
     ),
 }
+
+
+_REASONS = (
+    (r"nothing scored: 0 of (\d+) rows; .*", r"не оценено ни одной строки из \1; смотрите их статусы"),
+    (r"nothing scored: no row of (.*?); .*", r"не оценено: нет ни одной строки \1; смотрите статусы строк"),
+    (r"nothing scored (?:in|for) (.*?); .*", r"ничего не оценено: \1; смотрите статусы строк"),
+    (
+        r"only ([\d.]+) % of the applicable rows are scored, expected at least (\d+) %; .*",
+        r"оценено лишь \1 % применимых строк, нужно не менее \2 %; смотрите ошибки модели и сбои судей",
+    ),
+    (r"an error in (.*?); look there", r"ошибка: \1; смотрите там"),
+    (r"it hangs on (.*?), which is undecided", r"зависит от того, что не решено: \1"),
+    (
+        r"without network a source can at best be UNCERTAIN, .*",
+        r"без сети источник может быть не более чем UNCERTAIN, поэтому никакая оценка не решает этот раздел",
+    ),
+)
+"""The reasons of `metrics.final`, which results.json has in English, in Russian."""
+
+DECIDING = (
+    "about {n} scored answers would decide, did mean and spread stay",
+    "решили бы около {n} оценённых ответов при тех же среднем и разбросе",
+)
+
+
+def reason(text: str, language: str) -> str:
+    """Return a verdict's reason in a report's language; one that is not known stays as it is."""
+    if language != "ru":
+        return text
+    for pattern, russian in _REASONS:
+        if found := re.fullmatch(pattern, text):
+            return found.expand(russian)
+    return text
+
+
+def why(part: Mapping[str, Any], language: str) -> str:
+    """Say why a suite or a model came to its outcome: the reason, or how many answers would decide it."""
+    if part["reason"]:
+        return reason(part["reason"], language)
+    if part["outcome"] == "undecided" and part["n_deciding"]:
+        return DECIDING[language == "ru"].format(n=part["n_deciding"])
+    return ""
 
 
 def phrase(name: str, language: str, **values: object) -> str:

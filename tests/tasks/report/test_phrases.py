@@ -1,0 +1,74 @@
+"""The verdict's reasons in the reader's language."""
+
+import re
+
+import polars as pl
+import pytest
+
+from metrics.final import finalise
+from metrics.summary import summarise
+from tasks.conclude import UNSETTLED
+from tasks.report.phrases import reason, why
+from tests.metrics.test_final import four
+
+LATIN = re.compile("[a-z]{3,}")
+NAMES = re.compile("basic_control|citation|factual_correctness|response_groundedness|cot|rag|UNCERTAIN|one|two")
+
+
+def row(item: str, metric: str, status: str, suite: str, family: str = "") -> dict[str, object]:
+    """Return a score that is 1 where there is one."""
+    return {"item_id": item, "suite": suite, "family": family, "metric": metric, "status": status}
+
+
+def reasons(*rows: dict[str, object], suite: str, models: tuple[str, ...] = ("m",)) -> set[str]:
+    """Return the reasons of a suite's verdict, and of the whole."""
+    table = pl.DataFrame(rows)
+    items = table.select("item_id", "suite", "family", level=pl.lit(""), language=pl.lit(""), template=pl.lit(""))
+    value = pl.when(pl.col("status") == "scored").then(1.0)
+    scores = table.select(
+        "item_id", "metric", "status", model=pl.lit("m"), repeat=pl.lit(0), value=value, reason=pl.lit("")
+    )
+    final = finalise(summarise(scores, items.unique("item_id")), models=models, suites=[suite])
+    return {r for model in final.models for r in (model.reason, *(part.reason for part in model.suites)) if r}
+
+
+def every() -> set[str]:
+    """Provoke each reason that a verdict can have."""
+    failed = [row(str(n), "cot", "model_error" if n else "scored", "cot") for n in range(4)]
+    flagged = finalise(four(), models=["m"], suites=["cot", "citation"], undecided={"citation": UNSETTLED})
+    return {
+        *reasons(row("1", "cot", "model_error", "cot"), suite="cot"),
+        *reasons(row("1", "cot", "scored", "cot"), suite="cot", models=("m", "other")),
+        *reasons(*failed, suite="cot"),
+        *reasons(
+            row("1", "correct", "scored", "basic_control", "one"),
+            row("2", "correct", "model_error", "basic_control", "two"),
+            suite="basic_control",
+        ),
+        *reasons(
+            row("1", "factual_correctness", "judge_failed", "rag"),
+            row("1", "response_groundedness", "scored", "rag"),
+            suite="rag",
+        ),
+        *(model.reason for model in flagged.models),
+        UNSETTLED,
+    }
+
+
+def test_every_reason_has_its_russian() -> None:
+    found = every()
+    assert len(found) == 10, found
+    for text in found:
+        russian = reason(text, "ru")
+        assert not LATIN.search(NAMES.sub("", russian)), russian
+        assert NAMES.findall(russian) == NAMES.findall(text) or "UNCERTAIN" in text
+        assert reason(text, "en") == text
+    assert reason("no such reason", "ru") == "no such reason"
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "about 40 scored answers"), ("ru", "около 40 оценённых")])
+def test_what_is_undecided_says_how_many_answers_would_decide(language: str, said: str) -> None:
+    part = {"reason": "", "outcome": "undecided", "n_deciding": 40}
+    assert said in why(part, language)
+    assert why({**part, "n_deciding": None}, language) == ""
+    assert why({**part, "outcome": "pass"}, language) == ""
