@@ -20,19 +20,23 @@ MESSAGE = 300
 
 MODULES = """
     abc argparse array ast asyncio base64 binascii bisect builtins calendar cmath cmd codecs collections
-    collections.abc colorsys concurrent.futures configparser contextlib contextvars copy copyreg csv dataclasses
-    datetime decimal difflib dis doctest email.message encodings.ascii encodings.cp1251 encodings.hex_codec
-    encodings.idna encodings.latin_1 encodings.punycode encodings.raw_unicode_escape encodings.rot_13
-    encodings.unicode_escape encodings.utf_16 encodings.utf_32 encodings.utf_8_sig enum errno faulthandler fnmatch
-    fractions functools gc getpass gettext glob graphlib gzip hashlib heapq hmac html html.parser http importlib
-    importlib.util inspect io ipaddress itertools json json.decoder keyword linecache locale logging marshal math
-    mimetypes numbers opcode operator optparse os os.path pathlib pickle pkgutil platform pprint queue quopri random
-    re reprlib sched secrets select selectors shelve shlex shutil signal socket stat statistics string stringprep
-    struct subprocess symtable sys tempfile textwrap threading time timeit token tokenize traceback types typing
-    unicodedata unittest unittest.mock urllib.parse uuid warnings weakref xml.etree.ElementTree zipfile zlib
-    zoneinfo _strptime _pydecimal _pydatetime
+    collections.abc colorsys concurrent.futures concurrent.futures.thread configparser contextlib contextvars
+    copy copyreg csv dataclasses datetime decimal difflib dis doctest email.message encodings.ascii
+    encodings.cp1251 encodings.hex_codec encodings.idna encodings.latin_1 encodings.punycode
+    encodings.raw_unicode_escape encodings.rot_13 encodings.unicode_escape encodings.utf_16 encodings.utf_32
+    encodings.utf_8_sig enum errno faulthandler fnmatch fractions functools gc getpass gettext glob graphlib
+    gzip hashlib heapq hmac html html.parser http importlib importlib.util inspect io ipaddress itertools json
+    json.decoder keyword linecache locale logging marshal math mimetypes numbers opcode operator optparse os
+    os.path pathlib pickle pkgutil platform pprint queue quopri random re reprlib sched secrets select selectors
+    shelve shlex shutil signal socket stat statistics string stringprep struct subprocess symtable sys tempfile
+    textwrap threading time timeit token tokenize traceback types typing unicodedata unittest unittest.mock
+    urllib.parse uuid warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo _strptime _pydecimal
+    _pydatetime _pylong
 """
-"""The standard library as far as it can be imported without a system: none of it can be loaded later."""
+"""The standard library as far as it can be imported without a system: none of it can be loaded later.
+
+The last four are what the interpreter imports by itself, such as `_pylong` to divide integers of 9 000 bits.
+"""
 
 
 class _Loaded:
@@ -62,6 +66,7 @@ def _load(source: str, function: str) -> str:
     except Exception as error:  # noqa: BLE001 - surrogates, NULs, digits without end, nesting: no program either way
         return values.write(["syntax", type(error).__name__])
     names = module.__dict__
+    sys.argv = [""]  # as in any embedded interpreter: argparse and unittest look at the first
     random.seed(0)  # the same program draws the same numbers, always
     try:
         exec(code, names)  # noqa: S102 - running it is what this interpreter is for
