@@ -24,6 +24,9 @@ TEXTS: dict[str, dict[str, Any]] = {
         "claims": ["The Titanic sank on 15 April 1912.", "The Titanic was the fastest ship of her time."],
         "short": ["15 April 1912"],
         "reason": "The date is given, the speed is not.",
+        "dated": "The date is the same.",
+        "silent": "Nothing is said of her speed.",
+        "agrees": "The answer says so.",
     },
     "ru": {
         "question": "Когда затонул «Титаник»?",
@@ -35,6 +38,9 @@ TEXTS: dict[str, dict[str, Any]] = {
         ],
         "short": ["15 апреля 1912 года"],
         "reason": "Дата названа, о скорости ничего нет.",
+        "dated": "Дата совпадает.",
+        "silent": "О скорости ничего не сказано.",
+        "agrees": "В ответе так и сказано.",
     },
     "zh": {
         "question": "泰坦尼克号何时沉没？",
@@ -43,6 +49,9 @@ TEXTS: dict[str, dict[str, Any]] = {
         "claims": ["泰坦尼克号于1912年4月15日沉没。", "泰坦尼克号是当时最快的船。"],
         "short": ["1912年4月15日"],
         "reason": "给出了日期，但没有提到速度。",
+        "dated": "日期一致。",
+        "silent": "没有提到速度。",
+        "agrees": "回答中正是这样说的。",
     },
 }
 
@@ -71,8 +80,8 @@ def pages() -> Iterator[Page]:
     for language, one in TEXTS.items():
         claims = [{"id": str(n), "text": text} for n, text in enumerate(one["claims"], 1)]
         verdicts = [
-            {"id": "1", "reason": one["reason"], "verdict": "SUPPORTED"},
-            {"id": "2", "reason": one["reason"], "verdict": "NEUTRAL"},
+            {"id": "1", "reason": one["dated"], "verdict": "SUPPORTED"},
+            {"id": "2", "reason": one["silent"], "verdict": "NEUTRAL"},
         ]
         factual, grounded, cited = factual_correctness.UNIT, response_groundedness.UNIT, citation.UNIT
         support = {"context": one["response"]}
@@ -92,18 +101,18 @@ def pages() -> Iterator[Page]:
             "citation_support": (
                 _step(cited, "support"),
                 {**support, "kind": "passage", "content": one["reference"], "claim": one["claims"][0]},
-                _json(reason=one["reason"], verdict="ENTAILMENT"),
+                _json(reason=one["dated"], verdict="ENTAILMENT"),
             ),
             "citation_support_answer": (
                 _step(cited, "support"),
                 {**support, "kind": "answer", "content": one["response"], "claim": one["claims"][1]},
-                _json(reason=one["reason"], verdict="NEUTRAL"),
+                _json(reason=one["agrees"], verdict="ENTAILMENT"),
             ),
             "citation_correctness": (
                 _step(cited, "correctness"),
                 {"question": one["question"], "short_answers": one["short"], "long_answer": one["reference"],
                  "answer": one["response"]},
-                _json(reason=one["reason"], verdict="PARTIALLY_CORRECT"),
+                _json(reason=one["dated"], verdict="CORRECT"),
             ),
         }  # fmt: skip
         for name, (step, values, reply) in asked.items():
