@@ -39,6 +39,8 @@ _START = re.compile(
     r"|[A-Za-z_]\w*[ ]*(?::[^=\n]{1,80})?=(?!=)"
 )
 _ANY_CODE = re.compile(r"^[ \t]*(?:async[ ]+def|def|class)[ ]+\w", re.MULTILINE)
+_FUTURE = re.compile(r"^from[ ]+__future__[ ]+import[ ]+\w[\w, ]*$", re.MULTILINE)
+_NAME = re.compile(r"\w+")
 _BUILTINS = frozenset(dir(builtins))
 
 
@@ -136,10 +138,11 @@ def _completed(source: str, others: Sequence[str], parser: _Parser) -> str:
         return source
     found: dict[int, str] = {}
     trees: dict[int, ast.Module | None] = {}
+    spelled = [frozenset(_NAME.findall(text)) for text in others]  # a search for each name would be quadratic
     for _ in range(HELPERS):  # a helper may need a helper
         before = len(found)
         for n, text in enumerate(others):
-            if n in found or not any(name in text for name in missing):
+            if n in found or missing.isdisjoint(spelled[n]):
                 continue
             if n not in trees:
                 trees[n] = parser.parse(text)
@@ -150,6 +153,8 @@ def _completed(source: str, others: Sequence[str], parser: _Parser) -> str:
         if len(found) == before:
             break
     joined = "\n\n".join([*(found[n] for n in sorted(found)), source])
+    if found and (futures := dict.fromkeys(_FUTURE.findall(joined))):  # they may only stand first
+        joined = "\n".join([*futures, _FUTURE.sub("", joined)])
     return joined if len(joined) <= SOURCE_CAP else source
 
 

@@ -18,7 +18,7 @@ BLOCKS_CAP = 64
 """Fenced blocks that are tried, from the last one backwards."""
 
 _THOUGHT = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_FENCE = re.compile(r"^([ \t>]*+)(`{3,}+|~{3,}+)([^\n]*+)$", re.MULTILINE)
+_FENCE = re.compile(r"^([ \t>]*+)(`{3,}+|~{3,}+)([^\n]*+)$|(?<=[^\s`])(?P<late>`{3,}+)[ \t]*+$", re.MULTILINE)
 _TAG = re.compile(r"[ \t]*\{?\.?([\w+#-]*)\}?")
 _CODE_AFTER_TAG = re.compile(r"(?:async[ ]+def|def|class|fun|import|from|val)\b")
 _QUOTED = re.compile(r"^[ \t]*>[ ]?", re.MULTILINE)
@@ -63,7 +63,8 @@ def answer_part(reply: str) -> str:
 def fenced(text: str) -> tuple[list[Block], str]:
     """Return the fenced blocks of a text, and the text outside of them.
 
-    A fence with a tag opens a new block even where the one before was never closed.
+    A fence with a tag opens a new block even where the one before was never closed. One at the end of a line
+    of code can only close.
     """
     blocks: list[Block] = []
     outside: list[str] = []
@@ -72,12 +73,14 @@ def fenced(text: str) -> tuple[list[Block], str]:
     free = 0  # where the text outside begins
     for number, fence in enumerate(fences):
         if opened is None:
+            if fence["late"]:
+                continue
             outside.append(text[free : fence.start()])
             opened = number
         elif _closes(fences[opened], fence):
             blocks.append(_block(text, fences, opened, number))
             opened, free = None, fence.end()
-        elif fence[3].strip():
+        elif not fence["late"] and fence[3].strip():
             blocks.append(_block(text, fences, opened, number, closed=False))
             opened = number
     if opened is not None:
@@ -88,7 +91,8 @@ def fenced(text: str) -> tuple[list[Block], str]:
 
 
 def _closes(opening: re.Match[str], fence: re.Match[str]) -> bool:
-    return fence[2][0] == opening[2][0] and len(fence[2]) >= len(opening[2]) and not fence[3].strip()
+    marks = fence["late"] or fence[2]
+    return marks[0] == opening[2][0] and len(marks) >= len(opening[2]) and not (fence[3] or "").strip()
 
 
 def _block(text: str, fences: list[re.Match[str]], opened: int, end: int, *, closed: bool = True) -> Block:
