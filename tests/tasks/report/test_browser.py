@@ -300,6 +300,14 @@ def test_it_fits_any_width(visit: Open, page_file: Path, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_in_russian_it_fits_a_telephone(visit: Open, material: Material, tmp_path: Path) -> None:
+    given = material.settings.model_copy(
+        update={"report": material.settings.report.model_copy(update={"language": "ru"})}
+    )
+    page = visit(html.write(replace(material, settings=given), tmp_path), viewport={"width": 360, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
 def test_a_screen_reader_finds_names_and_landmarks(visit: Open, page_file: Path) -> None:
     page = visit(page_file)
     for landmark in ("banner", "navigation", "main", "search"):
