@@ -81,6 +81,7 @@ _ANNOTATION = re.compile(rf"<<([^<>\n]{{0,{LONGEST}}})>>")
 _BULLET = re.compile(r"^\s*(?:[-*•+–—]\s|[0-9]{1,3}[.)]\s)")
 _CLOCK = re.compile(r"(?<! ):|:(?! )")  # in a text, only a colon between spaces divides
 _CURRENCY = re.compile(r"[$€£¥₽]")
+_EQUALS = ("=", "＝", "≈", "approx")
 _BOLD = re.compile(r"\*\*+|__+|`")
 
 
@@ -120,7 +121,7 @@ def _step(line: str, *, equations: bool, money: bool) -> Step:
     if annotations:
         made = tuple(annotated(inside) for match in annotations if (inside := match[1].strip()))
         return Step(line, line[: annotations[0].start()], made)
-    if not equations or ("=" not in line and "≈" not in line and "approx" not in line):
+    if not equations or not any(sign in line for sign in _EQUALS):
         return Step(line, line, ())
     line = line[:LONGEST_LINE]
     plain = _CLOCK.sub(r" ; ", normalise(_BULLET.sub("", _BOLD.sub(" ", line))))
