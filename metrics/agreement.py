@@ -97,7 +97,8 @@ def judge_ratings(scores: pl.DataFrame) -> pl.DataFrame:
     """Read each judge's own score out of the details of a scores table, as rows for `judge_agreement`.
 
     Columns: metric, unit (item, model and repeat), judge, value (null: that judge failed). Judges for whom the
-    metric was not applicable are left out; so are scores without judges (computed, or settled by a shortcut).
+    metric was not applicable are left out; so are scores that no judge was asked for (computed, or settled by a
+    shortcut): there all judges would agree, and none could fail.
     """
     schema = {"metric": pl.String(), "unit": pl.String(), "judge": pl.String(), "value": pl.Float64()}
     rows = []
@@ -105,7 +106,7 @@ def judge_ratings(scores: pl.DataFrame) -> pl.DataFrame:
     for item_id, model, repeat, metric, details in columns.filter(pl.col("details").is_not_null()).iter_rows():
         judges = json.loads(details).get("judges")
         for judge, found in judges.items() if isinstance(judges, dict) else ():
-            if isinstance(found, dict) and found.get("status") != "not_applicable":
+            if isinstance(found, dict) and found.get("status") != "not_applicable" and found.get("n_calls") != 0:
                 value = found.get("value")
                 rows.append((metric, json.dumps([item_id, model, repeat]), judge, value))
     return pl.DataFrame(rows, schema=schema, orient="row")

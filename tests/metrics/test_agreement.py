@@ -136,7 +136,7 @@ def test_two_ratings_of_one_judge_for_one_unit_are_refused() -> None:
         judge_agreement(pl.DataFrame({"unit": [1, 1], "judge": ["a", "a"], "value": [1.0, 0.0]}))
 
 
-def test_judges_own_scores_are_read_from_the_details() -> None:
+def test_judges_own_scores_are_read_from_the_details_where_they_were_asked() -> None:
     judges = {
         "a": {"value": 1.0, "status": "scored"},
         "b": {"value": None, "status": "judge_failed"},
@@ -151,11 +151,13 @@ def test_judges_own_scores_are_read_from_the_details() -> None:
         "status": "scored",
         "value": 1.0,
     }
+    settled = {judge: {"value": 1.0, "status": "scored", "n_calls": 0} for judge in "ab"}
     table = SCORES.frame(
         [
             {**base, "details": json.dumps({"judges": judges})},
             {**base, "item_id": "2", "details": "{}"},
             {**base, "item_id": "3"},
+            {**base, "item_id": "4", "details": json.dumps({"judges": settled})},
         ]
     )
     found = judge_ratings(table)
