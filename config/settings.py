@@ -209,6 +209,16 @@ class Rag(Frozen):
     aggregate: Aggregate = "mean"
     threshold: Share = 0.8
 
+    @model_validator(mode="after")
+    def _votes(self) -> Self:
+        """Refuse before anything is asked what would end as an error after every judge was paid."""
+        if self.aggregate == "majority" and self.factual_correctness.enabled:
+            raise ValueError(
+                "aggregate: no majority can be taken of factual_correctness, since each judge makes claims of its "
+                "own; take mean, median, min or max, or set factual_correctness.enabled to false"
+            )
+        return self
+
 
 class Weights(Frozen):
     """The suites' weights in the overall score; renormalised over those that ran."""

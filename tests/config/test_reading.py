@@ -85,6 +85,7 @@ def test_a_wrong_value_names_line_and_the_allowed_ones(tmp_path: Path) -> None:
         ("models: [{name: m, provider: acme}]", ["provider", "'ollama'", "found 'acme'"]),
         ("models: [{name: m}, {name: m}]", ["'m' stands twice"]),
         ("models: [{name: m, provider: replay}]", ["needs `file`"]),
+        ("models: [{name: m}]\nrag: {aggregate: majority}", ["rag", "no majority", "factual_correctness.enabled"]),
         ("models: []", ["models", "at least 1"]),
         ("suites: [cot]", ["'models' is missing"]),
         ("models: [", ["line 1", "not valid YAML"]),
