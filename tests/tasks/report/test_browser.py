@@ -341,6 +341,17 @@ def test_on_paper_there_are_no_controls(visit: Open, page_file: Path) -> None:
     assert page.locator("#categories").is_visible()
 
 
+@pytest.mark.parametrize("chosen", [False, True])
+def test_on_paper_it_is_light_whatever_the_screen_is(visit: Open, page_file: Path, chosen: bool) -> None:  # noqa: FBT001 - a column
+    page = visit(page_file, color_scheme="light" if chosen else "dark")
+    if chosen:
+        page.click("#theme")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert luminance(page.evaluate(ground)) < 0.1
+    page.emulate_media(media="print")
+    assert luminance(page.evaluate(ground)) > 0.9
+
+
 def test_thousands_of_samples_are_listed_by_a_few_dozen_rows(visit: Open, tmp_path: Path) -> None:
     """Packed samples are unpacked, and only what can be seen is in the page."""
     page = visit(html.write(many(2000, words=60), tmp_path))
