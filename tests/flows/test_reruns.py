@@ -189,3 +189,26 @@ def test_what_cannot_be_done_again_is_one_message(run: Run, given: list[str], wo
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_what_prune_keeps_of_a_judged_run_reruns_wholly_from_the_cache(run: Run, tmp_path: Path) -> None:
+    with serve_openai(reply) as server:
+        given = arguments(server, tmp_path)
+        run(*given, "--set", "basic_control.seed=1")
+        run(*given)
+        kept = latest(tmp_path)
+        before, calls = results(kept), len(server.requests)
+        command = [sys.executable, "-m", "artifacts.store"]
+        place = ["--root", str(tmp_path / "store"), "--runs", str(tmp_path / "runs")]
+        wish = ["prune", "--keep", "1", "--grace", "0h", "--replies-unused", "--yes"]
+        pruned = subprocess.run([*command, *wish, *place], cwd=TOP, capture_output=True, text=True, check=False)
+        assert pruned.returncode == 0, pruned.stderr
+        assert "Deleted 1 run, " in pruned.stdout
+        assert [path.name for path in (tmp_path / "runs").iterdir()] == [kept.name]
+        whole = subprocess.run([*command, "verify", *place], cwd=TOP, capture_output=True, text=True, check=False)
+        assert whole.returncode == 0, whole.stdout
+        done = run("--run", kept.name)
+        assert done.returncode == 0, done.stderr
+        assert len(server.requests) == calls
+    assert {stage for stage, cached in stages(tmp_path) if not cached} == NEVER_CACHED
+    assert results(latest(tmp_path)) == before
