@@ -10,7 +10,9 @@ import json
 import logging
 import os
 import signal
+import socket
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 STAGES = ("generate", "query", "verify", "judge", "score", "aggregate", "report")
 ERROR = 2
 STOPPED = 130
+STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
 def arguments(flow: str) -> argparse.ArgumentParser:
@@ -209,15 +212,27 @@ def _show_stages(outcome: "Outcome") -> None:
 
 def _interruptible() -> None:
     """Have Ctrl-C and a polite kill stop the asking first, from whatever thread waits for it."""
+    from tasks.asking import stop
 
     def interrupt(_signal: int, _frame: Any) -> None:
-        from tasks.asking import stop
-
         stop()
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, interrupt)
-    signal.signal(signal.SIGTERM, interrupt)
+    for each in STOPPING:
+        signal.signal(each, interrupt)
+    # While a flow runs, Prefect's own handler stands in for ours at SIGTERM: it unwinds the flow, which waits for
+    # the tasks, which would ask on. The wake-up tells of a signal whoever handles it.
+    told, wakes = socket.socketpair()
+    wakes.settimeout(0)
+    signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
+
+    def heed() -> None:
+        with wakes:
+            while heard := told.recv(1):
+                if heard[0] in STOPPING:
+                    stop()
+
+    threading.Thread(target=heed, name="signals", daemon=True).start()
 
 
 def _agree(given: argparse.Namespace) -> None:
@@ -258,7 +273,7 @@ def _chosen(flow: str, given: argparse.Namespace) -> tuple["Settings", "Again", 
     _agree(given)
     resume = ""
     if given.resume is not None or given.run:
-        from flows.runs import latest, settings_of
+        from flows.earlier import latest, settings_of
 
         runs = settings.store.runs
         run = given.run or given.resume or latest(Path(runs))
@@ -291,7 +306,8 @@ def _run(settings: "Settings", again: "Again", *, only_failed: bool) -> int:
         gc.freeze()
         gc.enable()
         if only_failed:
-            from flows.runs import restore, settings_of
+            from flows.earlier import settings_of
+            from flows.runs import restore
 
             restore(settings, settings_of(settings.store.runs, again.of)[1])
         _interruptible()

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from artifacts import manifest as manifests
-from artifacts.inventory import runs_in
 from artifacts.replies import Remembered
 from artifacts.store import Damaged
-from config.reading import parse
 from config.settings import STAGES, Again, Settings
 from data.errors import InputError
 from data.plugins import family
 from data.records import Ref, Reply
 from flows.asking import Identities
+from flows.earlier import settings_of
 from tasks.place import open_cache, open_store
 from tasks.report.material import Tables
 from tasks.stage import fingerprint
@@ -199,38 +198,6 @@ def _names(rest: str, model: str, models: Sequence[str]) -> bool:
 
 def _stage_of(task: str) -> Any:
     return PARTS[task]
-
-
-def latest(runs: Path) -> str:
-    """Return the last run, finished or not.
-
-    Raises:
-        InputError: there is none.
-    """
-    there = [run for run in runs_in(runs) if (run.folder / "manifest.json").exists()]
-    if not there:
-        raise InputError(f"{runs}: found no run; expected folders with a manifest.json. Start one first.")
-    return there[-1].name
-
-
-def settings_of(runs: str, run: str, sets: Sequence[str] = ()) -> tuple[Settings, dict[str, Any]]:
-    """Return the configuration of an earlier run, with `--set` assignments over it, and its manifest.
-
-    Raises:
-        InputError: there is no such run, or its configuration is not one of this version.
-    """
-    path = Path(runs) / run / "manifest.json"
-    manifest = manifests.read(path.parent)
-    configuration, started = manifest.get("configuration"), manifest.get("started")
-    try:
-        datetime.fromisoformat(str(started))
-    except ValueError as error:
-        raise InputError(
-            f"{path}: found started: {started!r}, expected a date and time as a run writes it."
-        ) from error
-    if not isinstance(configuration, dict):
-        raise InputError(f"{path}: found no configuration in it. Start the run's own command again.")
-    return parse(configuration, str(path), {}, sets), manifest
 
 
 def restore(settings: Settings, manifest: Mapping[str, Any]) -> int:

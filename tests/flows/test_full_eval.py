@@ -137,7 +137,10 @@ def test_a_killed_run_asks_nothing_twice(run: Run, environment: dict[str, str], 
     assert max(prompts.values()) <= 2
 
 
-def test_an_interrupt_keeps_what_was_answered(environment: dict[str, str], run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_what_was_answered(
+    environment: dict[str, str], run: Run, tmp_path: Path, how: signal.Signals
+) -> None:
     arguments = [*ONLY, "--set", "basic_control.n_items=40"]
     with serve_openai("yes", latency_s=0.05) as server:
         arguments += ["--set", at(server, max_concurrency=4)]
@@ -147,14 +150,34 @@ def test_an_interrupt_keeps_what_was_answered(environment: dict[str, str], run: 
         while len(server.requests) < 30:
             assert process.poll() is None
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(how)
         _, said = process.communicate(timeout=60)
+        assert len(server.requests) < 60, "it stops asking at once"
         done = run(*arguments)
         assert len(server.requests) <= 84
     assert process.returncode == 130
     assert "Stopped. Everything answered so far is kept" in said
     assert "Traceback" not in said
     assert "asked now, 0 failed" in done.stdout
+
+
+def test_an_earlier_run_is_read_before_prefect_is_imported() -> None:
+    """Else its settings come too late: no stage cache, a second server, its telemetry."""
+    script = "import flows.command, flows.earlier, sys\nassert 'prefect' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], cwd=TOP, check=True)
+
+
+def test_a_run_goes_on_from_the_cache_with_a_temporary_server(
+    environment: dict[str, str], run: Run, tmp_path: Path
+) -> None:
+    alone = {name: value for name, value in environment.items() if name != "PREFECT_API_URL"}
+    with serve_openai("yes") as server:
+        run("--set", at(server), *ONLY)
+        command = [sys.executable, "-m", "flows.full_eval", "--set", f"store.runs={tmp_path}/runs", "--resume"]
+        done = subprocess.run(command, cwd=TOP, env=alone, capture_output=True, text=True, check=False, timeout=240)
+    assert "Starting a temporary Prefect server" in done.stderr
+    assert "verify basic_control acme/tiny:1b: from the cache" in done.stdout, done.stderr
+    assert "INFO" not in done.stderr, "one server, and no log of Prefect's"
 
 
 @pytest.mark.parametrize("damage", ["delete", "cut"])

@@ -11,8 +11,9 @@ from config.settings import Again, Settings
 from data.errors import InputError
 from data.tables import RESPONSES
 from flows.command import main
+from flows.earlier import latest, settings_of
 from flows.environment import results_of
-from flows.runs import anew, latest, open_run, restore, settings_of
+from flows.runs import anew, open_run, restore
 
 MODELS = ("tiny", "tiny b", "tiny 2", "org/tiny:8b")
 

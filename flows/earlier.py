@@ -1,0 +1,48 @@
+"""Earlier runs: which there are, and how they were configured; told without Prefect.
+
+Prefect reads its settings once, when it is imported; those of a run from the command line are set after its
+configuration is known (`flows.environment`).
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from artifacts import manifest as manifests
+from artifacts.inventory import runs_in
+from config.reading import parse
+from config.settings import Settings
+from data.errors import InputError
+
+
+def latest(runs: Path) -> str:
+    """Return the last run, finished or not.
+
+    Raises:
+        InputError: there is none.
+    """
+    there = [run for run in runs_in(runs) if (run.folder / "manifest.json").exists()]
+    if not there:
+        raise InputError(f"{runs}: found no run; expected folders with a manifest.json. Start one first.")
+    return there[-1].name
+
+
+def settings_of(runs: str, run: str, sets: Sequence[str] = ()) -> tuple[Settings, dict[str, Any]]:
+    """Return the configuration of an earlier run, with `--set` assignments over it, and its manifest.
+
+    Raises:
+        InputError: there is no such run, or its configuration is not one of this version.
+    """
+    path = Path(runs) / run / "manifest.json"
+    manifest = manifests.read(path.parent)
+    configuration, started = manifest.get("configuration"), manifest.get("started")
+    try:
+        datetime.fromisoformat(str(started))
+    except ValueError as error:
+        raise InputError(
+            f"{path}: found started: {started!r}, expected a date and time as a run writes it."
+        ) from error
+    if not isinstance(configuration, dict):
+        raise InputError(f"{path}: found no configuration in it. Start the run's own command again.")
+    return parse(configuration, str(path), {}, sets), manifest
