@@ -8,7 +8,7 @@ from typing import Any
 from config.settings import Settings
 from data.records import Ref
 from tasks.place import open_store
-from tasks.report import exports, html, junit, markdown, raw
+from tasks.report import exports, html, junit, markdown, raw, records
 from tasks.report.material import Tables, gather
 from tasks.stage import stage
 
@@ -40,4 +40,5 @@ def report(
     written = [*pages, markdown.write(material, there), *raw.write(material, there)]
     if settings.report.junit:
         junit.write(material, Path(settings.report.junit))
+    written += records.write(material, there)
     return [*map(str, written), *map(str, exports.write(material, there))]

@@ -1,0 +1,53 @@
+"""Records of the judged suites: what was scored, and what was not with the reason, as Parquet and JSON."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from artifacts.store import write_atomically
+from tasks.report.exports import write_parquet
+
+if TYPE_CHECKING:  # as in exports
+    from tasks.report.material import Material
+
+SUITES = ("citation", "rag")
+_SCORED = ("scored", "no_answer")
+_KEYS = ("item_id", "model", "repeat")
+
+
+def records(material: "Material") -> pl.DataFrame:
+    """Return a row for each item, model, repeat and judged metric: the question, the reply and what came of it."""
+    replies = material.replies.filter(pl.col("suite").is_in(SUITES)).select(
+        *_KEYS, "suite", "language", "prompt", "answer", response="text", error="error"
+    )
+    scores = material.scores.filter(~pl.col("metric").str.contains(".", literal=True)).select(
+        *_KEYS, "metric", "status", "value", "reason", "details"
+    )
+    return replies.join(scores, on=_KEYS, how="inner", maintain_order="left_right")
+
+
+def _objects(frame: pl.DataFrame) -> bytes:
+    """Return rows as a JSON array; details, which hold each judge's verdicts and reasons, as an object."""
+    rows: list[dict[str, Any]] = [
+        {**row, "details": json.loads(row["details"] or "{}")} for row in frame.iter_rows(named=True)
+    ]
+    return json.dumps(rows, ensure_ascii=False, indent=2).encode()
+
+
+def write(material: "Material", folder: Path) -> list[Path]:
+    """Write `records/`: successes (a score was reached) and failures (none was, and why), each in both forms.
+
+    Nothing is written of a run without a judged suite.
+    """
+    found = records(material)
+    if found.is_empty():
+        return []
+    scored = pl.col("status").is_in(_SCORED)
+    written = []
+    for name, chosen in (("successes", found.filter(scored)), ("failures", found.filter(~scored))):
+        written.append(write_parquet(chosen, folder / "records" / f"{name}.parquet"))
+        written.append(folder / "records" / f"{name}.json")
+        write_atomically(written[-1], _objects(chosen))
+    return written
