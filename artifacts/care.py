@@ -119,6 +119,9 @@ def _open(root: str, runs: str) -> tuple["Store", "Inventory"]:
     from artifacts.inventory import take
     from artifacts.store import Store
 
+    for option, given in (("--root", root), ("--runs", runs)):
+        if not given:
+            raise InputError(f"{option}: found no name, expected that of a folder.")
     store = Store(root)
     if store.local is not None and not store.local.is_dir():
         raise InputError(f"--root {root}: there is no such folder. Name the store's, or run an evaluation first.")
@@ -216,6 +219,11 @@ def prune(given: argparse.Namespace) -> int:
     from artifacts.pruning import Wish, carry_out, plan, unused
 
     store, there = _open(given.root, given.runs)
+    if there.tables and not Path(given.runs).is_dir():
+        raise InputError(
+            f"--runs {given.runs}: there is no such folder, so that what its runs need is not known and nothing "
+            "can go. Name the folder of the runs that use this store; where all are gone for good, an empty one."
+        )
     planned = plan(there, Wish(given.older_than, given.keep, given.run, given.grace))
     cache = _existing_cache(store, given.cache) if given.replies_unused else None
     replies = unused(there, planned, cache) if cache else []

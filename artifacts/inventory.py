@@ -14,6 +14,7 @@ from data.errors import InputError
 
 NAME = re.compile(r"(\d{8}_\d{6})(_\d+)?")
 """How runs are named: by their start."""
+DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +88,30 @@ def _is_run(place: Path) -> bool:
 def _run(place: Path) -> Run:
     try:
         manifest = manifests.read(place)
+        _check(place, manifest)
         return Run(place, datetime.fromisoformat(manifest["started"]).astimezone(), manifest)
-    except (InputError, KeyError, TypeError, ValueError) as error:
+    except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
         there = (place / "manifest.json").exists()
         return Run(place, _named(place), {}, str(error) if there else "it has no manifest")
+
+
+def _check(place: Path, manifest: Mapping[str, Any]) -> None:
+    """Refuse a manifest that does not say in the way it should what its run needs.
+
+    Raises:
+        InputError: it does not.
+    """
+    configuration, tables = manifest.get("configuration", {}), manifest.get("tables", {})
+    named = configuration if isinstance(configuration, Mapping) else {"models": configuration}
+    reports = manifest.get("reports", [])
+    sound = all(isinstance(one, list) for one in (named.get("models", []), named.get("suites", []), reports))
+    refs = [ref for listed in tables.values() for ref in listed] if isinstance(tables, Mapping) else [tables]
+    if not sound or not all(isinstance(ref, Mapping) and _is_digest(ref.get("digest")) for ref in refs):
+        raise InputError(f"{place / 'manifest.json'}: found other shapes of keys than a run writes.")
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and bool(DIGEST.fullmatch(value))
 
 
 def _named(place: Path) -> datetime:

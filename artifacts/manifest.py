@@ -58,7 +58,7 @@ def read(folder: Path) -> dict[str, Any]:
     except FileNotFoundError as error:
         there = sorted(p.parent.name for p in folder.parent.glob("*/manifest.json"))[-5:]
         raise InputError(f"{path}: no such run; the latest are {', '.join(there) or 'none'}.") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         raise InputError(f"{path}: expected a manifest of schema {SCHEMA}.")

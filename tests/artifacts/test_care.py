@@ -33,6 +33,7 @@ class Place:
         self.root, self.runs = top / "store", top / "runs"
         self.store = Store(str(self.root))
         self.root.mkdir()
+        self.runs.mkdir()
 
     def care(self, verb: str, *arguments: str) -> int:
         return care.main([verb, "--root", str(self.root), "--runs", str(self.runs), *arguments])
@@ -303,8 +304,61 @@ def test_no_table_goes_while_a_manifest_cannot_be_read(place: Place, capsys: pyt
     assert place.there() == set()
 
 
+MISSHAPEN: list[dict[str, Any]] = [
+    {"tables": [1, 2]},
+    {"tables": {"items": [{"digest": 5}]}},
+    {"tables": {"items": "x"}},
+    {"tables": {"items": 5}},
+    {"configuration": None},
+    {"configuration": {"models": None}},
+    {"configuration": {"suites": 3}},
+    {"reports": 7},
+    {"started": None},
+    {"started": "0001-01-01T00:00:00"},
+]
+
+
+@pytest.mark.parametrize("more", MISSHAPEN, ids=str)
+def test_a_manifest_of_other_shapes_is_said_and_keeps_every_table(
+    place: Place, capsys: pytest.CaptureFixture[str], more: dict[str, Any]
+) -> None:
+    ref = place.table("a", days=100)
+    name = place.run(ref, days=100, **more)
+    assert place.care("list") == 0
+    assert place.care("verify") == care.DAMAGED
+    assert f"run {name}" in capsys.readouterr().out
+    assert place.care("prune", "--yes") == 0
+    assert "no table can go" in capsys.readouterr().out
+    assert place.there() == {ref.digest}
+
+
+def test_a_manifest_too_deep_to_read_is_said(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    name = place.run(days=100)
+    (place.runs / name / "manifest.json").write_text("[" * 100_000, encoding="utf-8")
+    assert place.care("verify") == care.DAMAGED
+    assert f"run {name}" in capsys.readouterr().out
+
+
+def test_nothing_goes_where_the_folder_of_the_runs_is_not_there(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mistyped --runs must not make every table nobody's."""
+    ref = place.table("a", days=100)
+    place.run(ref, days=100)
+    place.runs.rename(place.runs.with_name("elsewhere"))
+    assert place.care("prune", "--yes") == 2
+    assert "there is no such folder" in capsys.readouterr().err
+    assert place.there() == {ref.digest}
+
+
+@pytest.mark.parametrize("option", ["--root", "--runs"])
+def test_an_empty_name_is_no_folder(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert care.main(["prune", option, ""]) == 2
+    assert f"{option}: found no name" in capsys.readouterr().err
+
+
 def test_folders_that_are_no_runs_stay(place: Place) -> None:
-    (place.runs / "notes").mkdir(parents=True)
+    (place.runs / "notes").mkdir()
     (place.runs / "notes" / "mine.txt").write_text("mine", encoding="utf-8")
     outside = place.root.parent / "20200101_000000"
     outside.mkdir()
