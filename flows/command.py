@@ -281,10 +281,9 @@ def _chosen(flow: str, given: argparse.Namespace) -> tuple["Settings", "Again", 
         if flow != "full_eval":
             settings = settings.model_copy(update={"suites": (flow,)})
         resume = run if given.resume is not None else ""
-    models = [model.name for model in settings.models]
-    for option, one, there in (("--suite", given.suite, settings.suites), ("--model", given.model, models)):
-        if one and one not in there:
-            raise InputError(f"{option} {one}: the run has none of that name, expected one of {', '.join(there)}.")
+    if given.suite and given.suite not in settings.suites:
+        there = ", ".join(settings.suites)
+        raise InputError(f"--suite {given.suite}: the run has none of that name, expected one of {there}.")
     again = Again(rerun=given.rerun or "", of=given.run or "", suite=given.suite, model=given.model, resume=resume)
     return settings, again, given.only_failed
 
@@ -338,6 +337,11 @@ def main(flow: str = "full_eval", argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("BASIC_CONTROL_DEBUG"):
             raise
+        from flows.environment import unreached
+
+        if said := unreached(error):
+            _say(f"error: {said} Everything answered so far is kept.", level=logging.ERROR)
+            return ERROR
         _say(
             f"error: {type(error).__name__}: {error}\nThis is a defect of the program, or of a plugin "
             "of it. Everything answered so far is kept. BASIC_CONTROL_DEBUG=1 shows where it happened.",

@@ -16,6 +16,7 @@ from data.plugins import family
 from data.records import Ref, Reply
 from flows.asking import Identities
 from flows.earlier import settings_of
+from flows.rag import guest_of
 from tasks.place import open_cache, open_store
 from tasks.report.material import Tables
 from tasks.stage import fingerprint
@@ -137,12 +138,23 @@ class Opened:
         return {"run": self.folder.name, "started": self.started.isoformat()}
 
 
+def _check(settings: Settings, again: Again) -> None:
+    models = [model.name for model in settings.models]
+    if again.model and again.model not in models and "rag" in settings.suites:
+        models += filter(None, [guest_of(settings)])
+    for option, one, there in (("suite", again.suite, settings.suites), ("model", again.model, models)):
+        if one and one not in there:
+            known = ", ".join(there)
+            raise InputError(f"--{option} {one}: the run has none of that name, expected one of {known}.")
+
+
 def open_run(settings: Settings, again: Again) -> Opened:
     """Begin a run, or go on with an unfinished one, and say so in its manifest.
 
     Raises:
-        InputError: the folder cannot be made, or there is no such run.
+        InputError: the folder cannot be made, there is no such run, or it has no such suite or model.
     """
+    _check(settings, again)
     kept: dict[str, Any] = {}
     if again.resume:
         folder = Path(settings.store.runs) / again.resume

@@ -46,7 +46,6 @@ def test_a_model_named_for_a_rerun_is_that_one_and_not_one_whose_name_begins_so(
 BAD = [
     (["--rerun", "verify", "--suite", "nosuch"], "--suite nosuch: the run has none"),
     (["--rerun", "verify", "--suite", "cot"], "--suite cot: the run has none"),
-    (["--rerun", "verify", "--model", "tin"], "expected one of tiny"),
     (["--resume", "other"], "found two runs"),
     (["--only-failed", "--fresh"], "expected one of them"),
 ]
@@ -62,6 +61,18 @@ def test_what_the_run_does_not_have_is_refused(
     said = capsys.readouterr().err
     assert words in said
     assert "defect" not in said
+
+
+def test_a_model_that_the_run_does_not_have_is_refused(tmp_path: Path) -> None:
+    place = settings(tmp_path)
+    with pytest.raises(InputError, match="--model tin: the run has none of that name, expected one of tiny"):
+        open_run(place, Again(rerun="verify", model="tin"))
+    assert not (tmp_path / "runs").exists()
+    data = tmp_path / "answers.jsonl"
+    row = {"question": "?", "response": "a", "reference": "a", "retrieved_contexts": ["a"]}
+    data.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    of_file = place.model_copy(update={"suites": ("rag",), "rag": place.rag.model_copy(update={"data": str(data)})})
+    assert open_run(of_file, Again(rerun="judge", model="responses of answers")).folder.is_dir()
 
 
 def test_an_empty_name_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
