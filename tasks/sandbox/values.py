@@ -29,6 +29,10 @@ BITS = 14_000
 CHARACTERS = 1_000_000
 """Characters of text, and bytes, in one value."""
 
+ALIKE = 64
+"""Members of one set or dict that share a hash. Building it takes the square of their number, and it is no secret
+how integers are hashed: a program could keep its parent busy for minutes."""
+
 _PLAIN = 2**53
 _HEX = re.compile(r"-?[0-9a-f]+")
 _FLOAT = re.compile(r"-?(?:0x[01]\.[0-9a-f]{1,13}p[+-]?\d{1,4}|inf|nan)")
@@ -145,8 +149,10 @@ class _Unpacker:
                 case "t":
                     return tuple(held)
                 case "s" | "z":
+                    _scattered(held)
                     return _all(len(held), frozenset(held) if tag == "z" else set(held))
                 case "d" if len(held) % 2 == 0:
+                    _scattered(held[::2])
                     return _all(len(held) // 2, dict(zip(held[::2], held[1::2], strict=True)))
         except TypeError:  # a list as a key
             raise UnfitError("a key or set member that cannot be hashed") from None
@@ -176,6 +182,12 @@ def _whole(text: str) -> str:
     except UnicodeEncodeError:
         raise UnfitError("text with half a surrogate pair") from None
     return text
+
+
+def _scattered(keys: list[Any]) -> None:
+    """Refuse keys or members of which too many share a hash."""
+    if len(keys) > ALIKE and max(Counter(map(hash, keys)).values()) > ALIKE:
+        raise UnfitError(f"more than {ALIKE} keys or members with the same hash")
 
 
 def _all(expected: int, found: Any) -> Any:

@@ -135,3 +135,12 @@ def test_a_frame_that_is_too_long_is_refused_both_ways() -> None:
         frames.size(b"\xff\xff\xff\xff")
     assert json.loads(frames.pack([1])[4:]) == [1]
     assert frames.size(frames.pack([1])[:4]) == 3
+
+
+def test_members_that_share_a_hash_are_refused_before_they_cost_time() -> None:
+    """A set of n integers that all hash to 0 takes n * n / 2 comparisons to build."""
+    alike = [["i", f"{(2**61 - 1) * n:x}"] for n in range(2, values.ALIKE + 3)]
+    for packed in (["s", *alike], ["z", *alike], ["d", *(part for key in alike for part in (key, 0))]):
+        with pytest.raises(values.UnfitError, match="same hash"):
+            values.unpack(packed)
+    assert len(values.unpack(["s", *alike[1:]])) == values.ALIKE
