@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -31,6 +31,13 @@ MOST_EQUATIONS = 10_000
 
 FLOAT_DIGITS = 14
 """Digits of a result that are held against a chain: a calculator's later ones are binary rounding."""
+
+ALIKE = 64
+"""Different numbers of a chain that share a hash. Sets of such numbers take the square of their count to build, and
+it is no secret how numbers are hashed: a calculation that brings more of them is not counted."""
+
+SMALL = 2**61 - 1
+"""Whole numbers below this are their own hash."""
 
 SIDES = 8
 """Equations in a row (`a = b = c`) are read as one calculation up to so many sides."""
@@ -105,15 +112,34 @@ def read(text: str) -> Chain:
         lines = []
     steps: list[Step] = []
     once: dict[str, tuple[Calculation, int]] = {}
+    hashed: dict[int, set[str]] = {}
     count = 0
     annotates = _ANNOTATION.search(text) is not None
     for place, line in enumerate(lines, 1):
         step = _step(line, equations=count < MOST_EQUATIONS, money=not annotates)
+        made = step.calculations
+        kept = tuple([calculation for calculation in made if _scattered(calculation, hashed)])
+        if len(kept) < len(made):
+            step = replace(step, calculations=kept)
         steps.append(step)
         count += len(step.calculations)
         for calculation in step.calculations:
             once.setdefault(calculation.key, (calculation, place))
     return Chain(tuple(steps), found.answer, tuple(c for c, _ in once.values()), tuple(p for _, p in once.values()))
+
+
+def _scattered(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
+    """Say whether a calculation's numbers do not all fall on one hash with those before; note them down."""
+    known = [value for operand in calculation.operands for value in operand.known_by]
+    for value in (*calculation.numbers, *calculation.results, *known):
+        if isinstance(value, int) and -SMALL < value < SMALL:
+            continue
+        alike = hashed.setdefault(hash(value), set())
+        if len(alike) <= ALIKE:
+            alike.add(str(value))
+        if len(alike) > ALIKE:
+            return False
+    return True
 
 
 def _step(line: str, *, equations: bool, money: bool) -> Step:

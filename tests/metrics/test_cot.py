@@ -409,6 +409,7 @@ HOSTILE = {
     "angle brackets": "<" * 1_000_000,
     "number signs": "#" * 1_000_000,
     "fractions": "\\frac{" * 160_000,
+    "numbers of one hash": "".join(f"<<{(2**61 - 1) * n}+1={(2**61 - 1) * n + 1}>>\n" for n in range(1, 18_000)),
     "carriage returns and NULs": "\r\0" * 100_000 + "#### 5",
 }
 
