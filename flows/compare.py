@@ -4,13 +4,12 @@
 """
 
 import argparse
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from data.errors import InputError
+from flows.offline import carry_out
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from metrics.comparison import Comparison
     from tasks.contrast import Contrast
 
-ERROR = 2
-STOPPED = 130
 _ROWS = 60
 _KEYS = 12
 _SIGNS = 600
@@ -61,7 +58,8 @@ def arguments() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Compare runs from the command line and return the exit code."""
     given = arguments().parse_args(argv)
-    try:
+
+    def work() -> None:
         from config.settings import Store
         from tasks.contrast import contrast
 
@@ -74,12 +72,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         show(found, most=max(0, given.show))
         _write(found, given)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - the command line's voice
-        return ERROR
-    except KeyboardInterrupt:
-        return STOPPED
-    return 0
+
+    return carry_out(work)
 
 
 def _write(found: "Contrast", given: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from config.settings import Settings
-    from tasks.forecast import Forecast, Portion
+    from tasks.forecast import Effect, Forecast, Portion
 
 MINUTE, HOUR = 60, 3600
 
@@ -35,19 +35,14 @@ def _parts(found: "Forecast") -> Iterator["RenderableType"]:
     from rich.text import Text
 
     from tasks.forecast import FRAME, SIGNS_PER_TOKEN
-    from tasks.report.marks import percent, visible
+    from tasks.report.marks import visible
 
     yield Text("Dry run: nothing is asked.", style="bold")
     yield _table(found)
     for line in totals(found):
         yield Text(line)
     for one in found.effects:
-        between = "none" if one.between is None else f"from {percent(one.between)} on"
-        alone = "none" if one.threshold is None else f"from {percent(one.threshold)} on"
-        yield Text(
-            f"{one.suite}: {one.n} items can show differences between two models {between}, of one model from a "
-            f"threshold {alone} (power 0.8; yes/no answers at worst)."
-        )
+        yield Text(told(one))
     signs = ", ".join(f"{name} {n:g}" for name, n in SIGNS_PER_TOKEN.items())
     yield Text(
         f"Tokens in: signs of the prompts over signs a token ({signs}), and {FRAME} a call. Tokens out: the mean "
@@ -76,6 +71,19 @@ def totals(found: "Forecast") -> Iterator[str]:
         yield f"Time: about {duration(found.seconds)}."
     else:
         yield f"Time: unknown; no call of {', '.join(unknown)} is remembered."
+
+
+def told(one: "Effect") -> str:
+    """Say what so many items can show."""
+    from tasks.report.marks import percent
+
+    between = "no difference between two models"
+    if one.between is not None:
+        between = f"differences between two models from {percent(one.between)} on"
+    alone = "none of one model from a threshold"
+    if one.threshold is not None:
+        alone = f"of one model from a threshold from {percent(one.threshold)} on"
+    return f"{one.suite}: {one.n} items can show {between}, {alone} (power 0.8; yes/no answers at worst)."
 
 
 def money(value: float, currency: str) -> str:

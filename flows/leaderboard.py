@@ -1,20 +1,16 @@
 """The leaderboard over all runs of a store: `python -m flows.leaderboard`. Nothing is asked."""
 
 import argparse
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from data.errors import InputError
+from flows.offline import carry_out
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tasks.standings import Board, Standing, Standings
-
-ERROR = 2
-STOPPED = 130
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -35,19 +31,16 @@ def arguments() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Show the leaderboard from the command line and return the exit code."""
     given = arguments().parse_args(argv)
-    try:
+
+    def work() -> None:
         from config.settings import Store
         from tasks.standings import gather
 
         found = gather(Path(given.runs or Store().runs), every=given.all)
         _show(found)
         _write(found, given)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - the command line's voice
-        return ERROR
-    except KeyboardInterrupt:
-        return STOPPED
-    return 0
+
+    return carry_out(work)
 
 
 def _write(found: "Standings", given: argparse.Namespace) -> None:

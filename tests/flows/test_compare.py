@@ -242,3 +242,14 @@ def test_help_answers_at_once() -> None:
     )  # fmt: skip
     assert "--metric" in done.stdout
     assert json.dumps(done.stderr) == '""'
+
+
+def test_a_damaged_manifest_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad = (finished(tmp_path, name) for name in ("a", "b"))
+    manifest = json.loads((bad / "manifest.json").read_text(encoding="utf-8"))
+    manifest["tables"]["items"][0]["digest"] = 5
+    (bad / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    assert main(["--runs", str(good.parent), "a", "b"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert "Traceback" not in said

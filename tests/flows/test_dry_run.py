@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from config.reading import read
-from flows.dry_run import totals
+from flows.dry_run import told, totals
 from metrics.statistics import detectable_difference
 from tasks.forecast import Forecast, Portion, effect, forecast, items_of
 from tasks.query import ask, identify
@@ -153,3 +153,8 @@ def test_the_effect_is_of_the_suites_own_kind_of_values() -> None:
     assert effect("basic_control", 100).between == detectable_difference(100)
     assert effect("cot", 100).between == pytest.approx((1.959964 + 0.841621) * 0.5**0.5 / 10, abs=1e-6)
     assert effect("cot", 0).between is None
+
+
+def test_too_few_items_are_said_to_show_nothing() -> None:
+    assert "1 items can show no difference between two models, none of one model" in told(effect("cot", 1))
+    assert "30 items can show differences between two models from 36.2% on" in told(effect("cot", 30))
