@@ -114,6 +114,11 @@ def _seeded(path: Path_) -> Path_:
     return (*SEED_PATHS[str(path[0])], *path[1:]) if path[0] in SEED_PATHS else path
 
 
+def _steps(dotted: str) -> Path_:
+    """Return the path that is written with dots."""
+    return tuple(int(step) if INDEX.fullmatch(step) else step for step in dotted.split("."))
+
+
 def _shown(assignment: str) -> str:
     """Return an assignment as a message may repeat it: without a secret, and not endless."""
     dotted, _, value = assignment.partition("=")
@@ -130,7 +135,7 @@ def _assign(raw: dict[str, Any], assignment: str) -> Path_:
         value = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # a ValueError: a date that there is not
         raise InputError(f"--set {assignment}: the value is not valid YAML; quote it.") from error
-    steps = [int(step) if INDEX.fullmatch(step) else step for step in dotted.strip().split(".")]
+    steps = _steps(dotted.strip())
     here: Any = raw
     for depth, step in enumerate(steps):
         last = depth == len(steps) - 1
@@ -150,7 +155,7 @@ def _assign(raw: dict[str, Any], assignment: str) -> Path_:
             here[key] = value
         else:
             here = here[key]
-    return tuple(steps)
+    return steps
 
 
 def _allowed(path: Sequence[str | int]) -> list[str]:
@@ -181,7 +186,7 @@ def _explain(error: Mapping[str, Any], where: Callable[[Path_], str]) -> str:
     path: Path_ = tuple(error["loc"])
     message = str(error["msg"]).removeprefix("Value error, ")
     # A check of the whole begins with the path that it is about.
-    here = where(path or tuple(re.split(r"[:\s]", message, maxsplit=1)[0].split(".")))
+    here = where(path or _steps(re.split(r"[:\s]", message, maxsplit=1)[0]))
     dotted = ".".join(map(str, path))
     if error["type"] == "extra_forbidden":
         allowed = _allowed(path[:-1])

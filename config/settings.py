@@ -328,6 +328,12 @@ class Settings(Frozen):
             names = [m.name for m in listed]
             if repeated := sorted({n for n in names if names.count(n) > 1}):
                 raise ValueError(f"{kind}: the name {repeated[0]!r} stands twice; each needs a name of its own")
+            for index, model in enumerate(listed):
+                if re.search(r"://[^/?#]*:[^/?#]*@", model.base_url):
+                    raise ValueError(
+                        f"{kind}.{index}.base_url: it holds a password, which would stand in every manifest; leave "
+                        "that out, and name the variable of a key in `api_key_env` (Ollama: or set OLLAMA_HOST)"
+                    )
         known = {j.name for j in self.judges}
         for suite in ("citation", "rag"):
             if missing := sorted(set(getattr(self, suite).judges) - known):

@@ -5,6 +5,7 @@ have settings of their own (`prefect.yaml`, docs/deployment.md).
 """
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,3 +62,22 @@ def prepare(results: Path) -> None:
         settings["PREFECT_LOGGING_TO_API_ENABLED"] = "false"
     for name, value in settings.items():
         os.environ.setdefault(name, value)
+
+
+def unreached(error: BaseException) -> str:
+    """Return what to say where an error is Prefect's of not reaching its server, else "".
+
+    Models' servers have errors of their own: what httpx itself raises here is Prefect's client's.
+    """
+    import httpx
+
+    seen: BaseException | None = error
+    while seen:
+        if isinstance(seen, httpx.TransportError) or "Failed to reach API" in str(seen):
+            url = re.sub("//[^/@]*@", "//", os.environ.get("PREFECT_API_URL") or "of Prefect's own settings")
+            return (
+                f"The Prefect server {url} cannot be reached ({type(seen).__name__}: {seen}). Start it, correct "
+                "PREFECT_API_URL, or unset that to have a temporary server for the run."
+            )
+        seen = seen.__cause__ or seen.__context__
+    return ""

@@ -205,6 +205,9 @@ def test_a_password_in_an_address_is_refused_and_not_repeated() -> None:
     with pytest.raises(InputError, match="PGPASSWORD") as caught:
         read(None, ["store.cache=postgresql+psycopg://me:hunter2@db.example/replies"])
     assert "hunter2" not in str(caught.value)
+    with pytest.raises(InputError, match=r"--set models\.0\.base_url=.*: .*holds a password") as caught:
+        read(None, ["models.0.base_url=http://me:hunter2@127.0.0.1:8000/v1"])
+    assert "hunter2" not in str(caught.value)
     settings = read(None, ["store.cache=postgresql+psycopg://me@db.example/replies"])
     assert settings.store.cache == "postgresql+psycopg://me@db.example/replies"
     assert read(None, ["store.root=s3://bucket/a@b"]).store.root == "s3://bucket/a@b"

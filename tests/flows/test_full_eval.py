@@ -328,6 +328,16 @@ def test_bad_input_is_one_message_and_exit_code_2(run: Run, arguments: list[str]
     assert len(done.stderr.strip().splitlines()) <= 3, done.stderr
 
 
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/api", "nowhere"])
+def test_a_prefect_server_that_is_not_there_is_one_message(run: Run, url: str) -> None:
+    with serve_openai("yes") as server:
+        done = run("--set", at(server), *ONLY, extra={"PREFECT_API_URL": url})
+    assert done.returncode == 2
+    assert f"The Prefect server {url} cannot be reached" in done.stderr
+    assert "defect" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_replay_file_with_missing_columns_says_which(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
     file.write_text('{"question": "a", "reply": "b"}\n', encoding="utf-8")
