@@ -56,7 +56,10 @@ def load(source: str | Path = "sample", *, language: str = "") -> pl.DataFrame:
     kept = [row for row in rows if not language or row["language"] == language]
     if not kept:
         has = ", ".join(sorted({row["language"] for row in rows}))
-        raise InputError(f"{path}: no problem in language {language!r} among {len(rows)} (there are: {has}).")
+        raise InputError(
+            f"{path}: no problem in language {language!r} among {len(rows)} (there are: {has}). "
+            "Set cot.language to one that is there."
+        )
     return pl.DataFrame(kept, schema=dict(SCHEMA), orient="row")
 
 
