@@ -1,4 +1,7 @@
-"""`results.json`: everything that a run found, in one versioned document."""
+"""`results.json`: everything that a run found, in one versioned document; docs/results.md describes it.
+
+`python -m metrics.results` prints its JSON schema.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -71,3 +74,9 @@ def results_schema() -> dict[str, Any]:
         "properties": properties,
         "required": required,
     }
+
+
+if __name__ == "__main__":
+    import json
+
+    print(json.dumps(results_schema(), indent=2))  # noqa: T201 - the schema, for who validates

@@ -1,6 +1,8 @@
 """The verdict: goldens, weights, gates, exit codes; and the document that holds it."""
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import jsonschema
@@ -15,6 +17,7 @@ from metrics.final import Final, Gate, ModelResult, SuiteResult, explainability,
 from metrics.intervals import Interval, wilson
 from metrics.results import SCHEMA_VERSION, Results, results_schema
 from metrics.summary import cells, summarise, totals
+from tests.conftest import TOP
 
 
 def cell(suite: str, metric: str, mean: float | None, **columns: Any) -> dict[str, Any]:
@@ -291,6 +294,20 @@ def test_the_document_satisfies_its_schema() -> None:
     assert written["schema_version"] == SCHEMA_VERSION
     assert written["final"]["exit_code"] == 2
     assert set(written) == set(schema["properties"])
+
+
+def test_the_page_on_results_names_every_key_of_the_schema_and_its_version() -> None:
+    page = (TOP / "docs" / "results.md").read_text(encoding="utf-8")
+    schema = results_schema()
+    keys = {key for part in (schema, *schema["$defs"].values()) for key in part["properties"]}
+    assert {key for key in keys if f"`{key}`" not in page} == set()
+    assert f"`schema_version` is {SCHEMA_VERSION}." in page
+
+
+def test_the_schema_is_printed_for_who_validates() -> None:
+    command = [sys.executable, "-m", "metrics.results"]
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == results_schema()
 
 
 def test_the_schema_refuses_a_document_that_lacks_something() -> None:
