@@ -160,7 +160,8 @@ def _show(outcome: "Outcome", settings: "Settings") -> None:
 
 def _verdict(outcome: "Outcome") -> list[str]:
     """Return what a run came to, in lines: TOTAL, suites and overall of each model, and what was asked."""
-    from tasks.report.markdown import percent
+    from tasks.report.marks import percent
+    from tasks.report.phrases import why
 
     lines = []
     final = outcome.results["final"]
@@ -170,7 +171,8 @@ def _verdict(outcome: "Outcome") -> list[str]:
             left = f" (left out: {', '.join(total['left_out'])})" if total["left_out"] else ""
             lines.append(f"TOTAL {model['model']}: {total['percent']:.1f}%{left}")
         for part in [*model["suites"], {**model, "suite": "overall"}]:
-            reason = f": {part['reason']}" if part["reason"] else ""
+            told = why(part, "en")
+            reason = f": {told}" if told else ""
             lines.append(
                 f"  {part['suite']}: {percent(part['score'])}, threshold {percent(part['threshold'])} – "
                 f"{part['outcome']}{reason}"

@@ -26,7 +26,9 @@ def guard(column: str) -> pl.Expr:
 
 def guarded(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a frame with every text cell guarded, column names too; numbers stay numbers."""
-    return frame.with_columns(guard(name) for name, kind in frame.schema.items() if kind == pl.String)
+    held = frame.with_columns(guard(name) for name, kind in frame.schema.items() if kind == pl.String)
+    names = pl.DataFrame({"name": frame.columns}, schema={"name": pl.String}).select(guard("name"))["name"]
+    return held.rename(dict(zip(frame.columns, names, strict=True)))
 
 
 def write_csv(frame: pl.DataFrame, path: Path) -> Path:

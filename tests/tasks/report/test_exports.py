@@ -129,3 +129,8 @@ def test_a_question_that_does_not_apply_is_skipped(material: Material) -> None:
     top = junit.compose(replace(material, scores=changed))
     assert top.get("skipped") == top.get("tests")
     assert {case[0].get("message") for case in top.iter("testcase")} == {"no contexts"}
+
+
+def test_no_column_of_someone_elses_results_is_a_formula(tmp_path: Path) -> None:
+    path = exports.write_csv(pl.DataFrame({"=cmd()": [1], "plain": ["x"]}), tmp_path / "t.csv")
+    assert pl.read_csv(path).columns == ["'=cmd()", "plain"]
