@@ -6,6 +6,7 @@ from the environment, or from a private file that the first of the three makes.
 """
 
 import argparse
+import http.client
 import os
 import runpy
 import secrets
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 TOP = Path(__file__).parents[1]
 PASSWORD = TOP / ".prefect-auth"
 POOL = "basic-control"
+LAST_PORT = 65_535
 SILENCE_S = 90
 """A deployed run that is not heard for this long is dead; it is heard every 30 s (`prefect.yaml`)."""
 
@@ -61,7 +63,7 @@ def password(file: Path = PASSWORD, given: Mapping[str, str] = os.environ) -> st
     The file is made if it is not there.
 
     Raises:
-        InputError: others may read the file.
+        InputError: others may read the file, or it cannot be made.
     """
     for name in ("PREFECT_SERVER_API_AUTH_STRING", "PREFECT_API_AUTH_STRING"):
         if given.get(name):
@@ -70,6 +72,11 @@ def password(file: Path = PASSWORD, given: Mapping[str, str] = os.environ) -> st
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         pass
+    except OSError as error:
+        raise InputError(
+            f"{file}: the password's file cannot be made ({error.strerror}). Set PREFECT_SERVER_API_AUTH_STRING="
+            "user:password in its place."
+        ) from error
     else:
         with os.fdopen(handle, "w") as made:
             made.write(f"admin:{secrets.token_urlsafe(24)}\n")
@@ -99,7 +106,8 @@ def environment(port: int, given: Mapping[str, str] = os.environ) -> dict[str, s
         # Pages of other sites have no business here.
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": f"{root},http://localhost:{port}",
     }
-    return {**settings, **given}
+    # A variable that is there and empty says nothing.
+    return {**settings, **{name: value for name, value in given.items() if value or name not in settings}}
 
 
 def dead_runs() -> "AutomationCore":
@@ -160,10 +168,15 @@ def _reach(url: str, said: str) -> None:
     """
     from base64 import b64encode
 
-    headers = {"Authorization": "Basic " + b64encode(said.encode()).decode()}
-    request = urllib.request.Request(f"{url}/admin/version", headers=headers)  # noqa: S310 - the user's own server
     try:
+        headers = {"Authorization": "Basic " + b64encode(os.fsencode(said)).decode()}
+        request = urllib.request.Request(f"{url}/admin/version", headers=headers)  # noqa: S310 - the user's own server
         urllib.request.urlopen(request, timeout=10).close()  # noqa: S310 - the same
+    except (ValueError, http.client.HTTPException) as error:
+        raise InputError(
+            f"PREFECT_API_URL: {url}: found no Prefect server's address ({error}), expected one such as "
+            "http://127.0.0.1:4200/api."
+        ) from error
     except urllib.error.HTTPError as error:
         raise InputError(
             f"{url}: the Prefect server answered {error.code}. Give its password in PREFECT_API_AUTH_STRING."
@@ -193,11 +206,18 @@ def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
     os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], dict(given))  # noqa: S606 - our own words
 
 
+def _port(text: str) -> int:
+    """Read a port's number."""
+    if not text.isascii() or not text.isdecimal() or not 0 < int(text) <= LAST_PORT:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a number from 1 to {LAST_PORT}")
+    return int(text)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one of the three and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m flows.deployment", description=__doc__)
     parser.add_argument("what", choices=("server", "deploy", "worker"))
-    parser.add_argument("--port", type=int, default=4200, help="the server's port on 127.0.0.1 (4200)")
+    parser.add_argument("--port", type=_port, default=4200, help="the server's port on 127.0.0.1 (4200)")
     words = parser.parse_args(argv)
     try:
         given = environment(words.port)

@@ -5,9 +5,11 @@ import os
 import re
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +23,7 @@ import yaml
 from config.reading import read
 from config.settings import Settings
 from data.errors import InputError
-from flows.deployment import describe, environment, password
+from flows.deployment import describe, environment, main, password
 from tests.conftest import TOP, free_port
 from tests.servers.running import Server, serve_openai
 
@@ -74,6 +76,53 @@ def test_what_the_environment_says_stands() -> None:
     assert given["PREFECT_API_URL"] == "http://elsewhere/api"
     assert given["PREFECT_SERVER_API_AUTH_STRING"] == "me:mine"
     assert "4321" in given["PREFECT_SERVER_CORS_ALLOWED_ORIGINS"]
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://x", "http://[::1/api", "http://127.0.0.1:1/api"])
+def test_an_address_without_a_server_is_one_message(
+    url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", url)
+    monkeypatch.setenv("PREFECT_API_AUTH_STRING", SECRET)
+    assert main(["deploy"]) == 2
+    said = capsys.readouterr().err
+    assert url in said
+    assert "only-for-this-test" not in said
+
+
+def test_a_server_that_is_none_of_prefects_is_one_message(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        url = f"http://127.0.0.1:{door.getsockname()[1]}/api"
+
+        def babble() -> None:
+            with door.accept()[0] as caller:
+                caller.recv(1000)
+                caller.sendall(b"* OK IMAP4 ready\r\n")
+
+        threading.Thread(target=babble, daemon=True).start()
+        monkeypatch.setenv("PREFECT_API_URL", url)
+        monkeypatch.setenv("PREFECT_API_AUTH_STRING", SECRET)
+        assert main(["worker"]) == 2
+    assert "found no Prefect server's address" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("port", ["0", "-3", "65536", "x"])
+def test_a_port_is_one_that_there_is(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["server", "--port", port])
+    assert "expected" in capsys.readouterr().err
+
+
+def test_an_empty_variable_says_nothing() -> None:
+    given = environment(4321, {"PREFECT_API_URL": "", "PREFECT_API_AUTH_STRING": "me:mine"})
+    assert given["PREFECT_API_URL"] == "http://127.0.0.1:4321/api"
+
+
+def test_a_password_that_cannot_be_kept_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="PREFECT_SERVER_API_AUTH_STRING"):
+        password(tmp_path / "nowhere" / "auth", {})
 
 
 @contextmanager
