@@ -134,7 +134,7 @@ async def _attempts(client: Client, call: Call, endpoint: Endpoint, model: Model
         # Waiting for a slot is our own doing, and does not count against the call.
         left = model.deadline_s if limit.when() is None else (limit.when() or 0.0) - loop.time()
         limit.reschedule(None)
-        async with endpoint.slot():
+        async with endpoint.slot(model.deadline_s):
             limit.reschedule(loop.time() + left)
             started = time.monotonic()
             _refuse(endpoint, model)

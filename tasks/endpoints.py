@@ -1,6 +1,7 @@
 """How hard an endpoint may be pushed: calls in flight, calls a minute, and what it last complained of."""
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator
@@ -31,16 +32,20 @@ class Endpoint:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Hold one of the calls in flight."""
-        await self._enter()
+    async def slot(self, patience_s: float = math.inf) -> AsyncIterator[None]:
+        """Hold one of the calls in flight.
+
+        Raises:
+            CallError: the server asked to be left alone for longer than `patience_s`.
+        """
+        await self._enter(patience_s)
         try:
             yield
         finally:
             self.active -= 1
             self._wake()
 
-    async def _enter(self) -> None:
+    async def _enter(self, patience_s: float) -> None:
         while self.active >= max(LEAST, int(self.limit)):
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
@@ -51,8 +56,13 @@ class Endpoint:
                 if turn.done() and not turn.cancelled():
                     self._wake()
                 raise
-        self.active += 1
         now = time.monotonic()
+        if (wait := self.not_before - now) > patience_s:
+            self._wake()
+            raise CallError(
+                "timeout", f"the server asks to wait {wait:.0f} s more, longer than {patience_s:g} s (deadline_s)"
+            )
+        self.active += 1
         start = max(now, self.not_before, self.next_start)
         if self.interval_s:
             self.next_start = start + self.interval_s
