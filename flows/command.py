@@ -270,6 +270,10 @@ def _chosen(flow: str, given: argparse.Namespace) -> tuple["Settings", "Again", 
     if given.junit:
         sets.append(f"report.junit={json.dumps(given.junit)}")
     settings = read(given.config, sets)
+    if settings.report.junit and not os.access(folder := Path(settings.report.junit).parent, os.W_OK):
+        raise InputError(
+            f"--junit {settings.report.junit}: {folder} is no folder that can be written; name another."
+        )
     if flow != "full_eval":
         settings = settings.model_copy(update={"suites": (flow,)})
     _agree(given)

@@ -17,7 +17,7 @@ from data.records import Ref
 from data.tables import REQUESTS, RESPONSES
 from tasks.asking import Answer, Tally, ask_all, line
 from tasks.clients import open_client
-from tasks.clients.protocol import CallError, Client
+from tasks.clients.protocol import FATAL, CallError, Client
 from tasks.logs import event
 from tasks.place import open_cache, open_store
 from tasks.progress import counts, showing
@@ -117,7 +117,8 @@ def ask(requests: pl.DataFrame, model: Model, place: StoreSettings, label: str) 
     """Bring every distinct request to an end; return the responses table in the requests' order.
 
     Raises:
-        InputError: the reply cache cannot be read or written.
+        InputError: the reply cache cannot be read or written; or no call was answered, and none would be (a wrong
+            key, a model that the server does not have, an exhausted account).
         Stopped: the run was stopped; everything answered so far is kept.
     """
     distinct = requests.unique("request_id", maintain_order=True)
@@ -138,8 +139,16 @@ def ask(requests: pl.DataFrame, model: Model, place: StoreSettings, label: str) 
             )
 
         answers, tally = line().call(bring())
+    _refuse_hopeless(model, answers)
     event("query", run=book.run, stage="query", label=label, **counts(tally))
     return RESPONSES.frame(_response(answers[request_id]) for request_id, _ in calls), tally
+
+
+def _refuse_hopeless(model: Model, answers: Mapping[str, Answer]) -> None:
+    """Raise where no call of a batch was answered, and none ever would be: a wrong key, model or account."""
+    errors = [answer.error for answer in answers.values() if answer.error]
+    if errors and len(errors) == len(answers) and all(error.kind in FATAL for error in errors):
+        raise InputError(f"model {model.name} ({model.provider}): {errors[0].message}")
 
 
 @stage(version=1)

@@ -316,6 +316,7 @@ BAD = [
     (["--set", "basic_control.n_items=-1"], "basic_control.n_items"),
     (["--set", "models=[{name: m, provider: replay, file: nowhere.jsonl}]"], "nowhere.jsonl"),
     (["--config", "nowhere.yaml"], "nowhere.yaml"),
+    (["--junit", "nowhere/results.xml"], "nowhere is no folder that can be written"),
 ]
 
 
@@ -335,6 +336,15 @@ def test_a_prefect_server_that_is_not_there_is_one_message(run: Run, url: str) -
     assert done.returncode == 2
     assert f"The Prefect server {url} cannot be reached" in done.stderr
     assert "defect" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_model_that_the_server_does_not_have_is_one_message(run: Run) -> None:
+    with serve_openai("yes", models=["acme/known"]) as server:
+        done = run(*ONLY, "--set", at(server))
+        assert len(server.requests) <= 8, "what is in flight, and no more"
+    assert done.returncode == 2
+    assert "acme/tiny:1b" in done.stderr
     assert "Traceback" not in done.stderr
 
 
