@@ -117,8 +117,7 @@ def ask(requests: pl.DataFrame, model: Model, place: StoreSettings, label: str) 
     """Bring every distinct request to an end; return the responses table in the requests' order.
 
     Raises:
-        InputError: the reply cache cannot be read or written; or no call was answered, and none would be (a wrong
-            key, a model that the server does not have, an exhausted account).
+        InputError: the reply cache cannot be read or written.
         Stopped: the run was stopped; everything answered so far is kept.
     """
     distinct = requests.unique("request_id", maintain_order=True)
@@ -139,16 +138,14 @@ def ask(requests: pl.DataFrame, model: Model, place: StoreSettings, label: str) 
             )
 
         answers, tally = line().call(bring())
-    _refuse_hopeless(model, answers)
     event("query", run=book.run, stage="query", label=label, **counts(tally))
     return RESPONSES.frame(_response(answers[request_id]) for request_id, _ in calls), tally
 
 
-def _refuse_hopeless(model: Model, answers: Mapping[str, Answer]) -> None:
+def _refuse_hopeless(model: Model, responses: pl.DataFrame) -> None:
     """Raise where no call of a batch was answered, and none ever would be: a wrong key, model or account."""
-    errors = [answer.error for answer in answers.values() if answer.error]
-    if errors and len(errors) == len(answers) and all(error.kind in FATAL for error in errors):
-        raise InputError(f"model {model.name} ({model.provider}): {errors[0].message}")
+    if responses.height and responses["error_kind"].fill_null("").is_in(list(FATAL)).all():
+        raise InputError(f"model {model.name} ({model.provider}): {responses['error'][0]}")
 
 
 @stage(version=1)
@@ -163,9 +160,14 @@ def query(store: StoreSettings, requests: Ref, *, model: Model, label: str) -> A
     """Bring a batch of requests to their ends, from the reply cache or the model.
 
     Not cached by Prefect, which would remember failures: the reply cache is its cache.
+
+    Raises:
+        InputError: as `ask`; or no call was answered, and none would be (a wrong key, a model that the server does
+            not have, an exhausted account).
     """
     place = open_store(store)
     responses, tally = ask(place.read(requests), model, store, label)
+    _refuse_hopeless(model, responses)
     return Asked(
         requests=requests,
         responses=place.write(RESPONSES, responses),
