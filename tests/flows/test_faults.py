@@ -191,19 +191,20 @@ def test_clocks_that_jump(scene: Scene, tmp_path: Path, first: str, then: str) -
         "FAKETIME_TIMESTAMP_FILE": str(clock),
         "FAKETIME_NO_CACHE": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "PYTHONPATH": str(tmp_path),
     }
+    # libfaketime shifts the monotonic moment until which Python's sleep waits, and the kernel refuses what comes out.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import select, time\ntime.sleep = lambda seconds: select.select([], [], [], seconds) and None\n"
+    )
     process = scene.start(tmp_path, **fake)
     for share, shift in ((1 / 4, first), (1 / 2, then), (3 / 4, then)):
-        while len(scene.server.requests) < scene.calls * share and process.poll() is None:
+        while len(scene.server.requests) < scene.calls * share:
+            assert process.poll() is None, process.communicate()[1][-2000:]
             time.sleep(0.01)
         clock.write_text(shift)
-    if process.poll() is None:
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-    else:  # Prefect's own bookkeeping has given up on such times once in a dozen runs: one message, nothing lost
-        code, out, err = scene.end(process)
-        assert code == 2, (out, err)
-        assert "error: " in err, (out, err)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
     started = time.monotonic()
     scene.rerun(tmp_path)
     assert time.monotonic() - started < 5 * scene.wall_s, "no claim of another time is waited for"
