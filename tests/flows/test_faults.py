@@ -193,7 +193,7 @@ def test_clocks_that_jump(scene: Scene, tmp_path: Path, first: str, then: str) -
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         "PYTHONPATH": str(tmp_path),
     }
-    # libfaketime shifts the monotonic moment until which Python's sleep waits, and the kernel refuses what comes out.
+    # libfaketime shifts the monotonic moment until which Python sleeps, and the kernel refuses what comes out.
     (tmp_path / "sitecustomize.py").write_text(
         "import select, time\ntime.sleep = lambda seconds: select.select([], [], [], seconds) and None\n"
     )
