@@ -1,22 +1,23 @@
-# make setup | eval | server | deploy | worker | test | check | lock; ARGS="…" is handed to the program.
+# make setup | eval | server | deploy | worker | test | test-all | check | lock; ARGS="…" is handed to the program.
 PYTHON ?= python3
-BIN := .venv/bin
-READY := .venv/.ready
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
 
-.PHONY: setup eval server deploy worker test check format lock clean
+.PHONY: setup eval server deploy worker test test-all check format lock clean
 
 setup: $(READY)
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or later is needed; found `$(PYTHON) --version 2>&1`. Name another with PYTHON=…" >&2; exit 2; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@echo "Installing the locked packages into .venv …"
-	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > .venv/installer.lock
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r .venv/installer.lock
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the locked packages into $(VENV) …"
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/installer.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(VENV)/installer.lock
 	@# Bytecode is written here, once: where PYTHONDONTWRITEBYTECODE is set, every process would compile all anew.
-	@VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv pip sync --quiet --require-hashes --compile-bytecode requirements.lock
-	@VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/uv pip sync --quiet --require-hashes --compile-bytecode requirements.lock
+	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m tasks.sandbox
 	@touch $@
 
@@ -29,6 +30,10 @@ server deploy worker: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+
+# The tests on every Python from 3.11 to 3.14 that is found, each in an environment of its own.
+test-all:
+	@.ci/versions "$(MAKE)" 'ARGS=$(ARGS)'
 
 check: $(READY)
 	$(BIN)/ruff format --check .
@@ -47,4 +52,4 @@ lock:
 	  --output-file requirements.lock
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build *.egg-info
+	rm -rf .venv .venv-3.* .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist

@@ -252,12 +252,11 @@ def prune(given: argparse.Namespace) -> int:
 
 def repair(root: str, runs: str, cache: str) -> int:
     """Mend the reply cache and bring back from the store's tables what it lacks."""
-    from artifacts.repair import restore
     from artifacts.replies import ReplyCache
 
     store, _ = _open(root, runs)
     opened = ReplyCache(_cache_url(store, cache), tables=store)
-    mended, brought = restore(opened, store)
+    mended, brought = opened.restore()
     number = opened.count()
     _say(
         f"{opened.shown}: {plural(number, 'reply')}; {plural(mended, 'reply')} with a wrong checksum removed, "
@@ -281,3 +280,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ERROR
     except BrokenPipeError:
         return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

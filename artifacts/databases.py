@@ -1,21 +1,21 @@
 """The databases that can hold the reply cache: SQLite for one machine, Postgres for several.
 
-What both do the same way is written once; where they differ, `Words` says how. Each piece of work is safe to
-repeat, so that whatever a database refuses in passing (a lost connection, a lock, a deadlock) is tried again.
+Each piece of work is safe to repeat, so that whatever a database refuses in passing (a lost connection, a lock, a
+deadlock) is tried again.
 """
 
-import json
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 import stamina
 
+from artifacts.statements import COLUMNS, POSTGRES, SQLITE, metadata, statements
 from data.errors import InputError
 
 T = TypeVar("T")
@@ -23,77 +23,14 @@ Row = tuple[Any, ...]
 
 PATIENCE_S = 60.0
 """How long a database may be away or busy before a run ends: a restart takes seconds."""
-LONGEST_S = 2_000_000
-"""A lease that has longer to go was given by another clock, and counts for nothing."""
 OLDEST_SQLITE = (3, 35)
 """The first that says which rows an insert has taken (RETURNING)."""
 PORTION = 16_000_000
 """Characters of replies in one statement: far below any server's limit, and enough for thousands of replies."""
 
-COLUMNS = {
-    "request_id": "text",
-    "text": "text",
-    "reasoning": "text",
-    "finish_reason": "text",
-    "tokens_in": "bigint",
-    "tokens_out": "bigint",
-    "latency_s": "double precision",
-    "model": "text",
-    "answered_at": "double precision",
-    "checksum": "text",
-}
-_NAMES = ", ".join(COLUMNS)
-
-_metadata = sa.MetaData()
-replies = sa.Table(
-    "replies",
-    _metadata,
-    sa.Column("request_id", sa.String(64), primary_key=True),
-    sa.Column("text", sa.Text, nullable=False),
-    sa.Column("reasoning", sa.Text, nullable=False),
-    sa.Column("finish_reason", sa.String, nullable=False),
-    sa.Column("tokens_in", sa.BigInteger),
-    sa.Column("tokens_out", sa.BigInteger),
-    sa.Column("latency_s", sa.Float(53), nullable=False),
-    sa.Column("model", sa.String, nullable=False),
-    sa.Column("answered_at", sa.Float(53), nullable=False),
-    sa.Column("checksum", sa.String(16), nullable=False),
-)
-sa.Table(
-    "claims",
-    _metadata,
-    sa.Column("request_id", sa.String(64), primary_key=True),
-    sa.Column("owner", sa.String, nullable=False),
-    sa.Column("expires_at", sa.Float(53), nullable=False),
-)
-
 
 class DamagedFile(Exception):  # noqa: N818 - said of a database
     """An SQLite file that is not, or no longer, a sound database."""
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Where two databases' SQL differs.
-
-    `mark` stands for a parameter, `among` for a test against a list that is one parameter, `each` for such a list
-    as rows, `now` for a clock in seconds that all who share the database read alike and nobody sets.
-    """
-
-    mark: str
-    among: str
-    each: str
-    now: str
-
-
-# Python registers `clock_s` as the monotonic clock, which is the machine's: a set wall clock ends no lease.
-SQLITE = Words("?", "IN (SELECT value FROM json_each(?))", "(SELECT value AS id FROM json_each(?))", "clock_s()")
-POSTGRES = Words(
-    "%s",
-    "= ANY(%s::text[])",
-    "(SELECT unnest(%s::text[]) AS id)",
-    "extract(epoch FROM clock_timestamp())::double precision",
-)
 
 
 def portions(rows: Sequence[Row]) -> Iterator[list[Row]]:
@@ -125,7 +62,8 @@ class Database:
         """
         parsed = _parse(url)
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
-        self._words = SQLITE if self.is_sqlite else POSTGRES
+        self._list = (SQLITE if self.is_sqlite else POSTGRES).listed
+        self._statements = statements(is_sqlite=self.is_sqlite)
         self._engine = _sqlite_engine(parsed) if self.is_sqlite else _postgres_engine(parsed)
         with _sorted_out():
             # A server that is not there is told at once; a file that another process is just making passes.
@@ -138,9 +76,11 @@ class Database:
         """Make what is missing; say whether anything was."""
         there = sa.inspect(connection)
         # Looked for first: who may use the tables need not be allowed to make them.
-        missing = [table for table in _metadata.sorted_tables if not there.has_table(table.name)]
+        missing = [table for table in metadata.sorted_tables if not there.has_table(table.name)]
         for table in missing:
             connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
+        if "extra" not in {column["name"] for column in sa.inspect(connection).get_columns("replies")}:
+            connection.exec_driver_sql("ALTER TABLE replies ADD COLUMN extra text")  # made by an earlier version
         return bool(missing)
 
     def _create_on_server(self) -> None:
@@ -156,9 +96,6 @@ class Database:
                         "autovacuum_vacuum_threshold = 10000)"
                     )
 
-    def _list(self, values: Sequence[str]) -> Any:
-        return json.dumps(list(values)) if self.is_sqlite else list(values)
-
     def _do(self, work: Callable[[sa.Connection], T]) -> T:
         """Run a piece of work that may be repeated, in one transaction, again while the database is away."""
         for attempt in stamina.retry_context(
@@ -168,18 +105,20 @@ class Database:
                 return work(connection)
         raise AssertionError("unreachable: the loop ends by return or raise")
 
-    def _rows(self, statement: str, *parameters: Any) -> list[Row]:
-        def work(connection: sa.Connection) -> list[Row]:
-            return list(map(tuple, connection.exec_driver_sql(statement, parameters).all()))
+    def _rows(self, name: str, **values: Any) -> list[Row]:
+        statement = self._statements[name]
+        given = statement.given(values)
+        found = self._do(lambda connection: connection.exec_driver_sql(statement.text, given).all())
+        return list(map(tuple, found))
 
-        return self._do(work)
-
-    def _run(self, statement: str, *parameters: Any) -> int:
-        return self._do(lambda connection: connection.exec_driver_sql(statement, parameters).rowcount)
+    def _run(self, name: str, **values: Any) -> int:
+        statement = self._statements[name]
+        given = statement.given(values)
+        return self._do(lambda connection: connection.exec_driver_sql(statement.text, given).rowcount)
 
     def lookup(self, ids: Sequence[str]) -> list[Row]:
         """Return the replies with these ids, as rows of `COLUMNS`."""
-        return self._rows(f"SELECT {_NAMES} FROM replies WHERE request_id {self._words.among}", self._list(ids))  # noqa: S608 - our own words; values are parameters
+        return self._rows("lookup", ids=self._list(ids))
 
     def insert(self, rows: Sequence[Row]) -> None:
         """Insert rows of `COLUMNS`, the first of one id stays, and delete the claims on their ids."""
@@ -187,71 +126,52 @@ class Database:
         for portion in portions(sorted(rows, key=lambda row: str(row[0]))):
             ids = self._list([row[0] for row in portion])
             if self.is_sqlite:
-                self._do(lambda connection, p=portion, i=ids: _insert_sqlite(connection, p, i))  # type: ignore[misc] # mypy sees no type for defaults of a lambda
+                self._do(partial(self._insert_sqlite, rows=portion, ids=ids))
             else:
-                arrays = ", ".join(f"%s::{kind}[]" for kind in COLUMNS.values())
-                self._run(
-                    f"WITH kept AS (INSERT INTO replies ({_NAMES}) SELECT * FROM unnest({arrays}) "  # noqa: S608 - our own words; values are parameters
-                    "ON CONFLICT DO NOTHING) DELETE FROM claims WHERE request_id = ANY(%s::text[])",
-                    *(list(column) for column in zip(*portion, strict=True)),
-                    ids,
-                )
+                columns = zip(COLUMNS, zip(*portion, strict=True), strict=True)
+                self._run("answered", ids=ids, **{f"every_{name}": list(values) for name, values in columns})
+
+    def _insert_sqlite(self, connection: sa.Connection, rows: list[Row], ids: str) -> None:
+        connection.exec_driver_sql(self._statements["insert"].text, rows)
+        connection.exec_driver_sql(self._statements["answered"].text, (ids,))
 
     def delete(self, ids: Sequence[str]) -> int:
         """Delete the replies with these ids; return how many there were."""
-        return self._run(f"DELETE FROM replies WHERE request_id {self._words.among}", self._list(ids))  # noqa: S608 - our own words; values are parameters
+        return self._run("delete", ids=self._list(ids))
 
     def claim(self, ids: Sequence[str], *, holder: str, lease_s: float, gone: Sequence[str]) -> set[str]:
         """Claim what is free, the holder's own, expired, or claimed by one of `gone`; return what is now held.
 
         One statement, so that of several who find a claim expired only one gets it.
         """
-        words = self._words
-        mark, now = words.mark, words.now
-        statement = (
-            f"INSERT INTO claims (request_id, owner, expires_at) SELECT id, {mark}, {now} + {mark} "  # noqa: S608 - our own words; values are parameters
-            f"FROM {words.each} AS wanted WHERE true ON CONFLICT (request_id) DO UPDATE "
-            "SET owner = excluded.owner, expires_at = excluded.expires_at "
-            f"WHERE claims.owner = excluded.owner OR claims.expires_at < {now} OR claims.owner {words.among} "
-            f"OR claims.expires_at > {now} + {LONGEST_S} "
-            "RETURNING request_id"
-        )
-        wanted = self._list(sorted(set(ids)))
-        return {row[0] for row in self._rows(statement, holder, lease_s, wanted, self._list(gone))}
+        wanted = {"ids": self._list(sorted(set(ids))), "gone": self._list(gone)}
+        return {row[0] for row in self._rows("claim", holder=holder, lease_s=lease_s, **wanted)}
 
     def owners(self, ids: Sequence[str]) -> list[str]:
         """Return who has claimed these ids."""
-        statement = f"SELECT DISTINCT owner FROM claims WHERE request_id {self._words.among}"  # noqa: S608 - our own words; values are parameters
-        return [row[0] for row in self._rows(statement, self._list(ids))]
+        return [row[0] for row in self._rows("owners", ids=self._list(ids))]
 
     def renew(self, *, holder: str, lease_s: float) -> None:
         """Let a holder's claims last for `lease_s` from now."""
-        words = self._words
-        statement = f"UPDATE claims SET expires_at = {words.now} + {words.mark} WHERE owner = {words.mark}"  # noqa: S608 - our own words; values are parameters
-        self._run(statement, lease_s, holder)
+        self._run("renew", holder=holder, lease_s=lease_s)
 
     def release(self, ids: Sequence[str], *, holder: str) -> None:
         """Delete a holder's claims on these ids."""
-        words = self._words
-        statement = f"DELETE FROM claims WHERE request_id {words.among} AND owner = {words.mark}"  # noqa: S608 - our own words; values are parameters
-        self._run(statement, self._list(ids), holder)
+        self._run("release", ids=self._list(ids), holder=holder)
 
     def size(self) -> tuple[int, int]:
         """Return how many replies there are, and the characters of their texts."""
-        count, characters = self._rows(
-            "SELECT count(*), coalesce(sum(length(text) + length(reasoning)), 0) FROM replies"
-        )[0]
+        count, characters = self._rows("size")[0]
         return int(count), int(characters)
 
     def count(self) -> int:
         """Return how many replies there are."""
-        return int(self._rows("SELECT count(*) FROM replies")[0][0])
+        return int(self._rows("count")[0][0])
 
     def walk(self, size: int = 2000) -> Iterator[list[Row]]:
         """Yield all replies in the order of their ids, as lists of rows of `COLUMNS`."""
-        mark, last = self._words.mark, ""
-        statement = f"SELECT {_NAMES} FROM replies WHERE request_id > {mark} ORDER BY request_id LIMIT {mark}"  # noqa: S608 - our own words; values are parameters
-        while rows := self._rows(statement, last, size):
+        last = ""
+        while rows := self._rows("walk", last=last, size=size):
             yield rows
             last = rows[-1][0]
 
@@ -259,21 +179,14 @@ class Database:
         """Return what SQLite's own check finds wrong with the file, indexes included; nothing for Postgres."""
         if not self.is_sqlite:
             return []
-        said = [str(row[0]) for row in self._rows(f"PRAGMA integrity_check({most})")]
+        check = f"PRAGMA integrity_check({most})"
+        found = self._do(lambda connection: connection.exec_driver_sql(check).scalars().all())
+        said = [" ".join(str(one).split()) for one in found]
         return [] if said == ["ok"] else said
 
     def close(self) -> None:
         """Let go of the connections."""
         self._engine.dispose()
-
-
-def _insert_sqlite(connection: sa.Connection, rows: list[Row], ids: Any) -> None:
-    marks = ", ".join("?" * len(COLUMNS))
-    connection.exec_driver_sql(
-        f"INSERT INTO replies ({_NAMES}) VALUES ({marks}) ON CONFLICT DO NOTHING",  # noqa: S608 - our own words; values are parameters
-        rows,
-    )
-    connection.exec_driver_sql(f"DELETE FROM claims WHERE request_id {SQLITE.among}", (ids,))  # noqa: S608 - our own words; values are parameters
 
 
 def _parse(url: str) -> sa.URL:
@@ -304,6 +217,11 @@ def file_of(url: str) -> Path | None:
     return Path(parsed.database)
 
 
+def log_of(file: Path) -> Path:
+    """Return where SQLite keeps the write-ahead log of a file."""
+    return file.with_name(file.name + "-wal")
+
+
 def _sqlite_engine(url: sa.URL) -> sa.Engine:
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise InputError(
@@ -320,6 +238,8 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
         connection.create_function("clock_s", 0, time.monotonic)
+        # Text that is damaged is for the checksums to find, not for the decoder.
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         connection.execute("PRAGMA journal_mode=WAL")
         # Survives the death of the process; a power cut may cost the last replies, never the file.
         connection.execute("PRAGMA synchronous=NORMAL")
@@ -357,7 +277,8 @@ def _passing(error: Exception) -> bool:
     if not isinstance(error, sa.exc.DBAPIError):
         return False
     if isinstance(error.orig, sqlite3.Error):
-        return "locked" in str(error.orig) or "busy" in str(error.orig)
+        # A duplicate column: another process has just added it.
+        return any(word in str(error.orig) for word in ("locked", "busy", "duplicate column"))
     state = getattr(error.orig, "sqlstate", None)
     if state is None:
         return error.connection_invalidated or isinstance(error, sa.exc.OperationalError)

@@ -27,8 +27,11 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> str | None:
-    """Return the project's git commit, with '+changes' where the tree is not clean; None outside git."""
+    """Return the project's git commit, with '+changes' where the tree is not clean; None outside a checkout."""
     top = Path(__file__).parents[1]
+    if not (top / ".git").exists():
+        # An installed copy may stand inside a repository of somebody else's.
+        return None
     try:
         head, state = (
             subprocess.run(["git", *words], cwd=top, capture_output=True, text=True, check=True)  # noqa: S603, S607 - the user's own git

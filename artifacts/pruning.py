@@ -13,14 +13,14 @@ from pathlib import Path
 
 import polars as pl
 
-from artifacts.databases import COLUMNS
 from artifacts.inventory import Inventory, Run, stage_results
 from artifacts.replies import ReplyCache
+from artifacts.statements import COLUMNS
 from artifacts.store import RENEWED_S, Damaged, explain
 from data.errors import InputError
 from data.tables import RESPONSES
 
-ID, ANSWERED_AT = (list(COLUMNS).index(name) for name in ("request_id", "answered_at"))
+ID, ANSWERED_AT = (COLUMNS.index(name) for name in ("request_id", "answered_at"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,14 @@
 """Repair: bring the replies of a damaged SQLite cache into a new file, and back from the store's tables.
 
-Three sources, in this order: the sound rows of the damaged file (each proved by its checksum), those of its
-write-ahead log, and the responses tables of the store. The damaged file is kept beside the new one.
+Two sources, in this order: the rows that SQLite can still read (each proved by its checksum), and the responses
+tables of the store. What is in neither will be asked again. The damaged file is kept beside the new one.
 """
 
+import json
 import os
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import suppress
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,20 +17,20 @@ from typing import Any
 import polars as pl
 import sqlalchemy as sa
 
-from artifacts import sqlite_pages
-from artifacts.databases import COLUMNS, Database, Row
-from artifacts.replies import Remembered, ReplyCache, entry_of, row_of
+from artifacts.databases import Database, Row
+from artifacts.rows import Remembered, entry_of, row_of
+from artifacts.statements import COLUMNS
 from artifacts.store import Damaged, Store, explain
 from data.errors import InputError
 from data.records import Reply
 from data.tables import RESPONSES
 
 TOGETHER = 1000
-"""Rows in one insert."""
+"""Rows that are read at once, as long as none of them is damaged."""
+SMALLEST = 200
+"""Bytes of a row and of its entry in the index, at least."""
 COMPANIONS = ("", "-wal", "-shm")
 """What SQLite calls the files of one database, after its name."""
-
-
 MAGIC = b"SQLite format 3\0"
 
 
@@ -49,26 +51,43 @@ class Saved:
         )
 
 
-def rows_in(file: Path) -> Iterator[Row]:
-    """Yield the sound rows of an SQLite reply cache, damaged or not; one id may come more than once."""
-    for readings in sqlite_pages.rows(file):
-        for reading in readings:
-            if row := _sound(reading):
-                yield row
-                break
+def rows_in(file: Path) -> Iterator[list[Row]]:
+    """Yield the sound rows that SQLite can still read in a reply cache, by ranges of their numbers."""
+    url = f"{file.resolve().as_uri()}?mode=ro"
+    with suppress(sqlite3.Error), closing(sqlite3.connect(url, uri=True)) as opened:
+        # One that an earlier version made lacks the last column.
+        there = {column[1] for column in opened.execute("PRAGMA table_info(replies)")}
+        names = ", ".join(name if name in there else "NULL" for name in COLUMNS)
+        query = f"SELECT {names} FROM replies WHERE rowid BETWEEN ? AND ?"  # noqa: S608 - our own words
+        for first in range(1, _last(opened, file.stat().st_size) + 1, TOGETHER):
+            yield [row for row in _readable(opened, query, first, first + TOGETHER - 1) if _sound(row)]
 
 
-def _sound(reading: tuple[Any, ...]) -> Row | None:
-    """Return a row of `COLUMNS` if that is what was read."""
-    if len(reading) != len(COLUMNS) or not isinstance(reading[0], str):
-        return None
-    *rest, latency_s, model, answered_at, checksum = reading
+def _last(opened: sqlite3.Connection, size: int) -> int:
+    """Return the last row's number as the table tells, or its index, or else what `size` bytes can hold."""
+    opened.execute("SELECT rowid FROM replies LIMIT 0")
+    for source in ("replies NOT INDEXED", "replies INDEXED BY sqlite_autoindex_replies_1"):
+        with suppress(sqlite3.Error):
+            found = opened.execute(f"SELECT max(rowid) FROM {source}").fetchone()[0] or 0  # noqa: S608 - our own words
+            # A damaged page may give any number.
+            return min(int(found), size)
+    return size // SMALLEST
+
+
+def _readable(opened: sqlite3.Connection, query: str, first: int, last: int) -> list[Row]:
+    """Return the rows between two numbers; where SQLite refuses, those of each half."""
     try:
-        # SQLite keeps whole numbers of its REAL columns as integers.
-        row = (*rest, float(latency_s), model, float(answered_at), checksum)
-        return row if isinstance(model, str) and entry_of(row) else None
-    except (TypeError, ValueError):
-        return None
+        return opened.execute(query, (first, last)).fetchall()
+    except sqlite3.Error:
+        if first == last:
+            return []
+        middle = (first + last) // 2
+        return _readable(opened, query, first, middle) + _readable(opened, query, middle + 1, last)
+
+
+def _sound(row: Row) -> bool:
+    *_, model, answered_at, _, _ = row
+    return isinstance(model, str) and isinstance(answered_at, float) and entry_of(row) is not None
 
 
 def responses_in(store: Store, wanted: Collection[str] | None = None) -> Iterator[list[Remembered]]:
@@ -80,18 +99,24 @@ def responses_in(store: Store, wanted: Collection[str] | None = None) -> Iterato
         with suppress(Damaged, pl.exceptions.PolarsError):
             if not store.holds(entry.digest, RESPONSES):
                 continue
-            frame = store.frame(entry.digest)
+            frame = RESPONSES.check(store.frame(entry.digest))
             frame = frame.filter(
                 pl.col("error").is_null() & pl.col("text").is_not_null() & pl.col("latency_s").is_not_null()
             )
             if wanted is not None:
                 frame = frame.filter(pl.col("request_id").is_in(list(wanted)))
-            yield [_remembered(row) for row in frame.iter_rows(named=True)]
+            yield [remembered(row) for row in frame.iter_rows(named=True)]
 
 
-def _remembered(row: dict[str, Any]) -> Remembered:
+def remembered(row: Mapping[str, Any]) -> Remembered:
+    """Return an answered row of a responses table as the cache keeps it."""
     reply = Reply(
-        row["text"], row["reasoning"] or "", row["finish_reason"] or "", row["tokens_in"], row["tokens_out"]
+        row["text"],
+        row["reasoning"] or "",
+        row["finish_reason"] or "",
+        row["tokens_in"],
+        row["tokens_out"],
+        json.loads(row["extra"]) if row["extra"] else {},
     )
     return Remembered(row["request_id"], reply, row["latency_s"])
 
@@ -103,20 +128,6 @@ def recall(store: Store, wanted: Collection[str]) -> dict[str, Remembered]:
         for entry in entries:
             found.setdefault(entry.request_id, entry)
     return found
-
-
-def restore(cache: ReplyCache, store: Store) -> tuple[int, int]:
-    """Clear an opened cache of rows with wrong checksums and bring back all that the store's tables hold.
-
-    Returns how many rows were wrong, and how many replies there are more than before.
-    """
-    wrong = [row[0] for row in cache.walk() if entry_of(row) is None]
-    cache.forget(wrong)
-    before = cache.count()
-    for entries in responses_in(store):
-        for start in range(0, len(entries), TOGETHER):
-            cache.remember(entries[start : start + TOGETHER])
-    return len(wrong), cache.count() - before
 
 
 def _mended(file: Path) -> Path:
@@ -131,7 +142,7 @@ def pending(file: Path) -> bool:
 def swap(file: Path) -> Path | None:
     """Put the mended file in place; return where the damaged one is kept now.
 
-    Whoever calls holds the file's gate alone. Cut short anywhere, it is brought to its end by the next call.
+    Whoever calls holds the file's lock alone. Cut short anywhere, it is brought to its end by the next call.
     """
     stamp = datetime.now(UTC).astimezone().strftime("%Y%m%d_%H%M%S")
     aside = next(
@@ -156,7 +167,7 @@ def swap(file: Path) -> Path | None:
 def mend(file: Path, tables: Store | None) -> Saved:
     """Replace a damaged reply cache by a new one with every reply that can be saved.
 
-    Whoever calls holds the file's gate alone.
+    Whoever calls holds the file's lock alone.
 
     Raises:
         InputError: the new file cannot be written.
@@ -165,7 +176,7 @@ def mend(file: Path, tables: Store | None) -> Saved:
     scratch = file.with_name(file.name + ".mending")
     _clear(scratch)
     try:
-        from_file, from_tables = _fill(scratch, rows_in(file), tables)
+        from_file, from_tables = _fill(scratch, file, tables)
         _refuse_foreign(file, from_file)
         with scratch.open("rb+") as written:
             os.fsync(written.fileno())
@@ -201,22 +212,15 @@ def _clear(scratch: Path) -> None:
             scratch.with_name(scratch.name + companion).unlink()
 
 
-def _fill(scratch: Path, rows: Iterable[Row], tables: Store | None) -> tuple[int, int]:
-    """Write a new cache; return how many replies came from rows, and how many more from tables."""
-    url = sa.URL.create("sqlite", database=str(scratch)).render_as_string(hide_password=False)
-    database = Database(url)
+def _fill(scratch: Path, file: Path, tables: Store | None) -> tuple[int, int]:
+    """Write a new cache; return how many replies came from the file, and how many more from tables."""
+    database = Database(sa.URL.create("sqlite", database=str(scratch)).render_as_string(hide_password=False))
     try:
-        together: list[Row] = []
-        for row in rows:
-            together.append(row)
-            if len(together) == TOGETHER:
-                database.insert(together)
-                together = []
-        database.insert(together)
+        for rows in rows_in(file):
+            database.insert(rows)
         from_file = database.count()
         for entries in responses_in(tables) if tables else ():
-            for start in range(0, len(entries), TOGETHER):
-                database.insert([row_of(entry) for entry in entries[start : start + TOGETHER]])
+            database.insert([row_of(entry) for entry in entries])
         return from_file, database.count() - from_file
     finally:
         # The last connection's end brings the log into the file.

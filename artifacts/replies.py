@@ -6,29 +6,23 @@ for the reply or for the claim's lease to expire. A damaged SQLite file is mende
 """
 
 import glob
-import hashlib
 import logging
-import os
-import socket
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TypeVar
 
 import sqlalchemy as sa
 
-from artifacts.databases import DamagedFile, Database, Row, explained, file_of, shown
-from artifacts.gate import Gate, InUse
-from artifacts.sqlite_pages import log_is_cut, log_of
-from data.draw import canonical
+from artifacts import repair
+from artifacts.databases import DamagedFile, Database, Row, explained, file_of, log_of, shown
+from artifacts.lock import FileLock, InUse
+from artifacts.owners import has_ended, owner
+from artifacts.rows import Remembered, entry_of, row_of
+from artifacts.store import Store
 from data.errors import InputError
-from data.records import Reply
 
-if TYPE_CHECKING:
-    from artifacts.store import Store
+__all__ = ["Remembered", "ReplyCache", "batched", "owner", "url_in"]
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -38,54 +32,12 @@ CHUNK = 10_000
 CHECKED = 512_000_000
 """Bytes of an SQLite file that is checked whole when it is opened: a second or two at most."""
 GLANCE_S = 0.5
-"""How long to wait for others who are just opening the file, so as to look at its log alone."""
+"""How long to wait for others who are just making the file."""
 WAIT_S = 60.0
 """How long a run waits for others to let go of a damaged file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """A reply as the cache keeps it: with the latency in seconds of the call that brought it."""
-
-    request_id: str
-    reply: Reply
-    latency_s: float
-    model: str = ""
-
-
-def row_of(entry: Remembered) -> Row:
-    """Return an entry as a row of `COLUMNS`."""
-    reply = entry.reply
-    content = (
-        _storable(reply.text),
-        _storable(reply.reasoning),
-        reply.finish_reason,
-        reply.tokens_in,
-        reply.tokens_out,
-        float(entry.latency_s),
-    )
-    return (entry.request_id, *content, entry.model, time.time(), _checksum(entry.request_id, content))
-
-
-def entry_of(row: Row) -> Remembered | None:
-    """Return a row of `COLUMNS` as an entry, or None where its content does not match its checksum."""
-    request_id, *content, model, _, checksum = row
-    if _checksum(request_id, content) != checksum:
-        return None
-    *reply, latency_s = content
-    return Remembered(request_id, Reply(*reply), latency_s, model)
-
-
-def _storable(text: str) -> str:
-    """Return text that every database and UTF-8 can hold: no NUL, no lone surrogate."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode("utf-8")
-
-
-def _checksum(request_id: str, content: Sequence[Any]) -> str:
-    return hashlib.sha256(canonical([request_id, *content]).encode()).hexdigest()[:16]
-
-
-def url_in(store: "Store") -> str:
+def url_in(store: Store) -> str:
     """Return the URL of the reply cache that belongs to a store: a file in its folder, local for a remote store."""
     folder = store.local or Path("artifacts/store")
     return sa.URL.create("sqlite", database=str(folder / "replies.sqlite")).render_as_string(hide_password=False)
@@ -95,59 +47,6 @@ def batched(values: Sequence[str], size: int) -> Iterator[list[str]]:
     """Yield values in lists of at most `size`."""
     for start in range(0, len(values), size):
         yield list(values[start : start + size])
-
-
-@cache
-def _machine() -> str:
-    """Return this machine's name and, where the kernel tells, which of its starts this is and whose processes.
-
-    Containers may share a name, and not their process ids.
-    """
-    name = socket.gethostname().replace(":", "_")
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")[:8]
-        return f"{name}@{boot}+{Path('/proc/self/ns/pid').stat().st_ino}"
-    except OSError:
-        return name
-
-
-def _boot(machine: str) -> str:
-    return machine.partition("@")[2].partition("+")[0]
-
-
-def owner() -> str:
-    """Return a name for this process that no other has: machine, process id, and when it started."""
-    return f"{_machine()}:{os.getpid()}:{_started(os.getpid())}"
-
-
-def _started(pid: int) -> str:
-    """Return when a process started, in the kernel's own words; '' where it does not say."""
-    try:
-        return (
-            Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19]
-        )
-    except (OSError, IndexError):
-        return ""
-
-
-def _gone(claimant: str, *, here: bool) -> bool:
-    """Say whether a claim's owner runs no more: a process of this machine, or of an earlier start of it.
-
-    `here`: the cache is of this machine alone, whose clock began anew when it started.
-    """
-    machine, pid, started, *_ = [*claimant.split(":"), "", "", ""]
-    boots = {_boot(machine), _boot(_machine())}
-    if here and "" not in boots and len(boots) > 1:
-        return True
-    if machine != _machine() or not pid.isdigit():
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return _started(int(pid)) != started
 
 
 def _empty(file: Path) -> bool:
@@ -160,7 +59,7 @@ class ReplyCache:
     `tables` is the store whose responses tables bring back what a damaged file has lost.
     """
 
-    def __init__(self, url: str, *, tables: "Store | None" = None) -> None:
+    def __init__(self, url: str, *, tables: Store | None = None) -> None:
         """Open the cache, making its tables where they are missing, and mending its file where it is damaged.
 
         Raises:
@@ -169,7 +68,7 @@ class ReplyCache:
         self.url = url
         self._tables = tables
         self._file = file_of(url)
-        self._gate: Gate | None = None
+        self._lock: FileLock | None = None
         self._database: Database | None = None
         try:
             try:
@@ -194,40 +93,36 @@ class ReplyCache:
             if self._file is None:
                 self._database = Database(self.url)
                 return
-            self._gate = Gate(self._file)
-            self._complete(self._gate, self._file)
+            self._lock = FileLock(self._file)
+            self._complete(self._lock, self._file)
             self._database = self._sound(self._file)
         except OSError as error:
             raise InputError(f"reply cache {shown(self.url)}: cannot be opened ({error}).") from error
         except sa.exc.SQLAlchemyError as error:
             raise explained(self.url, error) from error
 
-    def _sound(self, file: Path) -> Database:
-        """Open a file, checked as far as that takes no time to speak of."""
+    def _sound(self, file: Path, *, suspect: bool = False) -> Database:
+        """Open a file, checked whole if that takes no time to speak of, or if damage was met in it."""
         database = Database(self.url)
         self._inode = file.stat().st_ino
-        if file.stat().st_size <= CHECKED and (faults := database.faults(1)):
+        if (suspect or file.stat().st_size <= CHECKED) and (faults := database.faults(1)):
             database.close()
             raise DamagedFile(faults[0])
         return database
 
-    def _complete(self, gate: Gate, file: Path) -> None:
+    def _complete(self, lock: FileLock, file: Path) -> None:
         """Bring what a killed repair began to its end; an emptied file is damaged, unless another is making it."""
-        from artifacts import repair
-
         if repair.pending(file):
-            with gate.alone(WAIT_S):
+            with lock.exclusive(WAIT_S):
                 repair.swap(file)
-        elif file.exists() and not _empty(file) and not repair.is_sqlite(file):
+        elif _empty(file):
+            # Where another run uses it, that run is making it.
+            with suppress(InUse), lock.exclusive(GLANCE_S):
+                if _empty(file):
+                    raise DamagedFile("the file is empty")
+        elif file.exists() and not repair.is_sqlite(file):
             # Before SQLite sees it, which would delete a log that it cannot read.
             raise DamagedFile("file is not a database")
-        elif log_of(file).exists() or _empty(file):
-            # Where another run uses it, that run has looked.
-            with suppress(InUse), gate.alone(GLANCE_S):
-                if _empty(file) and not log_of(file).exists():
-                    raise DamagedFile("the file is empty")
-                if log_is_cut(file):
-                    raise DamagedFile("its write-ahead log is damaged")
 
     def _mend(self, damaged: Database | None, reason: DamagedFile) -> None:
         """Replace a damaged file by one with every reply that can be saved, unless someone just has.
@@ -235,10 +130,10 @@ class ReplyCache:
         Raises:
             InputError: other processes use it, or the new file cannot be written.
         """
-        if self._file is None or self._gate is None:
+        if self._file is None or self._lock is None:
             raise InputError(f"reply cache {shown(self.url)}: {reason}. It cannot be mended in memory; run again.")
         try:
-            with self._gate.alone(WAIT_S):
+            with self._lock.exclusive(WAIT_S):
                 if self._database is damaged:
                     self._database = None
                     self._database = self._mended(self._file, damaged, reason)
@@ -252,16 +147,14 @@ class ReplyCache:
             raise explained(self.url, error) from error
 
     def _mended(self, file: Path, damaged: Database | None, reason: DamagedFile) -> Database:
-        """Return the database of a file that was damaged; the gate is held alone."""
-        from artifacts import repair
-
+        """Return the database of a file that was damaged; the lock is held alone."""
         if damaged is not None:
             damaged.close()
         if damaged is None or file.stat().st_ino == self._inode:
             with suppress(DamagedFile):
-                if not _empty(file) and not log_is_cut(file):
+                if not _empty(file):
                     # What one process mended, another need not.
-                    return self._sound(file)
+                    return self._sound(file, suspect=True)
             saved = repair.mend(file, self._tables)
             _log.warning("reply cache %s was damaged (%s): %s", shown(self.url), reason, saved.told())
         return self._sound(file)
@@ -271,9 +164,9 @@ class ReplyCache:
         damaged: Database | None = None
         for _ in range(2):
             try:
-                if self._gate is None:
+                if self._lock is None:
                     return work(self._opened())
-                with self._gate.inside():
+                with self._lock.shared():
                     damaged = self._opened()
                     return work(damaged)
             except DamagedFile as error:
@@ -307,8 +200,6 @@ class ReplyCache:
 
     def _replace(self, damaged: list[str]) -> dict[str, Remembered]:
         """Remove damaged rows; return those that the store's tables still hold, remembered again."""
-        from artifacts import repair
-
         back = repair.recall(self._tables, set(damaged)) if self._tables else {}
         self._work(lambda database: database.delete(damaged))
         self.remember(list(back.values()))
@@ -344,7 +235,7 @@ class ReplyCache:
         if len(granted) < len(ids):
             held = [i for i in ids if i not in granted]
             owners = self._work(lambda database: database.owners(held))
-            gone = [one for one in owners if _gone(one, here=self._file is not None)]
+            gone = [one for one in owners if has_ended(one, here=self._file is not None)]
             if gone:
                 granted |= self._work(
                     lambda database: database.claim(held, holder=holder, lease_s=lease_s, gone=gone)
@@ -366,6 +257,18 @@ class ReplyCache:
             self._work(lambda database, i=ids: database.delete(i))  # type: ignore[misc] # mypy sees no type for defaults of a lambda
             for ids in batched(request_ids, CHUNK)
         )
+
+    def restore(self) -> tuple[int, int]:
+        """Remove rows with wrong checksums and bring back all that the store's tables hold.
+
+        Returns how many rows were wrong, and how many replies there are more than before.
+        """
+        wrong = [row[0] for row in self.walk() if entry_of(row) is None]
+        self.forget(wrong)
+        before = self.count()
+        for entries in repair.responses_in(self._tables) if self._tables else ():
+            self.remember(entries)
+        return len(wrong), self.count() - before
 
     def walk(self) -> Iterator[Row]:
         """Yield every row as it is kept, in the order of request ids; see `entry_of` for its soundness."""
@@ -401,5 +304,5 @@ class ReplyCache:
         """Let go of the connections."""
         if self._database is not None:
             self._database.close()
-        if self._gate is not None:
-            self._gate.close()
+        if self._lock is not None:
+            self._lock.close()

@@ -1,6 +1,6 @@
 """Finished runs: found by id or folder, their tables read from the store, their configurations set side by side."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,21 +9,11 @@ import polars as pl
 
 from artifacts import manifest as manifests
 from artifacts.store import Damaged, Store
-from data.draw import canonical
 from data.errors import InputError
 from data.records import Ref
 from data.tables import TABLES
 
 MANIFEST = "manifest.json"
-
-_SAMPLED = ("data", "language", "sample_method", "n_samples", "seed")
-QUESTIONS: Mapping[str, tuple[str, ...]] = {
-    "basic_control": ("families", "levels", "languages", "n_items", "seed", "options"),
-    "cot": _SAMPLED,
-    "citation": (*_SAMPLED, "mode"),
-    "rag": _SAMPLED,
-}
-"""The keys of each suite's configuration that say which questions it asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,41 +98,3 @@ def replies(run: Run, root: str = "") -> pl.DataFrame:
     responses = load(run, "responses", "responses", root).select("request_id", "text", "error").unique("request_id")
     asked = requests.join(responses, on="request_id", how="left", maintain_order="left")
     return asked.drop("request_id").unique(["item_id", "model", "repeat"], maintain_order=True)
-
-
-def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every leaf of a configuration with its dotted path; an entry of a list goes by its `name`, if any."""
-    if isinstance(value, Mapping) and value:
-        for key, entry in value.items():
-            yield from flatten(entry, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list) and value and all(isinstance(e, Mapping) and "name" in e for e in value):
-        for entry in value:
-            yield from flatten({k: v for k, v in entry.items() if k != "name"}, f"{path}.{entry['name']}")
-    else:
-        yield path, value
-
-
-def differences(runs: Sequence[Run]) -> list[tuple[str, list[Any]]]:
-    """Return each configuration key whose values differ, with its value in every run (None: not there).
-
-    Where things are kept, how fast they are asked and how they are reported is left out.
-    """
-    flat = [dict(flatten(run.configuration)) for run in runs]
-    keys = dict.fromkeys(key for one in flat for key in one)
-    found = [(key, [one.get(key) for one in flat]) for key in keys if not _aside(key)]
-    return [(key, values) for key, values in found if len({canonical(value) for value in values}) > 1]
-
-
-def _aside(key: str) -> bool:
-    tail = key.rpartition(".")[2]
-    return key.partition(".")[0] in {"store", "report", "runner", "batch_size"} or tail in {
-        "max_concurrency", "requests_per_minute", "deadline_s", "api_key_env", "threads",
-    }  # fmt: skip
-
-
-def questions(configuration: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return, for each enabled suite, the keys of its configuration that say which questions it asks."""
-    return {
-        suite: {key: (configuration.get(suite) or {}).get(key) for key in QUESTIONS.get(suite, ())}
-        for suite in configuration.get("suites") or ()
-    }

@@ -7,9 +7,10 @@ recognised, and a `Ref` says everything about a stage's input.
 """
 
 if __name__ == "__main__":  # before Polars is imported: --help and errors answer at once
-    from artifacts.care import main
+    import runpy
 
-    raise SystemExit(main())
+    # By name: what takes care of the store stands above it.
+    runpy.run_module("artifacts.care", run_name="__main__")
 
 import errno
 import hashlib
@@ -226,7 +227,9 @@ class Store:
         """
         try:
             with self._reading(), self._place[0].open(self.address(digest), "rb") as file:
-                return dict(pl.read_parquet_schema(file)) == dict(table.columns)
+                found = dict(pl.read_parquet_schema(file))
+                earlier = {name: kind for name, kind in table.columns.items() if name not in table.added}
+                return found in (dict(table.columns), earlier)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise Damaged(f"table {digest[:12]} cannot be read from {self.root}: {error}") from error
 
@@ -297,8 +300,14 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def _content(table: Table, frame: pl.DataFrame, digest: str) -> str:
-    """Return the digest of what later stages depend on: all columns but those that tell of one run only."""
-    if not table.volatile:
+    """Return the digest of what later stages depend on: all columns but those that tell of one run only.
+
+    Added columns in which nothing stands leave it as it was before they were added.
+    """
+    blank = [name for name in table.added if frame[name].is_null().all()]
+    if not table.volatile and not blank:
         return digest
-    fixed = frame.with_columns(pl.lit(None, dtype=table.columns[name]).alias(name) for name in table.volatile)
+    fixed = frame.drop(blank).with_columns(
+        pl.lit(None, dtype=table.columns[name]).alias(name) for name in table.volatile
+    )
     return hashlib.sha256(_parquet(fixed)).hexdigest()

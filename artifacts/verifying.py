@@ -4,10 +4,9 @@ import sqlalchemy as sa
 
 from artifacts import repair
 from artifacts.databases import DamagedFile, Database, explained, file_of
-from artifacts.gate import Gate
 from artifacts.inventory import Run
-from artifacts.replies import entry_of
-from artifacts.sqlite_pages import log_is_cut
+from artifacts.lock import FileLock
+from artifacts.rows import entry_of
 
 MEND = "`python -m artifacts.store repair` saves what can be read; the next run does so by itself"
 
@@ -39,15 +38,13 @@ def faults_of_replies(url: str) -> tuple[int, list[str]]:
         return 0, [f"a repair of it was cut short; {MEND}"]
     if not file.exists():
         return 0, []
-    gate = Gate(file)
+    lock = FileLock(file)
     try:
         if not repair.is_sqlite(file):
             return 0, [f"the file is no database; {MEND}"]
-        if log_is_cut(file):
-            return 0, [f"its write-ahead log is damaged; {MEND}"]
         return _walk(url)
     finally:
-        gate.close()
+        lock.close()
 
 
 def _walk(url: str) -> tuple[int, list[str]]:

@@ -9,15 +9,16 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from config.addresses import mask
+from config.declared import DeclarationError, Resolved, resolve
 from config.settings import Settings
 from data.errors import InputError
+from data.loading import responses_of
 
 SHIPPED = Path(__file__).parent
 DEFAULT = SHIPPED / "default.yaml"
 LARGEST = 1_000_000
 """Bytes: a larger configuration file is a mistake (a data file, most likely)."""
-
-PASSWORD = re.compile(r"(://[^/@\s:]{0,500}:)[^@\s]{1,500}@")
 
 INDEX = re.compile(r"[0-9]{1,6}")
 
@@ -122,14 +123,16 @@ def _steps(dotted: str) -> Path_:
 def _shown(assignment: str) -> str:
     """Return an assignment as a message may repeat it: without a secret, and not endless."""
     dotted, _, value = assignment.partition("=")
-    return f"{dotted}=…" if SECRET.search(dotted) else f"{dotted}={value}"[:500]
+    return f"{dotted}=…" if SECRET.search(dotted) else mask(f"{dotted}={value}")[:500]
 
 
 def _assign(raw: dict[str, Any], assignment: str) -> Path_:
     """Carry out one `path.to.key=value`; the value is read as YAML. Return the path."""
     dotted, equals, text = assignment.partition("=")
     if not equals or not dotted.strip():
-        raise InputError(f"--set {assignment}: expected path.to.key=value, for example --set cot.n_samples=10.")
+        raise InputError(
+            f"--set {mask(assignment)}: expected path.to.key=value, for example --set cot.n_samples=10."
+        )
     assignment = _shown(assignment)
     try:
         value = yaml.safe_load(text)
@@ -187,9 +190,10 @@ def _explain(error: Mapping[str, Any], where: Callable[[Path_], str]) -> str:
     message = str(error["msg"]).removeprefix("Value error, ")
     # A check of the whole begins with the path that it is about.
     here = where(path or _steps(re.split(r"[:\s]", message, maxsplit=1)[0]))
-    dotted = ".".join(map(str, path))
+    shown = path[:-1] if error["type"] in {"unit", "unknown"} and isinstance(path[-1], int) else path
+    dotted = ".".join(map(str, shown))
     if error["type"] == "extra_forbidden":
-        allowed = _allowed(path[:-1])
+        allowed = error.get("allowed") or error.get("ctx", {}).get("allowed") or _allowed(path[:-1])
         near = difflib.get_close_matches(str(path[-1]), allowed, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         return f"{here}: unknown key {dotted[:200]!r}; expected one of {', '.join(allowed)}.{hint}"
@@ -197,52 +201,15 @@ def _explain(error: Mapping[str, Any], where: Callable[[Path_], str]) -> str:
         return f"{here}: {dotted!r} is missing."
     message = SAID.get(error["type"], message[:1].lower() + message[1:]).replace("tuple should", "list should")
     found = error.get("input")
-    hidden = isinstance(found, dict | list | tuple | BaseModel) or SECRET.search(dotted)
+    hidden = "input" not in error or isinstance(found, dict | list | tuple | BaseModel) or SECRET.search(dotted)
     said = "" if hidden else f", found {found!r}"[:500]
     return f"{here}: {dotted + ': ' if dotted else ''}{message}{said}."
 
 
-def _check_units(settings: Settings, where: Callable[[Path_], str]) -> None:
-    """Refuse names of families, levels, languages and options that do not exist."""
-    from data.plugins import family
-
-    if "basic_control" not in settings.suites:
-        return
-    part = settings.basic_control
-    units = []
-    for index, name in enumerate(part.families):
-        try:
-            units.append(family(name))
-        except InputError as error:
-            path: Path_ = ("basic_control", "families", index)
-            raise InputError(f"{where(path)}: basic_control.families: {error}") from error
-    for unit in units:
-        for kind, asked, known in (
-            ("levels", part.levels, tuple(unit.levels)),
-            ("languages", part.languages, unit.languages),
-        ):
-            if missing := [value for value in asked if value not in known]:
-                path = ("basic_control", kind, asked.index(missing[0]))
-                raise InputError(
-                    f"{where(path)}: basic_control.{kind}: family {unit.name} has no {missing[0]!r}; "
-                    f"expected one of {', '.join(known)}."
-                )
-    names = {unit.name: unit for unit in units}
-    for name, options in part.options.items():
-        path = ("basic_control", "options", name)
-        try:
-            unit = names.get(name) or family(name)
-        except InputError as error:
-            raise InputError(f"{where(path)}: basic_control.options: {error}") from error
-        if unknown := sorted(set(options) - set(unit.options)):
-            raise InputError(
-                f"{where((*path, unknown[0]))}: basic_control.options.{name}: unknown option {unknown[0]!r}; "
-                f"expected one of {', '.join(unit.options) or 'none'}."
-            )
-
-
-def parse(raw: dict[str, Any], origin: str, lines: Mapping[Path_, int], sets: Sequence[str] = ()) -> Settings:
-    """Check a configuration that was read already.
+def parse(
+    raw: dict[str, Any], origin: str, lines: Mapping[Path_, int], sets: Sequence[str] = (), only: str = ""
+) -> Settings:
+    """Check a configuration that was read already; `only` keeps that suite alone, also where it is not listed.
 
     Raises:
         InputError: it has a wrong key or value; the message names file, line, path and what is allowed.
@@ -260,23 +227,40 @@ def parse(raw: dict[str, Any], origin: str, lines: Mapping[Path_, int], sets: Se
         return _where(path, origin, lines, set_paths)
 
     set_paths |= {_assign(raw, assignment): assignment for assignment in sets}
+    origins = Resolved({})
     try:
-        settings = Settings.model_validate(raw)
-    except ValidationError as error:
-        errors = error.errors()
+        origins = resolve(alone(raw, only) if only else raw)
+        settings = Settings.model_validate(origins.raw)
+    except (ValidationError, DeclarationError) as error:
+        errors: list[Any] = list(error.errors if isinstance(error, DeclarationError) else error.errors())
         # A list none of whose entries is good counts as empty; the entries' own errors say it.
         errors = [e for e in errors if e["type"] != "too_short"
                   or not any(o["loc"][: len(e["loc"])] == e["loc"] for o in errors if o is not e)]  # fmt: skip
-        # A password in an address is what may be wrong with it; it need not stand in a log as well.
-        said = [PASSWORD.sub(r"\1***@", _explain(e, where)) for e in errors]
+        # A secret in an address is what may be wrong with it; it need not stand in a log as well.
+        if isinstance(error, DeclarationError) and error.resolved:
+            origins = error.resolved
+        said = [mask(_explain({**e, "loc": origins.origin(tuple(e["loc"]))}, where)) for e in errors]
         raise InputError(
             "\n".join(said[:SHOWN] + ([f"… and {len(said) - SHOWN} more"] if len(said) > SHOWN else []))
         ) from error
-    _check_units(settings, where)
+    if not settings.models and (asking := next((s.name for s in settings.suites if not responses_of(s)), "")):
+        lacking = "models: expected at least 1, found []" if "models" in raw else "'models' is missing"
+        raise InputError(f"{where(('models',))}: {lacking}; the suite {asking} asks one.")
     return settings
 
 
-def read(file: str | Path | None = None, sets: Sequence[str] = ()) -> Settings:
+def alone(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a configuration with one suite of those that it lists, or may list."""
+    listed = raw.get("suites")
+    own = (
+        [one for one in listed if isinstance(one, Mapping) and one.get("name") == name]
+        if isinstance(listed, list)
+        else []
+    )
+    return {**raw, "suites": own or [name]}
+
+
+def read(file: str | Path | None = None, sets: Sequence[str] = (), only: str = "") -> Settings:
     """Read a configuration file (the shipped default unless given) and apply `--set` assignments.
 
     Raises:
@@ -298,4 +282,4 @@ def read(file: str | Path | None = None, sets: Sequence[str] = ()) -> Settings:
         shipped = ", ".join(sorted(f"config/{p.name}" for p in SHIPPED.glob("*.yaml")))
         raise InputError(f"{origin}: cannot be read ({error.strerror}). Shipped are {shipped}.") from error
     raw, lines = _parse(text, origin)
-    return parse(raw, origin, lines, sets)
+    return parse(raw, origin, lines, sets, only)

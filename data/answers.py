@@ -1,13 +1,16 @@
 """The final answer of a free text: a cascade of rules, and which of them fired."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from data.asked import asked
+from data.candidates import candidates
+from data.choosing import Reading, choose, choose_last, unbracketed
 from data.number_words import spelled
-from data.numerals import Number, candidates, narrow
+from data.numerals import Number, narrow
 
 Rule = Literal["marker", "boxed", "cue", "last number"]
 
@@ -48,9 +51,6 @@ WINDOW = 100_000
 _SHORT = 60
 """Characters after a cue that may say that there is no answer; a longer sentence speaks of something else."""
 
-_MARKUP = 3
-"""Characters of markup that may stand between a cue and its number."""
-
 _TRIES = 50
 """Markers, boxes or cues that are tried, from the last one backwards."""
 
@@ -87,44 +87,53 @@ _NUMBERED = re.compile(r"[ \t>*_#]{0,8}[0-9]{1,3}[.)、][*_]{0,2}(?=[ \t]+\S)")
 _LABEL = re.compile(r"(?:step|part|option|шаг|пункт|вариант|步骤|第|\[)[ *_#]{0,3}$", re.IGNORECASE)
 _SENTENCE = re.compile(r"[.!?](?=\s|$|[*_\"”»)])|[。！？\n]")
 _EMPTY = re.compile(r"[\s:：*_#$`\\\[({=>—–|-]*")
-_EQUALS = re.compile(
-    r"=|≈|\bequals\b|\bwhich is\b|\bthat is\b|\bравно\b|\bто есть\b|\bсоставляет\b|等于|就是", re.IGNORECASE
-)
-_ASIDE = re.compile(
-    r"(?:\b(?:in|for|after|per|of|from|on|at|with|by|within|over|during|every|each|all|and|"
-    r"за|на|через|из|в|во|после|по|с|со|от|для|каждые|каждый|и)|每|在)[ ]*(?:the[ ]|these[ ]|those[ ])?[$€£*_]*$",
+_FIRST = re.compile(
+    r"[*_]{0,2}(?:first(?:ly)?|step[ ]?1|to begin with|сначала|во-первых|шаг[ ]?1|首先|第一步)[*_]{0,2}[,:.，、 ]",
     re.IGNORECASE,
-)  # fmt: skip
+)
+_ITEM = re.compile(r"(?:^|(?<=[\s;,；，。*(]))\(?(?P<number>[0-9]{1,2})(?P<mark>[.)、])[*_]{0,2}(?=\s)")
+_BULLET = re.compile(r"[ \t]*[-*•–][ \t]+")
+_EQUATION = re.compile(r"[0-9)}%][^=\n]{0,60}[-+*/×÷:·−–xхX\\][^=\n]{0,60}=|<<[^>\n]{0,80}>>")
+_THEREFORE = re.compile(
+    r"(?<=[.!?。！\n])[ ]*(?:therefore|so|thus|hence|in total|altogether|"
+    r"поэтому|значит|следовательно|итак|всего|итого|因此|所以|总共|一共)(?![^\W_一-鿿])",
+    re.IGNORECASE,
+)
+_CHECK = re.compile(r"\b(?:check|verif\w+|to confirm|провер\w+)\b|验证|檢驗|检验|检查", re.IGNORECASE)
 
 
-def final_number(text: str) -> Answer | None:
+def final_number(text: str, question: str = "") -> Answer | None:
     r"""Return the number that a text gives as its answer, or None.
 
     The cascade: the last `####` marker, else the last `\boxed{}`, else the last cue phrase (`the answer is`,
     `ANSWER:`, `A:`, `Ответ:`, `答案` …), else the last number that is not an operand, the end of a range, one of
     several alternatives, or the number of a step. A marker, box or cue with something after it that is not one
-    number gives no answer. Percent and currency signs do not change a value. Never raises; the time is linear.
+    number gives no answer. Of several in a sentence, the one in the currency or unit that `question` asks for, else
+    the last one computed. Percent and currency signs do not change a value. Never raises; the time is linear.
 
     Source: SPEC 3 (seed 004), after the failures collected in notes/peers.md.
     """
-    return search(text).answer
+    return search(text, question).answer
 
 
-def search(text: str) -> Search:
+def search(text: str, question: str = "") -> Search:
     """Run the cascade of `final_number`; say also where the marker, box or cue stands.
+
+    A heading `Answer:` above a derivation is no such place: the chain goes on below it.
 
     Source: ours.
     """
-    text = narrow(text)
-    rules: tuple[Callable[[str], Search | None], ...] = (_marked, _boxed, _cued)
+    reading = Reading(narrow(text), asked(question))
+    rules: tuple[Callable[[Reading], Search | None], ...] = (_marked, _boxed, _cued)
     for rule in rules:
-        if (found := rule(text)) is not None:
+        if (found := rule(reading)) is not None:
             return found
-    return Search(_last(text), None)
+    return Search(_last(reading, 0, len(text), "last number"), None)
 
 
-def _marked(text: str) -> Search | None:
+def _marked(reading: Reading) -> Search | None:
     """Look at what follows `####`; a heading of a numbered section (`#### 2. Add`, `#### Step 2`) is no marker."""
+    text = reading.text
     last = text.rfind("####")
     if last < 0:
         return None
@@ -134,20 +143,21 @@ def _marked(text: str) -> Search | None:
     for match in [*_MARKER.finditer(text)][: -_TRIES - 1 : -1]:
         if _LISTED.match(text, match.end()):
             continue
-        if (found := _after(text, "marker", match.start(), match.end(), strict=True)) is not None:
+        if (found := _after(reading, "marker", match.start(), match.end(), strict=True)) is not None:
             return found
     return None
 
 
-def _boxed(text: str) -> Search | None:
+def _boxed(reading: Reading) -> Search | None:
     r"""Look into the last `\boxed{}`."""
+    text = reading.text
     if "boxed" not in text:
         return None
     for match in [*_BOX.finditer(text)][: -_TRIES - 1 : -1]:
         start, end = match.end(), _closing(text, match.end())
         inside = text[start:end]
-        chosen = _choose(
-            text, [n._replace(start=n.start + start, end=n.end + start) for n in candidates(inside)], start
+        chosen = choose(
+            reading, [n._replace(start=n.start + start, end=n.end + start) for n in candidates(inside)], start
         )
         if chosen is not None:
             return Search(_answer(text, "boxed", match.start(), chosen), match.start())
@@ -174,27 +184,31 @@ def _closing(text: str, start: int) -> int:
     return limit
 
 
-def _cued(text: str) -> Search | None:
+def _cued(reading: Reading) -> Search | None:
     """Look at what follows the last cue phrase; `the answer is not …` is none."""
+    text = reading.text
     for match in [*_CUE.finditer(text, max(0, len(text) - WINDOW))][: -_TRIES - 1 : -1]:
         if _NEGATED.match(text, match.end()):
             continue
-        if (found := _after(text, "cue", match.start(), match.end(), strict=False)) is not None:
+        if (found := _after(reading, "cue", match.start(), match.end(), strict=False)) is not None:
             return found
     return None
 
 
-def _after(text: str, rule: Rule, anchor: int, start: int, *, strict: bool) -> Search | None:
+def _after(reading: Reading, rule: Rule, anchor: int, start: int, *, strict: bool) -> Search | None:
     """Read the answer after a marker or a cue; None if nothing there looks like one."""
+    text = reading.text
     empty = _EMPTY.match(text, start, start + TAIL)
     begin = empty.end() if empty else start
     while begin > start and text[begin - 1] in " $(-\\–":  # signs belong to the number
         begin -= 1
+    if not strict and (stop := _derivation(text, anchor, empty.end() if empty else start)) is not None:
+        return Search(_last(reading, begin, stop, rule), None)
     end = _sentence_end(text, begin)
     offset = max(anchor, begin - 1)
     found = [n._replace(start=n.start + offset, end=n.end + offset) for n in candidates(text[offset:end])]
     if found:
-        chosen = _choose(text, found, begin)
+        chosen = choose(reading, found, begin)
         return Search(None if chosen is None else _answer(text, rule, anchor, chosen), anchor)
     tail = text[begin:end]
     word = spelled(tail)
@@ -212,44 +226,57 @@ def _sentence_end(text: str, start: int) -> int:
     return limit
 
 
-def _choose(text: str, found: Sequence[Number], begin: int) -> Number | None:
-    """Choose the answer among the numbers of one sentence or box.
+def _derivation(text: str, anchor: int, begin: int) -> int | None:
+    """Return where a derivation or a list that stands after a cue ends; None where there is neither.
 
-    What follows the last equals sign goes first; then a number that stands at the very beginning; then one
-    that no preposition makes an aside (`in 7 days she earns 460`). Operands, ranges and alternatives are none.
+    `Answer: 1) … 2) …`, `Answer: First …`, and equations sentence by sentence: the answer is what they come to.
     """
-    free = [n for n in found if not n.joined]
-    if not free:
+    limit = min(len(text), begin + TAIL)
+    items = list(_ITEM.finditer(text, begin, limit))
+    opening = items and items[0].start() - begin <= 2 and items[0]["number"] == "1"  # noqa: PLR2004 - a bracket, a space
+    if opening and any(m["number"] == "2" and m["mark"] == items[0]["mark"] for m in items):
+        last = max(m.end() for m in items if m["mark"] == items[0]["mark"])
+        blank = text.find("\n\n", last, limit)
+        return limit if blank < 0 else blank
+    if _FIRST.match(text, begin):
+        return limit
+    if text[anchor:begin].rstrip(" *_$\n\\([{`")[-1:] not in set(":：") and "\n" not in text[anchor:begin]:
         return None
-    flat = _unbracketed(text, begin, found[-1].end)
-    equals = [begin + m.end() for m in _EQUALS.finditer(flat)]
-    if equals:
-        after = [n for n in free if n.start >= equals[-1] - 1 and flat[n.end - 1 - begin] != "\0"]
-        free = after or free
-    elif text[begin : free[0].start].strip(" *_$\\({`~≈") and len(free) > 1:
-        bare = [n for n in free if not _ASIDE.search(text, max(begin, n.start - 20), n.start)]
-        free = bare or free
-    elif found[0].joined and found[0].start <= free[0].start and not equals:
-        return None if found[0].start <= begin + _MARKUP else free[0]
-    return free[0] if free[0].value is not None else None
+    return _equations(text, begin, limit) or _conclusion(text, begin, limit)
 
 
-def _unbracketed(text: str, begin: int, end: int) -> str:
-    """Return the stretch with what stands in round brackets blanked by NULs, length kept."""
-    if "(" not in text[begin:end]:
-        return text[begin:end]
-    depth, out = 0, list[str]()
-    for character in text[begin:end]:
-        depth += character == "("
-        out.append("\0" if depth > 0 and len(out) >= _MARKUP else character)
-        depth -= character == ")" and depth > 0
-    return "".join(out)
+def _conclusion(text: str, begin: int, limit: int) -> int | None:
+    """Return where the sentence ends that concludes a paragraph by an equation: `A fee of $2. So 4 + 2 = 6`."""
+    blank = text.find("\n\n", begin, limit)
+    concluding = list(_THEREFORE.finditer(text, begin, limit if blank < 0 else blank))
+    if not concluding or not text[begin : begin + 1].isalpha():
+        return None
+    stop = _sentence_end(text, concluding[-1].end())
+    return stop if _EQUATION.search(text, concluding[-1].end(), stop) else None
 
 
-def _last(text: str) -> Answer | None:
+def _equations(text: str, begin: int, limit: int) -> int | None:
+    """Return where two or more sentences in a row that each hold an equation end."""
+    end, count = begin, 0
+    while end < limit:
+        bullet = _BULLET.match(text, end)
+        start = bullet.end() if bullet else end
+        stop = _sentence_end(text, start)
+        if not _EQUATION.search(text, start, stop) or _CHECK.search(text, start, stop):
+            break
+        count += 1
+        end = stop + 1
+        while end < limit and text[end] in " \t*_)":
+            end += 1
+        if text[end : end + 2].strip() == "" and text[stop : end + 2].count("\n") > 1:
+            break
+    return min(end, limit) if count > 1 else None
+
+
+def _last(reading: Reading, start: int, end: int, rule: Rule) -> Answer | None:
     """Return the last number that may be a result; in its line, one in brackets only if no other is there."""
-    window = max(0, len(text) - WINDOW)
-    end = len(text)
+    text = reading.text
+    window = max(start, end - WINDOW)
     while end > window:
         begin = max(window, text.rfind("\n", window, end) + 1)
         line = text[begin:end]
@@ -261,10 +288,12 @@ def _last(text: str) -> Answer | None:
             if not number.joined and number.value is not None and number.end >= first and not _label(line, number)
         ]
         if free:
-            flat = _unbracketed(line, 0, len(line))
-            last = ([n for n in free if flat[n.end - 1] != "\0"] or free)[-1]
-            last = last._replace(start=last.start + begin, end=last.end + begin)
-            return _answer(text, "last number", last.start, last)
+            flat = unbracketed(line, 0, len(line))
+            open_ = [n for n in free if flat[n.end - 1] != "\0"] or free
+            last = choose_last(
+                reading, [n._replace(start=n.start + begin, end=n.end + begin) for n in open_], begin
+            )
+            return _answer(text, rule, last.start, last)
         end = begin - 1
     return None
 

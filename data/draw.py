@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from data.errors import InputError
+from data.options import options_of
 from data.records import Family, Item
 
 REDRAWS = 2000
@@ -59,11 +60,7 @@ def draw(
         raise InputError(
             f"family {family.name}: no language {language!r}; expected one of {', '.join(family.languages)}."
         )
-    if unknown := set(options or ()) - set(family.options):
-        raise InputError(
-            f"family {family.name}: no option {sorted(unknown)}; expected among {sorted(family.options) or 'none'}."
-        )
-    parameters = {**family.levels[level], **family.options, **(options or {})}
+    parameters = {**family.levels[level], **options_of(family, options or {})}
     if _takes_language(family.name, family.generate):
         parameters["language"] = language
     seen = set() if seen is None else seen

@@ -46,7 +46,7 @@ def _silent(name: str, done: int, size: int) -> None:
 
 def _fetch(name: str, source: Source, base: str, progress: Progress) -> Path:
     path = place(name)
-    if path.is_file() and _digest(path) == source.sha256:
+    if path.is_file() and not _fault(path, source):
         progress(name, source.size, source.size)
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,12 +55,11 @@ def _fetch(name: str, source: Source, base: str, progress: Progress) -> Path:
         part.unlink()
     url = _address(source.url, base)
     _download(url, part, source.size, lambda done: progress(name, done, source.size))
-    found = _digest(part)
-    if found != source.sha256:
+    if fault := _fault(part, source):
         part.unlink()
         raise InputError(
-            f"{url}: found a file with sha256 {found}, expected {source.sha256} ({source.size} bytes). "
-            "It was deleted; try again, and if it stays so, the address serves another file."
+            f"{url}: {fault} ({source.size} bytes). It was deleted; try again, and if it stays so, the address "
+            "serves another file."
         )
     part.replace(path)
     return path
@@ -128,9 +127,19 @@ def _write(response: "HTTPResponse", part: Path, there: int, size: int, told: Ca
         raise ConnectionError(f"the connection broke after {there} of {size} bytes")
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _fault(path: Path, source: Source) -> str:
+    """Return what a file hashes to instead of what it should; empty where it is right."""
+    checks = {
+        "sha256": (source.sha256, hashlib.sha256),
+        "git blob id": (source.blob, lambda: hashlib.sha1(b"blob %d\0" % path.stat().st_size)),  # noqa: S324 - git's own
+    }
+    for name, (expected, begin) in checks.items():
+        if expected:
+            with path.open("rb") as file:
+                found = hashlib.file_digest(file, begin).hexdigest()
+            if found != expected:
+                return f"found a file with {name} {found}, expected {expected}"
+    return ""
 
 
 def _show(name: str, done: int, size: int) -> None:

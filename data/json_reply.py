@@ -193,3 +193,38 @@ def read_object(text: str, *keys: str) -> dict[str, Any]:
         raise Unparsable(f"no complete JSON object in the reply; expected one with {wanted}")
     missing = ", ".join(f'"{key}"' for key in keys if key not in seen)
     raise Unparsable(f"the JSON object lacks {missing}; expected one with {wanted}")
+
+
+def _outermost(text: str, opening: str) -> Iterator[Any]:
+    """Yield every outermost value that begins so; what is broken is passed over."""
+    position = text.find(opening)
+    while position >= 0:
+        try:
+            found, end = _value(text, position, 0)
+        except _Wrong as wrong:
+            end = max(wrong.position, position + 1)
+        else:
+            yield found
+        position = text.find(opening, end)
+
+
+def read_value(text: str) -> Any:
+    """Return the JSON value that a reply is or holds: the whole reply, else its last object, else its last array.
+
+    Raises:
+        Unparsable: there is none.
+    """
+    said = without_thinking(text).strip()
+    fenced = re.fullmatch(r"```\w*[ \t]*\n(.*?)\n?[ \t]*```", said, re.DOTALL)
+    body = (fenced[1] if fenced else said).strip()
+    try:
+        value, end = _value(body, 0, 0)
+    except _Wrong:
+        pass
+    else:
+        if not body[end:].strip():
+            return value
+    for opening in ("{", "["):
+        if found := list(_outermost(said, opening)):
+            return found[-1]
+    raise Unparsable("no complete JSON value in the reply")

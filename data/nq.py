@@ -1,4 +1,4 @@
-"""Load Natural Questions: the shipped sample, nq_dev.parquet's form, the original JSONL, and NQ-open.
+"""Load Natural Questions: the shipped sample, nq_dev.parquet's form, retrieved passages, the original, NQ-open.
 
 Every form becomes the same frame, one row a question: `id`, `language`, `question`, `short_answers` (list),
 `long_answer`, `title`, `url`, `passages` (list of `title` and `text`; a passage's number is its place from 1) and
@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from data.draw import source as random_source
 from data.errors import InputError
 
 SAMPLE = Path(__file__).parent / "samples" / "nq.jsonl"
@@ -36,23 +37,28 @@ DISTRACTORS = 9
 _FEWEST_TOKENS, _MOST_TOKENS = 20, 300
 _FORMS = (
     "columns question, short_answers, passages or contexts (the shipped sample, nq_dev.parquet); "
+    "question, answers, ctxs (retrieved passages, as `nq`); "
     "question_text, annotations (original Natural Questions); or question, answer (NQ-open)"
 )
 
 Row = Mapping[str, Any]
 
 
-def load(source: str | Path = "sample", *, language: str = "", passages: bool = True) -> pl.DataFrame:
+def load(
+    source: str | Path = "sample", *, language: str = "", passages: bool = True, seed: int = 50
+) -> pl.DataFrame:
     """Load a data set: `sample`, or a Parquet, JSONL or JSONL.gz file in one of the known forms.
 
     `language` keeps only the rows of that language ('' keeps all). Of the original data only questions that have
     an answer are kept. `passages`: refuse a data set without passages, which the mode `passages` cannot use.
+    Retrieved passages, the gold one first in the file, are shuffled, each question's from `seed` and itself.
 
     Raises:
         InputError: no such file, an unknown form, a broken line, or nothing left.
     """
     path = SAMPLE if str(source) == "sample" else Path(source)
-    rows = [row for row in (_convert(raw, n, path) for n, raw in enumerate(_rows(path), 1)) if row is not None]
+    converted = (_convert(raw, n, path, seed) for n, raw in enumerate(_rows(path), 1))
+    rows = [row for row in converted if row is not None]
     if language:
         rows = [row for row in rows if row["language"] == language]
     if not rows:
@@ -98,7 +104,7 @@ def _lines(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
         raise InputError(f"{path}: cannot be read as gzip ({error}).") from error
 
 
-def _convert(raw: Row, number: int, path: Path) -> dict[str, Any] | None:
+def _convert(raw: Row, number: int, path: Path, seed: int) -> dict[str, Any] | None:
     """Bring one row into the common form; None where the question has no answer."""
     if "annotations" in raw and ("question_text" in raw or "question_tokens" in raw):
         try:
@@ -110,6 +116,8 @@ def _convert(raw: Row, number: int, path: Path) -> dict[str, Any] | None:
     where = f"{path}, row {number}"
     if "question" in raw and "short_answers" in raw:
         return _prepared(raw, number, where)
+    if "question" in raw and "ctxs" in raw:
+        return _retrieved(raw, number, where, seed)
     if "question" in raw and "answer" in raw:
         return _row(
             id=f"nq-open-{number - 1:04d}",
@@ -190,6 +198,29 @@ def _prepared(raw: Row, number: int, where: str) -> dict[str, Any]:
         passages=passages,
         gold_number=_gold(raw, where),
         **texts,
+    )
+
+
+def _retrieved(raw: Row, number: int, where: str, seed: int) -> dict[str, Any]:
+    """Read a question with retrieved passages, one of them gold; their order is drawn, since gold stands first."""
+    listed = _list(raw, "ctxs", where)
+    if not all(isinstance(one, Mapping) for one in listed):
+        raise InputError(f"{where}, ctxs: expected passages with title and text.")
+    question = _question(raw, where)
+    random_source("nq passages", seed, question).shuffle(listed)
+    gold = next((n for n, one in enumerate(listed, 1) if one.get("isgold")), None)
+    annotated = raw.get("nq_annotated_gold")
+    told = annotated if isinstance(annotated, Mapping) else {}
+    passages = [{part: _as_text(one.get(part), f"{where}, ctxs") for part in ("title", "text")} for one in listed]
+    shown = passages[gold - 1] if gold else {"title": "", "text": ""}
+    return _row(
+        id=f"nq-{number - 1:04d}",
+        question=question,
+        short_answers=_texts(raw, "answers", where),
+        long_answer=_as_text(told.get("long_answer"), where) or shown["text"],
+        title=_as_text(told.get("title"), where) or shown["title"],
+        passages=passages,
+        gold_number=gold,
     )
 
 

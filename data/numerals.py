@@ -31,13 +31,13 @@ class Number(NamedTuple):
 
 
 _WIDE = {
-    **{0xFF10 + n: str(n) for n in range(10)},
-    **dict(zip(map(ord, "＋－，．：／＝％＄￥（）＃｛｝＊｜～﹣−﹢"), "+-,.:/=%$¥()#{}*|~--+", strict=True)),
+    **{code: str(unicodedata.decimal(chr(code))) for code in range(128, 0x20000) if chr(code).isdecimal()},
+    **dict(zip(map(ord, "＋－，．：／＝％＄￥（）＃｛｝＊｜～﹣−﹢٫٬"), "+-,.:/=%$¥()#{}*|~--+.,", strict=True)),
 }
 
 
 def narrow(text: str) -> str:
-    """Return the text with full-width digits and signs as ASCII ones, character for character."""
+    """Return the text with every script's digits (Unicode Nd) and full-width signs as ASCII, sign for sign."""
     return text if text.isascii() else text.translate(_WIDE)
 
 
@@ -69,10 +69,14 @@ _SCALE = re.compile(
 _PERCENT = re.compile(r"[ \u00a0]?\\?[%٪]")
 _SCALE_INITIALS = frozenset("htmbkHTMBKтмТМ十百千万萬亿億")
 _PERCENT_INITIALS = frozenset("%٪\\")
-_CURRENCIES = "$€£¥₽₹₩₴₪฿"
+CURRENCIES = "$€£¥₽₹₩₴₪฿"
+"""Signs that belong to the number which they stand at."""
+
 _DEGREES = re.compile(r"\^\s?\{?\s?\\circ")
 _RAISED = frozenset("^⁰¹²³⁴⁵⁶⁷⁸⁹")
-_MINUS = "-−–‐‑﹣"
+MINUS = "-−–‐‑﹣"
+"""Signs that may stand for a minus."""
+
 _HAN = "⺀"
 """Letters from here on are Chinese, which leaves no space between a word and a number."""
 
@@ -81,14 +85,6 @@ _COUNTED = re.compile(rf"[0-9][{_HAN}-\uffff]{{1,4}}$")
 _CODE = re.compile(r"(?:USD|EUR|GBP|RMB|CNY|RUB|JPY|INR|Rs|US|US\$)$")
 _TIMES = re.compile(r"[0-9)\s][xX]$")
 
-_OPERATOR = re.compile(
-    r"\s*(?:[-+*/^~…−–—×÷·∶]|\.{2,3}|[xXхХ]|\\times|\\cdot|\\div|to|до|到|至)\s*[($€£¥₽\\~]*\s*"
-    r"|[^=\n.;!?]{0,30}\s(?:[×*÷+]|\\times)\s[^=\n.;!?]{0,30}"
-)
-_ALTERNATIVE = re.compile(r"[^=\n.;!?0-9]{0,20}?(?:\bor\b|\bили\b|或者?|还是)\s*[({}*$€£¥₽\\~]*\s*", re.IGNORECASE)
-_BETWEEN = re.compile(r"(?:\bbetween|\bмежду|介于|在)\s*[(*$€£¥₽\\~]*\s*$", re.IGNORECASE)
-_AND = re.compile(r"[^=\n.;!?0-9]{0,20}?(?:\band\b|\bи\b|和|与)\s*[({}*$€£¥₽\\~]*\s*", re.IGNORECASE)
-
 
 def numbers(text: str) -> list[Number]:
     r"""Find every number written with digits, in order.
@@ -96,8 +92,9 @@ def numbers(text: str) -> list[Number]:
     Reads thousands (`1,080`, `1 234`, `1'234`, `1.234.567`, `1,00,000`, LaTeX `1{,}080`), a decimal point or
     comma (a comma before exactly three digits separates thousands, unless the whole part is 0 or longer than
     three digits), fractions (`3/4`, `1 3/4`, `½`, `\frac{3}{4}`), scales (`1.5 million`, `3 тыс.`, `2万`, `5k`),
-    powers of ten (`1.5e3`, `1.5×10^3`), signs (`-`, `−`, `–`) and full-width digits. A percent or currency sign
-    does not change the value. Digits within a name (`x2`, `H2O`) and exponents are not numbers.
+    powers of ten (`1.5e3`, `1.5×10^3`), signs (`-`, `−`, `–`), a whole hour (`2:00`) and
+    the digits of every script. A percent or currency sign does not change the value. Digits within a name (`x2`,
+    `H2O`) and exponents are not numbers.
 
     The time is linear in the length of the text.
 
@@ -106,15 +103,6 @@ def numbers(text: str) -> list[Number]:
     text = narrow(text)
     found = [_dress(text, value, start, end) for value, start, end in _plain(text) if not _in_name(text, start)]
     return _combine(text, found) if len(found) > 1 else found
-
-
-def candidates(text: str) -> list[Number]:
-    """Find the numbers as `numbers` does, and mark the `joined` ones, which are not results by themselves.
-
-    Source: ours.
-    """
-    found = numbers(text)
-    return _relate(narrow(text), found) if len(found) > 1 else found
 
 
 def _plain(text: str) -> Iterator[tuple[Fraction | None, int, int]]:
@@ -161,7 +149,7 @@ def _run(text: str, match: re.Match[str]) -> Iterator[tuple[Fraction | None, int
 def exact(text: str) -> Fraction | None:
     """Return the value of a text that is one plain number, such as `-1,080.50`; None if it is not."""
     stripped = narrow(text).strip()
-    sign, body = (-1, stripped[1:]) if stripped[:1] and stripped[0] in _MINUS else (1, stripped)
+    sign, body = (-1, stripped[1:]) if stripped[:1] and stripped[0] in MINUS else (1, stripped)
     point = len(body) - len(body.removeprefix("."))
     match = _WRITTEN_ASCII.fullmatch(body, point)
     if match is None:
@@ -262,7 +250,7 @@ def _dress(text: str, value: Fraction | None, start: int, end: int) -> Number:
     if follows in _RAISED and text[end : end + 1] in _RAISED and not _DEGREES.match(text, end):
         value = None
     at = start
-    while at and text[at - 1] in _CURRENCIES:
+    while at and text[at - 1] in CURRENCIES:
         at -= 2 if at > 1 and text[at - 2] == "\\" else 1
     negative = _negative(text, at)
     if negative is not None:
@@ -275,7 +263,7 @@ def _negative(text: str, at: int) -> int | None:
     gap = at
     while gap and at - gap < 2 and text[gap - 1] in " \u00a0":
         gap -= 1
-    if not gap or text[gap - 1] not in _MINUS:
+    if not gap or text[gap - 1] not in MINUS:
         return None
     before = gap - 1
     while before and before > gap - 4 and text[before - 1] in " \u00a0":
@@ -308,15 +296,21 @@ def _combine(text: str, found: Sequence[Number]) -> list[Number]:
             value = _ratio(number.value, right.value) if readable and number.value and right.value else None
             if readable and number.value == 0 and right.value:
                 value = Fraction(0)
+            if clock and slashes == 1 and text[right.start : right.end] == "00" and _is_hour(number):
+                value = number.value  # 2:00 pm
             number = Number(value, number.start, right.end, right.percent)
             at += 1
         if joined and _is_mixed(text, joined[-1], number):
             whole = joined.pop()
             part = number.value or Fraction(0)
-            total = (whole.value or 0) + (-part if text[whole.start] in _MINUS else part)
+            total = (whole.value or 0) + (-part if text[whole.start] in MINUS else part)
             number = Number(total, whole.start, number.end, number.percent)
         joined.append(number)
     return joined
+
+
+def _is_hour(number: Number) -> bool:
+    return number.value is not None and number.value.denominator == 1 and 0 <= number.value <= 24
 
 
 def _is_mixed(text: str, whole: Number, part: Number) -> bool:
@@ -327,20 +321,3 @@ def _is_mixed(text: str, whole: Number, part: Number) -> bool:
     if not 0 < part.value < 1 or not ("/" in written or "⁄" in written or "frac" in written or len(written) == 1):
         return False
     return text[whole.end : part.start] in {"", " ", "\u00a0", " and ", " и ", "又"}
-
-
-def _relate(text: str, found: Sequence[Number]) -> list[Number]:
-    """Mark the numbers that are operands, ends of ranges, or alternatives of different values."""
-    marked = list(found)
-    for at in range(1, len(found)):
-        left, right = found[at - 1], found[at]
-        gap = text[left.end : right.start]
-        if len(gap) > 70:
-            continue
-        signed = not gap.strip() and right.start < len(text) and text[right.start] in _MINUS
-        alternative = left.value != right.value and _ALTERNATIVE.fullmatch(gap)
-        between = _AND.fullmatch(gap) and _BETWEEN.search(text, max(0, left.start - 20), left.start)
-        if signed or alternative or between or _OPERATOR.fullmatch(gap):
-            marked[at - 1] = marked[at - 1]._replace(joined=True)
-            marked[at] = right._replace(joined=True)
-    return marked

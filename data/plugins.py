@@ -1,66 +1,204 @@
-"""Discovery: a unit is the `UNIT` of a module in its package, or an entry point of another distribution."""
+"""Discovery: a unit is the `UNIT` of a file in its folder, of a file that is named as a plug-in, or an entry point.
 
+Families, metrics, loaders and providers are found alike. `UNITS`, a sequence, may stand in place of `UNIT`.
+"""
+
+import hashlib
 import importlib
+import importlib.util
+import os
 import pkgutil
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib.metadata import entry_points
-from types import MappingProxyType
-from typing import TypeVar
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Any, TypeVar
 
 from data.errors import InputError
-from data.records import Family, Metric
+from data.records import Family, Loader, Metric, Provider
 
-Unit = TypeVar("Unit", Family, Metric)
+FOLDERS: Mapping[type, str] = {
+    Family: "generators",
+    Metric: "metrics",
+    Loader: "data.loaders",
+    Provider: "tasks.models.providers",
+}
+"""Where the project's own units stand; the last part names their entry points, `basic_control.<part>`."""
+VARIABLE = "BASIC_CONTROL_PLUGINS"
+"""Files and folders of plug-ins, as the run's worker processes inherit them."""
+Unit = TypeVar("Unit", Family, Metric, Loader, Provider)
+Found = tuple[str, object]
+"""A unit, or what should be one, and where it comes from."""
 
 
-def _candidates(package: str) -> Iterator[tuple[str, object]]:
-    """Yield (origin, object) of each unit that stands in the package or is registered for it."""
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        if not module.name.startswith("_"):
-            loaded = importlib.import_module(f"{package}.{module.name}")
-            if hasattr(loaded, "UNIT"):
-                yield f"{package}/{module.name}.py", loaded.UNIT
-    for point in entry_points(group=f"basic_control.{package}"):
-        origin = f"entry point {point.name} = {point.value}"
-        try:
-            yield origin, point.load()
-        except Exception as error:
+def use(paths: Iterable[str | Path]) -> None:
+    """Take plug-ins from these files and folders as well, in this process and those that it starts.
+
+    Raises:
+        InputError: one is not there.
+    """
+    there = [Path(path).expanduser().resolve() for path in paths]
+    for path in there:
+        if not path.exists():
             raise InputError(
-                f"{origin}: cannot be loaded ({type(error).__name__}: {error}). "
-                "Fix or uninstall the distribution that registers it."
-            ) from error
+                f"plugins: {path}: no such file or folder; expected a Python file or a folder of them."
+            )
+    known = os.environ.get(VARIABLE, "").split(os.pathsep)
+    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, known), *map(str, there)]))
+    forget()
 
 
-def discover(package: str, kind: type[Unit]) -> Mapping[str, Unit]:
-    """Find every unit of a package, by name, in alphabetical order.
+def forget() -> None:
+    """Look for units anew at the next question."""
+    _discovered.cache_clear()
+    _loaded.cache_clear()
+
+
+def paths() -> list[Path]:
+    """Return the files and folders of plug-ins."""
+    return [Path(one) for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
+
+
+def files(ending: str = ".py") -> Iterator[Path]:
+    """Yield the plug-ins' files of one kind; in a folder those that do not begin with an underscore."""
+    for path in paths():
+        if path.is_dir():
+            yield from sorted(one for one in path.glob(f"*{ending}") if not one.name.startswith("_"))
+        elif path.suffix == ending:
+            yield path
+
+
+@cache
+def _loaded(path: Path) -> ModuleType:
+    """Import a plug-in's file under a name of its own; its folder's other files can be imported by it."""
+    name = f"basic_control_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"plug-in {path}: expected a Python file.")
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise InputError(
+            f"plug-in {path}: cannot be loaded ({type(error).__name__}: {error}). Mend it or leave it out."
+        ) from error
+    return module
+
+
+def _units(module: ModuleType, origin: str) -> Iterator[Found]:
+    for unit in [module.UNIT] if hasattr(module, "UNIT") else getattr(module, "UNITS", ()):
+        yield origin, unit
+
+
+def _own(kind: type) -> Iterator[Found]:
+    """Yield what stands in a kind's folder."""
+    package = FOLDERS[kind]
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        if not module.name.startswith("_") and not module.ispkg:
+            loaded = importlib.import_module(f"{package}.{module.name}")
+            yield from _units(loaded, f"{package.replace('.', '/')}/{module.name}.py")
+
+
+def _registered(kind: type) -> Iterator[Found]:
+    for point in entry_points(group=f"basic_control.{FOLDERS[kind].rpartition('.')[2]}"):
+        yield f"entry point {point.name} = {point.value}", _load(point)
+
+
+def _load(point: EntryPoint) -> object:
+    try:
+        return point.load()
+    except Exception as error:
+        raise InputError(
+            f"entry point {point.name} = {point.value}: cannot be loaded ({type(error).__name__}: {error}). "
+            "Fix or uninstall the distribution that registers it."
+        ) from error
+
+
+def _added(kind: type) -> Iterator[Found]:
+    """Yield a kind's units of the plug-ins; a file may hold units of other kinds."""
+    for path in files():
+        for origin, unit in _units(_loaded(path), str(path)):
+            if isinstance(unit, tuple(FOLDERS)):
+                if isinstance(unit, kind):
+                    yield origin, unit
+            else:
+                kinds = ", ".join(one.__name__ for one in FOLDERS)
+                raise InputError(f"{origin}: expected UNIT to be one of {kinds}, found {type(unit).__name__}.")
+
+
+@cache
+def _discovered(package: str) -> Mapping[str, Any]:
+    kind = next(one for one, folder in FOLDERS.items() if folder == package)
+    units: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, unit in (*_own(kind), *_added(kind), *_registered(kind)):
+        if not isinstance(unit, kind):
+            raise InputError(f"{origin}: expected UNIT to be a {kind.__name__}, found {type(unit).__name__}.")
+        name = unit.name  # type: ignore[attr-defined] # every kind has one
+        if name in units:
+            raise InputError(f"two units are named {name!r}: {origins[name]} and {origin}. Rename or remove one.")
+        units[name], origins[name] = unit, origin
+    return MappingProxyType(dict(sorted(units.items())))
+
+
+def discover(kind: type[Unit]) -> Mapping[str, Unit]:
+    """Find every unit of a kind, by name, in alphabetical order.
 
     Raises:
         InputError: an object of another type, or two units of one name; each with where it came from.
     """
-    units: dict[str, Unit] = {}
-    origins: dict[str, str] = {}
-    for origin, unit in _candidates(package):
-        if not isinstance(unit, kind):
-            raise InputError(f"{origin}: expected UNIT to be a {kind.__name__}, found {type(unit).__name__}.")
-        if unit.name in units:
-            raise InputError(
-                f"two units are named {unit.name!r}: {origins[unit.name]} and {origin}. Rename or remove one."
-            )
-        units[unit.name], origins[unit.name] = unit, origin
-    return MappingProxyType(dict(sorted(units.items())))
+    return _discovered(FOLDERS[kind])
 
 
-@cache
+def _module(name: str) -> ModuleType | None:
+    """Return a module of the project's own by its full name, or None where there is none."""
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.find_spec(name)
+    there = spec is not None and spec.submodule_search_locations is None
+    return importlib.import_module(name) if there else None
+
+
+def find(kind: type[Unit], name: str) -> Unit:
+    """Return the unit of that name; of the project's own units only the one is imported.
+
+    Raises:
+        InputError: there is none; the message lists what there is.
+    """
+    package = FOLDERS[kind]
+    if name.isidentifier() and not name.startswith("_"):
+        unit = getattr(_module(f"{package}.{name}"), "UNIT", None)
+        if isinstance(unit, kind) and unit.name == name:
+            return unit
+    known = discover(kind)
+    if name in known:
+        return known[name]
+    raise InputError(f"unknown {kind.__name__.lower()} {name!r}: expected one of {', '.join(known)}.")
+
+
 def families() -> Mapping[str, Family]:
     """Return all families, by name."""
-    return discover("generators", Family)
+    return discover(Family)
 
 
-@cache
 def metrics() -> Mapping[str, Metric]:
     """Return all metrics, by name."""
-    return discover("metrics", Metric)
+    return discover(Metric)
+
+
+def metric(name: str) -> Metric:
+    """Return the metric of that name; see `find`."""
+    return find(Metric, name)
+
+
+def loader(name: str) -> Loader:
+    """Return the loader of that name; see `find`."""
+    return find(Loader, name)
 
 
 def family(name: str) -> Family:
@@ -69,10 +207,8 @@ def family(name: str) -> Family:
     Raises:
         InputError: there is none; the message lists what there is.
     """
-    known = families()
-    for unit in known.values():
+    for unit in families().values():
         if name in {unit.name, unit.seed_id}:
             return unit
-    raise InputError(
-        f"unknown family {name!r}: expected one of {', '.join(known)} (or a seed id such as t01_simple_logic)."
-    )
+    known = ", ".join(families())
+    raise InputError(f"unknown family {name!r}: expected one of {known} (or a seed id such as t01_simple_logic).")

@@ -4,10 +4,9 @@ The frame has one row a question: `id`, `language`, `question`, `response` (null
 `reference`, `retrieved_contexts` (list).
 """
 
-import csv
 import json
 from ast import literal_eval
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from data.errors import InputError
+from data.files import Row, rows
 
 SAMPLE = Path(__file__).parent / "samples" / "rag.jsonl"
 """The sample that ships: English and Russian, without responses."""
@@ -36,10 +36,6 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """Names that other tools give to the columns; a column of our own name goes first."""
 
-_LONGEST_FIELD = 100_000_000
-
-Row = Mapping[str, Any]
-
 
 def load(source: str | Path = "sample", *, language: str = "", required: Sequence[str] = REQUIRED) -> pl.DataFrame:
     """Load a data set: `sample`, or a Parquet, CSV or JSONL file.
@@ -53,7 +49,7 @@ def load(source: str | Path = "sample", *, language: str = "", required: Sequenc
         InputError: no such file, columns missing (all of them named at once), a broken row, or no row.
     """
     path = SAMPLE if str(source) == "sample" else Path(source)
-    raw = list(_rows(path))
+    raw = list(rows(path))
     if not raw:
         raise InputError(f"{path}: no row; expected columns {', '.join(required)}.")
     there = dict.fromkeys(name for row in raw for name in row)
@@ -61,16 +57,16 @@ def load(source: str | Path = "sample", *, language: str = "", required: Sequenc
     if missing := [name for name in required if names.get(name) is None]:
         others = "; ".join(f"{name} (or {', '.join(OTHER_NAMES[name])})" for name in missing)
         raise InputError(f"{path}: found columns {', '.join(map(str, there))}; missing: {others}.")
-    rows = [_row(row, number, names, path) for number, row in enumerate(raw, 1)]
-    for number, row in enumerate(rows, 1):
+    found = [_row(row, number, names, path) for number, row in enumerate(raw, 1)]
+    for number, row in enumerate(found, 1):
         if row["response"] is None and not (row["question"] or "").strip():
             raise InputError(
                 f"{path}, row {number}: found neither a question nor a response; expected a question to ask the "
                 "models, or a response to judge. Fill one in, or drop the row."
             )
-    kept = [row for row in rows if not language or row["language"] == language]
+    kept = [row for row in found if not language or row["language"] == language]
     if not kept:
-        raise InputError(f"{path}: no row in language {language!r} among {len(rows)}.")
+        raise InputError(f"{path}: no row in language {language!r} among {len(found)}.")
     return pl.DataFrame(kept, schema=dict(SCHEMA), orient="row")
 
 
@@ -126,59 +122,3 @@ def _contexts(value: Any, where: str) -> list[str]:
         if text and text.strip():
             found.append(_storable(text))
     return found
-
-
-def _rows(path: Path) -> Iterator[Row]:
-    if not path.is_file():
-        raise InputError(f"{path}: no such file. Give `sample`, or a Parquet, CSV or JSONL file.")
-    readers = {".parquet": _parquet, ".csv": _csv, ".tsv": _csv, ".jsonl": _jsonl, ".ndjson": _jsonl}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        raise InputError(f"{path}: unknown file type {path.suffix!r}; expected one of {', '.join(readers)}.")
-    return reader(path)
-
-
-def _parquet(path: Path) -> Iterator[Row]:
-    try:
-        frame = pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
-        raise InputError(f"{path}: cannot be read as Parquet ({error}).") from error
-    return frame.iter_rows(named=True)
-
-
-def _csv(path: Path) -> Iterator[Row]:
-    """Read CSV with a header; the separator (comma, semicolon or tab) is the header's most frequent one."""
-    csv.field_size_limit(_LONGEST_FIELD)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as opened:
-            header = opened.readline()
-            opened.seek(0)
-            rows = csv.DictReader(opened, delimiter=max(",;\t", key=header.count), restkey="", strict=True)
-            for number, row in enumerate(rows, 1):
-                if "" in row:
-                    raise InputError(f"{path}, row {number}: more cells than the header has columns.")
-                yield row
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8.") from error
-    except csv.Error as error:
-        raise InputError(f"{path}: not CSV ({error}).") from error
-
-
-def _jsonl(path: Path) -> Iterator[Row]:
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                try:
-                    row = json.loads(line.decode("utf-8-sig"))
-                except UnicodeDecodeError as error:
-                    raise InputError(
-                        f"{path}, line {number}: not UTF-8 ({error.reason} at byte {error.start}); "
-                        "save it as UTF-8."
-                    ) from error
-                except (ValueError, RecursionError) as error:
-                    raise InputError(f"{path}, line {number}: not JSON ({error}).") from error
-                if not isinstance(row, dict):
-                    raise InputError(
-                        f"{path}, line {number}: expected a JSON object, found a {type(row).__name__}."
-                    )
-                yield row

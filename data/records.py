@@ -6,8 +6,11 @@ families and metrics are made of. All are frozen, so that they can be hashed, ca
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 from typing import Any, Literal, Protocol
+
+from data.options import Declared
 
 Status = Literal["scored", "no_answer", "model_error", "judge_failed", "not_applicable"]
 """How an item x model x metric ends: exactly one of these (SPEC 1)."""
@@ -77,13 +80,16 @@ class Outcome:
     """What one call of a program came to.
 
     `value` holds plain data only (None, bool, int, float, str, bytes, list, tuple, dict, set, frozenset);
-    `error` is the exception's type and `message` its text. `unavailable`: no runner for the language here.
+    `error` is the exception's type, `message` its text and `classes` its whole line of classes, its own first:
+    Python's built-in ones by their bare names, all others after their module or package and a point.
+    `unavailable`: no runner for the language here.
     """
 
     kind: OutcomeKind
     value: Any = None
     error: str = ""
     message: str = ""
+    classes: tuple[str, ...] = ()
 
 
 class Generate(Protocol):
@@ -105,7 +111,8 @@ class Family:
     parameter. `verify(item, reply)` is pure and never raises; a family whose replies are programs declares
     `program(item, reply)` (None: nothing to run), and then `verify(item, reply, outcomes)` receives one outcome
     for each call (None when there was no program). `reference(item)` is a reply that must be accepted,
-    `near_misses(item)` replies that must be refused: every family is tested on them.
+    `near_misses(item)` replies that must be refused: every family is tested on them. Items are drawn from
+    `version`; `verifier_version` rises where a reply may be judged otherwise than before.
     """
 
     name: str
@@ -116,10 +123,39 @@ class Family:
     languages: tuple[str, ...] = ("en",)
     seed_id: str = ""
     titles: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Declared = field(default_factory=dict)
     program: Callable[[Item, str], Program | None] | None = None
     reference: Callable[[Item], str] = _reply
     near_misses: Callable[[Item], Sequence[str]] | None = None
+    verifier_version: int = 1
+
+
+def _no_files(options: Mapping[str, Any]) -> Iterable[Path]:
+    del options
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Loader:
+    """A form of data that suites take their items from.
+
+    `load(options, required)` yields items in order, each with `answer`, `language`, `facts` (what may fill the
+    prompt, and what the metrics see) and `index`, its place in the data; `prompt` is filled by the suite's prompt
+    unless the loader writes it. `required` are the facts that the suite's metrics need. A fact `response` that is
+    a text is a reply given with the data: where all items have one, no model is asked. `files(options)` are the
+    files that the items come from: when their content changes, they are loaded anew. `generated`: the items are
+    drawn, not read. `units(options)`, where there is such a thing, are the families that draw them, by name.
+    `check(options)` yields what is wrong with options that fit their declaration: the path of each, and a message.
+    """
+
+    name: str
+    version: int
+    load: Callable[[Mapping[str, Any], Sequence[str]], Iterable[Item]]
+    options: Declared
+    files: Callable[[Mapping[str, Any]], Iterable[Path]] = _no_files
+    generated: bool = False
+    units: Callable[[Mapping[str, Any]], Mapping[str, Family]] | None = None
+    check: Callable[[Mapping[str, Any]], Iterable[tuple[tuple[str | int, ...], str]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +185,8 @@ class Call:
 
     `parameters` are sampling parameters by their common names (`temperature`, `seed`, `max_tokens`, `top_p`,
     `stop`, ...); `schema` is a JSON schema that the reply should satisfy; `item_id` and `repeat` say which
-    question and which asking of it (a replay looks replies up by them).
+    question and which asking of it (a replay looks replies up by them). `item` is the item's facts and its
+    `item_id`, for a provider that sees them.
     """
 
     messages: tuple[Message, ...]
@@ -157,17 +194,22 @@ class Call:
     schema: Mapping[str, Any] | None = None
     item_id: str = ""
     repeat: int = 0
+    item: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's reply. `reasoning` is what it thought aloud, kept apart from the answer in `text`."""
+    """A model's reply. `reasoning` is what it thought aloud, kept apart from the answer in `text`.
+
+    `extra` is JSON: what an application returned beside its text (`retrieved_contexts`, `citations`).
+    """
 
     text: str
     reasoning: str = ""
     finish_reason: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,23 +252,65 @@ class Step:
     """One round of questions to a judge.
 
     `rows(sample, found, options)` says what to ask (nothing: the step is skipped); `prompt` names the template
-    `prompts/<language>/<prompt>.j2`; `parse(question, text)` reads a reply or raises `Unparsable`; `schema`, a
-    JSON schema or a function of the question, constrains the reply where the client can.
+    `prompts/<language>/<prompt>.j2`, or is a function of the options that returns a template's name or a user's
+    own text; `parse(question, text)` reads a reply or raises `Unparsable`; `schema`, a JSON schema or a function
+    of the question, constrains the reply where the client can.
     """
 
     name: str
     rows: Callable[[Sample, Found, Mapping[str, Any]], Iterable[Question]]
-    prompt: str
+    prompt: str | Callable[[Mapping[str, Any]], str]
     parse: Callable[[Question, str], Any]
     schema: Mapping[str, Any] | Callable[[Question], Mapping[str, Any]] | None = None
+
+
+Programs = Callable[[Sample, Mapping[str, Any]], Mapping[str, Program]]
+"""The programs to run for a sample, by keys of the metric's own: the outcomes of the calls of each, a tuple, reach
+`score` as `found["programs"][key]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How often each of a few labels occurs among a metric's scores, for a report's table and chart.
+
+    `of(details)` yields the labels of one score, read from its details (with several judges: of each judge's);
+    a label that is not among `labels` is left out. `name` is the key of its title in the catalogues of phrases;
+    `title`, by language, serves a metric that has none there. The first label is drawn as good, the last as bad.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    of: Callable[[Mapping[str, Any]], Iterable[str]]
+    title: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How reports show a metric, so that none needs to know it by name.
+
+    `parts` are shown as means, in this order; `headline` are those that stand beside the metric itself in every
+    table. `bands`: scores are grouped into excellent, good, fair and poor. `note` is the key of a phrase that says
+    what the metric can tell and what it cannot.
+    """
+
+    parts: tuple[str, ...] = ()
+    headline: tuple[str, ...] = ()
+    distributions: tuple[Distribution, ...] = ()
+    bands: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A value for a sample: steps that ask judges (none: it is computed), and one scoring function.
 
-    `score(sample, found, options)` is pure and never raises on any response. `options` are the metric's
-    parameters with their defaults; a configuration may set them.
+    `score(sample, found, options)` is pure and never raises on any response. `options` are the metric's parameters
+    with their defaults; a suite may set them. `needs` are the facts that a sample must have. `temperature` is what
+    judges are asked with unless the suite says otherwise; `votes`: a majority of several judges makes sense.
+    `programs`: what the sandbox runs before the score is made. `verifies`: the item's own family says what is
+    right; the metric has no rules itself. `sources(options)`: cited sources are checked first, on the network where
+    that is allowed, and `score` finds them in `sample["evidence"]`. `yes_no`: every value is 0 or 1.
+    `stand_in(sample)` is a response to count judges' calls with; the expected answer unless given.
     """
 
     name: str
@@ -234,4 +318,81 @@ class Metric:
     bounds: tuple[float, float]
     score: Callable[[Sample, Found, Mapping[str, Any]], Score]
     steps: tuple[Step, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Declared = field(default_factory=dict)
+    title: Mapping[str, str] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    temperature: float | None = None
+    votes: bool = True
+    programs: Programs | None = None
+    verifies: bool = False
+    sources: Callable[[Mapping[str, Any]], bool] | None = None
+    yes_no: bool = False
+    stand_in: Callable[[Sample], str] | None = None
+    shown: Shown = Shown()
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """Who answers calls: a kind of server, an engine, an application, or a file of replies.
+
+    `open(model)` returns a client (`tasks.models.protocol.Client`) for an entry of the configuration; what only
+    this provider needs is imported there. `options` are the keys of the entry that only it has; they are found in
+    `model.options`. `check(model)` says what is wrong with an entry as a whole ('' where nothing is). `serial`: one
+    call at a time, since calls side by side change the texts. `by_item`: it answers by the item, not by the prompt.
+    `sees(model)`: it is shown the item (`Call.item`), which is then a part of the request. `missing(model)` says
+    what has to be fetched before it can answer ('' where nothing has).
+    """
+
+    name: str
+    version: int
+    open: Callable[[Any], Any]
+    options: Declared = field(default_factory=dict)
+    check: Callable[[Any], str] | None = None
+    serial: bool = False
+    by_item: bool = False
+    sees: Callable[[Any], bool] | None = None
+    missing: Callable[[Any], str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of work: which suite, system under test, batch, metric and judge; '' and None where it is of all.
+
+    Stages, reruns and records select by its fields; its text is for people only and is never parsed.
+    """
+
+    suite: str = ""
+    model: str = ""
+    batch: int | None = None
+    metric: str = ""
+    judge: str = ""
+
+    def __str__(self) -> str:
+        batch = "" if self.batch is None else str(self.batch)
+        return " ".join(filter(None, (self.suite, self.model, batch, self.metric, self.judge))) or "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a batch of requests came to; `span_s` is from the first call to the last reply."""
+
+    requests: Ref
+    responses: Ref
+    total: int
+    cached: int
+    answered: int
+    failed: int
+    tokens_in: int
+    tokens_out: int
+    span_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One system's replies to one batch of items, and what is known of the sources that they cite."""
+
+    cell: Cell
+    items: Ref
+    requests: Ref
+    responses: Ref
+    evidence: Ref | None = None

@@ -1,10 +1,25 @@
 """Choose which rows of a data set are asked: at random from a seed, the first, or all."""
 
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
 
 from data.draw import source
+from data.options import Frozen, Seed
+
+if TYPE_CHECKING:  # a configuration is checked without it
+    import polars as pl
 
 Method = Literal["random", "first", "all"]
+
+
+class Sampling(Frozen):
+    """Which rows of a data set are asked."""
+
+    method: Method = Field("random", description="random (by the seed), first, or all")
+    n: int = Field(30, ge=1, description="how many rows; all where there are fewer")
+    seed: Seed = Field(50, description="of the random choice")
 
 
 def choose(rows: int, *, method: Method, n: int, seed: int) -> list[int]:
@@ -17,3 +32,9 @@ def choose(rows: int, *, method: Method, n: int, seed: int) -> list[int]:
     if method == "first":
         return list(range(n))
     return sorted(source("sample", seed, rows, n).sample(range(rows), n))
+
+
+def chosen(frame: "pl.DataFrame", sampling: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the chosen rows with their places."""
+    for number in choose(frame.height, **sampling):
+        yield number, frame.row(number, named=True)

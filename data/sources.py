@@ -5,27 +5,40 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import platformdirs
+
 from data.errors import InputError
 
 _RAW = "https://raw.githubusercontent.com"
 _GSM8K = "openai/grade-school-math/3101c7d5072418e28b9008a6636bde82a006892c/grade_school_math/data"
 _MGSM = "google-research/url-nlp/452a21ad3dae5668c06ceeac21ff073e1e40f9be/mgsm"
+_NQ_PASSAGES = "nelson-liu/lost-in-the-middle/29b8a6d042ce29abccee3db1a73171a107d7e6af/qa_data"
 _NQ = "google-research-datasets/natural-questions/fb26a3073b1fe636c97302890a27b491d6530130/nq_open"
+
+
+SAMPLES = Path(__file__).parent / "samples"
+"""The data that ships."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A public file: its address, pinned to a commit; its SHA-256 and size in bytes; its licence."""
+    """A public file: its address, pinned to a commit; its SHA-256 and size in bytes; its licence.
+
+    `blob` is git's id of the file (SHA-1 over `blob <length>`, a zero byte and the content): the check of a
+    download whose SHA-256 is not known.
+    """
 
     url: str
     sha256: str
     size: int
     licence: str
+    blob: str = ""
 
     @property
     def suffix(self) -> str:
         """The file name's ending, which says its form."""
-        return Path(self.url).suffix
+        path = Path(self.url)
+        return Path(path.stem).suffix + path.suffix if path.suffix == ".gz" else path.suffix
 
 
 SOURCES: Mapping[str, Source] = {
@@ -50,6 +63,14 @@ SOURCES: Mapping[str, Source] = {
         "b2fa63151022370a0de1f4211c8c284eae74b0f5a3b003b1d5982c0d4a73f661", 57_838, "CC BY 4.0",
     ),
     "nq": Source(
+        f"{_RAW}/{_NQ_PASSAGES}/10_total_documents/nq-open-10_total_documents_gold_at_0.jsonl.gz",
+        "", 7_801_797, "MIT; text CC BY-SA 3.0", blob="eff71009ef7056aae77733d6ee8cf4614f63756e",
+    ),
+    "nq_oracle": Source(
+        f"{_RAW}/{_NQ_PASSAGES}/nq-open-oracle.jsonl.gz",
+        "6a7f72b846f663a133ef952244e5a4e43f06bcf190afe34e8fbe687ce0d1653e", 900_334, "MIT; text CC BY-SA 3.0",
+    ),
+    "nq_open": Source(
         f"{_RAW}/{_NQ}/NQ-open.dev.jsonl",
         "f15567f38099f3615f5b8a685c0aef449c11ad90d3da3735e8d1b98115b40616", 391_316, "CC BY-SA 3.0",
     ),
@@ -62,9 +83,7 @@ def folder() -> Path:
     """Return the data folder: $BASIC_CONTROL_DATA, or basic-control in the user's data folder."""
     if named := os.environ.get("BASIC_CONTROL_DATA"):
         return Path(named)
-    if os.name == "nt":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "basic-control"
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "basic-control"
+    return platformdirs.user_data_path("basic-control", appauthor=False)
 
 
 def place(name: str) -> Path:
@@ -88,3 +107,15 @@ def locate(source: str | Path) -> Path:
         raise InputError(f"{name!r} is several data sets; name one of {', '.join(GROUPS[name])}.")
     known = ", ".join(("sample", *SOURCES))
     raise InputError(f"{path}: no such file. Give a file, or one of {known}.")
+
+
+def given_file(source: str, sample: Path) -> Path:
+    """Return the file that a data set comes from: the shipped sample, a fetched one, or the user's."""
+    if source == "sample":
+        return sample
+    return place(source) if source in SOURCES else Path(source)
+
+
+def name_of(source: str) -> str:
+    """Return a data set's name for the column `family`."""
+    return source if source == "sample" else Path(source).name.partition(".")[0]

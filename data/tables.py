@@ -13,13 +13,15 @@ from data.errors import InputError
 class Table:
     """A table's name, its columns in order, and what makes one of its rows one of a kind.
 
-    Later stages do not depend on the `volatile` columns, which tell of one run only.
+    Later stages do not depend on the `volatile` columns, which tell of one run only. Tables of earlier versions may
+    lack the `added` columns.
     """
 
     name: str
     columns: Mapping[str, pl.DataType]
     key: tuple[str, ...] = ()
     volatile: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
     def frame(self, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
         """Build a frame of this table from rows; a missing column is null."""
@@ -31,8 +33,13 @@ class Table:
         Raises:
             InputError: it has not; the message names the columns.
         """
-        found = dict(frame.schema)
         expected = dict(self.columns)
+        if self.added and not set(self.added) & set(frame.columns):
+            missing = (pl.lit(None, expected[name]).alias(name) for name in self.added)
+            frame = frame.with_columns(*missing).select(
+                *(n for n in expected if n in {*frame.columns, *self.added})
+            )
+        found = dict(frame.schema)
         if found != expected:
             wrong = [
                 f"{name}: {found.get(name, 'missing')} instead of {expected.get(name, 'nothing')}"
@@ -60,18 +67,23 @@ ITEMS = Table(
 REQUESTS = Table(
     "requests",
     {
-        "request_id": _S, "item_id": _S, "model": _S, "step": _S, "key": _S, "repeat": _I, "payload": _S,
+        "request_id": _S, "item_id": _S, "model": _S, "step": _S, "subject": _S, "subject_repeat": _I, "key": _S,
+        "repeat": _I, "payload": _S,
     },
+    added=("subject", "subject_repeat"),
 )  # fmt: skip
+"""A judge's request tells which reply it is about (`subject`, `subject_repeat`) and which question (`key`)."""
 RESPONSES = Table(
     "responses",
     {
         "request_id": _S, "text": _S, "reasoning": _S, "error": _S, "error_kind": _S, "finish_reason": _S,
-        "tokens_in": _I, "tokens_out": _I, "latency_s": _F, "cached": _B,
+        "tokens_in": _I, "tokens_out": _I, "extra": _S, "latency_s": _F, "cached": _B,
     },
     key=("request_id",),
     volatile=("cached",),
+    added=("extra",),
 )  # fmt: skip
+"""A call and how it ended; `extra` is JSON: what an application returned beside its text, null where nothing."""
 VERDICTS = Table(
     "verdicts",
     {

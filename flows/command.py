@@ -24,6 +24,7 @@ from tasks.logs import FORMS, VARIABLE, begin, event, structured
 
 if TYPE_CHECKING:
     from config.settings import Again, Settings
+    from data.records import Cell
     from flows.runs import Outcome
     from tasks.asking import Tally
 
@@ -72,9 +73,8 @@ def arguments(flow: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would be asked, what it may cost and take, and ask nothing"
     )
-    if flow in {"cot", "citation", "rag"}:
-        alike = f"the same as --set {flow}.data=FILE"
-        whole = "all of its rows unless --set says otherwise" if flow == "rag" else alike
+    if flow != "full_eval":
+        whole = "a user's own responses are scored whole unless --set says otherwise"
         parser.add_argument("--data", metavar="FILE", help=f"the data set; {whole}")
     return parser
 
@@ -105,7 +105,8 @@ def _progress() -> Any:
     )
     bars: dict[str, Any] = {}
 
-    def show(label: str, tally: "Tally") -> None:
+    def show(cell: "Cell", tally: "Tally") -> None:
+        label = str(cell)
         if label not in bars or display.tasks[bars[label]].total != tally.total:
             bars[label] = display.add_task(label, total=tally.total, rate=0.0, cached=0, failed=0, tokens=0)
         span = tally.last_s - tally.first_s
@@ -129,8 +130,10 @@ def _show(outcome: "Outcome", settings: "Settings") -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from metrics.final import leads
     from metrics.summary import Cell
-    from tasks.report.markdown import percent, title_of
+    from tasks.report.marks import percent
+    from tasks.report.titles import row_title
 
     console = Console()
     shown = Table(title=Text(f"Run {outcome.run}"), box=SIMPLE_HEAD, padding=0, pad_edge=False)
@@ -140,12 +143,10 @@ def _show(outcome: "Outcome", settings: "Settings") -> None:
         shown.add_column(name, justify="right", no_wrap=True)
     for found in outcome.results["cells"]:
         cell = Cell(**found)
-        if not cell.family or cell.level or cell.language or "." in cell.metric:
+        if not cell.family or cell.level or cell.language or not leads(cell.metric):
             continue
         interval = "–" if cell.ci_low is None else f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"
-        what = cell.suite
-        if cell.suite == "basic_control":
-            what = title_of(cell.family, settings.report.language)
+        what = row_title(settings, cell.suite, cell.family)
         counts = f"{cell.n_scored} / {cell.n_asked}"
         row = (cell.model, what, cell.metric, percent(cell.mean), interval, counts)
         shown.add_row(*map(Text, row))
@@ -160,8 +161,8 @@ def _show(outcome: "Outcome", settings: "Settings") -> None:
 
 def _verdict(outcome: "Outcome") -> list[str]:
     """Return what a run came to, in lines: TOTAL, suites and overall of each model, and what was asked."""
-    from tasks.report.marks import percent
-    from tasks.report.phrases import why
+    from tasks.report.marks import percent, total_percent
+    from tasks.report.phrases import phrase, why
 
     lines = []
     final = outcome.results["final"]
@@ -169,14 +170,17 @@ def _verdict(outcome: "Outcome") -> list[str]:
         total = outcome.results["totals"].get(model["model"])
         if total and total["percent"] is not None:
             left = f" (left out: {', '.join(total['left_out'])})" if total["left_out"] else ""
-            lines.append(f"TOTAL {model['model']}: {total['percent']:.1f}%{left}")
+            lines.append(f"TOTAL {model['model']}: {total_percent(total['percent'])}{left}")
         for part in [*model["suites"], {**model, "suite": "overall"}]:
             told = why(part, "en")
             reason = f": {told}" if told else ""
+            beside = "".join(f"; {name} {percent(mean)}" for name, mean in part.get("beside", {}).items())
             lines.append(
                 f"  {part['suite']}: {percent(part['score'])}, threshold {percent(part['threshold'])} – "
-                f"{part['outcome']}{reason}"
+                f"{part['outcome']}{reason}{beside}"
             )
+    if any("cot.sound" in suite.get("beside", {}) for model in final["models"] for suite in model["suites"]):
+        lines.append(f"cot: {phrase('cot_worth', 'en')}")
     if final["gate"] == "off":
         lines.append("The gate is off: the exit code is 0 whatever the verdict (gate: point or interval).")
     counts = outcome.requests
@@ -262,20 +266,21 @@ def _chosen(flow: str, given: argparse.Namespace) -> tuple["Settings", "Again", 
 
     sets = [*given.set]
     if data := getattr(given, "data", None):
+        from config.declared import takes_all
+
         # A user's own answers are scored as a whole; the problems of a public set are sampled as configured.
-        whole = ["rag.sample_method=all", "rag.language=''"] if flow == "rag" else []
+        whole = [f"{flow}.items.sample.method=all", f"{flow}.items.language=''"] if takes_all(flow) else []
         sets = [*whole, *sets, f"{flow}.data={data}"]
     if given.fresh:
         sets.append(f"fresh='{time.strftime('%Y%m%d_%H%M%S')}'")
     if given.junit:
         sets.append(f"report.junit={json.dumps(given.junit)}")
-    settings = read(given.config, sets)
+    only = "" if flow == "full_eval" else flow
+    settings = read(given.config, sets, only)
     if settings.report.junit and not os.access(folder := Path(settings.report.junit).parent, os.W_OK):
         raise InputError(
             f"--junit {settings.report.junit}: {folder} is no folder that can be written; name another."
         )
-    if flow != "full_eval":
-        settings = settings.model_copy(update={"suites": (flow,)})
     _agree(given)
     resume = ""
     if given.resume is not None or given.run:
@@ -283,12 +288,10 @@ def _chosen(flow: str, given: argparse.Namespace) -> tuple["Settings", "Again", 
 
         runs = settings.store.runs
         run = given.run or given.resume or latest(Path(runs))
-        settings, _ = settings_of(runs, run, sets)
-        if flow != "full_eval":
-            settings = settings.model_copy(update={"suites": (flow,)})
+        settings, _ = settings_of(runs, run, sets, only)
         resume = run if given.resume is not None else ""
-    if given.suite and given.suite not in settings.suites:
-        there = ", ".join(settings.suites)
+    if given.suite and given.suite not in settings.named:
+        there = ", ".join(settings.named)
         raise InputError(f"--suite {given.suite}: the run has none of that name, expected one of {there}.")
     again = Again(rerun=given.rerun or "", of=given.run or "", suite=given.suite, model=given.model, resume=resume)
     return settings, again, given.only_failed

@@ -155,14 +155,14 @@ def _pairs(found: "Contrast") -> "RenderableType":
     from rich.table import Table
     from rich.text import Text
 
-    from tasks.report.contrasted import cells, verdict
+    from tasks.report.contrasted import cells, correction, verdict
     from tasks.report.marks import visible
 
     table = Table(
         box=SIMPLE_HEAD,
         pad_edge=False,
-        caption="Differences in percentage points, with 95 % intervals; p after Holm's correction; detectable: "
-        "what so many items show with power 0.8.",
+        caption="Differences in percentage points; detectable: what so many items show in a single test with power "
+        f"0.8. {correction(found)}",
         caption_justify="left",
     )
     for name in ("what", "before → after"):

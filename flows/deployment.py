@@ -213,6 +213,19 @@ def _port(text: str) -> int:
     return int(text)
 
 
+def _expect_checkout() -> None:
+    """Raise in an installed copy, beside which no password and no run of a deployment should lie.
+
+    Raises:
+        InputError: there is no `prefect.yaml`.
+    """
+    if not (TOP / "prefect.yaml").is_file():
+        raise InputError(
+            "found an installed copy, expected a checkout, in whose folder prefect.yaml, password and runs "
+            "stand. Clone the repository, then `make server`, `make deploy`, `make worker`."
+        )
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one of the three and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m flows.deployment", description=__doc__)
@@ -220,6 +233,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--port", type=_port, default=4200, help="the server's port on 127.0.0.1 (4200)")
     words = parser.parse_args(argv)
     try:
+        _expect_checkout()
         given = environment(words.port)
         if words.what == "deploy":
             return deploy(given)

@@ -28,7 +28,7 @@ def latest(runs: Path) -> str:
     return there[-1].name
 
 
-def settings_of(runs: str, run: str, sets: Sequence[str] = ()) -> tuple[Settings, dict[str, Any]]:
+def settings_of(runs: str, run: str, sets: Sequence[str] = (), only: str = "") -> tuple[Settings, dict[str, Any]]:
     """Return the configuration of an earlier run, with `--set` assignments over it, and its manifest.
 
     Raises:
@@ -45,4 +45,4 @@ def settings_of(runs: str, run: str, sets: Sequence[str] = ()) -> tuple[Settings
         ) from error
     if not isinstance(configuration, dict):
         raise InputError(f"{path}: found no configuration in it. Start the run's own command again.")
-    return parse(configuration, str(path), {}, sets), manifest
+    return parse(configuration, str(path), {}, sets, only), manifest

@@ -64,6 +64,13 @@ def prepare(results: Path) -> None:
         os.environ.setdefault(name, value)
 
 
+def modules() -> dict[str, str]:
+    """Return the variables with which a Python process finds our modules first, wherever it is started."""
+    known = os.environ.get("PYTHONPATH", "")
+    top = str(Path(__file__).parents[1])
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (top, known))), "PYTHONSAFEPATH": "1"}
+
+
 def unreached(error: BaseException) -> str:
     """Return what to say where an error is Prefect's of not reaching its server, else "".
 

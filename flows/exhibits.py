@@ -8,28 +8,30 @@ from prefect.events import emit_event
 
 from config.settings import Settings
 from flows.runs import Outcome
+from metrics.final import leads
 from metrics.summary import Cell
 from tasks.logs import event
 from tasks.progress import deployed
-from tasks.report.markdown import percent, title_of
+from tasks.report.marks import percent
+from tasks.report.titles import row_title
 
 CONCLUDED = "basic-control.run.concluded"
 """The event of a deployed run's end; its payload has the exit code and each model's outcome."""
 
 
-def rows(outcome: Outcome, language: str) -> list[dict[str, str]]:
+def rows(outcome: Outcome, settings: Settings) -> list[dict[str, str]]:
     """Return a run's summary as a table: a row for each model, category and metric, then each model's verdict."""
     listed = []
     for found in outcome.results["cells"]:
         cell = Cell(**found)
         # Whole categories only; parts of metrics stand in the report.
-        if not cell.family or cell.level or cell.language or "." in cell.metric:
+        if not cell.family or cell.level or cell.language or not leads(cell.metric):
             continue
         interval = "–" if cell.ci_low is None else f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"
         listed.append(
             {
                 "model": cell.model,
-                "what": title_of(cell.family, language) if cell.suite == "basic_control" else cell.suite,
+                "what": row_title(settings, cell.suite, cell.family),
                 "metric": cell.metric,
                 "mean": percent(cell.mean),
                 "95 % interval": interval,
@@ -46,7 +48,7 @@ def exhibit(outcome: Outcome, settings: Settings) -> None:
     """Show an ended run in Prefect's interface, and say in the log that it has ended."""
     text = next(Path(path) for path in outcome.reports if path.endswith(".md")).read_text(encoding="utf-8")
     create_markdown_artifact(text, key="report", description=outcome.run)
-    create_table_artifact(rows(outcome, settings.report.language), key="summary", description=outcome.run)
+    create_table_artifact(rows(outcome, settings), key="summary", description=outcome.run)
     verdicts: dict[str, Any] = {m["model"]: m["outcome"] for m in outcome.results["final"]["models"]}
     if deployed():
         gate = "off" if settings.gate == "off" else "below" if outcome.exit_code else "passed"

@@ -8,6 +8,7 @@ if __name__ == "__main__":  # before Prefect is imported: --help and errors answ
 
     raise SystemExit(main())
 
+import logging
 import time
 from pathlib import Path
 
@@ -15,16 +16,14 @@ from prefect import flow
 
 from artifacts import manifest as manifests
 from config.settings import Again, Settings
-from flows.asking import Identities
-from flows.basic_control import basic_control
-from flows.citation import citation
-from flows.cot import cot
+from data.errors import InputError
+from data.records import Cell
 from flows.exhibits import exhibit
-from flows.rag import guest_of, rag
 from flows.runners import running
 from flows.runs import Outcome, anew, counts_of, describe, open_run
+from flows.suite import run_suite
 from tasks.aggregate import aggregate
-from tasks.conclude import conclude, took_part
+from tasks.conclude import conclude
 from tasks.logs import event
 from tasks.place import open_cache
 from tasks.progress import deployed
@@ -32,22 +31,31 @@ from tasks.query import identify
 from tasks.report.material import Tables
 from tasks.report.writing import report
 from tasks.stage import Ledger, keeping
+from tasks.systems import Identities, asked_judges, asked_models, took_part
 
-FLOWS = {"basic_control": basic_control, "cot": cot, "citation": citation, "rag": rag}
 
-
-def identify_all(settings: Settings, guest: str) -> Identities:
+def identify_all(settings: Settings) -> Identities:
     """Identify every model and judge that will be asked, before anything is asked or paid.
 
+    A model that cannot be asked does not stop the others: it is missing, and its verdict an error.
+
     Raises:
-        InputError: one cannot be reached, or its server does not have it.
+        InputError: no model, or one of the judges, can be reached, or its server does not have it.
     """
-    only_guest = bool(guest) and settings.suites == ("rag",)
-    judges = settings.judges if {"citation", "rag"} & set(settings.suites) else ()
-    models = () if only_guest else settings.models
     # A fresh run's requests are other requests than any remembered ones.
     mark = {"fresh": settings.fresh} if settings.fresh else {}
-    return Identities(*({one.name: identify(one) | mark for one in listed} for listed in (models, judges)))
+    models: dict[str, dict[str, str]] = {}
+    missing: dict[str, str] = {}
+    for one in asked_models(settings):
+        try:
+            models[one.name] = identify(one) | mark
+        except InputError as error:
+            missing[one.name] = str(error)
+    if missing and not models:
+        raise InputError("\n".join(missing.values()))
+    for name, why in missing.items():
+        event("model_missing", level=logging.ERROR, model=name, why=why)
+    return Identities(models, {one.name: identify(one) | mark for one in asked_judges(settings)}, missing)
 
 
 def _times(clock: float) -> dict[str, float]:
@@ -65,35 +73,34 @@ def full_eval(settings: Settings, again: Again | None = None) -> Outcome:
     again = again or Again()
     clock = time.monotonic()
     open_cache(settings.store)
-    guest = guest_of(settings) if "rag" in settings.suites else ""
-    took_part(settings, {guest: "rag"} if guest else {})
+    took_part(settings)
     opened = open_run(settings, again)
     names = [model.name for model in settings.models]
-    event("run_started", run=opened.folder.name, suites=settings.suites, models=names)
-    with keeping(Ledger(anew=anew(again, names), run=opened.folder.name, deployed=deployed())) as book:
-        identities = identify_all(settings, guest)
+    event("run_started", run=opened.folder.name, suites=settings.named, models=names)
+    with keeping(Ledger(anew=anew(again), run=opened.folder.name, deployed=deployed())) as book:
+        identities = identify_all(settings)
         tables = Tables()
         with running(settings) as runner:
             book.distributed = runner is not None
             for suite in settings.suites:
-                suite_flow = FLOWS[suite].with_options(task_runner=runner) if runner else FLOWS[suite]
-                tables = tables.join(suite_flow(settings, identities))
+                named = run_suite.with_options(name=suite.name, flow_run_name=suite.name, task_runner=runner)
+                tables = tables.join(named(settings, suite, identities))
             book.distributed = False
-        summary = aggregate("all", settings.store, tables.items, tables.scores)
+        summary = aggregate(Cell(), settings.store, tables.items, tables.scores)
         manifest = {**opened.facts, "rerun": again.model_dump(), **describe(settings, tables, summary, identities)}
         concluded = conclude(
-            "all",
+            Cell(),
             settings,
             tables.items,
             tables.scores,
             summary,
             run={**opened.facts, "configuration": manifest["configuration"], "versions": manifest["versions"]},
             folder=str(opened.folder),
-            guests={guest: "rag"} if guest else {},
+            missing=identities.missing,
         )
         manifest |= {**_times(clock), "stages": book.rows()}
         reports = report(
-            "all",
+            Cell(),
             settings,
             tables,
             summary,

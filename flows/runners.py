@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from config.settings import Settings
 from data.errors import InputError
+from flows.environment import modules
 
 ANSWER_S = 10.0
 """How long a cluster has to answer."""
@@ -109,6 +110,8 @@ def _ray(settings: Settings) -> Iterator[Any]:
         _node_ip_address="127.0.0.1",
         log_to_driver=False,
         configure_logging=False,
+        # Ray puts the folder that it is started in before all others, once a worker is set up.
+        runtime_env={"env_vars": modules(), "worker_process_setup_hook": "basic_control.hold"},
     )
     try:
         yield RayTaskRunner()

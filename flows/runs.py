@@ -1,38 +1,36 @@
 """Runs: their folders, their manifests, and what of an earlier one is done again."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from artifacts import manifest as manifests
-from artifacts.replies import Remembered
+from artifacts.repair import remembered
 from artifacts.store import Damaged
-from config.settings import STAGES, Again, Settings
+from config.settings import Again, Settings
 from data.errors import InputError
-from data.plugins import family
-from data.records import Ref, Reply
-from flows.asking import Identities
+from data.loading import runs_programs, verifiers_of, versions_of
+from data.records import Cell, Ref
 from flows.earlier import settings_of
-from flows.rag import guest_of
+from tasks import sandbox
 from tasks.place import open_cache, open_store
 from tasks.report.material import Tables
 from tasks.stage import fingerprint
+from tasks.systems import Identities, took_part
 
 _log = logging.getLogger("artifacts.runs")
 
 PARTS: Mapping[str, str] = {
     "generate": "generate",
-    "load_cot": "generate",
-    "load_citation": "generate",
-    "load_rag": "generate",
+    "load": "generate",
     "pose": "query",
     "given": "query",
     "query": "query",
     "verify": "verify",
-    "cite": "judge",
+    "cite": "query",
     "judge": "judge",
     "measure": "score",
     "weigh": "score",
@@ -41,7 +39,24 @@ PARTS: Mapping[str, str] = {
     "conclude": "report",
     "report": "report",
 }
-"""Each task's place among the stages that a user names."""
+"""Each task's place among the stages that a user names; `cite`, which fetches pages, goes with the replies."""
+
+_ITEMS = ("generate", "load")
+TAKES: Mapping[str, tuple[str, ...]] = {
+    "pose": _ITEMS,
+    "given": _ITEMS,
+    "query": ("pose",),
+    "verify": ("query",),
+    "cite": ("query",),
+    "judge": ("query", "given", "cite"),
+    "measure": ("query",),
+    "weigh": ("judge",),
+    "score": ("verify",),
+    "aggregate": ("score", "measure", "weigh"),
+    "conclude": ("aggregate",),
+    "report": ("conclude",),
+}
+"""The tasks whose results each task is made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +112,30 @@ def _refs(refs: list[Ref]) -> list[dict[str, Any]]:
     return [{"table": r.table, "digest": r.digest, "rows": r.rows} for r in refs]
 
 
+def layers_of(settings: Settings) -> dict[str, str]:
+    """Return what stands between models' programs and this machine; nothing where no family runs programs."""
+    if not any(runs_programs(suite) for suite in settings.suites):
+        return {}
+    tools = settings.sandbox
+    try:
+        return sandbox.layers(tools.kotlin_compiler, tools.java)
+    except InputError as error:  # everything came from the cache, and the sandbox cannot be had any more
+        return {"wasm": f"off ({error})"}
+
+
 def describe(settings: Settings, tables: Tables, summary: Ref, identities: Identities) -> dict[str, Any]:
     """Return the manifest of a run."""
     return {
         "schema": manifests.SCHEMA,
         "configuration": settings.model_dump(mode="json"),
         "versions": manifests.versions(),
+        "sandbox": layers_of(settings),
         "commit": manifests.commit(),
         "rules": fingerprint(),
-        "units": {name: family(name).version for name in settings.basic_control.families},
+        "units": {name: version for suite in settings.suites for name, version in versions_of(suite).items()},
+        "verifiers": {name: version for suite in settings.suites for name, version in verifiers_of(suite).items()},
         "identities": {name: dict(identity) for name, identity in identities.models.items()},
+        "missing": dict(identities.missing),
         "judge_identities": {name: dict(identity) for name, identity in identities.judges.items()},
         "tables": {
             "items": _refs(tables.items),
@@ -139,10 +168,8 @@ class Opened:
 
 
 def _check(settings: Settings, again: Again) -> None:
-    models = [model.name for model in settings.models]
-    if again.model and again.model not in models and "rag" in settings.suites:
-        models += filter(None, [guest_of(settings)])
-    for option, one, there in (("suite", again.suite, settings.suites), ("model", again.model, models)):
+    models = [*took_part(settings)] if again.model else []
+    for option, one, there in (("suite", again.suite, settings.named), ("model", again.model, models)):
         if one and one not in there:
             known = ", ".join(there)
             raise InputError(f"--{option} {one}: the run has none of that name, expected one of {known}.")
@@ -178,38 +205,25 @@ def open_run(settings: Settings, again: Again) -> Opened:
     return opened
 
 
-def anew(again: Again, models: Sequence[str] = ()) -> Callable[[str, str], bool]:
-    """Return what says of a stage whether it is run anew: the named one, and all that depend on it.
+def anew(again: Again) -> Callable[[str, Cell], bool]:
+    """Return what says of a stage whether it is run anew: the named one, and all that depend on it."""
+    due = _due(again.rerun)
 
-    `models` are the names of all models of the run: one may be how another begins.
-    """
-    first = STAGES.index(again.rerun) if again.rerun else len(STAGES)
-
-    def asked(stage: str, label: str) -> bool:
-        if stage not in PARTS or STAGES.index(_stage_of(stage)) < first:
-            return False
-        if label == "all":
-            return True
-        suite, _, rest = label.partition(" ")
-        of_suite = not again.suite or suite == again.suite
-        # Items are drawn for all models at once: their label names none.
-        return of_suite and (not again.model or not rest or _names(rest, again.model, models))
+    def asked(stage: str, cell: Cell) -> bool:
+        # Items are drawn for all models at once, and a run is summed up whole: such a cell names none.
+        of_suite = not again.suite or not cell.suite or cell.suite == again.suite
+        of_model = not again.model or not cell.model or cell.model == again.model
+        return stage in due and of_suite and of_model
 
     return asked
 
 
-def _names(rest: str, model: str, models: Sequence[str]) -> bool:
-    """Say whether a label, after its suite, is of this model and of no other with a longer name."""
-    if rest != model and not rest.startswith(f"{model} "):
-        return False
-    longer = [one for one in models if one.startswith(f"{model} ")]
-    # A name that ends as a batch's number does may stand for either: rather run one too many.
-    longer = [one for one in longer if not one.removeprefix(f"{model} ").isdecimal()]
-    return not any(rest == one or rest.startswith(f"{one} ") for one in longer)
-
-
-def _stage_of(task: str) -> Any:
-    return PARTS[task]
+def _due(named: str) -> frozenset[str]:
+    """Return the tasks of a stage that a user names, and all that are made from their results."""
+    due = {task for task, part in PARTS.items() if part == named}
+    while more := {task for task, sources in TAKES.items() if task not in due and due.intersection(sources)}:
+        due |= more
+    return frozenset(due)
 
 
 def restore(settings: Settings, manifest: Mapping[str, Any]) -> int:
@@ -227,17 +241,7 @@ def restore(settings: Settings, manifest: Mapping[str, Any]) -> int:
             _log.warning("%s; its replies come from the reply cache, as far as that holds them.", error)
             continue
         answered = [
-            Remembered(
-                row["request_id"],
-                Reply(
-                    row["text"],
-                    row["reasoning"] or "",
-                    row["finish_reason"] or "",
-                    row["tokens_in"],
-                    row["tokens_out"],
-                ),
-                row["latency_s"],
-            )
+            remembered(row)
             for row in frame.iter_rows(named=True)
             # What a data set held was never asked.
             if row["text"] is not None and row["error"] is None and row["latency_s"] is not None

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from data.errors import InputError
+from flows.environment import modules
 
 LEAN = {
     "PREFECT_UI_ENABLED": "0",
@@ -62,7 +63,7 @@ def serving() -> Iterator["Temporary"]:
             stdout=subprocess.DEVNULL,
             stderr=said,
             pass_fds=[door.fileno()],
-            env={**os.environ, **LEAN},
+            env={**os.environ, **modules(), **LEAN},
             # Ctrl-C is for the run, which still reports to the server while it stops.
             start_new_session=True,
             text=True,

@@ -14,7 +14,8 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from generators._code_values import Raised, kotlin_literal, kotlin_type, literal
+from data.values import Raised, literal
+from generators._code_values import kotlin_literal, kotlin_type
 from prompts import template
 
 Constants = dict[str, Any]

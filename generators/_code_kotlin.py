@@ -1,54 +1,109 @@
 """Find the Kotlin program in a response, or say that there is none.
 
-As for Python: the last fenced block that declares the asked function, or the declarations around it in a text
-with prose. Without a Kotlin parser, what is whole is judged by indentation and the compiler has the last word.
+As for Python: the last fenced block that declares the asked function and is not called wrong, or the declarations
+around it in a text with prose. Without a Kotlin parser, what is whole is judged by indentation and the compiler has
+the last word.
 """
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
-from generators._code_text import (
-    BLOCKS_CAP,
-    SOURCE_CAP,
-    Block,
-    answer_part,
-    chunks,
-    fenced,
-    indentation,
-    spans,
-)
+from data.programs.clean import answer_part
+from data.programs.cues import PLAIN, WRONG, standings
+from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, chunks, fenced, indentation, spans
+from data.programs.withdrawn import withdrawals
+from data.programs.wrapped import in_html, is_patch, unwrapped, without_prompts
 
 TAGS = frozenset({"", "kotlin", "kt", "kts"})
+DEEP, WRAPPED = 2, 32
+"""Wrappings within wrappings that are taken off, and pieces of one text that are tried."""
+
 _MODIFIERS = (
     r"(?:(?:private|public|internal|inline|tailrec|operator|infix|suspend|data|sealed|enum|open|abstract|const|value)"
     r"[ ]+){0,4}"
 )
 _START = re.compile(rf"{_MODIFIERS}(?:fun|class|object|interface|val|var|typealias|import)\b|@\w")
 _ANY_CODE = re.compile(rf"^[ \t]*{_MODIFIERS}(?:fun|class)[ ]+\w", re.MULTILINE)
-_PACKAGE = re.compile(r"^[ \t]*package[ ]+[\w.]+[ \t]*;?[ \t]*$", re.MULTILINE)
+_PACKAGE = re.compile(
+    r"^[ \t]*package[ ]+[\w.`]+[ \t]*;?[ \t]*(?://[^\n]*|/\*[^\n*]{0,200}\*/[ \t]*)?$", re.MULTILINE
+)
+_FILE = re.compile(r"^[ \t]*@file:[^\n]*\n?", re.MULTILINE)
 _DECLARED = re.compile(r"\b(?:fun|class|object|interface|val|var|typealias)[ ]+(\w{1,80})")
 _WORD = re.compile(r"\b[A-Za-z_]\w{0,80}\b")
+_BODY = re.compile(r"(?:[^{}=\n]|\n(?!\s*\n)){0,400}(?:=|\{)\s*(?!TODO\(|\}|\s)")
+_STATEMENT = re.compile(r"(?:print|println|assert\w*|check\w*|require\w*|repeat|for|while|if|try|when)\b[ ]*[({]")
+_OPEN_ENDS = ("=", "else", "->", "&&", "||", "?:", "return", ",", "+")
+_BRACES = re.compile(
+    r'"(?:[^"\\\n]|\\[^\n]){0,300}+"|' r"'(?:[^'\\\n]|\\[^\n]){1,8}+'|//[^\n]*+|([{(\[])|([})\]])"
+)  # fmt: skip
 
 
 def find_kotlin(reply: str, function: str) -> str | None:
     """Return the source of the program that a response answers with, without its `package` line; or None."""
     text = answer_part(reply)
-    blocks, outside = fenced(text)
     declares = re.compile(rf"\bfun[ ]+(?:<[^>\n]{{1,100}}>[ ]*)?{function}[ ]*\(")
-    small = [block for block in blocks[-BLOCKS_CAP:] if len(block.text) <= SOURCE_CAP and block.text.strip()]
-    source = _declaring(small, outside, declares)
+    source = _replacement(text, declares, function) or _search(text, declares, function)[0]
     if source is None:
         lines = [line for line in spans(text, declares.pattern.removeprefix(r"\b")) if "=" in line or "{" in line]
-        source = lines[-1] if lines else _other_code(small)
-    return None if source is None else _PACKAGE.sub("", source).strip("\n")[:SOURCE_CAP]
+        source = lines[-1] if lines else _other_code(fenced(text)[0][-BLOCKS_CAP:])
+    if source is None:
+        return None
+    source = _PACKAGE.sub("", _declarations(source))
+    if heads := "".join(line.strip() + "\n" for line in _FILE.findall(source)):  # they may only stand first
+        source = heads + _FILE.sub("", source)
+    return source.strip("\n")[:SOURCE_CAP]
 
 
-def _declaring(blocks: Sequence[Block], outside: str, declares: re.Pattern[str]) -> str | None:
-    for block in reversed(blocks):
-        if declares.search(block.text):
-            source = block.text if block.closed else _from_prose(block.text, declares) or block.text
-            return _completed(source, [b.text for b in blocks if b is not block and b.tag in TAGS])
-    return _from_prose(outside, declares)
+def _replacement(text: str, declares: re.Pattern[str], function: str) -> str | None:
+    """Return the program in the place of one that is taken back, or what there is of it; None where none is."""
+    for head, tail in withdrawals(text, function):
+        if declares.search(tail):
+            source = _search(tail, declares, function)[0] or _other_code(fenced(tail)[0][-BLOCKS_CAP:]) or tail
+            return _completed(source, [block.text for block in fenced(head)[0][-BLOCKS_CAP:]])
+    return None
+
+
+def _search(text: str, declares: re.Pattern[str], function: str, deep: int = DEEP) -> tuple[str | None, int]:
+    """Return the best program of a text, the last of the best, and how it stands."""
+    blocks, outside = fenced(text)
+    blocks = [block for block in blocks[-BLOCKS_CAP:] if len(block.text) <= SOURCE_CAP and block.text.strip()]
+    standing = standings([(block.before, block.text, block.after) for block in blocks])
+    best, worth = None, WRONG - 1
+    for n in reversed(range(len(blocks))):
+        if function not in blocks[n].text or standing[n] <= worth:
+            continue
+        if source := _from_block(blocks[n], declares, function, deep):
+            others = [b.text for b in blocks if b is not blocks[n] and b.tag in TAGS]
+            best, worth = _completed(source, others), standing[n]
+    if worth < PLAIN and function in outside:
+        wrapped = in_html(outside, function) or outside.lstrip()[:1] in {"{", "["} or is_patch(outside)
+        prose = None if wrapped else _from_prose(outside, declares)
+        prose = prose or _from_pieces(outside, declares, function, deep)
+        best, worth = (prose, PLAIN) if prose else (best, worth)
+    return best, worth
+
+
+def _from_block(block: Block, declares: re.Pattern[str], function: str, deep: int) -> str | None:
+    text = without_prompts(block.text, function)
+    if in_html(text, function) or text.lstrip()[:1] in {"{", "["} or is_patch(text):
+        return _from_pieces(text, declares, function, deep)
+    if deep and re.search("^[ \t]*(?:```|~~~)", text, re.MULTILINE):
+        return _search(text, declares, function, deep - 1)[0]
+    if not any(_BODY.match(text, found.end()) for found in declares.finditer(text)):
+        return None
+    return text if block.closed else _from_prose(text, declares) or text
+
+
+def _from_pieces(text: str, declares: re.Pattern[str], function: str, deep: int) -> str | None:
+    """Return the last program of what stands wrapped in a text."""
+    pieces = list(islice(unwrapped(text, function), WRAPPED)) if deep else []
+    for piece in reversed(pieces):
+        if "```" not in piece and declares.search(piece):
+            return piece
+        if found := _search(piece, declares, function, deep - 1)[0]:
+            return found
+    return None
 
 
 def _from_prose(text: str, declares: re.Pattern[str]) -> str | None:
@@ -58,13 +113,15 @@ def _from_prose(text: str, declares: re.Pattern[str]) -> str | None:
     if not found:
         return None
     line = text[text.rfind("\n", 0, found[-1].start()) + 1 : found[-1].end()]
-    pieces = [code for _, code in chunks(text, indentation(line), _START)]
+    pieces = [code for _, code in chunks(text, indentation(line), _START, "//")]
     own = [code for code in pieces if declares.search(code)]
     if not own:
         return None
     others = [code for code in pieces if not declares.search(code)]
     imports = [code for code in others if code.startswith("import")]
-    return "\n".join([*imports, _completed(own[-1], [code for code in others if code not in imports])])
+    files = [code for code in others if code.startswith("@file:")]
+    rest = [code for code in others if code not in imports and code not in files]
+    return "\n".join([*files, *imports, _completed(own[-1], rest)])
 
 
 def _completed(source: str, others: Sequence[str]) -> str:
@@ -77,9 +134,24 @@ def _completed(source: str, others: Sequence[str]) -> str:
     return joined if added and len(joined) <= SOURCE_CAP else source
 
 
+def _declarations(source: str) -> str:
+    """Return a program without the statements that show its use: a file that is no script holds none."""
+    kept: list[str] = []
+    depth, skips, goes_on = 0, False, False
+    for line in source.split("\n"):
+        if depth <= 0 and line.strip():
+            skips = _STATEMENT.match(line) is not None and not goes_on
+        goes_on = line.rstrip().endswith(_OPEN_ENDS) or (goes_on and not line.strip())
+        depth += sum(bool(mark[1]) - bool(mark[2]) for mark in _BRACES.finditer(line))
+        if not skips:
+            kept.append(line)
+    return "\n".join(kept)
+
+
 def _other_code(blocks: Sequence[Block]) -> str | None:
     """Return code that does not declare the function: an answer all the same, and a wrong one."""
     for block in reversed(blocks):
-        if block.tag in TAGS and (block.tag or _ANY_CODE.search(block.text)):
+        small = len(block.text) <= SOURCE_CAP and block.text.strip()
+        if small and block.tag in TAGS and (block.tag or _ANY_CODE.search(block.text)):
             return block.text
     return None

@@ -1,29 +1,11 @@
-"""Values of calls and results: tagged JSON for facts, literals for prompts, and the comparison.
+"""Values of calls and results: tagged JSON for facts, and Kotlin's literals for prompts."""
 
-A result must have the type that the signature states: an int is not a bool, nor 5 a 5.0; a list is not a tuple,
-a set not a frozenset. The one leniency is PEP 484's: where a float is expected, an int of that value is right.
-Floats are equal within 1e-6 relative (1e-9 absolute, near zero). Order counts in lists and tuples only.
-"""
-
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-REL_TOL, ABS_TOL = 1e-6, 1e-9
-SHOWN = 200
-"""Characters of a value kept in a verdict's details."""
+from data.values import Raised
+
 _PLAIN = frozenset({int, bool, str, float, type(None)})
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Raised:
-    """An expected exception, by its Python type name."""
-
-    error: str
-
-    def __repr__(self) -> str:
-        return self.error
 
 
 def encode(value: Any) -> Any:
@@ -64,65 +46,6 @@ def decode(value: Any) -> Any:
     if tag == "raises":
         return Raised(inner)
     raise ValueError(f"unknown tag {tag!r} in facts; expected tuple, set, dict or raises")
-
-
-def equal(expected: Any, got: Any) -> bool:
-    """Say whether a result is the expected one, by the rules of this module.
-
-    The walk follows `expected`, so that a huge or deep `got` costs no more than comparing its size.
-    """
-    kind = type(expected)
-    if kind is float:
-        return _close(expected, got)
-    if type(got) is not kind:
-        return False
-    if kind is list or kind is tuple:
-        return len(expected) == len(got) and all(map(equal, expected, got))
-    if kind is set:
-        return len(expected) == len(got) and {(type(n), n) for n in expected} == {(type(n), n) for n in got}
-    if kind is dict:
-        return _equal_dicts(expected, got)
-    return bool(expected == got)
-
-
-def _close(expected: float, got: Any) -> bool:
-    if type(got) is int and abs(got) >= 1 << 1000:  # would not fit a float
-        return False
-    return type(got) in {int, float} and math.isclose(expected, got, rel_tol=REL_TOL, abs_tol=ABS_TOL)
-
-
-def _equal_dicts(expected: dict[Any, Any], got: dict[Any, Any]) -> bool:
-    if len(expected) != len(got):
-        return False
-    found = {(type(key), key): value for key, value in got.items()}
-    return all((type(key), key) in found and equal(value, found[type(key), key]) for key, value in expected.items())
-
-
-def same_type(expected: Any, got: Any) -> bool:
-    """Say whether a wrong result has at least the expected outermost type."""
-    return type(expected) is type(got) or (type(expected) is float and type(got) is int)
-
-
-def shown(value: Any) -> str:
-    """Return a value as short text that JSON and a terminal can hold, whatever it is."""
-    if isinstance(value, Raised):
-        return f"raises {value.error}"
-    try:
-        text = literal(value)
-    except (ValueError, RecursionError, MemoryError, TypeError):  # an int of 5 000 digits, a deep list
-        text = f"<{type(value).__name__}>"
-    text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def literal(value: Any) -> str:
-    """Return Python source for a value; sets in order, so that the text is the same in every process."""
-    if type(value) is set and value:
-        try:
-            return f"{{{repr(sorted(value))[1:-1]}}}"
-        except TypeError:  # of several types: nothing of ours
-            pass
-    return repr(value)
 
 
 def kotlin_literal(value: Any, notation: str) -> str:

@@ -174,6 +174,8 @@ DATE = re.compile(
     rf")(?:(?:t|,? (?:at |в )?){_TIME})?(?![\w@])"
 )
 PHONE = re.compile(r"(?<![\w+])\+?\(?\d[\d ().\-–]{5,20}\d(?![\w@])")
+COMPACT = re.compile(r"(?<![\w.@+\-])(?P<y1>(?:19|20)\d\d)(?P<m1>\d\d)(?P<d1>\d\d)(?:t\d{4,6}z?)?(?![\w@])")
+"""A compact ISO date, with the groups of `DATE`'s first form."""
 _PHONE_ONLY = re.compile(r"(?:tel:)?[+\d ().\-–/]+")
 _NUMBER = re.compile(r"\d+")
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?")
@@ -212,7 +214,7 @@ def _calendar(year: int, month: int, day: int) -> str | None:
 
 
 def date_of(match: re.Match[str], region: str) -> str | None:
-    """Return the ISO date that a match of `DATE` stands for, or None where the calendar has none."""
+    """Return the ISO date that a match of `DATE` or `COMPACT` stands for, or None where the calendar has none."""
     part = match.group
     if part("y1"):
         return _calendar(int(part("y1")), int(part("m1")), int(part("d1")))
@@ -230,6 +232,8 @@ def read_date(text: str, region: str, language: str, *, slowly: bool = False) ->
     """Read one complete date from cleaned text; `slowly` lets dateparser try what the own pattern does not read."""
     if match := DATE.fullmatch(text):
         return date_of(match, region)
+    if match := COMPACT.fullmatch(text):
+        return _calendar(*map(int, match.group("y1", "m1", "d1")))
     return _parse_date(text, region, language) if slowly else None
 
 

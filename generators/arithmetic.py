@@ -12,7 +12,9 @@ from random import Random
 from typing import NamedTuple
 
 from data.answers import final_number
+from data.numerals import narrow
 from data.records import Family, Item, Verdict
+from generators._given_number import contrasted, fault
 from prompts import render
 
 LEVELS = {
@@ -77,26 +79,35 @@ def generate(rng: Random, *, numbers: tuple[int, int], largest: int, limit: int,
 
 def verify(item: Item, reply: str) -> Verdict:
     """Accept the number that the reply gives as its answer if it is the expression's value."""
-    given, rule = _given(reply)
+    given, rule, wrong = _given(reply)
     if given is None:
         return Verdict(correct=None, reason="no number")
     details = {"rule": rule}
+    if wrong:
+        return Verdict(correct=False, reason=wrong, details=details)
     if _equal(given, item.answer):
         return Verdict(correct=True, reason="right", details=details)
     return Verdict(correct=False, reason=_mistake(item, given), details=details)
 
 
-def _given(reply: str) -> tuple[Fraction | int | None, str]:
-    """Return the reply's answer and the rule that found it.
+def _given(reply: str) -> tuple[Fraction | int | None, str, str]:
+    """Return the reply's answer, the rule that found it, and what keeps it from being one ('' as a rule).
 
     An answer line as it was asked for, at the end, is read at once: the cascade would find the same, in ten times
     the time.
     """
     last = reply[-_LINE:].rstrip().rpartition("\n")[2]
     if (plain := _PLAIN.fullmatch(last)) and not any(sign in reply for sign in _STRONGER):
-        return int(plain[1]), "cue"
+        return int(plain[1]), "cue", ""
     found = final_number(reply)
-    return (None, "") if found is None else (found.value, found.rule)
+    if found is None:
+        return None, "", ""
+    text, start, given = narrow(reply), found.position, found.value
+    end = start + len(found.text)
+    if found.rule == "last number" and (meant := contrasted(text, start)):
+        start, end = meant
+        given = Fraction(int(text[start:end].replace("−", "-").replace("–", "-")))
+    return given, found.rule, fault(text, start, end, given)
 
 
 def _equal(given: Fraction | int, answer: str) -> bool:
@@ -191,6 +202,10 @@ def near_misses(item: Item) -> Sequence[str]:
         f"{marker}: {right}1",
         f"{marker}: {right}\n{marker}: {right + 1}",
         f"{item.facts['expression']} = {right + 1}",
+        f"{marker}: not {right}",
+        f"{marker}: {right}?",
+        f"{marker}: {right}, {right + 1}",
+        f"{item.facts['expression']} = {right} +",
         f"{marker}:",
     )
 
@@ -206,4 +221,5 @@ UNIT = Family(
     titles={"en": "Arithmetic", "ru": "Арифметика"},
     reference=reference,
     near_misses=near_misses,
+    verifier_version=3,
 )

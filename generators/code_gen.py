@@ -5,14 +5,15 @@ example calls, the tests are others, chosen such that each of the template's nea
 """
 
 import builtins
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from random import Random
 from typing import Any
 
 from data.errors import InputError
+from data.programs.python import find_python
 from data.records import Family, Item, Outcome, Program, Verdict
+from data.values import Raised, equal, literal, same_type, shown, simple_name, told
 from generators import (
     _code_easy,
     _code_easy_text,
@@ -24,8 +25,7 @@ from generators import (
 from generators._code_draws import between, pick
 from generators._code_function import WORDS, Arguments, Constants, Function, Shape, camel, outcome, shapes, skeleton
 from generators._code_kotlin import find_kotlin
-from generators._code_python import find_python
-from generators._code_values import Raised, decode, encode, equal, kotlin_literal, literal, same_type, shown
+from generators._code_values import decode, encode, kotlin_literal
 
 FUNCTIONS: Mapping[str, tuple[Function, ...]] = {
     "easy": (*_code_easy.FUNCTIONS, *_code_easy_text.FUNCTIONS),
@@ -44,7 +44,7 @@ DRAWS = 200
 _KOTLIN_ERRORS: Mapping[str, frozenset[str]] = {
     "ValueError": frozenset({"IllegalArgumentException", "NumberFormatException"}),
 }
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w{0,59}")
+_KOTLIN_CLASSES: Mapping[str, str] = {"ValueError": "java.lang.IllegalArgumentException"}
 
 
 def generate(rng: Random, *, level: str, language: str, languages: Sequence[str]) -> Item:
@@ -201,7 +201,7 @@ def verify(item: Item, reply: str, outcomes: Sequence[Outcome] | None = None) ->
         {
             "args": shown(decode({"tuple": call})),
             "expected": shown(value),
-            "got": _got(found),
+            "got": told(found),
             "correct": not reason,
         }
         for call, value, found, reason in zip(facts["calls"], expected, outcomes, reasons, strict=True)
@@ -212,9 +212,9 @@ def verify(item: Item, reply: str, outcomes: Sequence[Outcome] | None = None) ->
 def _wrong(expected: Any, found: Outcome) -> str:
     """Return what is wrong with an outcome, as a class of mistake; empty where it is right."""
     if found.kind == "exception":
-        if isinstance(expected, Raised) and _is_a(found.error, expected.error):
+        if isinstance(expected, Raised) and _is_a(found, expected.error):
             return ""
-        return f"exception {_simple_name(found.error)}"
+        return f"exception {simple_name(found.error)}"
     if found.kind != "value":
         return "syntax error" if found.kind == "syntax" else found.kind
     if isinstance(expected, Raised):
@@ -224,27 +224,18 @@ def _wrong(expected: Any, found: Outcome) -> str:
     return "wrong value" if same_type(expected, found.value) else "wrong type"
 
 
-def _is_a(error: str, expected: str) -> bool:
-    """Say whether an exception, known by its name, is of the expected type (of Python's own, or Kotlin's)."""
-    name = error.rpartition(".")[2]
+def _is_a(found: Outcome, expected: str) -> bool:
+    """Say whether an exception is of the expected type (of Python's own, or Kotlin's) or a child of it.
+
+    Where its line of classes is not known, its name has to do.
+    """
+    if found.classes:
+        return not {expected, _KOTLIN_CLASSES.get(expected)}.isdisjoint(found.classes)
+    name = found.error.rpartition(".")[2]
     if name == expected or name in _KOTLIN_ERRORS.get(expected, ()):
         return True
     kind, wanted = getattr(builtins, name, None), getattr(builtins, expected)
     return isinstance(kind, type) and issubclass(kind, wanted)
-
-
-def _simple_name(error: str) -> str:
-    """Return an exception's name without its package; a model may name its own exceptions anything."""
-    name = error.rpartition(".")[2]
-    return name if _IDENTIFIER.fullmatch(name) else "of its own"
-
-
-def _got(found: Outcome) -> str:
-    if found.kind == "value":
-        return shown(found.value)
-    if found.kind == "exception":
-        return f"{shown(found.error)[1:-1]}: {shown(found.message)[1:-1]}"
-    return found.kind
 
 
 def reference(item: Item) -> str:
@@ -306,4 +297,5 @@ UNIT = Family(
     program=program,
     reference=reference,
     near_misses=near_misses,
+    verifier_version=3,
 )

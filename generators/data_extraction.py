@@ -2,16 +2,28 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from random import Random
 from typing import Any
 
 from data.records import Family, Item, Verdict
-from generators._entities import DATE, EMAIL, LONGEST, PHONE, clean, date_of, read_date, read_email, read_phone
+from generators._entities import (
+    COMPACT,
+    DATE,
+    EMAIL,
+    LONGEST,
+    PHONE,
+    clean,
+    date_of,
+    read_date,
+    read_email,
+    read_phone,
+)
+from generators._entity_objects import last_first, named_object, strings
 from generators._letters import KINDS, Draft
-from generators._objects import last_objects
+from generators._objects import find
 from prompts import render
 
 NOUNS = {"emails": "an e-mail", "phones": "a phone", "dates": "a date"}
@@ -19,12 +31,19 @@ RUN = 8
 """Words of the source in a row, with no entity between them, that make an echo."""
 MOST = 64
 """Values of a reply that are read, of each kind and of list lines; the rest count as wrong all the same."""
+ATTEMPTS = 12
+"""Objects that are looked at, from the reply's end."""
 SLOW_READS = 3
 """Values of a reply that dateparser is asked about."""
 _LONGEST_LINE = 300
 _SLOT = "\x00"
 _COUNTRIES = {"US": "US", "GB": "UK", "RU": "российские"}
-_NOTHING = frozenset({"", "none", "n/a", "null", "-", "—", "[]", "нет", "отсутствует", "отсутствуют"})
+_NOTHING = frozenset(
+    {"", "none", "n/a", "null", "-", "—", "[]", "none found", "not found", "нет", "отсутствует", "отсутствуют"}
+    | {"не найдено", "не найдены", "не указано", "не указаны"}
+)
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+_JOINTS = (re.compile(r"[;\n]|\band\b|\bи\b"), re.compile(r"[,;\n]|\band\b|\bи\b"))
 
 
 @cache
@@ -80,10 +99,6 @@ def generate(rng: Random, *, language: str, least: int, most: int, distractors: 
 _WORD = re.compile(r"\w+")
 
 
-def _runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    return zip(*(islice(words, start, None) for start in range(RUN)), strict=False)
-
-
 def _echoes(facts: Mapping[str, Any], reply: str) -> bool:
     """Tell whether the reply has eight words of the source text in a row with no entity among them."""
     words = _WORD.findall(reply.lower())
@@ -92,8 +107,8 @@ def _echoes(facts: Mapping[str, Any], reply: str) -> bool:
     text: str = facts["text"]
     for written in facts["written"]:
         text = text.replace(written, _SLOT)
-    source = {run for piece in text.lower().split(_SLOT) for run in _runs(_WORD.findall(piece))}
-    return not source.isdisjoint(_runs(words))
+    source = "\n".join(f" {' '.join(_WORD.findall(piece))} " for piece in text.lower().split(_SLOT))
+    return any(f" {' '.join(words[at : at + RUN])} " in source for at in range(len(words) - RUN + 1))
 
 
 class _Reading:
@@ -108,6 +123,8 @@ class _Reading:
 
     def normal(self, kind: str, written: str) -> str | None:
         text = clean(written) if len(written) <= LONGEST else ""
+        if "](" in text:
+            text = _LINK.sub(r"\1", text)
         if kind == "emails":
             return read_email(text)
         if kind == "phones":
@@ -119,63 +136,64 @@ class _Reading:
         return value
 
     def add(self, kind: str, written: str) -> None:
-        if written.strip().lower() not in _NOTHING:
-            self.values[kind].setdefault(self.normal(kind, written) or written, written)
+        if written.strip().lower() in _NOTHING:
+            return
+        if normal := self.normal(kind, written):
+            self.values[kind].setdefault(normal, written)
+            return
+        several = self._joined(kind, written) if len(written) <= _LONGEST_LINE else {}
+        self.values[kind].update(several or {written: written})
+
+    def _joined(self, kind: str, written: str) -> dict[str, str]:
+        """Read a value that lists several: each of its parts is one, or it is none of them."""
+        for joint in _JOINTS:
+            parts = joint.split(written)
+            normals = [self.normal(kind, part) for part in parts] if 1 < len(parts) <= MOST else [None]
+            if all(normals):
+                return {normal: part for normal, part in zip(normals, parts, strict=True) if normal}
+        return {}
 
     def misplaced(self, kind: str, written: str) -> bool:
         """Tell whether a value under some other key is an expected entity of this kind."""
         return self.normal(kind, written) in self.expected[kind]
 
 
-def _strings(value: Any, depth: int = 3) -> Iterator[str]:
-    """Yield the strings in a JSON value, nested at most three deep."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (list, dict)) and depth:
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _strings(part, depth - 1)
-
-
-def _named(value: Mapping[str, Any], depth: int = 2) -> dict[str, Any] | None:
-    """Return the object that has a key of ours: this one, or one inside it; keys in lower case."""
-    named = {key.strip().lower(): part for key, part in value.items()}
-    if not named.keys().isdisjoint(KINDS):
-        return named
-    if depth:
-        for part in value.values():
-            if isinstance(part, dict) and (inner := _named(part, depth - 1)):
-                return inner
-    return None
-
-
 def _read_object(reply: str, reading: _Reading) -> str | None:
-    """Read the last object; return 'object', 'wrong key' for one without our keys, or None where there is none."""
+    """Read the last object: 'object', 'wrong key' for one without our keys, 'cut off', or None for none."""
+    if "{" not in reply and "[" not in reply:
+        return None
+    found = find(reply)
+    if found.cut:
+        return "cut off"
     there = False
-    for value in last_objects(reply):
+    for value in islice(last_first(found.values), ATTEMPTS):
         there = True
-        named = _named(value)
-        if named is None:
-            continue
-        others = [
-            part for key, parts in named.items() if key not in KINDS for part in islice(_strings(parts), MOST)
-        ]
-        for kind in KINDS:
-            for written in islice(_strings(named.get(kind)), MOST):
-                reading.add(kind, written)
-        for written in others[:MOST]:  # a list under another key counts: it is part of what was extracted
-            for kind in KINDS[:2]:
-                if (normal := reading.normal(kind, written)) and (kind == "emails" or _is_phone(written)):
-                    reading.values[kind].setdefault(normal, written)
-        return "object"
-    return "wrong key" if there else None
+        if (named := named_object(value)) is not None:
+            _add_all(named, reading)
+            return "object"
+    return "wrong key" if there else "cut off" if found.broken else None
+
+
+def _add_all(named: Mapping[str, Any], reading: _Reading) -> None:
+    """Add the values of an object; what stands under another key counts too: it is part of what was extracted."""
+    for kind in KINDS:
+        for written in islice(strings(named.get(kind)), MOST):
+            reading.add(kind, written)
+    others = (part for key, parts in named.items() if key not in KINDS for part in islice(strings(parts), MOST))
+    for written in islice(others, MOST):
+        for kind in KINDS[:2]:
+            if (normal := reading.normal(kind, written)) and (kind == "emails" or _is_phone(written)):
+                reading.values[kind].setdefault(normal, written)
 
 
 def _is_phone(written: str) -> bool:
     return PHONE.fullmatch(written.strip()) is not None
 
 
-_BULLET = re.compile(r"\s*(?:[-*•–|]|\d{1,2}[.)])\s+")
-_LABEL = re.compile(r"[^\d@:]{1,40}:\s*")
+_BULLET = re.compile(r"\s*(?:[-*•–|+→▪◦‣]|\d{1,2}[.)])\s+")
+_LABEL = re.compile(r"[^\d@:]{1,40}(?:\d{1,2}[^\w@:]{0,3})?:(?:\s+|$)")
+_JOINT = re.compile(r"\b(?:and|or|и|или|none|нет|mailto|tel)\b")
+_COUNT = re.compile(r"[\s(]*\d{1,2}[\s).,;]*")
 _LETTER = re.compile(r"[^\W\d_]")
 _SIGN = re.compile(r"[@\d]")
 
@@ -208,9 +226,12 @@ def _read_line(line: str, reading: _Reading) -> bool:
 
     rest = EMAIL.sub(lambda match: take("emails", match), rest)
     rest = DATE.sub(lambda match: take("dates", match), rest)
+    rest = COMPACT.sub(lambda match: take("dates", match), rest)
     rest = PHONE.sub(lambda match: take("phones", match), rest)
-    if not bullet and _LETTER.search(rest):
+    if not bullet and _LETTER.search(_JOINT.sub(" ", rest)):
         return False  # prose
+    if not found and _COUNT.fullmatch(rest):
+        return False  # how many there are
     for kind, normal, written in found:
         reading.values[kind].setdefault(normal, written)
     if _SIGN.search(rest):  # a number, a handle, half a date: listed, but no entity
@@ -276,6 +297,8 @@ def verify(item: Item, reply: str) -> Verdict:
         return Verdict(correct=False, reason="echoed the source", details=details)
     if not where:
         return Verdict(correct=None, reason="no JSON object and no list", details=details)
+    if where == "cut off":
+        return Verdict(correct=None, reason="the JSON object is cut off", details=details)
     if where == "wrong key":
         return Verdict(correct=False, reason="wrong key", details=details)
     right = not any(missing.values()) and not any(extra.values())
@@ -327,4 +350,5 @@ UNIT = Family(
     titles={"en": "Extraction", "ru": "Извлечение"},
     reference=reference,
     near_misses=near_misses,
+    verifier_version=2,
 )

@@ -30,9 +30,37 @@ _LOOSE_NUMBERS = re.compile(r"[-0-9\s]+")
 _DOUBLED = {
     language: {ord(letter): letter * 2 for letter in vowels + vowels.upper()} for language, vowels in VOWELS.items()
 }
+_LABEL_WORDS = (
+    "the|my|your|final|finished|resulting|resultant|transformed|modified|processed|converted|complete|completed|"
+    "result|results|output|answer|text|string|response|reply|solution|sentence|version|"
+    "итоговый|итоговая|конечный|окончательный|финальный|готовый|полученный|получившийся|преобразованный|"
+    "обработанный|изменённый|измененный|результат|текст|ответ|вывод|итог|строка|предложение|мой|ваш"
+)
+_LABEL_NOUNS = (
+    "results?|output|answer|text|string|response|reply|solution|sentence|version|"
+    "результат|текст|ответ|вывод|итог|строка|предложение"
+)
+_INNER = r"(?P<inner>.+)"
+# Result: … | **Final text:** … | ### Результат, and the text on the next line
+_LABEL = (
+    rf"[#>*_ ]{{0,6}}(?=[^:：\n]{{0,80}}(?<![^\W_])(?:{_LABEL_NOUNS})(?![^\W_]))(?:{_LABEL_WORDS})"
+    rf"(?: (?:{_LABEL_WORDS})){{0,3}}[*_]{{0,3}} ?(?:[:：][*_]{{0,3}}|[—–=]|(?=\n)){_INNER}"
+)
+_WRAPPINGS = tuple(
+    re.compile(each, re.DOTALL | re.IGNORECASE)
+    for each in (
+        _LABEL,
+        rf"(?P<fence>```|~~~)(?:[a-z]{{0,12}}\n)?{_INNER}(?P=fence)",
+        rf"(?=\".*\"$|'.*'$|«.*»$|“.*”$|„.*[“”]$|‘.*’$).{_INNER}.",
+        rf"(?P<bold>\*\*\*|\*\*|\*|___|__|_){_INNER}(?P=bold)",
+        rf"`(?!`){_INNER}`",
+    )
+)
 _EVERY_ORDER = 4
 """Up to so many commands, a reply is compared with every order of them; beyond, with every exchange of two."""
 _SLIGHT = 2
+_WRAPPED = 120
+"""Characters that a label, a fence and marks may add."""
 _LONGEST = 1_000
 
 
@@ -115,13 +143,29 @@ def normalise(text: str) -> str:
     return " ".join(text.split())
 
 
+def unwrapped(text: str, wrappings: Sequence[re.Pattern[str]] = _WRAPPINGS) -> Iterator[str]:
+    """Yield a text, normalised, and what is left of it as wrappings are taken off, at most one of each kind."""
+    yield normalise(text)
+    for wrapping in wrappings:
+        if found := wrapping.fullmatch(text):
+            yield from unwrapped(found["inner"].strip(), [each for each in wrappings if each is not wrapping])
+
+
 def verify(item: Item, reply: str) -> Verdict:
-    """Accept exactly the expected text, character by character after white space is normalised."""
+    """Accept exactly the expected text, character by character after white space is normalised.
+
+    A label before it, and one code fence or pair of quotes or bold marks around the whole, are no content.
+    """
     given, expected = normalise(reply), normalise(item.answer)
     if given == expected:
         return Verdict(correct=True, reason="right")
     if not given:
         return Verdict(correct=None, reason="empty reply")
+    if len(given) <= len(expected) + _WRAPPED:
+        texts = [*unwrapped("\n".join(line for each in reply.splitlines() if (line := normalise(each))))]
+        if expected in texts:
+            return Verdict(correct=True, reason="right")
+        given = min(texts, key=len)
     return Verdict(correct=False, reason=_mistake(item, given, expected))
 
 
@@ -228,9 +272,12 @@ def near_misses(item: Item) -> Sequence[str]:
         right.replace(" ", ""),
         right[::-1],
         f"{right} {right}",
-        f'"{right}"',
-        f"```\n{right}\n```",
-        f"Result: {right}",
+        f'"{right}',
+        f"**{right}",
+        f"```\n{right}",
+        f"Result: {right} (done)",
+        f"Sure! {right}",
+        f"Here is the text that comes out: {right}",
         f"{right}\n\nI carried out every command.",
     )
     wanted = normalise(right)
@@ -248,4 +295,5 @@ UNIT = Family(
     titles={"en": "Instructions", "ru": "Инструкции"},
     reference=reference,
     near_misses=near_misses,
+    verifier_version=2,
 )

@@ -10,8 +10,10 @@ from random import Random
 
 from data.records import Family, Item, Verdict
 from generators._comparisons import SCENES, Property, ask, listed, properties, state, wordings
+from generators._naming import Forms, fold, hangs, named, read
 from generators._orderings import DIRECT, INDIRECT, Fact, Puzzle, puzzles
 from generators._people import cases, names
+from generators._statements import breaks_off, final_statement, marked, question_words, statements
 from prompts import render
 
 LEVELS = {
@@ -23,19 +25,8 @@ MARKERS = {"en": "ANSWER", "ru": "ОТВЕТ"}
 
 _PAIR = 2
 _EVEN = 0.5
-_MARKER = re.compile(r"(?<![^\W_])(?:answer|ответ)[ \t*_\"'`]{0,4}[::]([^\n\r]*)")
-_WORD = re.compile(r"[^\W_]+")
-_SENTENCE = re.compile(r"[^.!?…;\n\r]+")
-_LINE_WITH_WORD = re.compile(r"[^\n\r]*[^\W_][^\n\r]*")
-_DENIAL = (
-    "not isnt cannot neither nor never no non none nobody nothing except excluding unlikely wrong incorrect false "
-    "untrue не нет ни никто никогда кроме исключая неверно неправильно неправда ложно маловероятно вряд"
-)
-_DENIALS = frozenset(_DENIAL.split())
-_DENYING_PHRASE = re.compile(
-    r"n['’]t(?![^\W_])|(?<![^\W_])(?:(?:any|every)(?:one|body) but|all but|(?:other|rather) than|instead of|вместо)"
-    r"(?![^\W_])"
-)
+_MOST_SENTENCES = 500
+_PLAIN = re.compile(r"(?:ANSWER|ОТВЕТ): ?([^\W_]+)\s*")
 
 
 def generate(
@@ -110,59 +101,72 @@ def _template(puzzle: Puzzle) -> str:
 
 
 def verify(item: Item, reply: str) -> Verdict:
-    """Accept the right name in the last answer line or, without one, alone in the reply and not denied."""
-    text = _fold(reply)
-    forms = {form: name for name in item.facts["names"] for form in _forms(name)}
-    if (said := _answer_line(text)) is not None:
-        named = {forms[word] for word in _WORD.findall(said) if word in forms}
-        denied, missing = _denies(said), "the answer line names none of them"
-    else:
-        named = {forms[word] for word in _WORD.findall(text) if word in forms}
-        denied, missing = len(named) == 1 and _denied_in(text, forms), "names none of them"
-    if not named:
-        return Verdict(correct=None, reason=missing)
-    if len(named) > 1:
+    """Accept the right name in the last answer line, else in the final statement, else alone in the reply.
+
+    A name that is denied, only asked about, or where the reply breaks off, is none.
+    """
+    everyone = item.facts["names"]
+    if (plain := _PLAIN.fullmatch(reply)) and plain[1] in everyone:  # as it was asked for
+        return _judge(item, {plain[1]})
+    text = fold(reply)
+    forms = {form: name for name in everyone for form in _forms(name)}
+    if (marker := marked(text, forms)) is not None:
+        said, listed = marker
+        if not named(said, forms):
+            return Verdict(correct=None, reason="the answer line names none of them")
+        return _judge_passage(item, said, forms, listed)
+    if (statement := final_statement(text, forms)) is not None:
+        return _judge_passage(item, statement, forms)
+    return _judge_whole(item, text, forms)
+
+
+def _judge(item: Item, stated: Collection[str]) -> Verdict:
+    if len(stated) > 1:
         return Verdict(correct=False, reason="names several of them")
-    if denied:
-        return Verdict(correct=False, reason="denies the one it names")
-    if item.answer in named:
+    if item.answer in stated:
         return Verdict(correct=True, reason="right")
     return Verdict(correct=False, reason="names another one")
 
 
-def _fold(text: str) -> str:
-    return text.lower().replace("ё", "е")
+def _judge_passage(item: Item, passage: str, forms: Forms, listed: Collection[str] = ()) -> Verdict:
+    """Judge a passage that is there to name the answer; `listed`: names beside it."""
+    reading = read(passage, forms)
+    if hangs(passage):
+        return Verdict(correct=False, reason="breaks off")
+    if not reading.stated:
+        reason = "denies the one it names" if reading.denied else "asks a question"
+        return Verdict(correct=False, reason=reason)
+    if reading.vague or not reading.stated.issuperset(listed):
+        return Verdict(correct=False, reason="names several of them")
+    return _judge(item, reading.stated)
+
+
+def _judge_whole(item: Item, text: str, forms: Forms) -> Verdict:
+    """Judge a reply without a final statement: one name, not denied, in sentences that state something."""
+    everyone = named(text, forms)
+    if not everyone:
+        return Verdict(correct=None, reason="names none of them")
+    told = [*dict.fromkeys(statements(text, forms))][-_MOST_SENTENCES:]
+    readings = [read(sentence, forms) for sentence in told]
+    stated = set[str]().union(*(reading.stated for reading in readings))
+    if len(everyone) > 1 and (len(stated) > 1 or len(told) > 1 or not stated):
+        return Verdict(correct=False, reason="names several of them")
+    if any(reading.denied and not reading.stated for reading in readings):
+        reason = "denies the one it names"
+    elif not stated and any(reading.asked for reading in readings):
+        reason = "asks a question"
+    elif not stated or breaks_off(text, forms, question_words(fold(item.prompt))):
+        reason = "breaks off"
+    elif any(reading.vague for reading in readings):
+        reason = "names several of them"
+    else:
+        return _judge(item, stated)
+    return Verdict(correct=False, reason=reason)
 
 
 @cache
 def _forms(name: str) -> tuple[str, ...]:
-    return tuple(map(_fold, cases(name)))
-
-
-def _answer_line(text: str) -> str | None:
-    """Return what stands after the last marker, on its line or the next one that is not blank; None without."""
-    last = None
-    for last in _MARKER.finditer(text):  # noqa: B007 - only the last one counts
-        pass
-    if last is None:
-        return None
-    if _WORD.search(last[1]):
-        return last[1]
-    following = _LINE_WITH_WORD.search(text, last.end())
-    return following[0] if following else None
-
-
-def _denies(passage: str) -> bool:
-    return not _DENIALS.isdisjoint(_WORD.findall(passage)) or bool(_DENYING_PHRASE.search(passage))
-
-
-def _denied_in(text: str, named: Collection[str]) -> bool:
-    """Tell whether a sentence that holds one of the forms holds a denial."""
-    return any(
-        _denies(sentence)
-        for sentence in _SENTENCE.findall(text)
-        if any(word in named for word in _WORD.findall(sentence))
-    )
+    return tuple(map(fold, cases(name)))
 
 
 def reference(item: Item) -> str:
@@ -207,4 +211,5 @@ UNIT = Family(
     titles={"en": "Logic", "ru": "Логика"},
     reference=reference,
     near_misses=near_misses,
+    verifier_version=3,
 )

@@ -24,8 +24,13 @@ _SHORTEST_CUT = 12
 _SLOT = "\x00"
 _FINAL = ".!?… \"'"
 
-_QUOTES = str.maketrans(dict.fromkeys("«»“”„‟″", '"') | dict.fromkeys("‘’‚‛ʼ′`", "'"))
-_QUOTE = re.compile("[«»“”„‟″‘’‚‛ʼ′`]")
+_QUOTES = str.maketrans(dict.fromkeys("«»“”„‟″‘’‚‛‹›ʼ′`'", '"'))
+_FOLDED = re.compile("[«»“”„‟″‘’‚‛‹›ʼ′`'ёЁ\u0308\u0306\u0301\u00ad\u200b-\u200f\u2060\ufeff]")
+_INVISIBLE = re.compile("[\u0301\u00ad\u200b-\u200f\u2060\ufeff]")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrt])|([\"'/\\*_`]))")
+_EMPHASIS = re.compile(
+    r"\*+|~~|==|(?<!\w)[_`]{1,3}|[_`]{1,3}(?!\w)|</?(?:b|i|u|em|strong|mark)>|(?:^|(?<=\n))[ \t]*>[> \t]*"
+)
 _GOES_ON = re.compile(r",? [^\W\d_A-ZА-ЯЁ]|,? \d|-\w")
 _WORD = re.compile(r"\w+")
 
@@ -89,10 +94,23 @@ def generate(rng: Random, *, language: str, least: int, most: int, loud: int) ->
 
 
 def normalise(text: str) -> str:
-    """Make white space single and quotation marks straight; ends trimmed."""
-    if _QUOTE.search(text):
-        text = text.translate(_QUOTES)
+    """Make white space single, quotation marks and apostrophes alike, ё е; read JSON's escapes; ends trimmed."""
+    if "\\" in text:
+        text = _ESCAPE.sub(_unescaped, text)
+    if _FOLDED.search(text):
+        text = text.replace("е\u0308", "е").replace("и\u0306", "й").replace("И\u0306", "Й")
+        text = _INVISIBLE.sub("", text.translate(_QUOTES).replace("ё", "е").replace("Ё", "Е"))
     return " ".join(text.split())
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code, space, sign = escape.groups()
+    return chr(int(code, 16)) if code else " " if space else str(sign)
+
+
+def _plain(text: str) -> str:
+    """Normalise a text without its marks of emphasis."""
+    return normalise(_EMPHASIS.sub("", text.replace("\\n", "\n")))
 
 
 def _holds(text: str, sentence: str) -> bool:
@@ -107,22 +125,27 @@ def _holds(text: str, sentence: str) -> bool:
 
 
 def _holds_whole(text: str, sentence: str) -> bool:
-    """Tell whether the sentence stands in the text and ends there: 'from May only' does not hold 'from May'."""
-    at = text.find(sentence)
+    """Tell whether the sentence stands in the text and ends there: 'from May only' does not hold 'from May'.
+
+    Its first letter may be of either case: 'It says that the town will …'.
+    """
+    first, rest = sentence[:1].lower(), sentence[1:]
+    at = text.find(rest, 1)
     while at >= 0:
-        end = at + len(sentence)
-        after = text[end : end + 1]
-        if not text[at - 1 : at].isalnum() and not after.isalnum() and not _GOES_ON.match(text, end):
+        end = at + len(rest)
+        begins = text[at - 1].lower() == first and not text[max(0, at - 2) : at - 1].isalnum()
+        if begins and not text[end : end + 1].isalnum() and not _GOES_ON.match(text, end):
             return True
-        at = text.find(sentence, end)
+        at = text.find(rest, end)
     return False
 
 
 def verify(item: Item, reply: str) -> Verdict:
     """Accept a reply that holds the key sentence, to the letter, and no other sentence of the paragraph.
 
-    White space and quotation marks are normalised, final punctuation is ignored. Details: `similarity`, the
-    normalised indel similarity of the whole reply and the key sentence, in [0, 1].
+    White space, quotation marks, emphasis, JSON's escapes, ё and the case of the first letter are normalised, final
+    punctuation is ignored. Details: `similarity`, the normalised indel similarity of the whole reply and the key
+    sentence, in [0, 1].
     """
     said = normalise(reply)
     if not said:
@@ -136,11 +159,14 @@ def verify(item: Item, reply: str) -> Verdict:
     right = _holds_whole(said, key)
     if right and len(said) < len(key) + min(map(len, sentences)):
         return Verdict(correct=True, reason="the key sentence", details=details)
-    lower = said.lower()  # a copy in other letters is a copy
+    # Marks of emphasis close a sentence ('**…** is the point'), but hide none.
+    texts = {said, plain} if (plain := _plain(reply)) else {said}
+    right = right or any(_holds_whole(text, key) for text in texts)
+    lower = [text.lower() for text in texts]  # a copy in other letters is a copy
     others = [
         role
         for sentence, role in zip(sentences, facts["roles"], strict=True)
-        if role != "key" and _holds(lower, sentence.lower())
+        if role != "key" and any(_holds(text, sentence.lower()) for text in lower)
     ]
     if right and not others:
         return Verdict(correct=True, reason="the key sentence", details=details)
@@ -213,4 +239,5 @@ UNIT = Family(
     titles={"en": "Summarization", "ru": "Суммаризация"},
     reference=reference,
     near_misses=near_misses,
+    verifier_version=2,
 )

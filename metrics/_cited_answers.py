@@ -1,42 +1,21 @@
 """Take a cited answer apart: its sentences, its citations with the claim that each one backs, and its sources."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from rapidfuzz import fuzz
 
 from data.json_reply import objects, without_thinking
+from metrics._markers import LARGEST, Mark, join_pointers, marks, split_said, unescape, unwrap
 from metrics._sentences import count_words, split_sentences
-from metrics._source_lists import LINK, Source, read_json_sources, read_sources, split_sources, trim_url
+from metrics._source_lists import Source, read_json_sources, read_sources, split_sources, trim_url
 
 CLAIM_WORDS = 4
 """Words that a sentence needs to be a claim that wants a citation, and a clause to stand for its sentence."""
 
-WIDEST = 50
-"""Numbers in a range `[a-b]`; of a wider one, or one that runs backwards, only the two ends are taken."""
-
-_LARGEST = 10**9
 _TIED, _TIED_SIGNS, _SAME = 100, 1000, 80
-_NAMES = (
-    "passages?|documents?|docs?|sources?|refs?|references?|citations?|отрывк[аи]|отрывок|документы?|источники?|"
-    "段落|文档|文檔|来源|來源|资料|資料"
-)
-_NUMBER = rf"(?:(?:{_NAMES})[ .№#:]{{0,3}}+)?\^?[0-9０-９]++"
-_JOIN = r"[ \t]{0,3}+(?:[,;，、；–—−-](?:[ \t]{0,3}+(?:and|и|和)\b)?+|and\b|&|и\b|和)[ \t]{0,3}+"
-_MARKER = re.compile(
-    rf"[\[【［〔][ \t]{{0,3}}+(?P<numbers>{_NUMBER}(?:{_JOIN}{_NUMBER})*+)"
-    rf"(?:†[^\]】\n]{{0,80}}+)?[ \t]{{0,3}}+[\]】］〕](?:\((?P<url>[a-z]{{2,8}}://[^\s()]*+(?:\([^\s()]*+\)[^\s()]*+)*+)\))?+",
-    re.IGNORECASE,
-)
-_ONE = re.sub(r"\?P<[a-z]+>", "?:", _MARKER.pattern)
-_SEVERAL = rf"({_ONE}(?:[ \t,;]{{0,3}}+{_ONE})*+)"
-_WRAPPED = re.compile(
-    rf"\({_SEVERAL}\)|（{_SEVERAL}）|\*\*{_SEVERAL}\*\*|<sup>{_SEVERAL}</sup>|\[{_SEVERAL}\]", re.IGNORECASE
-)
-_SPREAD = re.compile(r"\[([0-9]{1,9})\]([–—−-])\[([0-9]{1,9})\]")
-_RANGE = re.compile(r"([0-9０-９]++)(?:[ \t]*+[–—−-][ \t]*+\D{0,16}?([0-9０-９]++))?")
 _BETWEEN = re.compile(r"[\s,;，、；]*+")
 _FENCE = re.compile(r"\s*+```[a-z]{0,10}+\s")
 _TEXT_KEYS = ("answer", "text", "response", "model_answer", "ответ", "回答", "答案")
@@ -88,14 +67,8 @@ class _Group:
 
     position: int
     numbers: dict[int, str]
-
-
-def numbers_of(marker: str) -> Iterator[int]:
-    """Yield the numbers of a marker's inside such as `1`, `1, 2`, `1-3`; a wide range gives its ends."""
-    for found in _RANGE.finditer(marker):
-        low = min(int(found[1][:10]), _LARGEST)
-        high = min(int(found[2][:10]), _LARGEST) if found[2] else low
-        yield from range(low, high + 1) if 0 <= high - low < WIDEST else (low, high)
+    said: int = 0
+    """Characters that the marker takes in the text, where it is part of its sentence's grammar."""
 
 
 def _unwrap(response: str) -> tuple[str, dict[int, Source]]:
@@ -107,70 +80,62 @@ def _unwrap(response: str) -> tuple[str, dict[int, Source]]:
             body = next((found[key] for key in _TEXT_KEYS if isinstance(found.get(key), str)), None)
             if body is not None:
                 listed = next((found[key] for key in _LIST_KEYS if key in found), None)
-                inner, tail = split_sources(body)
+                inner, tail = split_sources(join_pointers(unescape(body)))
                 return inner, read_sources(tail) | read_json_sources(listed)
-    body, tail = split_sources(text)
+    body, tail = split_sources(join_pointers(unescape(text)))
     return body, read_sources(tail)
 
 
 def _strip_markers(body: str, sources: dict[int, Source], n_passages: int) -> tuple[str, list[_Group]]:
-    """Take the markers out of the body, and say where they stood; links become sources of their own."""
-    body = _SPREAD.sub(r"[\1\2\3]", _WRAPPED.sub(lambda m: m[m.lastindex or 0], body))
-    marks = _marks(body)
-    linked = _number_links(marks, sources, n_passages)
+    """Take the markers out of the body, and say where they stood; links become sources of their own.
+
+    A marker that is part of its sentence's grammar stays in the text.
+    """
+    body = unwrap(body)
+    found = marks(body, n_passages)
+    linked = _number_links(found, sources, n_passages)
     pieces: list[str] = []
     groups: list[_Group] = []
     at = length = 0
-    for found in marks:
-        before = body[at : found.start()]
-        numbers = _numbers(found, sources, linked)
-        if groups and at and "\n" not in before and _BETWEEN.fullmatch(before) and not _is_said(found, body):
+    for mark in found:
+        before = body[at : mark.start]
+        numbers = _numbers(mark, sources, linked)
+        kept_label = mark.label if mark.said else mark.name if _is_part(mark, body) else ""
+        joins = groups and at and "\n" not in before and _BETWEEN.fullmatch(before)
+        if joins and not kept_label and not groups[-1].said:
             groups[-1].numbers |= numbers
         else:
-            kept = f"{before}{found['label']}" if _is_said(found, body) else _keep(body, before, found.end())
+            kept = f"{before}{kept_label}" if kept_label else _keep(body, before, mark.end)
             pieces.append(kept)
             length += len(kept)
-            groups.append(_Group(length, numbers))
-        at = found.end()
+            groups.append(_Group(length, numbers, len(mark.label) if mark.said else 0))
+        at = mark.end
     pieces.append(body[at:])
     return "".join(pieces), groups
 
 
-def _marks(body: str) -> list[re.Match[str]]:
-    """Return markers and Markdown links, in order."""
-    markers = list(_MARKER.finditer(body))
-    taken = {match.start() for match in markers}
-    links = [match for match in LINK.finditer(body) if match.start() not in taken]
-    return sorted((*markers, *links), key=re.Match.start) if links else markers
-
-
-def _number_links(marks: list[re.Match[str]], sources: dict[int, Source], n_passages: int) -> dict[str, int]:
+def _number_links(found: list[Mark], sources: dict[int, Source], n_passages: int) -> dict[str, int]:
     """Give each linked URL its source's number, or one above all numbers that the answer uses."""
     numbers = {source.url: source.number for source in sources.values() if source.url}
-    links = [match for match in marks if match.re is LINK]
-    if not links:
-        return numbers
-    used = [
-        n for match in marks if match.re is _MARKER for n in numbers_of(match["numbers"]) if n < _LARGEST // 1000
-    ]
-    free = max((n_passages, *sources, *used)) + 1
-    for link in links:
-        url = trim_url(link["link"])
-        if url not in numbers:
+    used = [n for mark in found for n in mark.numbers if n < LARGEST // 1000]
+    free = max((n_passages, *sources, *used), default=0) + 1
+    for mark in found:
+        url = trim_url(mark.link)
+        if url and url not in numbers:
             numbers[url] = free
-            sources[free] = Source(free, link["label"].strip(), url, text=link[0][:500])
+            sources[free] = Source(free, mark.name.strip(), url, text=mark.label[:500])
             free += 1
     return numbers
 
 
-def _numbers(found: re.Match[str], sources: dict[int, Source], linked: Mapping[str, int]) -> dict[int, str]:
+def _numbers(mark: Mark, sources: dict[int, Source], linked: Mapping[str, int]) -> dict[int, str]:
     """Return the numbers that a marker or link cites, each with the marker as written."""
-    if found.re is LINK:
-        return {linked[trim_url(found["link"])]: found[0][:80]}
-    numbers = dict.fromkeys(numbers_of(found["numbers"]), found[0][:80])
-    if found["url"]:
+    if mark.link:
+        return {linked[trim_url(mark.link)]: mark.label[:80]}
+    numbers = dict.fromkeys(mark.numbers, mark.label[:80])
+    if mark.url:
         for number in numbers:
-            sources.setdefault(number, Source(number, url=trim_url(found["url"]), text=found[0][:500]))
+            sources.setdefault(number, Source(number, url=mark.url, text=mark.label[:500]))
     return numbers
 
 
@@ -188,22 +153,22 @@ def _keep(body: str, before: str, end: int) -> str:
     return f"{bare} " if gap and (following.isalnum() or following in set("(\"'«“")) else bare
 
 
-def _is_said(found: re.Match[str], body: str) -> bool:
+def _is_part(mark: Mark, body: str) -> bool:
     """Tell whether a mark is a link whose label is part of its sentence, not only the name of its source.
 
     In doubt it is: a name too many in a claim does less harm than a word that it lacks.
     """
-    if found.re is not LINK:
+    if not mark.link:
         return False
-    before = body[max(0, found.start() - 8) : found.start()].rstrip(" \t")
-    following = body[found.end() : found.end() + 8].lstrip(" \t")
-    label = "".join(filter(str.isalnum, found["label"].lower()))
+    before = body[max(0, mark.start - 8) : mark.start].rstrip(" \t")
+    following = body[mark.end : mark.end + 8].lstrip(" \t")
+    label = "".join(filter(str.isalnum, mark.name.lower()))
     bracketed = before.endswith(("(", "（")) and following.startswith((")", "）"))
-    if bracketed or label in _SOURCE_NAMES or _TITLE.search(found["label"]):
+    if bracketed or label in _SOURCE_NAMES or _TITLE.search(mark.name):
         return False
     if following[:1].isalpha() and not following[:1].isupper():
         return True
-    host = found["link"].partition("://")[2].partition("/")[0].lower().replace("-", "")
+    host = mark.link.partition("://")[2].partition("/")[0].lower().replace("-", "")
     return bool(before.strip()) and before[-1] not in ".!?…。！？\n" and label not in host
 
 
@@ -227,15 +192,26 @@ def _claim(clause: str, whole: str) -> str:
     return clause if count_words(clause) >= CLAIM_WORDS else whole
 
 
+def _said_claims(text: str, span: tuple[int, int], said: list[_Group], whole: str) -> list[str]:
+    """Return the claim of each marker that its sentence names: it reads whole, the marker included."""
+    if not said:
+        return []
+    places = [(group.position - group.said, group.position) for group in said]
+    return [_claim(clause, whole) for clause in split_said(text, span, places)]
+
+
 @lru_cache(maxsize=64)
 def parse_answer(response: str, n_passages: int = 0) -> CitedAnswer:
     """Take a model's answer apart.
 
-    Markers: `[1]`, `[1, 2]`, `[1 and 2]`, `[1][3]`, `[1-3]`, `[1]–[3]`, `[0]`, `[^1]`, `【1】`, `［1］`,
-    `[Passage 1]`, `[1](url)`, also in brackets or bold, before or after the full stop; a number that points nowhere
-    stays a citation. A Markdown link without a number is a citation of a source of its own, numbered above all
-    others and above `n_passages`; a label that is part of its sentence stays in the text. A claim is the clause
-    that the marker ends, its sentence where the clause has fewer than four words. Linear in the text's length.
+    Markers: `[1]`, `[1, 2]`, `[1 and 2]`, `[1][3]`, `[1-3]`, `[1]–[3]`, `[0]`, `[^1]`, `【1:0†source】`,
+    `［1］`, `[Passage 1: Title]`, `[1, p. 12]`, `[1](url)`, `(Document 1)`, `（文档1）`, `¹`, also in brackets
+    or bold, before or after the full stop; a number that points nowhere stays a citation. `According to
+    Document 10` and its kin are read up to `n_passages`, and stay in the text; their claim is the
+    sentence. A Markdown link without a number is a citation of a source of its own, numbered above all
+    others and above `n_passages`; a label that is part of its sentence stays in the text. Any other claim
+    is the clause that the marker ends, its sentence where the clause has fewer than four words. Linear in
+    the text's length.
 
     Source: SPEC 4; peers' traps (ALCE loses 2 in `[1, 2]` and reads `[0]` as the last document).
     """
@@ -251,9 +227,13 @@ def parse_answer(response: str, n_passages: int = 0) -> CitedAnswer:
         )
         sentences.append(Sentence(piece, counted, bool(inside)))
         previous, whole = span[0], piece.lstrip("-*•#>_ ").rstrip(_TRAILING)
+        said = iter(_said_claims(text, span, [group for group in inside if group.said], whole))
         for group in inside:
-            claim = _claim(text[previous : min(group.position, span[1])], whole)
-            previous = max(previous, group.position)
+            if group.said:
+                claim = next(said)
+            else:
+                claim = _claim(text[previous : min(group.position, span[1])], whole)
+                previous = max(previous, group.position)
             for number, label in group.numbers.items():
                 citations.setdefault((number, claim, index), Citation(number, claim, index, label))
     if citations or not any(source.claim for source in sources.values()):

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import gcd
 from typing import Literal, NamedTuple
 
-from data.numerals import MOST_DIGITS, exact, narrow
+from data.numerals import MOST_DIGITS, exact
 
 Exact = int | Fraction
 """An exact number: an int where it is whole (they hash and compare alike, and ints are fast)."""
@@ -21,13 +21,17 @@ DEEPEST = 50
 
 
 class Token(NamedTuple):
-    """A token, where it begins and ends in the text it was read from, and the value of a number."""
+    """A token, where it begins and ends in the text it was read from, and the value of a number.
+
+    `mark` is the unit after a number, or the dash that a minus is written as.
+    """
 
     kind: Kind
     text: str
     start: int
     end: int
     value: Exact | None = None
+    mark: str = ""
 
 
 class Operand(NamedTuple):
@@ -41,42 +45,36 @@ class Operand(NamedTuple):
     known_by: tuple[Exact, ...]
 
 
-_SIGNS = str.maketrans({
-    **dict.fromkeys("×·∙⋅•✕✖＊∗", "*"), **dict.fromkeys("÷∶⁄／", "/"), **dict.fromkeys("−–—‐‑－", "-"),
-    **dict.fromkeys("[{", "("), **dict.fromkeys("]}", ")"), "\u00a0": " ", "\u202f": " ", "\u2009": " ",
-})  # fmt: skip
-_LATEX = (
-    (re.compile(r"\\[dtc]?frac\s?\{([^{}]{1,80})\}\s?\{([^{}]{1,80})\}"), r"((\1)/(\2))"),
-    (re.compile(r"\\(?:times|cdot)\b"), "*"),
-    (re.compile(r"\\div\b"), "/"),
-    (re.compile(r"\\(?:approx|equiv)\b"), "="),
-    (re.compile(r"\\(?:text|mathrm|mathbf|left|right|quad|qquad)\b|\\[()\[\],;!]"), " "),
-    (re.compile(r"\\([$%])"), r"\1"),
-)
 _TOKEN = re.compile(
-    r"(?P<number>[0-9]{1,3}(?: [0-9]{3})+(?![0-9])|[0-9]{1,6} [0-9]{1,3}/[0-9]{1,3}(?![0-9/])"
-    r"|[0-9]+(?:[.,'][0-9]+)*|\.[0-9]+)|(?P<operator>//|[-+*/:])"
-    r"|(?P<open>\()|(?P<close>\))|(?P<equals>[=≈])|(?P<percent>%)|(?P<word>[^\W\d_]+)|(?P<break>[^\s$€£¥₽])"
+    r"(?P<number>[0-9]+[.,][0-9]+(?:…|\.{2,})|[0-9]{1,3}(?: [0-9]{3})+(?![0-9])(?:[.,][0-9]+)?"
+    r"|[0-9]{1,6} [0-9]{1,3}/[0-9]{1,3}(?![0-9/])|[0-9]+(?:[.,'][0-9]+)*|\.[0-9]+)|(?P<operator>//|[-+*/:–—])"
+    r"|(?P<open>\()|(?P<close>\))|(?P<equals>[=≈])|(?P<percent>%)"
+    r"|(?P<word>[xyn](?=[\u2e80-\uffff])|[^\W\d_]+)|(?P<break>[^\s$€£¥₽])"
 )
 
-
-_NESTED = re.compile(r"(?<=/ )([0-9]{1,6}/[0-9]{1,6})(?![0-9/.])")
-
-
-def normalise(text: str) -> str:
-    """Return the text with one sign for each operation, and LaTeX commands as signs."""
-    if "\\" in text:
-        for pattern, replacement in _LATEX:
-            text = pattern.sub(replacement, text)
-    if not text.isascii() or "[" in text or "{" in text:
-        text = narrow(text).translate(_SIGNS)
-    return _NESTED.sub(r"(\1)", text) if "/ " in text else text
+_UNKNOWN_LETTERS = frozenset("xynXхХ")
+_TIMES = frozenset({"x", "X", "х", "Х", "times", "умножить", "乘", "乘以"})
+_PLUS = {
+    "plus": "+",
+    "minus": "-",
+    "плюс": "+",
+    "минус": "-",
+    "加": "+",
+    "加上": "+",
+    "减": "-",
+    "减去": "-",
+    "除以": "/",
+}
+_PERCENT = re.compile(r"per ?cents?|процент(?:а|ов|ы)?", re.IGNORECASE)
+_PART_OF = frozenset({"of", "от"})
+_NUMERIC = frozenset({"number", "close", "percent"})
 
 
 def tokens(text: str) -> list[Token]:
     """Split a normalised text into tokens; currency signs and white space are dropped.
 
-    A lone `x` between numbers is a multiplication, and so is a colon a division.
+    A lone `x` between numbers is a multiplication, and so are `times`, and `of` after a percentage or a fraction;
+    a colon between numbers is a division. A dash between numbers is a minus, elsewhere a break.
     """
     found: list[Token] = []
     unsettled = False
@@ -86,36 +84,95 @@ def tokens(text: str) -> list[Token]:
         if kind == "number":
             found.append(Token(kind, written, match.start(), match.end(), number(written)))
         else:
-            unsettled |= kind == "word" or written in {":", "//"}
+            unsettled |= kind == "word" or written in _UNSETTLED
             found.append(Token(kind, written, match.start(), match.end()))
     return [*_settled(found)] if unsettled else found
 
 
+_UNSETTLED = frozenset({":", "//", "–", "—"})
+_MINUSES = frozenset({"-", "–", "—"})
+
+
 def _settled(found: Sequence[Token]) -> Iterator[Token]:
-    """Say of each `x` and colon what it is, and drop the second half of units such as km/h."""
+    """Say of each word, colon and dash what it is, and drop the second half of units such as km/h."""
+    skipped = False
     for at, token in enumerate(found):
+        if skipped:
+            skipped = False
+            continue
         before = found[at - 1].kind if at else "break"
         after = found[at + 1].kind if at + 1 < len(found) else "break"
-        numeric = before in {"number", "close", "percent"} and after in {"number", "open"}
-        even = numeric and (found[at - 1].end == token.start) == (token.end == found[at + 1].start)
-        if (
-            token.kind == "word"
-            and token.text in {"x", "X", "х", "Х"}
-            and (numeric or (before == "word" and after == "number"))
-        ):
-            yield token._replace(kind="operator", text="*")
+        if token.kind == "word":
+            yield _word(found, at, before, after)
         elif token.text == ":":
-            yield token._replace(text="/") if even else token._replace(kind="break")
+            divides = before in _NUMERIC and after in {"number", "open"} and _even(found, at)
+            yield token._replace(text="/") if divides else token._replace(kind="break")
         elif token.text == "//":
             yield token._replace(text="/")
-        elif token.text == "/" and before == "word" and after == "word":
+        elif token.text in _MINUSES and after == "word" and _hyphen(found, at, before):
             continue
+        elif token.text in {"–", "—"}:
+            between = before in {*_NUMERIC, "word", "equals", "open"} and after in {"number", "open"}
+            yield token._replace(text="-", mark=token.text) if between else token._replace(kind="break")
+        elif token.text == "/" and after == "word" and _per(found, at, before):
+            skipped = before == "word"  # the word after a number is its unit
         else:
             yield token
 
 
+def _even(found: Sequence[Token], at: int) -> bool:
+    """Say whether a token has a space on both sides, or on none."""
+    return (found[at - 1].end == found[at].start) == (found[at].end == found[at + 1].start)
+
+
+def _hyphen(found: Sequence[Token], at: int, before: Kind) -> bool:
+    """Say whether a dash joins a word: `sit-ups`, `16-ounce`; not `16-x`."""
+    touches = before in {"word", "number"} and found[at - 1].end == found[at].start
+    word = found[at + 1]
+    return touches and found[at].end == word.start and (before == "word" or len(word.text) > 1)
+
+
+def _per(found: Sequence[Token], at: int, before: Kind) -> bool:
+    """Say whether a slash before a word belongs to a unit: `km/h`, `$2/egg`; not `12 / x`."""
+    word = found[at + 1].text
+    touches = found[at - 1].end == found[at].start
+    named = len(word) > 1 or word >= "\u2e80"
+    if word in _UNKNOWN_LETTERS:
+        return False
+    return (before == "word" and (touches or named)) or (before in {"number", "percent"} and touches and named)
+
+
+def _word(found: Sequence[Token], at: int, before: Kind, after: Kind) -> Token:
+    """Return what a word stands for: an operation, a percent sign, or itself."""
+    token = found[at]
+    lowered = token.text.lower()
+    if after in {"number", "open"}:
+        if lowered in _TIMES and (before in _NUMERIC or (before == "word" and len(lowered) == 1)):
+            return token._replace(kind="operator", text="*")
+        if lowered in _PLUS and before in _NUMERIC:
+            return token._replace(kind="operator", text=_PLUS[lowered])
+        if lowered in _PART_OF and _part(found, at):
+            return token._replace(kind="operator", text="*")
+    if before == "number" and lowered[0] in "pп" and _PERCENT.fullmatch(lowered):
+        return token._replace(kind="percent", text="%")
+    return token
+
+
+def _part(found: Sequence[Token], at: int) -> bool:
+    """Say whether a percentage or a fraction stands before the word at `at`."""
+    last = found[at - 1] if at else None
+    if last is None:
+        return False
+    if last.kind == "percent" or _PERCENT.fullmatch(last.text):
+        return True
+    if last.kind == "close":  # ((1)/(2)), of LaTeX
+        return any(token.text == "/" for token in found[max(0, at - 5) : at])
+    return last.kind == "number" and ("/" in last.text or (at > 1 and found[at - 2].text == "/"))
+
+
 def number(text: str) -> Exact | None:
     """Return the value of a number token; None if it is longer than is read, or not one number (`1.2.3`)."""
+    text = text.rstrip(".…")
     if text.isdigit():
         return int(text) if len(text) <= MOST_DIGITS else None
     whole, point, part = text.partition(".")
@@ -134,6 +191,7 @@ def _whole(value: Fraction) -> Exact:
 
 def decimals(text: str) -> int:
     """Return how many decimals a number token shows."""
+    text = text.rstrip(".…")
     if text.isdigit():
         return 0
     point = max(text.rfind("."), text.rfind(","))
@@ -142,10 +200,15 @@ def decimals(text: str) -> int:
     return 0 if whole else len(text) - point - 1
 
 
-def evaluate(found: Sequence[Token], *, percent: Exact = Fraction(1, 100)) -> Exact | None:
+Base = Literal["", "running", "first"]
+
+
+def evaluate(found: Sequence[Token], *, percent: Exact = Fraction(1, 100), base: Base = "") -> Exact | None:
     """Return the exact value of an expression of `+ - * /`, brackets, signs and percents; None if it is none.
 
-    A percent sign multiplies by `percent`. Units (words after a number) are skipped. A power, a division by
+    A percent sign multiplies by `percent`. A percentage that is added or taken away is one of nothing (`base` ''),
+    of what stands before it (`running`), or of the first term (`first`).
+    Units (words after a number) are skipped. A power, a division by
     zero, more than 300 tokens or brackets deeper than 50 make no expression.
     """
     if len(found) == 1:
@@ -153,7 +216,7 @@ def evaluate(found: Sequence[Token], *, percent: Exact = Fraction(1, 100)) -> Ex
     if not found or len(found) > MOST_TOKENS:
         return None
     try:
-        parser = _Parser([t for t in found if t.kind != "word"] if _units(found) else found, percent)
+        parser = _Parser([t for t in found if t.kind != "word"] if _units(found) else found, percent, base)
         value = parser.sum(0)
     except (_UnreadableError, ZeroDivisionError):
         return None
@@ -182,9 +245,10 @@ class _UnreadableError(Exception):
 class _Parser:
     """A recursive descent over sum, product and factor, with exact arithmetic."""
 
-    def __init__(self, found: Sequence[Token], percent: Exact) -> None:
+    def __init__(self, found: Sequence[Token], percent: Exact, base: Base) -> None:
         self.found = found
         self.percent = percent
+        self.base = base
         self.at = 0
 
     def _next(self, *texts: str) -> str:
@@ -195,11 +259,20 @@ class _Parser:
         return ""
 
     def sum(self, depth: int) -> Exact:
-        value = self._product(depth)
+        start = self.at
+        value = first = self._product(depth)
+        share = self.base and self._share(start)
         while sign := self._next("+", "-"):
+            start = self.at
             term = self._product(depth)
+            if self.base and not share and self._share(start):
+                term *= value if self.base == "running" else first
             value = value + term if sign == "+" else value - term
         return value
+
+    def _share(self, start: int) -> bool:
+        """Say whether the term read from `start` is one percentage, and nothing else."""
+        return self.at == start + 2 and self.found[self.at - 1].kind == "percent"
 
     def _product(self, depth: int) -> Exact:
         value = self._factor(depth)

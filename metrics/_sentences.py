@@ -12,8 +12,9 @@ _BULLET = re.compile(r"(?:[-*•–—]|\d{1,3}[.)]|#{1,6})\s")
 _ABBREVIATIONS = frozenset(
     """mr mrs ms dr prof st sr jr vs e.g i.e cf no nos vol fig approx inc ltd co corp gen col lt sgt capt gov sen
     rep rev hon mt ft jan feb mar apr jun jul aug sep sept oct nov dec ca al ed eds pp p ch sec dept univ assn
+    ref refs doc
     т.е т.к т.н напр см ср им ул пр пл пос обл стр рис табл гл акад проф доц д-р св ок прибл букв англ лат греч
-    нем фр итал рус исп кит яп руб коп тыс млн млрд трлн кв куб гр""".split()  # noqa: SIM905 - words read as words
+    нем фр итал рус исп кит яп руб коп тыс млн млрд трлн кв куб гр док ист""".split()  # noqa: SIM905 - words read as words
 )
 """Words after which a full stop does not end a sentence, even before a capital."""
 

@@ -14,13 +14,13 @@ MOST_SIGNS = 2000
 QUOTE_WORDS = 5
 """Words that make an unlabelled text in quotation marks a quoted passage rather than a title."""
 
-_HEADINGS = (
+HEADINGS = (
     "sources?(?: cited| used)?|references?|citations?|bibliography|works cited|footnotes?|"
     "источники?|ссылки|список (?:литературы|источников)|литература|использованные источники|примечания|"
     "来源|來源|参考(?:文献|资料|来源)?|參考(?:文獻|資料|來源)?|引用(?:来源|來源)?|资料来源|資料來源|出处|出處"
 )
 _HEADING = re.compile(
-    rf"^[ \t#>*_]{{0,8}}+(?:{_HEADINGS})[ \t*_]{{0,6}}+(?P<colon>[:：]?)[ \t*_]{{0,6}}+(?P<rest>[^\n]*+)$",
+    rf"^[ \t#>*_]{{0,8}}+(?:{HEADINGS})[ \t*_]{{0,6}}+(?P<colon>[:：]?)[ \t*_]{{0,6}}+(?P<rest>[^\n]*+)$",
     re.IGNORECASE | re.MULTILINE,
 )
 _ENTRY = re.compile(

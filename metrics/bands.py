@@ -7,9 +7,6 @@ Band = Literal["excellent", "good", "fair", "poor"]
 FLOORS: tuple[tuple[float, Band], ...] = ((0.9, "excellent"), (0.7, "good"), (0.5, "fair"), (0.0, "poor"))
 """The lowest value of each band, from the best band down."""
 
-BANDED = ("factual_correctness", "response_groundedness")
-"""The metrics whose scores are read in bands."""
-
 
 def band(value: float) -> Band:
     """Return the band of a score in [0, 1]; the unrounded score decides, a floor belongs to its band.

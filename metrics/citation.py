@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal, Self
 
-from data.records import Found, Metric, Question, Sample, Score, Step
+from pydantic import Field, model_validator
+
+from data.options import Frozen, Share
+from data.records import Found, Metric, Question, Sample, Score, Shown, Step
 from metrics import _alce, _passages
 from metrics._cited_answers import Citation, CitedAnswer, parse_answer
 from metrics.judging import Judgement, read_verdict, verdict_schema
@@ -16,6 +19,7 @@ PARTS = ("interpretability", "correctness", "coverage", "support", "verification
 
 _CONTEXT = 2000
 _LISTED = 50
+_SUPPOSED = 3
 
 
 def parse(sample: Sample) -> CitedAnswer:
@@ -209,10 +213,42 @@ def _alce_rest_rows(sample: Sample, found: Found, options: Mapping[str, Any]) ->
         yield from _alce.rest_questions(parse(sample), _passages.listed(sample), found)
 
 
+def stand_in(sample: Sample) -> str:
+    """Return a response to count judges' calls with: the gold answer's sentences, each with a citation."""
+    told = str(sample.get("long_answer") or sample.get("answer") or "")
+    said = [part for part in told.split(". ") if part][:_SUPPOSED]
+    text = " ".join(f"{part.rstrip('.')} [{n}]." for n, part in enumerate(said, 1))
+    if sample.get("passages"):
+        return text
+    sources = [f'[{n}] Source, https://source-{n}.org/page "{part}"' for n, part in enumerate(said, 1)]
+    return "\n".join([text, "Sources:", *sources])
+
+
+class Options(Frozen):
+    """How answers are read and weighed."""
+
+    mode: Literal["passages", "closed_book"] = Field("passages", description="as the items were loaded")
+    network: bool = Field(default=False, description="fetch cited pages (http and https, public addresses only)")
+    weight_interpretability: Share = 0.5
+    weight_correctness: Share = 0.5
+    quote_match: int = Field(90, ge=0, le=100, description="from this likeness on a quote is found")
+    max_citations: int = Field(64, ge=1, description="of an answer; more are not judged")
+    alce: bool = Field(
+        default=False, description="ALCE's citation recall and precision, at the cost of more judge calls"
+    )
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.weight_interpretability and not self.weight_correctness:
+            said = "the weights weight_interpretability, weight_correctness are all 0"
+            raise ValueError(f"{said}; give one of them a weight")
+        return self
+
+
 _SCHEMA = verdict_schema(tuple(SUPPORT))
 UNIT = Metric(
     name="citation",
-    version=1,
+    version=3,
     bounds=(0.0, 1.0),
     score=score,
     steps=(
@@ -227,12 +263,9 @@ UNIT = Metric(
         Step("alce", _alce_rows, "citation/support", read_support, _SCHEMA),
         Step("alce_rest", _alce_rest_rows, "citation/support", read_support, _SCHEMA),
     ),
-    options={
-        "mode": "passages",
-        "weight_interpretability": 0.5,
-        "weight_correctness": 0.5,
-        "quote_match": 90,
-        "max_citations": 64,
-        "alce": False,
-    },
+    options=Options,
+    title={"en": "Citations", "ru": "Цитирование"},
+    sources=lambda options: options["mode"] == "closed_book",
+    stand_in=stand_in,
+    shown=Shown(parts=("interpretability", "correctness", "coverage", "support", "verification")),
 )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
+from statistics import NormalDist
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -19,12 +20,13 @@ from metrics.intervals import (
     estimate,
     pool,
 )
-from metrics.statistics import ALPHA, PAIRED_SPREAD, detectable_effect, holm
+from metrics.statistics import ALPHA, PAIRED_SPREAD, detectable_effect, holm, holm_levels
 
 Test = Literal["mcnemar", "sign-flip", "none"]
 FLIPS = 10_000
 _EXACT = 12  # units that differ, up to which all sign patterns are listed
 _NOTHING = 1e-12
+_SMALLEST = 1e-300
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,11 @@ class Comparison:
     `difference` is mean a - mean b with its 95 % interval; None where no pair is. Yes/no metrics: `only_a` and
     `only_b` count the pairs on which just one is right (of the others: on which it is better). `p_value`: exact
     McNemar for yes/no; otherwise, and where items were asked several times, a sign-flip test over items or
-    template clusters. `p_adjusted`: after Holm over all pairs of models on that metric. `detectable`: the
-    smallest true difference that so many pairs, spread as these are, show with power 0.8; where fewer than ten
-    units, or units all alike, tell no spread, that of yes/no answers at worst.
+    template clusters. `p_adjusted`: after Holm over all metrics and pairs that were compared together, and
+    `interval_adjusted` at the level of its step: it holds 0 exactly where the two cannot be told apart.
+    `detectable`: the smallest true difference that so many pairs, spread as these are, show with power 0.8 in a
+    single test at 5 %; where fewer than ten units, or units all alike, tell no spread, that of yes/no answers at
+    worst.
     """
 
     suite: str
@@ -55,6 +59,7 @@ class Comparison:
     test: Test
     p_value: float | None
     p_adjusted: float | None
+    interval_adjusted: Interval
     detectable: float | None
 
     @property
@@ -97,7 +102,7 @@ def compare(
     which is 0 unless the metric gave a value), the others are in `n_left_out`. To compare runs of one model,
     name the model differently in each. `bounds` are a metric's, (0, 1) unless given. Intervals: Bonett and
     Price's for yes/no values asked once; else those of `metrics.intervals` for the differences, clustered by
-    template.
+    template. Holm's correction is over everything that is returned.
 
     Raises:
         InputError: a row whose item is not in `items`.
@@ -113,13 +118,44 @@ def compare(
         values = rows["value"].drop_nulls()
         yes_no = bool(values.is_in([0.0, 1.0]).all())
         limits = (bounds or {}).get(str(metric), (0.0, 1.0))
-        pairs = [
+        found += [
             _compared(wide, a, b, suite=str(suite), metric=str(metric), yes_no=yes_no, bounds=limits, seed=seed)
             for a, b in combinations(models, 2)
         ]
-        adjusted = holm([pair.p_value for pair in pairs])
-        found += [replace(pair, p_adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)]
-    return tuple(found)
+    return tuple(adjusted(found, bounds=bounds))
+
+
+def adjusted(
+    pairs: Sequence[Comparison], *, bounds: Mapping[str, tuple[float, float]] | None = None
+) -> list[Comparison]:
+    """Correct p-values and intervals for being many, by Holm over all pairs and metrics given."""
+    p_values = [pair.p_value for pair in pairs]
+    found = []
+    for pair, p, level in zip(pairs, holm(p_values), holm_levels(p_values), strict=True):
+        low, high = (bounds or {}).get(pair.metric, (0.0, 1.0))
+        corrected = replace(pair, p_adjusted=p)
+        found.append(replace(corrected, interval_adjusted=_widened(corrected, level, high - low)))
+    return found
+
+
+def _widened(pair: Comparison, level: float | None, width: float) -> Interval:
+    """Stretch a pair's interval to a level, and let it hold 0 exactly where the test does not refuse it.
+
+    Tests are exact and intervals are not, so that near 0 they may disagree: there the end towards 0 is the
+    test's own.
+
+    Source: Miettinen 1976 (limits from a test's p-value).
+    """
+    low, high, difference, p = pair.interval.low, pair.interval.high, pair.difference, pair.p_value
+    if level is None or low is None or high is None or difference is None or p is None:
+        return Interval()
+    critical = -NormalDist().inv_cdf(level / 2)
+    low, high = (difference + (end - difference) * critical / Z for end in (low, high))
+    if pair.significant == (low <= 0 <= high):
+        reached = -NormalDist().inv_cdf(max(p, _SMALLEST) / 2)
+        nearest = difference * (1 - critical / reached) if reached > _NOTHING else 0.0
+        low, high = (nearest, high) if difference > 0 else (low, nearest)
+    return replace(pair.interval, low=max(low, -width), high=min(high, width))
 
 
 def groups(comparisons: Sequence[Comparison]) -> tuple[Grouping, ...]:
@@ -252,6 +288,7 @@ def _compared(
         test=test,
         p_value=p_value,
         p_adjusted=p_value,
+        interval_adjusted=interval,
         detectable=_detectable(sample),
     )
 

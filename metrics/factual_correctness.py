@@ -1,11 +1,14 @@
 """Compare a response with a reference answer, claim by claim: precision, recall and their F1."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
 
 from data.errors import InputError
 from data.json_reply import read_object
-from data.records import Found, Metric, Question, Sample, Score, Step, Unparsable
+from data.options import Frozen
+from data.records import Found, Metric, Question, Sample, Score, Shown, Step, Unparsable
 from metrics.judging import label, reason_of
 
 VERDICTS = ("SUPPORTED", "CONTRADICTED", "NEUTRAL")
@@ -192,6 +195,18 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     return Score(value, details=details, parts=parts)
 
 
+class Options(Frozen):
+    """Which side's claims are checked."""
+
+    mode: Literal["f1", "precision", "recall"] = Field("f1", description="a mode makes only the calls it needs")
+
+    @field_validator("mode", mode="before")
+    @classmethod
+    def _seeds_own(cls, value: object) -> object:
+        """Take seed 002's `F1` and `PRECISION`."""
+        return value.lower() if isinstance(value, str) else value
+
+
 UNIT = Metric(
     name="factual_correctness",
     version=1,
@@ -201,5 +216,10 @@ UNIT = Metric(
         Step(name="split", rows=sides, prompt="claims/split", parse=read_claims, schema=_SPLIT_SCHEMA),
         Step(name="entails", rows=claim_rows, prompt="claims/entails", parse=read_verdicts, schema=verdicts_schema),
     ),
-    options={"mode": "f1"},
+    options=Options,
+    needs=("reference",),
+    temperature=0.0,
+    votes=False,
+    title={"en": "Factual correctness", "ru": "Фактическая точность"},
+    shown=Shown(parts=("precision", "recall", "contradiction_rate", "neutral_rate"), bands=True),
 )

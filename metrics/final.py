@@ -3,31 +3,23 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, Literal
 
 import polars as pl
 
 from data.errors import InputError
-from metrics.intervals import Interval, combine
+from data.plugins import metric, metrics
+from data.suites import Suite
+from metrics.intervals import Interval
 from metrics.statistics import deciding_n
-from metrics.summary import Cell, cells, rounded, totals
+from metrics.strata import correlated, stratified
+from metrics.summary import Cell, Total, cells, rounded, totals
 
 Gate = Literal["point", "interval", "off"]
 Outcome = Literal["pass", "fail", "undecided", "error"]
 
-SUITE_METRICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "basic_control": ("correct",),
-        "cot": ("cot",),
-        "citation": ("citation",),
-        "rag": ("factual_correctness", "response_groundedness"),
-    }
-)
-"""The metrics whose means are a suite's score; of several, their mean."""
-HEADLINE = tuple(dict.fromkeys(metric for metrics in SUITE_METRICS.values() for metric in metrics))
-"""The metrics on which models, and runs, are compared in pairs; their parts stand in the cells."""
-WEIGHTS: Mapping[str, float] = MappingProxyType({"basic_control": 0.4, "cot": 0.2, "citation": 0.2, "rag": 0.2})
+EXPLAINED = ("cot", "citation")
+"""The suites that the explainability result joins: its keys (SPEC 5)."""
 THRESHOLD = 0.8
 MIN_COVERAGE = 0.9
 _TOLERANCE = 1e-9  # less than this is the arithmetic's rounding, not the score's
@@ -40,10 +32,11 @@ class SuiteResult:
 
     `score` is unrounded, in [0, 1]; None where nothing can be said (then `outcome` is error and `reason` says
     why). `weight` is the suite's share of the overall score, renormalised over the suites that ran. `parts` are
-    the means that the score is made of (basic_control: of each family). `left_out` were not applicable.
-    `n_asked` and `n_scored` count rows of all its metrics. `coverage` is the smallest share of applicable rows
-    that a metric has scored. `n_deciding`: with so many scored rows the interval would exclude the threshold,
-    did mean and spread stay; None where no number would, or where the suite is undecided by its nature.
+    the means that the score is made of (with strata: of each family), `beside` those of other headlines.
+    `left_out` were not applicable. `n_asked` and `n_scored` count rows of all its metrics. `coverage` is the
+    smallest share of applicable rows that a metric has scored. `n_deciding`: with so many scored rows the
+    interval would exclude the threshold, did mean and spread stay; None where no number would, or where the suite
+    is undecided by its nature.
     """
 
     suite: str
@@ -59,6 +52,7 @@ class SuiteResult:
     n_deciding: int | None = None
     parts: Mapping[str, float | None] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
+    beside: Mapping[str, float | None] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""
@@ -113,19 +107,16 @@ def finalise(
     summary: pl.DataFrame,
     *,
     models: Sequence[str],
-    suites: Sequence[str],
-    weights: Mapping[str, float] = WEIGHTS,
-    thresholds: Mapping[str, float] | None = None,
+    suites: Sequence[Suite],
     threshold: float = THRESHOLD,
     gate: Gate = "point",
     undecided: Mapping[str, str] | None = None,
-    metrics: Mapping[str, tuple[str, ...]] = SUITE_METRICS,
 ) -> Final:
     """Join the suites that ran into one gated verdict for each model.
 
-    `summary` is the run's summary table; `suites` and `models` are those that the configuration enables.
-    basic_control's score is TOTAL / 100; another suite's is the mean of its metrics' means, of those that occur
-    in the summary and apply. Thresholds compare unrounded values. A suite is an error when nothing of it is
+    `summary` is the run's summary table; `suites` and `models` are those that the configuration enables. The score
+    of a suite with strata is TOTAL / 100; another's is the mean of its metrics' means, of those that occur in the
+    summary and apply. Thresholds compare unrounded values. A suite is an error when nothing of it is
     scored, when a component of its score is missing, or when less than `MIN_COVERAGE` of its applicable rows
     are scored; the overall score is then an error too.
 
@@ -133,29 +124,28 @@ def finalise(
     when no part of it does, else is undecided. `undecided` names suites that cannot be decided by any n, with
     the reason; the whole is then decided only where it comes out the same whatever their scores were.
 
-    Intervals: TOTAL's from its families' and the overall one from the suites', as of independent parts; a
-    suite's of several metrics on the same items as of correlated parts (`metrics.intervals.combine`).
+    Intervals (`metrics.strata`): TOTAL's from its families' and the overall one from the suites', as of strata; a
+    suite's of several metrics on the same items as of correlated parts.
 
     Raises:
         InputError: no model, no suite, or only suites of weight 0.
     """
     if not models or not suites:
         raise InputError("final score: expected at least one model and one suite; enable one in the configuration.")
-    share = math.fsum(weights.get(suite, 0.0) for suite in suites)
+    share = math.fsum(suite.weight for suite in suites)
     if share <= 0:
-        raise InputError(
-            f"final score: the suites that ran ({', '.join(suites)}) have weight 0; give one of them a weight."
-        )
+        names = ", ".join(suite.name for suite in suites)
+        raise InputError(f"final score: the suites that ran ({names}) have weight 0; give one of them a weight.")
     flagged = undecided or {}
     results = []
     for model in models:
         parts = tuple(
             _gated(
-                _suite(summary, suite, model, metrics.get(suite, (suite,))),
+                _suite(summary, suite, model),
                 gate=gate,
-                threshold=(thresholds or {}).get(suite, THRESHOLD),
-                weight=weights.get(suite, 0.0) / share,
-                flag=flagged.get(suite, ""),
+                threshold=suite.threshold,
+                weight=suite.weight / share,
+                flag=flagged.get(suite.name, ""),
             )
             for suite in suites
         )
@@ -177,20 +167,62 @@ def explainability(
 
     Overall to 3 decimals, averages to 4, halves upwards; passing compares unrounded values; `count` is the
     number of scored items. Where a suite has no score, its average and pass are null, and so are the overall ones.
+    A suite that is undecided or an error does not say whether it passes (null), nor does the whole where it hangs
+    on such a suite. The weights are renormalised, and written so.
 
     Source: seed 004.
     """
-    overall = None
-    if cot.score is not None and citation.score is not None:
-        overall = math.fsum((weight_cot * cot.score, weight_citation * citation.score))
+    whole = math.fsum((weight_cot, weight_citation))
+    weights = weight_cot / whole, weight_citation / whole
     return {
-        "XAI_overall_score": None if overall is None else rounded(overall, 3),
-        "overall_pass": None if overall is None else reaches(overall, threshold),
+        "XAI_overall_score": None
+        if (overall := _joined(weights, cot.score, citation.score)) is None
+        else rounded(overall, 3),
+        "overall_pass": _passes(weights, cot, citation, threshold),
         "overall_threshold": threshold,
         "cot": {"model": model, **_explained(cot)},
         "citation": {"response_model": model, "judge_model": judge_model, **_explained(citation)},
-        "weights": {"weight_cot": weight_cot, "weight_citation": weight_citation},
+        "weights": {"weight_cot": rounded(weights[0], 6), "weight_citation": rounded(weights[1], 6)},
     }
+
+
+def _joined(weights: Sequence[float], *scores: float | None) -> float | None:
+    known = [score for score in scores if score is not None]
+    return math.fsum(map(math.prod, zip(weights, known, strict=True))) if len(known) == len(scores) else None
+
+
+def _passes(weights: Sequence[float], cot: SuiteResult, citation: SuiteResult, threshold: float) -> bool | None:
+    """Say whether the whole passes; None where it cannot be said, or depends on what is undecided."""
+    if "error" in {cot.outcome, citation.outcome}:
+        return None
+    found = set()
+    for supposed in (0.0, 1.0):
+        scores = [supposed if one.outcome == "undecided" else one.score for one in (cot, citation)]
+        overall = _joined(weights, *scores)
+        found.add(None if overall is None else reaches(overall, threshold))
+    return found.pop() if len(found) == 1 else None
+
+
+def beside(suite: Suite) -> tuple[str, ...]:
+    """Return the headlines that stand beside a suite's score: parts of its metrics that are declared so."""
+    return tuple(f"{name}.{part}" for name in suite.used for part in metric(name).shown.headline)
+
+
+def headline(suites: Sequence[Suite]) -> tuple[str, ...]:
+    """Return the metrics on which models, and runs, are compared in pairs; their parts stand in the cells."""
+    return tuple(dict.fromkeys(name for suite in suites for name in suite.scored_by))
+
+
+def totals_of(suites: Sequence[Suite], summary: pl.DataFrame) -> dict[str, Total]:
+    """Return each model's TOTAL in the first suite with strata; none where there is no such suite."""
+    ranked = next((suite for suite in suites if suite.strata), None)
+    return totals(summary, suite=ranked.name, metric=ranked.scored_by[0]) if ranked else {}
+
+
+def leads(name: str) -> bool:
+    """Say whether a metric is a headline: no part of another, or one that its metric declares to be."""
+    own, _, part = name.partition(".")
+    return not part or (own in metrics() and part in metric(own).shown.headline)
 
 
 def reaches(score: float, threshold: float) -> bool:
@@ -199,27 +231,32 @@ def reaches(score: float, threshold: float) -> bool:
 
 
 def _explained(result: SuiteResult) -> dict[str, Any]:
-    score = result.score
+    score, unsettled = result.score, result.outcome in {"undecided", "error"}
     return {
         "avg_score": None if score is None else rounded(score, 4),
         "count": result.n_scored,
-        "pass": None if score is None else reaches(score, result.threshold),
+        "pass": None if score is None or unsettled else reaches(score, result.threshold),
         "threshold": result.threshold,
     }
 
 
-def _suite(summary: pl.DataFrame, suite: str, model: str, metrics: Sequence[str]) -> SuiteResult:
+def _suite(summary: pl.DataFrame, suite: Suite, model: str) -> SuiteResult:
     """Compute a suite's score, interval and coverage; threshold, weight and gate come later."""
+    names = suite.scored_by
     whole = (
-        (pl.col("suite") == suite) & (pl.col("family") == "") & (pl.col("level") == "") & (pl.col("language") == "")
+        (pl.col("suite") == suite.name)
+        & (pl.col("family") == "")
+        & (pl.col("level") == "")
+        & (pl.col("language") == "")
     )
-    rows = summary.filter(whole & pl.col("metric").is_in(list(metrics)))
-    ran = [metric for metric in metrics if metric in set(rows["metric"])]
+    rows = summary.filter(whole & pl.col("metric").is_in(names))
+    ours = summary.filter(whole & (pl.col("model") == model) & pl.col("metric").is_in(beside(suite)))
+    ran = [name for name in names if name in set(rows["metric"])]
     mine = {cell.metric: cell for cell in cells(rows.filter(pl.col("model") == model))}
-    lost = [metric for metric in ran if metric not in mine]
+    lost = [name for name in ran if name not in mine]
     applicable = [cell for cell in mine.values() if cell.n_asked > cell.n_not_applicable]
     blank = SuiteResult(
-        suite,
+        suite.name,
         None,
         Interval(),
         THRESHOLD,
@@ -228,14 +265,15 @@ def _suite(summary: pl.DataFrame, suite: str, model: str, metrics: Sequence[str]
         n_asked=sum(cell.n_asked for cell in mine.values()),
         n_scored=sum(cell.n_scored for cell in mine.values()),
         coverage=min((cell.coverage or 0.0 for cell in applicable), default=None),
-        parts={metric: mine[metric].mean if metric in mine else None for metric in ran},
-        left_out=tuple(metric for metric, cell in mine.items() if cell not in applicable),
+        parts={name: mine[name].mean if name in mine else None for name in ran},
+        left_out=tuple(name for name, cell in mine.items() if cell not in applicable),
+        beside={cell.metric: cell.mean for cell in cells(ours)},
     )
     if lost or not blank.n_scored:
         counts = f"0 of {blank.n_asked} rows" if not lost else f"no row of {', '.join(lost)}"
         return replace(blank, reason=f"nothing scored: {counts}; look at the statuses of its rows")
-    if suite == "basic_control":
-        return _total(summary, blank, model, metrics[0])
+    if suite.strata:
+        return _total(summary, blank, model, names[0])
     return _mean(blank, applicable)
 
 
@@ -252,7 +290,7 @@ def _total(summary: pl.DataFrame, blank: SuiteResult, model: str, metric: str) -
         missing = ", ".join(found.missing)
         return replace(known, reason=f"nothing scored in {missing}; look at the statuses of its rows")
     counted = [cell for cell in families if cell.family in found.included]
-    interval = combine([(1 / len(counted), cell.mean or 0.0, _interval(cell)) for cell in counted])
+    interval = stratified([(1 / len(counted), cell.mean or 0.0, _interval(cell)) for cell in counted])
     return replace(known, score=found.percent / 100, interval=interval)
 
 
@@ -265,7 +303,7 @@ def _mean(blank: SuiteResult, applicable: Sequence[Cell]) -> SuiteResult:
     interval = _interval(applicable[0])
     if len(known) > 1:
         parts = [(1 / len(known), cell.mean or 0.0, _interval(cell)) for cell in applicable]
-        interval = combine(parts, correlated=True)
+        interval = correlated(parts)
     return replace(blank, score=math.fsum(known) / len(known), interval=interval)
 
 
@@ -334,4 +372,4 @@ def _weighted(suites: Sequence[SuiteResult]) -> tuple[float | None, Interval]:
     known = [(weight, score, interval) for weight, score, interval in parts if score is not None]
     if len(known) < len(parts):
         return None, Interval()
-    return math.fsum(weight * score for weight, score, _ in known), combine(known)
+    return math.fsum(weight * score for weight, score, _ in known), stratified(known)

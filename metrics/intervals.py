@@ -13,10 +13,11 @@ template), where there are at least `MIN_CLUSTERS`. Which method a sample gets i
 - `constant`: nothing varies, so nothing can be resampled. With 95 % confidence at most a share q of further
   values differ from those seen (Wilson's limit for 0 of n), and these may lie anywhere within the bounds. At 0
   and 1 this is Wilson's interval.
+- `stratified`, `combined`: of several means together (`metrics.strata`).
 - `none`: no value, or a single or constant one without bounds: both ends are None.
 
 Source: Wilson 1927; Korn & Graubard 1998 (effective sample size); Hesterberg 2015 (percentiles for small
-samples); Chamandy et al. 2012 (Poisson bootstrap); Zou & Donner 2008 (`combine`).
+samples); Chamandy et al. 2012 (Poisson bootstrap).
 """
 
 import math
@@ -32,7 +33,7 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 Singles = npt.NDArray[np.float32]
 Bounds = tuple[float, float] | None
-Method = Literal["wilson", "bootstrap", "analytic", "constant", "combined", "bonett-price", "none"]
+Method = Literal["wilson", "bootstrap", "analytic", "constant", "stratified", "combined", "bonett-price", "none"]
 
 LEVEL = 0.95
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
@@ -176,31 +177,6 @@ def estimate(
         )
         for i, moment in enumerate(moments)
     ]
-
-
-def combine(parts: Sequence[tuple[float, float, Interval]], *, correlated: bool = False) -> Interval:
-    """Combine the intervals of parts into that of their weighted sum.
-
-    `parts` are (weight, mean, interval), weights not negative. Independent parts: each end's distances from
-    the means, weighted, add up as squares. `correlated`: they add up as they are, the widest that parts on the
-    same items can need. None where a part has no interval.
-
-    Source: Zou & Donner 2008, the method of variance estimates recovery.
-    """
-    total = math.fsum(weight * mean for weight, mean, _ in parts)
-    below, above = [], []
-    for weight, mean, interval in parts:
-        if weight == 0:
-            continue
-        if interval.low is None or interval.high is None:
-            return Interval()
-        below.append(weight * max(mean - interval.low, 0.0))
-        above.append(weight * max(interval.high - mean, 0.0))
-    if not below:
-        return Interval()
-    join: Callable[[list[float]], float] = math.fsum if correlated else lambda sides: math.hypot(*sides)
-    units = sum(interval.units for weight, _, interval in parts if weight)
-    return Interval(total - join(below), total + join(above), "combined", units)
 
 
 class _Moments(NamedTuple):

@@ -15,8 +15,9 @@ from typing import Any, Literal
 
 from data.errors import InputError
 from data.json_reply import read_object
+from data.options import options_of
 from data.records import Found, Message, Metric, Question, Sample, Score, Step, Unparsable
-from prompts import render
+from prompts import fill, render
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
 
@@ -87,9 +88,17 @@ def mark(values: Mapping[str, Any]) -> str:
     return code
 
 
-def write(step: Step, question: Question, language: str) -> Ask:
-    """Write a question as the request to send: system and user message, and the reply's JSON schema."""
-    user = render(step.prompt, language, **question.values, mark=mark(question.values))
+def write(step: Step, question: Question, language: str, options: Mapping[str, Any]) -> Ask:
+    """Write a question as the request to send: system and user message, and the reply's JSON schema.
+
+    Raises:
+        InputError: no prompt in that language, or a prompt of the user's own that cannot be filled.
+    """
+    values = {**question.values, "mark": mark(question.values)}
+    if callable(step.prompt):
+        user = fill(step.prompt(options), language, values)
+    else:
+        user = render(step.prompt, language, **values)
     messages = (Message("system", render("judging/system", language)), Message("user", user))
     return Ask(step.name, question, messages, step.schema(question) if callable(step.schema) else step.schema)
 
@@ -108,12 +117,7 @@ def begin(metric: Metric, sample: Sample, *, language: str, options: Mapping[str
     Raises:
         InputError: an option that the metric does not have, or no prompt in that language.
     """
-    if unknown := set(options or ()) - set(metric.options):
-        raise InputError(
-            f"metric {metric.name}: no option {', '.join(map(repr, sorted(unknown)))}; "
-            f"expected among {', '.join(sorted(metric.options)) or 'none'}."
-        )
-    return _go_on(Session(metric, sample, {**metric.options, **(options or {})}, language))
+    return _go_on(Session(metric, sample, options_of(metric, options or {}), language))
 
 
 def _go_on(session: Session) -> Session:
@@ -124,7 +128,7 @@ def _go_on(session: Session) -> Session:
         if questions:
             if len({question.key for question in questions}) != len(questions):
                 raise ValueError(f"metric {session.metric.name}, step {step.name}: two questions of one key")
-            asks = tuple(write(step, question, session.language) for question in questions)
+            asks = tuple(write(step, question, session.language, session.options) for question in questions)
             return replace(session, position=position, asks=asks, n_calls=session.n_calls + len(asks))
     return replace(session, position=len(session.metric.steps), asks=())
 

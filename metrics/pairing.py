@@ -8,9 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from metrics.comparison import Comparison, Grouping, compare, groups
+from metrics.comparison import Comparison, Grouping, adjusted, compare, groups
 from metrics.intervals import Interval
-from metrics.statistics import holm
 
 _NOTHING = 1e-12
 KEY = ("item_id", "repeat")
@@ -57,7 +56,7 @@ def compare_fields(
     """Compare every two of each field; `scores` name their models by label.
 
     Each difference is the later-given minus the earlier-given (`model_a` is the later). Holm's correction is over
-    all pairs of a metric, of all fields; pairs without a common item are left out. Groups: of each field of three
+    all metrics and pairs, of all fields; pairs without a common item are left out. Groups: of each field of three
     or more.
     """
     found: list[Comparison] = []
@@ -66,7 +65,7 @@ def compare_fields(
         own = scores.filter(pl.col("model").is_in(list(places)))
         pairs = compare(own, items, metrics=metrics)
         found += [pair if places[pair.model_a] > places[pair.model_b] else flip(pair) for pair in pairs]
-    found = _corrected([pair for pair in found if pair.n])
+    found = adjusted([pair for pair in found if pair.n])
     grouped: list[Grouping] = []
     for field in compared:
         labels = {one.label for one in field}
@@ -86,19 +85,8 @@ def _whole(grouped: Sequence[Grouping], pairs: Sequence[Comparison]) -> list[Gro
     return [one for one in grouped if whole(one)]
 
 
-def _corrected(pairs: Sequence[Comparison]) -> list[Comparison]:
-    """Adjust the p-values of each suite's metric for all its pairs."""
-    found = list(pairs)
-    for what in dict.fromkeys((pair.suite, pair.metric) for pair in pairs):
-        at = [n for n, pair in enumerate(pairs) if (pair.suite, pair.metric) == what]
-        for n, p in zip(at, holm([pairs[n].p_value for n in at]), strict=True):
-            found[n] = replace(pairs[n], p_adjusted=p)
-    return found
-
-
 def flip(pair: Comparison) -> Comparison:
     """Return a comparison the other way round."""
-    low, high = pair.interval.low, pair.interval.high
     return replace(
         pair,
         model_a=pair.model_b,
@@ -106,15 +94,16 @@ def flip(pair: Comparison) -> Comparison:
         mean_a=pair.mean_b,
         mean_b=pair.mean_a,
         difference=None if pair.difference is None else -pair.difference,
-        interval=Interval(
-            None if high is None else -high,
-            None if low is None else -low,
-            pair.interval.method,
-            pair.interval.units,
-        ),
+        interval=_turned(pair.interval),
+        interval_adjusted=_turned(pair.interval_adjusted),
         only_a=pair.only_b,
         only_b=pair.only_a,
     )
+
+
+def _turned(interval: Interval) -> Interval:
+    low, high = interval.low, interval.high
+    return replace(interval, low=None if high is None else -high, high=None if low is None else -low)
 
 
 def valued(scores: pl.DataFrame) -> pl.DataFrame:

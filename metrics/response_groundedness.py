@@ -4,8 +4,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pydantic import Field
+
 from data.json_reply import read_object
-from data.records import Found, Metric, Question, Sample, Score, Step, Unparsable
+from data.options import Frozen
+from data.records import Found, Metric, Question, Sample, Score, Shown, Step, Unparsable
 from metrics._sentences import count_words, split_sentences
 from metrics.judging import Judgement, reason_of
 
@@ -165,11 +168,21 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     return Score(judged.value / 2, details=details)
 
 
+class Options(Frozen):
+    """What is settled without a judge."""
+
+    heuristic_shortcuts: bool = Field(default=True, description="a response that stands in a context is grounded")
+
+
 UNIT = Metric(
     name="response_groundedness",
     version=1,
     bounds=(0.0, 1.0),
     score=score,
     steps=(Step(name="rate", rows=rows, prompt="groundedness/rate", parse=read_rating, schema=_SCHEMA),),
-    options={"heuristic_shortcuts": True},
+    options=Options,
+    needs=("retrieved_contexts",),
+    temperature=0.1,
+    title={"en": "Groundedness", "ru": "Обоснованность"},
+    shown=Shown(bands=True),
 )

@@ -30,6 +30,22 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
+def holm_levels(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return the level of Holm's step at which each p-value was decided, in order; None (no test) stays None.
+
+    The k-th smallest of m is refused below alpha / (m - k + 1); the first that is not refused, and all after it,
+    are decided at its level. A p-value lies below its level exactly where its adjusted one lies below alpha.
+    """
+    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
+    levels: list[float | None] = [None] * len(p_values)
+    stopped = None
+    for rank, (p, i) in enumerate(known):
+        level = ALPHA / (len(known) - rank)
+        stopped = level if stopped is None and p >= level else stopped
+        levels[i] = level if stopped is None else stopped
+    return levels
+
+
 def detectable_effect(
     n: int, *, spread: float = SINGLE_SPREAD, alpha: float = ALPHA, power: float = POWER
 ) -> float | None:

@@ -130,8 +130,8 @@ def total(percentages: Iterable[float | None]) -> float | None:
     return None if mean is None else rounded(mean, 1)
 
 
-def totals(summary: pl.DataFrame, *, suite: str = "basic_control", metric: str = "correct") -> dict[str, Total]:
-    """Compute each model's TOTAL from a summary table.
+def totals(summary: pl.DataFrame, *, suite: str, metric: str) -> dict[str, Total]:
+    """Compute each model's TOTAL in a suite from a summary table.
 
     A family all of whose rows are not applicable is left out; one that was asked and has nothing scored makes
     TOTAL None (SPEC 1: a composite is null when one of its components is).

@@ -1,14 +1,20 @@
-"""Jinja2 templates, `<language>/<topic>/<step>.j2`: what models and judges are asked."""
+"""Jinja2 templates, `<language>/<topic>/<step>.j2`: what models and judges are asked; and a user's own prompts."""
 
+import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateNotFound
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateError, TemplateNotFound
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from data.errors import InputError
 
 _FOLDER = Path(__file__).parent
+_NAME = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)+")
+_LONGEST = 10_000_000
+"""Characters of a filled prompt: a template that loops has gone wrong."""
 
 
 @cache
@@ -28,14 +34,60 @@ def template(name: str, language: str) -> Template:
     try:
         found = _environment().get_template(f"{language}/{name}.j2")
     except TemplateNotFound as error:
-        there = sorted(path.relative_to(_FOLDER).parts[0] for path in _FOLDER.glob(f"*/{name}.j2"))
         raise InputError(
-            f"no prompt {name!r} in language {language!r}; expected one of {', '.join(there) or 'none'}."
+            f"no prompt {name!r} in language {language!r}; expected one of {', '.join(languages(name)) or 'none'}."
         ) from error
     found.globals = dict(found.globals)  # each render copies them, and a ChainMap copies slowly
     return found
 
 
+def languages(name: str) -> list[str]:
+    """Return the languages that a template is there in."""
+    return sorted(path.relative_to(_FOLDER).parts[0] for path in _FOLDER.glob(f"*/{name}.j2"))
+
+
 def render(name: str, language: str, **values: Any) -> str:
     """Fill a template; a value that the template names and is not given is an error (StrictUndefined)."""
     return template(name, language).render(**values)
+
+
+def shipped(prompt: str) -> bool:
+    """Say whether a suite's prompt is the name of a template, and not a text."""
+    return bool(_NAME.fullmatch(prompt.strip())) and bool(languages(prompt.strip()))
+
+
+@cache
+def own(text: str) -> Template:
+    """Return a user's own prompt as a template: sandboxed, and strict about the names in it.
+
+    Raises:
+        InputError: it is not valid Jinja2.
+    """
+    environment = ImmutableSandboxedEnvironment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+    )
+    try:
+        return environment.from_string(text)
+    except TemplateError as error:
+        at = getattr(error, "lineno", None)
+        raise InputError(
+            f"prompt{f', line {at}' if at else ''}: not valid Jinja2 ({error.message or error})."
+        ) from error
+
+
+def fill(prompt: str, language: str, values: Mapping[str, Any]) -> str:
+    """Fill a suite's prompt, a template's name or a text, with a row's values; they are never templates themselves.
+
+    Raises:
+        InputError: the prompt names a value that the row does not have, or is not valid.
+    """
+    if shipped(prompt):
+        return render(prompt.strip(), language, **values)
+    try:
+        filled = own(prompt).render(**values, row=values)
+    except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
+        known = ", ".join(sorted(values))
+        raise InputError(f"prompt: cannot be filled ({error}); the row has {known}.") from error
+    if len(filled) > _LONGEST:
+        raise InputError(f"prompt: filled it has {len(filled)} characters, expected at most {_LONGEST}.")
+    return filled

@@ -19,6 +19,7 @@ import stamina.instrumentation
 
 from artifacts.replies import Remembered, ReplyCache, batched, owner
 from config.settings import Model
+from data.draw import canonical
 from data.records import Call, Reply
 from tasks.clients.protocol import RETRIED, CallError, Client
 from tasks.endpoints import Endpoint
@@ -114,8 +115,10 @@ def stop() -> None:
 
 
 def endpoint_of(model: Model) -> str:
-    """Return what models share a server by: the embedded engine, or the provider and its address."""
-    return model.provider if model.provider == "embedded" else f"{model.provider} {model.base_url or model.file}"
+    """Return what models share a server by: a serial engine, or the provider and its address."""
+    if model.unit.serial:
+        return model.provider
+    return f"{model.provider} {model.base_url or model.file or canonical(model.options)}"
 
 
 async def _attempts(client: Client, call: Call, endpoint: Endpoint, model: Model) -> tuple[Reply, float]:

@@ -1,7 +1,7 @@
 """Cite: check the sources that answers name, by rule and, where it is allowed, on the network."""
 
 from config.settings import Store
-from data.records import Ref
+from data.records import Batch, Ref
 from data.tables import EVIDENCE
 from tasks.place import open_store
 from tasks.samples import answered
@@ -10,10 +10,10 @@ from tasks.stage import stage
 
 
 @stage(version=1)
-def cite(store: Store, items: Ref, requests: Ref, responses: Ref, *, network: bool) -> Ref:
+def cite(store: Store, batch: Batch, *, network: bool) -> Ref:
     """Find out what is to be known of each cited source, and keep it as evidence.
 
     Cached like any stage: a rerun replays the evidence; `--rerun judge` and what comes before it fetches anew.
     """
     place = open_store(store)
-    return place.write(EVIDENCE, check(list(answered(place, items, requests, responses)), network=network))
+    return place.write(EVIDENCE, check(list(answered(place, batch)), network=network))

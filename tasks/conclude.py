@@ -1,9 +1,8 @@
 """Conclude: join the suites into one gated verdict, and write what it rests on as `results.json`."""
 
 import json
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +10,21 @@ import polars as pl
 
 from artifacts.store import write_atomically
 from config.settings import Settings
-from data.errors import InputError
+from data.plugins import metric
 from data.records import Ref
+from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.agreement import judge_agreement, judge_ratings, repeats
 from metrics.comparison import compare, groups
-from metrics.final import HEADLINE, Final, ModelResult, explainability, finalise
+from metrics.final import EXPLAINED, Final, ModelResult, explainability, finalise, totals_of
+from metrics.final import headline as names_of
 from metrics.pairing import question_sets
 from metrics.results import Results
-from metrics.summary import cells, totals
+from metrics.summary import cells
 from tasks.place import open_store
 from tasks.report.raw import slugs
 from tasks.stage import stage
+from tasks.systems import judges_of, systems_of, took_part
 
 UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
 
@@ -35,68 +37,62 @@ class Concluded:
     document: Mapping[str, Any]
 
 
-def took_part(settings: Settings, guests: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the suites of each model; `guests` took part in one suite only, as responses of a file.
-
-    A guest that is called as a model of the run is that model: its suite joins the model's own.
-
-    Raises:
-        InputError: a model's suites all have weight 0.
-    """
-    own: tuple[str, ...] = tuple(suite for suite in settings.suites if suite not in guests.values())
-    found = {model.name: own for model in settings.models}
-    for name, suite in guests.items():
-        found[name] = (*found.get(name, ()), suite)
-    for name, suites in found.items():
-        # A guest's only suite is its whole score, whatever that suite weighs beside others.
-        if suites and not (name in guests and len(suites) == 1) and not _weight(settings, suites):
-            raise InputError(
-                f"weights: those of {', '.join(suites)} are 0, and no other suite of {name} is evaluated; "
-                "give one of them a weight."
+def final_of(settings: Settings, summary: pl.DataFrame, missing: Mapping[str, str] | None = None) -> Final:
+    """Gate every system in the suites that it took part in; `missing` says why a model could not be asked."""
+    by_name = {suite.name: suite for suite in settings.suites}
+    undecided = {suite.name: UNSETTLED for suite in settings.suites if unsettled(suite)}
+    gated = []
+    for name, listed in took_part(settings).items():
+        suites = [by_name[one] for one in listed]
+        if not any(suite.weight for suite in suites):
+            suites = [suite.model_copy(update={"weight": 1.0}) for suite in suites]
+        gated.append(
+            finalise(
+                summary,
+                models=[name],
+                suites=suites,
+                threshold=settings.threshold,
+                gate=settings.gate,
+                undecided={one: why for one, why in undecided.items() if one in listed},
             )
-    return found
-
-
-def _weight(settings: Settings, suites: Sequence[str]) -> float:
-    return math.fsum(getattr(settings.weights, suite) for suite in suites)
-
-
-def final_of(settings: Settings, summary: pl.DataFrame, guests: Mapping[str, str]) -> Final:
-    """Gate every model in the suites that it took part in."""
-    undecided = {}
-    if "citation" in settings.suites and settings.citation.mode == "closed_book" and not settings.citation.network:
-        undecided["citation"] = UNSETTLED
-    gated = [
-        finalise(
-            summary,
-            models=[name],
-            suites=suites,
-            weights=settings.weights.model_dump() if _weight(settings, suites) else dict.fromkeys(suites, 1.0),
-            thresholds={suite: getattr(settings, suite).threshold for suite in suites},
-            threshold=settings.threshold,
-            gate=settings.gate,
-            undecided={suite: why for suite, why in undecided.items() if suite in suites},
         )
-        for name, suites in took_part(settings, guests).items()
-        if suites
-    ]
-    return Final(settings.gate, tuple(model for final in gated for model in final.models))
+    absent = {s.name: why for suite in settings.suites for s, m in systems_of(settings, suite)
+              if (why := (missing or {}).get(m.name))}  # fmt: skip
+    models = (model for final in gated for model in final.models)
+    return Final(settings.gate, tuple(_absent(model, absent.get(model.model, "")) for model in models))
+
+
+def unsettled(suite: Suite) -> bool:
+    """Say whether no score can decide a suite: its sources would have to be looked up, and must not be."""
+    asking = [(name, metric(name).sources) for name in suite.scored_by]
+    options = {name: suite.options(name) for name, _ in asking}
+    return any(wanted and wanted(options[name]) and not options[name].get("network") for name, wanted in asking)
+
+
+def _absent(model: ModelResult, why: str) -> ModelResult:
+    """Say of a model that could not be asked why its verdict is an error."""
+    if not why:
+        return model
+    reason = f"the model could not be asked: {why}"
+    suites = (suite if suite.n_asked else replace(suite, reason=reason) for suite in model.suites)
+    return replace(model, reason=reason, suites=tuple(suites))
 
 
 def explained(settings: Settings, final: Final) -> list[dict[str, Any]]:
-    """Return the explainability results of the models that were asked both suites."""
-    if not {"cot", "citation"} <= set(settings.suites):
+    """Return the explainability results of the systems that were asked both of its suites."""
+    pair = EXPLAINED
+    if not set(pair) <= set(settings.named):
         return []
-    judges = ", ".join(settings.citation.judges or [judge.name for judge in settings.judges])
+    judged = settings.suite(pair[1])
+    judges = ", ".join(judge.name for judge in judges_of(settings, judged, judged.scored_by[0]))
 
     def one(model: ModelResult) -> dict[str, Any] | None:
         suites = {suite.suite: suite for suite in model.suites}
-        if not {"cot", "citation"} <= set(suites):
+        if not set(pair) <= set(suites):
             return None
         part = settings.explainability
         return explainability(
-            suites["cot"],
-            suites["citation"],
+            *(suites[name] for name in pair),
             model=model.model,
             judge_model=judges,
             weight_cot=part.weight_cot,
@@ -125,22 +121,22 @@ def conclude(
     *,
     run: Mapping[str, Any],
     folder: str,
-    guests: Mapping[str, str],
+    missing: Mapping[str, str] | None = None,
 ) -> Concluded:
     """Gate the run's models and write `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` where it applies."""
     place = open_store(settings.store)
     drawn = place.read_all(items, ITEMS).unique("item_id", maintain_order=True)
     every = place.read_all(scores, SCORES)
     table = place.read(summary)
-    final = final_of(settings, table, guests)
+    final = final_of(settings, table, missing)
     ratings = judge_ratings(every)
-    headline = every.filter(pl.col("metric").is_in(HEADLINE))
+    headline = every.filter(pl.col("metric").is_in(names_of(settings.suites)))
     pairs = compare(headline, drawn) if headline["model"].n_unique() > 1 else ()
     listed = explained(settings, final)
     document = Results(
         run={**run, "items": question_sets(drawn)},
         final=final,
-        totals=totals(table),
+        totals=totals_of(settings.suites, table),
         cells=cells(table),
         comparisons=pairs,
         groups=groups(pairs),

@@ -8,13 +8,15 @@ from typing import Any
 
 import polars as pl
 
-from artifacts.runs import QUESTIONS, Run, differences, find_all, load, replies
+from artifacts.runs import Run, find_all, load, replies
+from config.declared import suites_in
 from data.draw import canonical
 from data.errors import InputError
 from data.tables import ITEMS, SCORES
 from metrics.comparison import Comparison, Grouping
-from metrics.final import HEADLINE
+from metrics.final import headline
 from metrics.pairing import KEY, Entrant, changes, common, compare_fields, entrants, fields
+from tasks.configurations import differences
 
 _SHOWN_DIFFERENCES = 8
 
@@ -57,7 +59,7 @@ def contrast(
     compared = fields(listed, every=every)
     labels = {(one.run, one.model): one.label for one in listed}
     scores = pl.concat([SCORES.frame([]), *(_labelled(frame, run, labels) for run, frame in own.items())])
-    pairs, grouped = compare_fields(scores, items, compared, _metrics(metrics, scores))
+    pairs, grouped = compare_fields(scores, items, compared, _metrics(metrics, scores, found))
     if not pairs:
         total = sum(count for _, count in shared.values())
         raise InputError(
@@ -76,11 +78,12 @@ def _labelled(frame: pl.DataFrame, run: str, labels: Mapping[tuple[str, str], st
     return frame.filter(pl.col("model").is_in(list(own))).with_columns(pl.col("model").replace(own))
 
 
-def _metrics(asked: Sequence[str], scores: pl.DataFrame) -> list[str]:
+def _metrics(asked: Sequence[str], scores: pl.DataFrame, found: Sequence[Run]) -> list[str]:
     there = scores["metric"].unique().sort().to_list()
     if missing := [metric for metric in asked if metric not in there]:
         raise InputError(f"no run has the metric {missing[0]!r}; expected one of {', '.join(there)}.")
-    return list(asked) or [metric for metric in HEADLINE if metric in there]
+    suites = {suite.name: suite for run in found for suite in suites_in(run.configuration)}
+    return list(asked) or [name for name in headline([*suites.values()]) if name in there]
 
 
 def _check(found: Sequence[Run], own: Mapping[str, pl.DataFrame]) -> None:
@@ -91,18 +94,13 @@ def _check(found: Sequence[Run], own: Mapping[str, pl.DataFrame]) -> None:
     said = [
         f"{key} is {' / '.join(map(shorten, values))}"
         for key, values in differences(found)
-        if key == "suites" or _asks(key)
+        if key == "suites" or ".items." in key or ".prompt" in key
     ]
     why = "; ".join(said[:_SHOWN_DIFFERENCES]) or "their data or families are of other versions"
     raise InputError(
         f"the runs {', '.join(run.name for run in found)} have no question in common: {why}. Only runs that ask "
         "the same questions can be compared; give them the same seeds, levels, languages and data."
     )
-
-
-def _asks(key: str) -> bool:
-    suite, _, rest = key.partition(".")
-    return rest.partition(".")[0] in QUESTIONS.get(suite, ())
 
 
 def shorten(value: Any, longest: int = 80) -> str:

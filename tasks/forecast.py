@@ -9,19 +9,19 @@ from typing import Any
 import polars as pl
 
 from artifacts.replies import Remembered
-from config.settings import Model, Settings
-from data.plugins import family
+from config.settings import Judge, Model, Settings
+from data.errors import InputError
+from data.loading import RESPONSE, judged_by, responses_of
+from data.plugins import metric
+from data.suites import Suite, System
 from data.tables import ITEMS
-from metrics.final import SUITE_METRICS
 from metrics.statistics import PAIRED_SPREAD, detectable_difference, detectable_effect
-from tasks.conclude import took_part
-from tasks.generate import draw_all, row
-from tasks.judge import Bench
-from tasks.load import citation_items, cot_items, holds_responses, name_of, rag_items
+from tasks.load import items_of
 from tasks.memory import Memory
 from tasks.rehearsal import Tally, rehearse
 from tasks.requests import for_items
 from tasks.samples import Answered
+from tasks.systems import judges_of, panel_of, prompt_of, systems_of, took_part
 
 SIGNS_PER_TOKEN: Mapping[str, float] = {"en": 4.0, "ru": 2.5, "zh": 1.3}
 """Signs that a token stands for, by language; ours, rough: tokenisers differ by a third either way."""
@@ -31,7 +31,6 @@ REHEARSED = 200
 """Supposed responses on which judges' questions are rehearsed; more are counted in proportion."""
 ENOUGH = 5
 """Remembered replies of a suite from which their own means are used."""
-CITED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,133 +95,56 @@ class Forecast:
         return total
 
 
-@dataclass(frozen=True, slots=True)
-class Hearing:
-    """A judged metric of a suite, as its flow puts it to the judges."""
-
-    metric: str
-    options: Mapping[str, Any]
-    temperature: float | None
-
-
 def forecast(settings: Settings) -> Forecast:
     """Count what a configuration would ask.
 
     Raises:
         InputError: the items cannot be made, the cache cannot be read, or no suite has a weight.
     """
-    took_part(settings, {guest: suite for suite in settings.suites if (guest := guest_of(settings, suite))})
+    took_part(settings)
     memory = Memory(settings.store, settings.fresh)
     portions: list[Portion] = []
     effects = []
     for suite in settings.suites:
-        items = items_of(settings, suite)
+        items = ITEMS.frame(items_of(suite))
         effects.append(effect(suite, items.height))
         answered: list[tuple[Answered, bool]] = []
-        if guest := guest_of(settings, suite):
-            answered = [(_sample(one, guest, 0, _facts(one)["response"]), True) for one in _rows(items)]
+        if whose := responses_of(suite):
+            answered = [(_sample(one, whose, 0, _facts(one)[RESPONSE]), True) for one in _rows(items)]
         else:
-            for model in settings.models:
-                portion, own = ask_model(settings, suite, model, items, memory)
+            for under in systems_of(settings, suite):
+                portion, own = ask_model(settings, suite, under, items, memory)
                 portions.append(portion)
                 answered += own
         portions += judged(settings, suite, answered, memory)
     return Forecast(portions, effects, [*memory.notes, *_notes(settings, portions)], settings.currency)
 
 
-def items_of(settings: Settings, suite: str) -> pl.DataFrame:
-    """Make a suite's items as its flow does, without storing them."""
-    if suite == "basic_control":
-        part = settings.basic_control
-        families = {family(name).name: family(name).version for name in part.families}
-        drawn = draw_all(
-            families,
-            levels=part.levels,
-            languages=part.languages,
-            seed=part.seed,
-            n_items=part.n_items,
-            options=part.options,
-        )
-        return ITEMS.frame(row(item) for item in drawn)
-    if suite == "cot":
-        cot = settings.cot
-        rows = cot_items(cot.data, language=cot.language, method=cot.sample_method, n=cot.n_samples, seed=cot.seed)
-    elif suite == "citation":
-        cited = settings.citation
-        rows = citation_items(
-            cited.data,
-            language=cited.language,
-            mode=cited.mode,
-            method=cited.sample_method,
-            n=cited.n_samples,
-            seed=cited.seed,
-        )
-    else:
-        rag = settings.rag
-        required = ["question"]
-        required += ["reference"] if rag.factual_correctness.enabled else []
-        required += ["retrieved_contexts"] if rag.response_groundedness.enabled else []
-        rows = rag_items(
-            rag.data,
-            language=rag.language,
-            required=tuple(required),
-            method=rag.sample_method,
-            n=rag.n_samples,
-            seed=rag.seed,
-        )
-    return ITEMS.frame(rows).unique("item_id", maintain_order=True)
-
-
-def guest_of(settings: Settings, suite: str) -> str:
-    """Return whose responses a rag data set holds; '' where models are asked."""
-    if suite != "rag" or not holds_responses(settings.rag.data):
-        return ""
-    return settings.rag.response_model or f"responses of {name_of(settings.rag.data)}"
-
-
-def hearings(settings: Settings, suite: str) -> list[Hearing]:
-    """Return what judges are asked in a suite."""
-    if suite == "citation":
-        options = settings.citation.model_dump(
-            include={"mode", "weight_interpretability", "weight_correctness", "alce"}
-        )
-        return [Hearing("citation", options, None)]
-    if suite != "rag":
-        return []
-    facts, grounds = settings.rag.factual_correctness, settings.rag.response_groundedness
-    listed = [
-        (facts.enabled, Hearing("factual_correctness", {"mode": facts.mode}, 0.0)),
-        (
-            grounds.enabled,
-            Hearing(
-                "response_groundedness", {"heuristic_shortcuts": grounds.heuristic_shortcuts}, grounds.temperature
-            ),
-        ),
-    ]
-    return [hearing for enabled, hearing in listed if enabled]
-
-
-def effect(suite: str, n: int) -> Effect:
+def effect(suite: Suite, n: int) -> Effect:
     """Return what so many items can show: of yes/no answers by McNemar's test, else of scores spread at worst."""
-    yes_no = SUITE_METRICS.get(suite) == ("correct",)
+    yes_no = all(metric(name).yes_no for name in suite.scored_by)
     between = detectable_difference(n) if yes_no else detectable_effect(n, spread=PAIRED_SPREAD)
-    return Effect(suite, n, between, detectable_effect(n))
+    return Effect(suite.name, n, between, detectable_effect(n))
 
 
 def ask_model(
-    settings: Settings, suite: str, model: Model, items: pl.DataFrame, memory: Memory
+    settings: Settings, suite: Suite, under: tuple[System, Model], items: pl.DataFrame, memory: Memory
 ) -> tuple[Portion, list[tuple[Answered, bool]]]:
-    """Count a model's calls; return them with its replies: remembered ones, and stand-ins for judges (False)."""
+    """Count a system's calls; return them with its replies: remembered ones, and stand-ins for judges (False)."""
+    system, model = under
     identity = memory.identity("model", model)
     languages = dict(items.select("item_id", "language").iter_rows())
     tally, seen = Tally(), set[str]()
     answered: list[tuple[Answered, bool]] = []
-    hear = bool(hearings(settings, suite))
+    hear = judged_by(suite)
+    repeats = suite.repeats or settings.repeats
     for batch in items.iter_slices(settings.batch_size):
         by_id = {one["item_id"]: one for one in _rows(batch)}
-        requests = for_items(batch, model, identity or {}, settings.repeats)
+        requests = for_items(
+            batch, model, identity or {}, repeats, system=system.name, prompt=prompt_of(suite, system)
+        )
         known = memory.lookup(requests["request_id"]) if identity is not None else {}
-        system = len(model.system)
+        said = len(model.system)
         for request_id, item_id, repeat in requests.select("request_id", "item_id", "repeat").iter_rows():
             item, entry = by_id[item_id], known.get(request_id)
             if request_id not in seen:
@@ -233,34 +155,40 @@ def ask_model(
                     tally.known.append(entry)
                 else:
                     language = languages[item_id]
-                    tally.signs[language] = tally.signs.get(language, 0) + len(item["prompt"]) + system
+                    tally.signs[language] = tally.signs.get(language, 0) + len(item["prompt"]) + said
             if hear:
                 text = entry.reply.text if entry else supposed(suite, item)
-                answered.append((_sample(item, model.name, repeat, text), entry is not None))
-    return _portion(suite, model, tally, memory), answered
+                answered.append((_sample(item, system.name, repeat, text), entry is not None))
+    return _portion(suite.name, model, tally, memory, name=system.name), answered
 
 
 def judged(
-    settings: Settings, suite: str, answered: Sequence[tuple[Answered, bool]], memory: Memory
+    settings: Settings, suite: Suite, answered: Sequence[tuple[Answered, bool]], memory: Memory
 ) -> Iterator[Portion]:
     """Yield what each judge would be asked for each metric."""
-    names = () if suite not in {"citation", "rag"} else getattr(settings, suite).judges
-    benched = tuple(judge for judge in settings.judges if not names or judge.name in names)
     real = [one for one in answered if one[1]]
     others = [one for one in answered if not one[1]]
     some = others[:: max(1, -(-len(others) // REHEARSED))]
-    for hearing in hearings(settings, suite):
-        for judge in benched:
+    for name in judged_by(suite):
+        for judge in listening(settings, suite, name):
             identity = memory.identity("judge", judge)
-            bench = Bench((judge,), {judge.name: identity or {}}, hearing.temperature)
+            panel = panel_of(settings, suite, name, {judge.name: identity or {}}, (judge,))
             # Without an identity no request is the one that a run would make.
             look = memory.lookup if identity is not None else _nothing
-            tally = rehearse(hearing.metric, hearing.options, real, bench=bench, lookup=look)
+            tally = rehearse(name, suite.options(name), real, panel=panel, lookup=look)
             exact = not others and tally.cached == tally.calls
             if some:
-                more = rehearse(hearing.metric, hearing.options, some, bench=bench, lookup=_nothing)
+                more = rehearse(name, suite.options(name), some, panel=panel, lookup=_nothing)
                 tally.add(more, len(others) / len(some))
-            yield _portion(suite, judge, tally, memory, metric=hearing.metric, exact=exact)
+            yield _portion(suite.name, judge, tally, memory, metric=name, exact=exact)
+
+
+def listening(settings: Settings, suite: Suite, name: str) -> tuple[Judge, ...]:
+    """Return the judges of a metric; none where the configuration lacks them, which a note says."""
+    try:
+        return judges_of(settings, suite, name)
+    except InputError:
+        return ()
 
 
 def _nothing(ids: Iterable[str]) -> Mapping[str, Remembered]:
@@ -269,17 +197,11 @@ def _nothing(ids: Iterable[str]) -> Mapping[str, Remembered]:
     return {}
 
 
-def supposed(suite: str, item: Mapping[str, Any]) -> str:
-    """Return a response to rehearse with: the reference; in citation, each of its sentences with a citation."""
-    facts = _facts(item)
-    if suite != "citation":
-        return str(item["answer"])
-    said = [part for part in str(facts.get("long_answer") or item["answer"]).split(". ") if part][:CITED]
-    text = " ".join(f"{part.rstrip('.')} [{n}]." for n, part in enumerate(said, 1))
-    if facts.get("passages"):
-        return text
-    sources = [f'[{n}] Source, https://source-{n}.org/page "{part}"' for n, part in enumerate(said, 1)]
-    return "\n".join([text, "Sources:", *sources])
+def supposed(suite: Suite, item: Mapping[str, Any]) -> str:
+    """Return a response to count judges' calls with: a metric's own stand-in, or the expected answer."""
+    own = [metric(name).stand_in for name in judged_by(suite)]
+    making = next((one for one in own if one), None)
+    return making({**item, **_facts(item)}) if making else str(item["answer"])
 
 
 def _rows(items: pl.DataFrame) -> list[dict[str, Any]]:
@@ -297,7 +219,14 @@ def _sample(item: Mapping[str, Any], model: str, repeat: int, text: str) -> Answ
 
 
 def _portion(
-    suite: str, model: Model, tally: Tally, memory: Memory, *, metric: str = "", exact: bool = True
+    suite: str,
+    model: Model,
+    tally: Tally,
+    memory: Memory,
+    *,
+    name: str = "",
+    metric: str = "",
+    exact: bool = True,
 ) -> Portion:
     """Make tokens, cost and time of counted calls; a judge's have a metric."""
     role = "judge" if metric else "model"
@@ -310,7 +239,7 @@ def _portion(
     return Portion(
         suite=suite,
         role=role,
-        name=model.name,
+        name=name or model.name,
         metric=metric,
         calls=calls,
         cached=cached,
@@ -356,9 +285,9 @@ def _seconds(model: Model, fresh: int, latency: float | None) -> float | None:
 
 def _notes(settings: Settings, portions: Sequence[Portion]) -> Iterator[str]:
     for suite in settings.suites:
-        if hearings(settings, suite) and not any((p.suite, p.role) == (suite, "judge") for p in portions):
-            yield f"{suite}: no judge is configured: the run would stop with an error."
-    if "citation" in settings.suites and settings.citation.network:
-        yield "citation: pages that are fetched are not forecast, nor what a judge is asked about them."
+        if judged_by(suite) and not any((p.suite, p.role) == (suite.name, "judge") for p in portions):
+            yield f"{suite.name}: no judge is configured: the run would stop with an error."
+        if any(suite.options(name).get("network") for name in suite.used if metric(name).sources):
+            yield f"{suite.name}: pages that are fetched are not forecast, nor what a judge is asked about them."
     if not Path(settings.store.root).exists() and "://" not in settings.store.root and not settings.store.cache:
         yield f"The store {settings.store.root} is not there yet: nothing is remembered."

@@ -9,18 +9,19 @@ import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from config.settings import Model
+from config.settings import Judge
 from config.settings import Store as StoreSettings
 from data.draw import canonical
+from data.options import options_of
 from data.plugins import metrics
-from data.records import Metric, Ref, Sample
+from data.records import Asked, Batch, Cell, Metric, Ref, Sample
 from data.tables import JUDGEMENTS, REQUESTS
 from metrics.judging import Ask, Failed, Judgement, Session, advance, begin
 from tasks.place import open_store
-from tasks.query import Asked, query
+from tasks.query import query
 from tasks.requests import request
 from tasks.samples import Answered, answered
 from tasks.stage import stage
@@ -35,10 +36,10 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class Panel:
     """The judges of a metric: who they are, and the sampling temperature that the metric asks for, if any."""
 
-    judges: tuple[Model, ...]
+    judges: tuple[Judge, ...]
     identities: Mapping[str, Mapping[str, str]]
     temperature: float | None = None
 
@@ -65,18 +66,27 @@ def decode(text: Any) -> Any:
     return text
 
 
-def pose_question(judge: Model, bench: Bench, sample: Answered, ask: Ask) -> dict[str, Any]:
-    """Return a question to a judge as a row of the requests table."""
-    changes = {} if bench.temperature is None else {"temperature": bench.temperature}
+def pose_question(judge: Judge, panel: Panel, sample: Answered, ask: Ask) -> dict[str, Any]:
+    """Return a question to a judge as a row of the requests table.
+
+    A temperature that the judge was given stands over the metric's. What it was given as its system prompt is said
+    before the metric's own, in the same message: of two, many servers take only one.
+    """
+    own = judge.temperature
+    temperature = own if own is not None else panel.temperature or 0.0
+    first, *rest = ask.messages
+    if judge.system:
+        first = replace(first, content=f"{judge.system}\n\n{first.content}")
     return request(
         judge,
-        bench.identities[judge.name],
-        ask.messages,
+        panel.identities[judge.name],
+        (first, *rest),
         item_id=sample.item_id,
         step=f"{ask.step} (repair)" if ask.repair else ask.step,
-        key=f"{sample.model}/{sample.repeat}/{ask.question.key}",
+        subject=(sample.model, sample.repeat),
+        key=ask.question.key,
         schema=ask.schema,
-        changes=changes,
+        changes={"temperature": temperature},
     )
 
 
@@ -85,20 +95,20 @@ class _Hearing:
     """What the waves of one batch share."""
 
     store: StoreSettings
-    bench: Bench
+    panel: Panel
     samples: Sequence[Answered]
-    label: str
+    cell: Cell
 
 
-def _wave(hearing: _Hearing, judge: Model, sessions: Mapping[int, Session]) -> tuple[dict[int, Session], Asked]:
+def _wave(hearing: _Hearing, judge: Judge, sessions: Mapping[int, Session]) -> tuple[dict[int, Session], Asked]:
     """Ask one judge all that its sessions ask now; return them advanced."""
     place = open_store(hearing.store)
     asks = {
-        number: [pose_question(judge, hearing.bench, hearing.samples[number], ask) for ask in session.asks]
+        number: [pose_question(judge, hearing.panel, hearing.samples[number], ask) for ask in session.asks]
         for number, session in sessions.items()
     }
     ref = place.write(REQUESTS, REQUESTS.frame(row for rows in asks.values() for row in rows))
-    asked = query(hearing.label, hearing.store, ref, model=judge, label=hearing.label)
+    asked = query(hearing.cell, hearing.store, ref, model=judge, cell=hearing.cell)
     columns = place.read(asked.responses).select("request_id", "text", "error").iter_rows()
     replies = {
         request_id: Failed(error or "no reply") if text is None else text for request_id, text, error in columns
@@ -110,7 +120,7 @@ def _wave(hearing: _Hearing, judge: Model, sessions: Mapping[int, Session]) -> t
     return advanced, asked
 
 
-def _hear(hearing: _Hearing, judge: Model, sessions: Sequence[Session]) -> tuple[list[Session], list[Asked]]:
+def _hear(hearing: _Hearing, judge: Judge, sessions: Sequence[Session]) -> tuple[list[Session], list[Asked]]:
     """Put one judge's questions until no session asks any more."""
     standing = list(sessions)
     asked: list[Asked] = []
@@ -138,34 +148,24 @@ def _row(sample: Answered, judge: str, session: Session) -> dict[str, Any]:
 
 
 @stage(version=1, cached=False)
-def judge(
-    store: StoreSettings,
-    items: Ref,
-    requests: Ref,
-    responses: Ref,
-    *,
-    metric: str,
-    options: Mapping[str, Any],
-    bench: Bench,
-    label: str,
-    evidence: Ref | None = None,
-) -> Judged:
+def judge(store: StoreSettings, batch: Batch, *, metric: str, options: Mapping[str, Any], panel: Panel) -> Judged:
     """Have every judge go through every reply; a judge's failure ends its own session only."""
     place = open_store(store)
     unit = metrics()[metric]
-    samples = [s for s in answered(place, items, requests, responses, evidence) if s.error_kind is None]
+    samples = [s for s in answered(place, batch) if s.error_kind is None]
     opened = [begin(unit, s.sample, language=s.language, options=options) for s in samples]
 
-    def hear(one: Model) -> tuple[list[Session], list[Asked]]:
-        return _hear(_Hearing(store, bench, samples, f"{label} {metric} {one.name}"), one, opened)
+    def hear(one: Judge) -> tuple[list[Session], list[Asked]]:
+        cell = replace(batch.cell, metric=metric, judge=one.name)
+        return _hear(_Hearing(store, panel, samples, cell), one, opened)
 
     # Each in a context of its own: Prefect's run and the ledger live there.
-    with ThreadPoolExecutor(max(1, len(bench.judges))) as pool:
-        running = [pool.submit(copy_context().run, hear, one) for one in bench.judges]
+    with ThreadPoolExecutor(max(1, len(panel.judges))) as pool:
+        running = [pool.submit(copy_context().run, hear, one) for one in panel.judges]
         heard = [future.result() for future in running]
     rows = [
         _row(sample, one.name, session)
-        for one, (sessions, _) in zip(bench.judges, heard, strict=True)
+        for one, (sessions, _) in zip(panel.judges, heard, strict=True)
         for sample, session in zip(samples, sessions, strict=True)
     ]
     ref = place.write(JUDGEMENTS, JUDGEMENTS.frame(rows))
@@ -179,7 +179,7 @@ def reopen(
     return Session(
         metric=unit,
         sample=sample,
-        options={**unit.options, **options},
+        options=options_of(unit, options),
         language=language,
         position=len(unit.steps),
         found=decode(json.loads(row["found"])),

@@ -8,7 +8,6 @@ from artifacts.usage import Usage, exists, usage
 from config.settings import Model
 from config.settings import Store as StoreSettings
 from data.errors import InputError
-from tasks.clients.weights import find_weights
 from tasks.place import cache_url, open_cache
 from tasks.query import identify
 
@@ -28,9 +27,8 @@ class Memory:
         if key not in self.identities:
             self.identities[key] = None
             try:
-                if model.provider == "embedded" and find_weights(model) is None:
-                    why = "its weights are not downloaded yet"
-                else:
+                why = model.unit.missing(model) if model.unit.missing else ""
+                if not why:
                     self.identities[key] = identify(model) | ({"fresh": self.fresh} if self.fresh else {})
                     return self.identities[key]
             except (InputError, TimeoutError) as error:

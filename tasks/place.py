@@ -2,10 +2,11 @@
 
 import atexit
 import hashlib
-import os
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import platformdirs
 
 from artifacts.replies import ReplyCache, url_in
 from artifacts.store import Store
@@ -14,7 +15,7 @@ from config.settings import Store as StoreSettings
 
 def cache_folder() -> Path:
     """Return the folder of this user's downloads, and of what is worth keeping and can be made anew."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").expanduser() / "basic-control"
+    return platformdirs.user_cache_path("basic-control", appauthor=False)
 
 
 @cache

@@ -5,15 +5,15 @@ import atexit
 import gc
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from config.settings import Model
 from config.settings import Store as StoreSettings
+from data.draw import canonical
 from data.errors import InputError
-from data.records import Ref
+from data.records import Asked, Cell, Ref
 from data.tables import REQUESTS, RESPONSES
 from tasks.asking import Answer, Tally, ask_all, line
 from tasks.clients import open_client
@@ -27,28 +27,13 @@ from tasks.stage import ledger, stage
 IDENTITY_S = 60.0
 """Seconds that a server has to say who it is."""
 
-Watcher = Callable[[str, Tally], None]
+Watcher = Callable[[Cell, Tally], None]
 _watchers: list[Watcher] = []
 
 
 def watch(watcher: Watcher) -> None:
-    """Have a function called with (label, tally) after every change of a batch; from the asking thread."""
+    """Have a function called with (cell, tally) after every change of a batch; from the asking thread."""
     _watchers.append(watcher)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a batch of requests came to; `span_s` is from the first call to the last reply."""
-
-    requests: Ref
-    responses: Ref
-    total: int
-    cached: int
-    answered: int
-    failed: int
-    tokens_in: int
-    tokens_out: int
-    span_s: float
 
 
 _clients: dict[str, Client] = {}
@@ -56,7 +41,8 @@ _clients: dict[str, Client] = {}
 
 def client_of(model: Model) -> Client:
     """Return the process's client for a model; on the asking loop, to which its connections belong."""
-    key = model.model_dump_json()
+    # What only calls carry makes no other client: one engine serves a model with two system prompts.
+    key = model.model_dump_json(exclude={"system", "temperature", "seed", "max_tokens"})
     if key not in _clients:
         _clients[key] = open_client(model)
         gc.freeze()  # what a provider's package made when it was imported stays: no need to look through it again
@@ -108,12 +94,13 @@ def _response(answer: Answer) -> dict[str, Any]:
         "finish_reason": reply.finish_reason if reply else None,
         "tokens_in": reply.tokens_in if reply else None,
         "tokens_out": reply.tokens_out if reply else None,
+        "extra": canonical(reply.extra) if reply and reply.extra else None,
         "latency_s": answer.latency_s if reply else None,
         "cached": answer.cached,
     }
 
 
-def ask(requests: pl.DataFrame, model: Model, place: StoreSettings, label: str) -> tuple[pl.DataFrame, Tally]:
+def ask(requests: pl.DataFrame, model: Model, place: StoreSettings, cell: Cell) -> tuple[pl.DataFrame, Tally]:
     """Bring every distinct request to an end; return the responses table in the requests' order.
 
     Raises:
@@ -125,12 +112,12 @@ def ask(requests: pl.DataFrame, model: Model, place: StoreSettings, label: str) 
 
     book = ledger()
 
-    with showing(label, book.run, deployed=book.deployed) as show:
+    with showing(str(cell), book.run, deployed=book.deployed) as show:
 
         def progress(tally: Tally) -> None:
             show(tally)
             for watcher in _watchers:
-                watcher(label, tally)
+                watcher(cell, tally)
 
         async def bring() -> tuple[dict[str, Answer], Tally]:
             return await ask_all(
@@ -138,7 +125,7 @@ def ask(requests: pl.DataFrame, model: Model, place: StoreSettings, label: str) 
             )
 
         answers, tally = line().call(bring())
-    event("query", run=book.run, stage="query", label=label, **counts(tally))
+    event("query", run=book.run, stage="query", label=str(cell), **counts(tally))
     return RESPONSES.frame(_response(answers[request_id]) for request_id, _ in calls), tally
 
 
@@ -149,25 +136,38 @@ def _refuse_hopeless(model: Model, responses: pl.DataFrame) -> None:
 
 
 @stage(version=1)
-def pose(store: StoreSettings, items: Ref, *, model: Model, identity: Mapping[str, str], repeats: int) -> Ref:
-    """Make the requests that put a batch of items to a model."""
+def pose(
+    store: StoreSettings,
+    items: Ref,
+    *,
+    model: Model,
+    system: str,
+    prompt: str | None,
+    identity: Mapping[str, str],
+    repeats: int,
+) -> Ref:
+    """Make the requests that put a batch of items to a system; `prompt` stands in for the items' own."""
     place = open_store(store)
-    return place.write(REQUESTS, for_items(place.read(items), model, identity, repeats))
+    return place.write(
+        REQUESTS, for_items(place.read(items), model, identity, repeats, system=system, prompt=prompt)
+    )
 
 
 @stage(version=1, cached=False)
-def query(store: StoreSettings, requests: Ref, *, model: Model, label: str) -> Asked:
+def query(store: StoreSettings, requests: Ref, *, model: Model, cell: Cell, needed: bool = True) -> Asked:
     """Bring a batch of requests to their ends, from the reply cache or the model.
 
-    Not cached by Prefect, which would remember failures: the reply cache is its cache.
+    Not cached by Prefect, which would remember failures: the reply cache is its cache. `needed`: nothing is left
+    to do without this model's replies; otherwise what it was not asked ends as its errors, and others go on.
 
     Raises:
-        InputError: as `ask`; or no call was answered, and none would be (a wrong key, a model that the server does
-            not have, an exhausted account).
+        InputError: as `ask`; or it is needed, no call was answered, and none would be (a wrong key, a model that
+            the server does not have, an exhausted account).
     """
     place = open_store(store)
-    responses, tally = ask(place.read(requests), model, store, label)
-    _refuse_hopeless(model, responses)
+    responses, tally = ask(place.read(requests), model, store, cell)
+    if needed:
+        _refuse_hopeless(model, responses)
     return Asked(
         requests=requests,
         responses=place.write(RESPONSES, responses),

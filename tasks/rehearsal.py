@@ -11,7 +11,7 @@ from artifacts.replies import Remembered
 from data.draw import canonical
 from data.plugins import metrics
 from metrics.judging import Session, advance, begin
-from tasks.judge import Bench, pose_question
+from tasks.judge import Panel, pose_question
 from tasks.samples import Answered
 
 LISTED = 3
@@ -62,15 +62,15 @@ def rehearse(
     options: Mapping[str, Any],
     samples: Sequence[tuple[Answered, bool]],
     *,
-    bench: Bench,
+    panel: Panel,
     lookup: Callable[[Iterable[str]], Mapping[str, Remembered]],
 ) -> Tally:
-    """Put a metric's questions on samples to the bench's first judge, on paper.
+    """Put a metric's questions on samples to the panel's first judge, on paper.
 
     A sample's flag says whether its response is real; only what follows from real texts is looked up, and counted
     once.
     """
-    judge, seen = bench.judges[0], set[str]()
+    judge, seen = panel.judges[0], set[str]()
     unit = metrics()[metric]
     tally = Tally()
     standing: dict[int, Session] = {
@@ -83,7 +83,7 @@ def rehearse(
         if not standing:
             break
         rows = {
-            n: [pose_question(judge, bench, samples[n][0], ask) for ask in session.asks]
+            n: [pose_question(judge, panel, samples[n][0], ask) for ask in session.asks]
             for n, session in standing.items()
         }
         known = lookup(row["request_id"] for n in standing if n in real for row in rows[n])

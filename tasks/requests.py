@@ -11,6 +11,7 @@ from config.settings import Model
 from data.draw import canonical
 from data.records import Call, Message
 from data.tables import REQUESTS
+from prompts import fill
 
 
 def parameters(model: Model, **changes: Any) -> dict[str, Any]:
@@ -26,55 +27,98 @@ def request(
     *,
     item_id: str,
     step: str = "answer",
+    system: str = "",
+    subject: tuple[str, int] | None = None,
     key: str = "",
     repeat: int = 0,
     schema: Mapping[str, Any] | None = None,
     changes: Mapping[str, Any] | None = None,
+    facts: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return a row of the requests table.
 
-    The id covers provider, model and digest (`identity`), messages, sampling parameters, the schema and how it is
-    enforced, and the repeat index. A replay answers by item, so there the item is part of it too.
+    The id covers provider, model and digest (`identity`), messages, sampling parameters, the schema as it is sent
+    and how it is enforced, and the repeat index; the item too, where the provider answers by it or is shown it.
     """
     payload: dict[str, Any] = {
         "identity": dict(identity),
         "messages": [{"role": m.role, "content": m.content} for m in messages],
         "parameters": parameters(model, **(changes or {})),
-        "schema": dict(schema) if schema and model.structured != "off" else None,
+        "schema": _as_sent(schema, model.structured) if schema and model.structured != "off" else None,
         "structured": model.structured if schema else None,
         "repeat": repeat,
     }
-    if model.provider == "replay":
+    unit = model.unit
+    if unit.by_item:
         payload["item_id"] = item_id
+    if unit.sees and unit.sees(model):
+        payload["item"] = {**(facts or {}), "item_id": item_id}
     text = canonical(payload)
     return {
         "request_id": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
         "item_id": item_id,
-        "model": model.name,
+        "model": system or model.name,
         "step": step,
+        "subject": subject[0] if subject else None,
+        "subject_repeat": subject[1] if subject else None,
         "key": key,
         "repeat": repeat,
         "payload": text,
     }
 
 
+def _as_sent(schema: Mapping[str, Any], structured: str) -> dict[str, Any] | str:
+    """Return a schema as a payload holds it: as text where sorting would lose the declared order.
+
+    A constrained judge writes the properties in the order in which it was sent them, so that order is part of
+    what is asked. `json` sends none of it.
+    """
+    declared = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    return declared if structured == "schema" and declared != canonical(schema) else dict(schema)
+
+
 def call_of(row: Mapping[str, Any]) -> Call:
     """Return a row of the requests table as a client sees it."""
     payload = json.loads(row["payload"])
+    schema = payload["schema"]
     return Call(
         messages=tuple(Message(m["role"], m["content"]) for m in payload["messages"]),
         parameters=payload["parameters"],
-        schema=payload["schema"],
+        schema=json.loads(schema) if isinstance(schema, str) else schema,
         item_id=row["item_id"],
         repeat=row["repeat"],
+        item=payload.get("item", {}),
     )
 
 
-def for_items(items: pl.DataFrame, model: Model, identity: Mapping[str, str], repeats: int) -> pl.DataFrame:
-    """Return the requests that put each item to a model `repeats` times."""
-    system = (Message("system", model.system),) if model.system else ()
+def for_items(
+    items: pl.DataFrame,
+    model: Model,
+    identity: Mapping[str, str],
+    repeats: int,
+    *,
+    system: str = "",
+    prompt: str | None = None,
+) -> pl.DataFrame:
+    """Return the requests that put each item to a model `repeats` times, under the name of a system.
+
+    `prompt`, if given, is filled with an item's facts in place of the item's own.
+    """
+    said = (Message("system", model.system),) if model.system else ()
+    unit = model.unit
+    sees = unit.sees is not None and unit.sees(model)
+    told = sees or prompt is not None
+    rows = items.select("item_id", "prompt", *(["language", "facts"] if told else []))
     return REQUESTS.frame(
-        request(model, identity, (*system, Message("user", prompt)), item_id=item_id, repeat=repeat)
-        for item_id, prompt in items.select("item_id", "prompt").iter_rows()
+        request(
+            model,
+            identity,
+            (*said, Message("user", text if prompt is None else fill(prompt, more[0], json.loads(more[1])))),
+            item_id=item_id,
+            system=system,
+            repeat=repeat,
+            facts=json.loads(more[1]) if sees else None,
+        )
+        for item_id, text, *more in rows.iter_rows()
         for repeat in range(repeats)
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from artifacts.store import Store
-from data.records import Ref, Sample
+from data.records import Batch, Ref, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +31,21 @@ def _evidence(store: Store, ref: Ref | None) -> dict[tuple[str, str, int], dict[
     return found
 
 
-def answered(
-    store: Store, items: Ref, requests: Ref, responses: Ref, evidence: Ref | None = None
-) -> Iterator[Answered]:
+def _returned(extra: str | None, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an application returned beside its text, where the row itself has none of it."""
+    return {name: value for name, value in json.loads(extra or "{}").items() if not facts.get(name)}
+
+
+def answered(store: Store, batch: Batch) -> Iterator[Answered]:
     """Yield a batch's replies in the order in which they were asked for."""
-    rows = {row["item_id"]: row for row in store.read(items).iter_rows(named=True)}
+    rows = {row["item_id"]: row for row in store.read(batch.items).iter_rows(named=True)}
     facts: dict[str, Mapping[str, Any]] = {item_id: json.loads(row["facts"]) for item_id, row in rows.items()}
-    known = _evidence(store, evidence)
-    asked = store.read(requests).join(store.read(responses), on="request_id", how="left", maintain_order="left")
-    for reply in asked.select("item_id", "model", "repeat", "text", "error", "error_kind").iter_rows(named=True):
+    known = _evidence(store, batch.evidence)
+    asked = store.read(batch.requests).join(
+        store.read(batch.responses), on="request_id", how="left", maintain_order="left"
+    )
+    columns = ("item_id", "model", "repeat", "text", "extra", "error", "error_kind")
+    for reply in asked.select(*columns).iter_rows(named=True):
         item = rows[reply["item_id"]]
         findings = known.get((reply["item_id"], reply["model"], reply["repeat"]), {})
         yield Answered(
@@ -48,9 +54,11 @@ def answered(
             repeat=reply["repeat"],
             language=item["language"],
             sample={
-                **item,
                 **facts[reply["item_id"]],
+                **item,
+                **{name: value for name, value in facts[reply["item_id"]].items() if name == "answer"},
                 "response": reply["text"],
+                **_returned(reply["extra"], facts[reply["item_id"]]),
                 **({"evidence": findings} if findings else {}),
             },
             error_kind=None if reply["text"] is not None else reply["error_kind"] or "error",

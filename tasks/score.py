@@ -1,45 +1,31 @@
 """Score: verdicts, computed metrics and judges' findings as values, each in exactly one state."""
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from config.settings import Aggregate, Store
+from config.settings import Store
 from data.draw import canonical
+from data.options import options_of
 from data.plugins import metrics
-from data.records import Metric, Ref, Score
+from data.records import Batch, Found, Metric, Ref, Score
+from data.suites import Aggregate
 from data.tables import SCORES
+from metrics.correct import UNIT as correct  # noqa: N811 - a unit, not a constant
 from metrics.judging import combine
 from tasks.judge import reopen
 from tasks.place import open_store
 from tasks.samples import Answered, answered
 from tasks.stage import stage
 
-CORRECT = "correct"
-BESIDE = ("precision", "recall", "similarity")
-"""Values in [0, 1] that a verifier may keep in its details, reported as metrics of their own."""
-
 
 def scores_of(verdict: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the scores of one row of the verdicts table: `correct`, and the values kept beside it."""
-    status = verdict["status"]
-    values: dict[str, float | None] = {CORRECT: None}
-    if status in {"scored", "no_answer"}:
-        values[CORRECT] = 1.0 if verdict["correct"] else 0.0
-        details = json.loads(verdict["details"])
-        values |= {name: float(details[name]) for name in BESIDE if isinstance(details.get(name), int | float)}
-    for metric, value in values.items():
-        yield {
-            "item_id": verdict["item_id"],
-            "model": verdict["model"],
-            "repeat": verdict["repeat"],
-            "metric": metric,
-            "version": 1,
-            "value": value,
-            "status": status,
-            "reason": verdict["reason"],
-            "details": verdict["details"] if metric == CORRECT else "{}",
-        }
+    """Yield the scores of one row of the verdicts table: the family's verdict, and the values kept beside it."""
+    found = correct.score({"verdict": verdict}, {}, {})
+    shared = {name: verdict[name] for name in ("item_id", "model", "repeat", "status", "reason")}
+    shared |= {"version": correct.version}
+    yield {**shared, "metric": correct.name, "value": found.value, "details": verdict["details"]}
+    for name, value in found.parts.items():
+        yield {**shared, "metric": name, "value": value, "details": "{}"}
 
 
 @stage(version=1)
@@ -84,17 +70,27 @@ def _model_error(reply: Answered) -> Score:
     return Score(None, "model_error", reply.error_kind or "error", {"error": reply.error})
 
 
+def ran(unit: Metric, replies: Sequence[Answered], options: Mapping[str, Any]) -> list[Found]:
+    """Run the programs that a metric has in replies, all in one go; return what each reply's came to."""
+    if unit.programs is None:
+        return [{}] * len(replies)
+    from tasks import sandbox
+
+    asked = [{} if reply.error_kind else unit.programs(reply.sample, options) for reply in replies]
+    outcomes = iter(sandbox.run([program for each in asked for program in each.values()]))
+    return [{"programs": {key: next(outcomes) for key in each}} for each in asked]
+
+
 @stage(version=1)
-def measure(
-    store: Store, items: Ref, requests: Ref, responses: Ref, *, metric: str, options: Mapping[str, Any]
-) -> Ref:
+def measure(store: Store, batch: Batch, *, metric: str, options: Mapping[str, Any]) -> Ref:
     """Score a batch of replies by a metric that needs no judge."""
     place = open_store(store)
     unit = metrics()[metric]
-    used = {**unit.options, **options}
+    used = options_of(unit, options)
+    replies = list(answered(place, batch))
     scored = (
-        (reply, _model_error(reply) if reply.error_kind else unit.score(reply.sample, {}, used))
-        for reply in answered(place, items, requests, responses)
+        (reply, _model_error(reply) if reply.error_kind else unit.score(reply.sample, found, used))
+        for reply, found in zip(replies, ran(unit, replies, used), strict=True)
     )
     return place.write(SCORES, SCORES.frame(metric_rows(unit, scored)))
 
@@ -102,15 +98,12 @@ def measure(
 @stage(version=1)
 def weigh(
     store: Store,
-    items: Ref,
-    requests: Ref,
-    responses: Ref,
+    batch: Batch,
     judgements: Ref,
     *,
     metric: str,
     options: Mapping[str, Any],
     aggregate: Aggregate,
-    evidence: Ref | None = None,
 ) -> Ref:
     """Score a batch of replies by what judges found."""
     place = open_store(store)
@@ -126,5 +119,5 @@ def weigh(
         sessions = {row["judge"]: reopen(unit, reply.sample, row, options, reply.language) for row in rows}
         return combine(sessions, aggregate)
 
-    scored = ((reply, value(reply)) for reply in answered(place, items, requests, responses, evidence))
+    scored = ((reply, value(reply)) for reply in answered(place, batch))
     return place.write(SCORES, SCORES.frame(metric_rows(unit, scored)))

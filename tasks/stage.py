@@ -23,7 +23,7 @@ from pydantic import BaseModel
 
 from config.settings import Store as StoreSettings
 from data.draw import canonical
-from data.records import Ref
+from data.records import Cell, Ref
 from tasks.logs import event
 from tasks.place import open_results, open_store
 
@@ -53,7 +53,9 @@ def encode(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: encode(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        parts = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        # What a cell is called does not change what comes out of it.
+        return {name: encode(part) for name, part in parts.items() if not isinstance(part, Cell)}
     if isinstance(value, Mapping):
         return {str(key): encode(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -92,7 +94,8 @@ class ContentAddress(CachePolicy):
         **kwargs: Any,  # noqa: ARG002 - Prefect's interface
     ) -> str:
         """Return the content address of one execution."""
-        named = {name: encode(value) for name, value in inputs.items() if not isinstance(value, StoreSettings)}
+        aside = (StoreSettings, Cell)
+        named = {name: encode(value) for name, value in inputs.items() if not isinstance(value, aside)}
         identity = {
             "stage": task_ctx.task.name,
             "version": self.version,
@@ -107,23 +110,23 @@ class Execution:
     """What became of one stage in this run; `seconds` is wall time."""
 
     stage: str
-    label: str
+    cell: Cell
     cached: bool
     seconds: float
     note: str = ""
 
 
-def _nothing(stage: str, label: str) -> bool:
-    del stage, label
+def _nothing(stage: str, cell: Cell) -> bool:
+    del stage, cell
     return False
 
 
 @dataclass
 class Ledger:
-    """The executions of one run, in order; `anew(stage, label)` says what it was told to run anew."""
+    """The executions of one run, in order; `anew(stage, cell)` says what it was told to run anew."""
 
     executions: list[Execution] = field(default_factory=list)
-    anew: Callable[[str, str], bool] = _nothing
+    anew: Callable[[str, Cell], bool] = _nothing
     run: str = ""
     deployed: bool = False
     distributed: bool = False
@@ -131,7 +134,14 @@ class Ledger:
     def rows(self) -> list[dict[str, Any]]:
         """Return the executions as JSON."""
         return [
-            {"stage": e.stage, "label": e.label, "cached": e.cached, "wall_s": round(e.seconds, 4), "note": e.note}
+            {
+                "stage": e.stage,
+                "label": str(e.cell),
+                **dataclasses.asdict(e.cell),
+                "cached": e.cached,
+                "wall_s": round(e.seconds, 4),
+                "note": e.note,
+            }
             for e in self.executions
         ]
 
@@ -167,7 +177,7 @@ def _place_in(given: Given) -> StoreSettings | None:
 
 
 class Stage(Generic[P, R]):
-    """A task with its label, its place in the ledger, and a check of what a cached result promises."""
+    """A task with its cell of work, its place in the ledger, and a check of what a cached result promises."""
 
     def __init__(self, function: Callable[P, R], *, version: int, cached: bool = True) -> None:
         self.function = function
@@ -181,55 +191,55 @@ class Stage(Generic[P, R]):
             result_serializer="json" if cached else None,
         )
 
-    def __call__(self, label: str, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def __call__(self, cell: Cell, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the stage, or take its result from the cache where every table of it is whole."""
         if ledger().distributed:
-            return self.start(label, *args, **kwargs).finish()
+            return self.start(cell, *args, **kwargs).finish()
         started = time.monotonic()
-        refresh = ledger().anew(self.name, label)
-        state = self._named(label, (args, kwargs), refresh=refresh)(*args, **kwargs, return_state=True)
-        return self._settle(label, state, started, (args, kwargs))
+        refresh = ledger().anew(self.name, cell)
+        state = self._named(cell, (args, kwargs), refresh=refresh)(*args, **kwargs, return_state=True)
+        return self._settle(cell, state, started, (args, kwargs))
 
-    def start(self, label: str, /, *args: P.args, **kwargs: P.kwargs) -> "Started[R]":
+    def start(self, cell: Cell, /, *args: P.args, **kwargs: P.kwargs) -> "Started[R]":
         """Run the stage on the flow's task runner, beside others; `finish` waits for its result."""
         started = time.monotonic()
-        refresh = ledger().anew(self.name, label)
-        future = self._named(label, (args, kwargs), refresh=refresh).submit(*args, **kwargs)
+        refresh = ledger().anew(self.name, cell)
+        future = self._named(cell, (args, kwargs), refresh=refresh).submit(*args, **kwargs)
 
         def finish() -> R:
             future.wait()
-            return self._settle(label, future.state, started, (args, kwargs))
+            return self._settle(cell, future.state, started, (args, kwargs))
 
         return Started(finish)
 
-    def _named(self, label: str, given: Given, *, refresh: bool) -> Any:
-        name = f"{self.name} {label}".replace("{", "(").replace("}", ")")
+    def _named(self, cell: Cell, given: Given, *, refresh: bool) -> Any:
+        name = f"{self.name} {cell}".replace("{", "(").replace("}", ")")
         options: dict[str, Any] = {"refresh_cache": True} if refresh else {}
         if self.cached and (place := _place_in(given)) and (storage := open_results(place)):
             options["result_storage"] = storage
         return self.task.with_options(task_run_name=name, **options)
 
-    def _settle(self, label: str, state: Any, started: float, given: Given) -> R:
+    def _settle(self, cell: Cell, state: Any, started: float, given: Given) -> R:
         """Return a state's result, run anew where its tables are not whole, and enter it in the ledger."""
         result: R = state.result()
         cached = state.name == "Cached"
-        note = "asked to run anew" if ledger().anew(self.name, label) else ""
+        note = "asked to run anew" if ledger().anew(self.name, cell) else ""
         args, kwargs = given
         if cached:
             place = _place_in(given)
             if place and not all(open_store(place).whole(ref) for ref in refs_in(result)):
                 note = "a table of its result was missing or damaged"
-                state = self._named(label, given, refresh=True)(*args, **kwargs, return_state=True)
+                state = self._named(cell, given, refresh=True)(*args, **kwargs, return_state=True)
                 result, cached = state.result(), False
         seconds = time.monotonic() - started
         book = ledger()
-        book.executions.append(Execution(self.name, label, cached, seconds, note))
+        book.executions.append(Execution(self.name, cell, cached, seconds, note))
         rows: Counter[str] = Counter()
         for ref in refs_in(result):
             rows[ref.table] += ref.rows
         said: dict[str, Any] = {"cached": cached, "seconds": round(seconds, 4), "rows": rows}
         said |= {"note": note} if note else {}
-        event("stage", run=book.run, stage=self.name, label=label, **said)
+        event("stage", run=book.run, stage=self.name, label=str(cell), **said)
         return result
 
 

@@ -10,21 +10,18 @@ from typing import Any
 
 import polars as pl
 
-from artifacts.runs import flatten, questions
+from config.declared import suites_in
 from data.draw import canonical
 from data.errors import InputError
+from data.loading import judged_by
+from data.suites import Suite
 from metrics.results import SCHEMA_VERSION
+from tasks.configurations import asked, flatten
 
 _CHUNK = 1 << 16
 _CELLS = b'\n "cells": '
 """Where the cells begin in a results.json of ours. No text can hold it: JSON writes a line break in one as \\n."""
 
-_SCORING = {
-    "cot": ("weights", "known_constants"),
-    "citation": ("weight_interpretability", "weight_correctness", "network", "aggregate"),
-    "rag": ("factual_correctness", "response_groundedness", "aggregate"),
-}
-JUDGED = ("citation", "rag")
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
@@ -107,14 +104,12 @@ def read(document: Mapping[str, Any]) -> Iterator[Standing]:
     run = document["run"]
     configuration = run["configuration"]
     sets = run.get("items") or {}
-    asked = questions(configuration)
+    declared = {suite.name: suite for suite in suites_in(configuration)}
     for model in document["final"]["models"]:
         suites = {_text(suite["suite"]): _suite(suite) for suite in model["suites"]}
-        names = {
-            suite: tuple(configuration[suite].get("judges") or [j["name"] for j in configuration["judges"]])
-            for suite in suites
-            if suite in JUDGED
-        }
+        own = {name: declared[name] for name in suites if name in declared}
+        every = [judge["name"] for judge in configuration["judges"]]
+        names = {name: tuple(suite.judges or every) for name, suite in own.items() if judged(suite)}
         yield Standing(
             model=_text(model["model"]),
             run=_text(run["run"]),
@@ -125,11 +120,23 @@ def read(document: Mapping[str, Any]) -> Iterator[Standing]:
             verdict=_text(model["verdict"]),
             suites=suites,
             # Without digests (no items: nothing was drawn) the configuration says what was asked.
-            key=tuple((s, (sets.get(s) or {}).get("digest") or canonical(asked.get(s))) for s in sorted(suites)),
-            asked={suite: describe(suite, asked.get(suite) or {}, sets.get(suite)) for suite in suites},
+            key=tuple((s, (sets.get(s) or {}).get("digest") or _asked(own.get(s))) for s in sorted(suites)),
+            asked={name: describe(suite, sets.get(name)) for name, suite in own.items()},
             judges=tuple(dict.fromkeys(name for listed in names.values() for name in listed)),
-            scoring=dict(_scoring(configuration, suites, names)),
+            scoring=dict(_scoring(own, names)),
         )
+
+
+def judged(suite: Suite) -> bool:
+    """Say whether judges make a suite's score; not, as far as its metrics are not there any more."""
+    try:
+        return bool(judged_by(suite))
+    except InputError:
+        return False
+
+
+def _asked(suite: Suite | None) -> str:
+    return canonical(asked(suite)) if suite else ""
 
 
 def _text(value: object) -> str:
@@ -164,35 +171,35 @@ def _time(text: str) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _scoring(
-    configuration: Mapping[str, Any], suites: Mapping[str, Any], judges: Mapping[str, Sequence[str]]
-) -> Iterator[tuple[str, str]]:
+def _scoring(suites: Mapping[str, Suite], judges: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
     if len(suites) > 1:
-        yield from ((f"weights.{suite}", canonical(configuration["weights"][suite])) for suite in suites)
-    for suite in suites:
-        for key in _SCORING.get(suite, ()):
-            for path, value in flatten(configuration[suite][key], f"{suite}.{key}"):
-                yield path, canonical(value)
-    for suite, names in judges.items():
-        yield f"judges of {suite}", ", ".join(names)
+        yield from ((f"weights.{name}", canonical(suite.weight)) for name, suite in suites.items())
+    for name, suite in suites.items():
+        for path, value in flatten({one: dict(suite.metrics[one]) for one in suite.scored_by}, name):
+            yield path, canonical(value)
+        if name in judges:
+            yield f"{name}.aggregate", suite.aggregate
+    for name, names in judges.items():
+        yield f"judges of {name}", ", ".join(names)
 
 
-def describe(suite: str, asked: Mapping[str, Any], counted: Mapping[str, Any] | None) -> str:
+def describe(suite: Suite, counted: Mapping[str, Any] | None) -> str:
     """Say in a line which questions a suite asked."""
     told = []
-    for key, value in asked.items():
-        if key in {"n_items", "n_samples"} or value in (None, "", {}, []):
+    for path, value in flatten(dict(suite.source)):
+        key = path.rpartition(".")[2]
+        if key in {"n_items", "n"} or value in (None, "", {}, [], ()):
             continue
-        if key == "sample_method" and value == "all":
+        if key == "method" and value == "all":
             told.append("all")
         elif key == "seed":
             told.append(f"seed {value}")
-        elif isinstance(value, list):
+        elif isinstance(value, list | tuple):
             told.append(", ".join(map(str, value)))
         else:
-            told.append(canonical(value) if isinstance(value, Mapping) else str(value))
-    n = counted["n"] if counted else asked.get("n_samples") or "?"
-    return f"{suite}: {n} questions ({'; '.join(told)})"
+            told.append(str(value))
+    n = counted["n"] if counted else "?"
+    return f"{suite.name}: {n} questions ({'; '.join(told)})"
 
 
 def gather(runs: Path, *, every: bool = False) -> Standings:

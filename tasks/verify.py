@@ -2,18 +2,21 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from config.settings import Store
+from config.settings import Sandbox, Store
 from data.draw import canonical
 from data.errors import InputError
 from data.plugins import family
-from data.records import Item, Outcome, Program, Ref, Status, Verdict
+from data.records import Batch, Item, Outcome, Program, Ref, Status, Verdict
 from data.tables import VERDICTS
 from tasks.parallel import map_chunks
 from tasks.place import open_store
 from tasks.stage import stage
+
+_FOUND = Sandbox()
+"""Tools as the environment has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +56,19 @@ def verdict_row(reply: Reply, outcomes: Sequence[Outcome] | None = None) -> dict
     Raises:
         InputError: the verifier itself failed, which is a defect of the family.
     """
-    if reply.text is None:
+    unavailable = any(outcome.kind == "unavailable" for outcome in outcomes or ())
+    if reply.text is None and not unavailable:
         return _row(
             reply, "model_error", correct=None, reason=reply.error_kind or "error", details={"error": reply.error}
         )
     item = item_of(reply.item)
     unit = family(item.family)
+    text = reply.text or ""
     try:
         if unit.program is None:
-            verdict: Verdict = unit.verify(item, reply.text)
+            verdict: Verdict = unit.verify(item, text)
         else:
-            verdict = unit.verify(item, reply.text, tuple(outcomes) if outcomes is not None else None)
+            verdict = unit.verify(item, text, tuple(outcomes) if outcomes is not None else None)
     except Exception as error:
         raise InputError(
             f"family {item.family}: its verifier raised {type(error).__name__} ({error}) on item {item.item_id}. "
@@ -88,35 +93,62 @@ def program_of(reply: Reply) -> Program | None:
     return unit.program(item_of(reply.item), reply.text)
 
 
-def verify_programs(replies: Sequence[Reply]) -> list[dict[str, Any]]:
-    """Run the programs in replies in the sandbox, then verify."""
+def _blank(reply: Reply) -> Program | None:
+    """Return a program of no function in the language of a reply's item: it says whether that runs here."""
+    unit = family(reply.item["family"])
+    if unit.program is None:
+        return None
+    item = item_of(reply.item)
+    known = unit.program(item, unit.reference(item))
+    return known and replace(known, source="", function="")
+
+
+def _of_blank(outcomes: Sequence[Outcome]) -> Sequence[Outcome] | None:
+    return outcomes if any(outcome.kind == "unavailable" for outcome in outcomes) else None
+
+
+def verify_programs(replies: Sequence[Reply], tools: Sandbox) -> list[dict[str, Any]]:
+    """Run the programs in replies in the sandbox, then verify.
+
+    Where nothing runs an item's language, that decides about a reply without a program too, and about none at all.
+    """
     from tasks import sandbox
 
     programs = [program_of(reply) for reply in replies]
-    outcomes = iter(sandbox.run([program for program in programs if program]))
+    asked = [program or _blank(reply) for reply, program in zip(replies, programs, strict=True)]
+    chosen = [program for program in asked if program]
+    ran = iter(sandbox.run(chosen, kotlin_compiler=tools.kotlin_compiler, java=tools.java))
+    outcomes = [next(ran) if each else None for each in asked]
     return [
-        verdict_row(reply, next(outcomes) if program else None)
-        for reply, program in zip(replies, programs, strict=True)
+        verdict_row(reply, each if program or each is None else _of_blank(each))
+        for reply, program, each in zip(replies, programs, outcomes, strict=True)
     ]
 
 
-def verify_all(replies: Iterable[Reply]) -> list[dict[str, Any]]:
+def verify_all(replies: Iterable[Reply], tools: Sandbox = _FOUND) -> list[dict[str, Any]]:
     """Verify replies of any families; rows in the replies' order."""
     listed = list(replies)
     runs = [family(reply.item["family"]).program is not None for reply in listed]
     plain = iter(map_chunks(verify_plain, [r for r, run in zip(listed, runs, strict=True) if not run]))
-    programs = iter(verify_programs([r for r, run in zip(listed, runs, strict=True) if run]) if any(runs) else [])
+    ran = [reply for reply, run in zip(listed, runs, strict=True) if run]
+    programs = iter(verify_programs(ran, tools) if ran else [])
     return [next(programs) if run else next(plain) for run in runs]
 
 
 @stage(version=1)
-def verify(store: Store, items: Ref, requests: Ref, responses: Ref) -> Ref:
-    """Verify a batch of replies."""
+def verify(store: Store, batch: Batch, *, tools: Sandbox, runner: str) -> Ref:
+    """Verify a batch of replies.
+
+    `runner` is what `kotlin_tools.describe` says: with another compiler, or none any more, verdicts are others.
+    """
+    del runner
     place = open_store(store)
-    rows = {row["item_id"]: row for row in place.read(items).iter_rows(named=True)}
-    asked = place.read(requests).join(place.read(responses), on="request_id", how="left", maintain_order="left")
+    rows = {row["item_id"]: row for row in place.read(batch.items).iter_rows(named=True)}
+    asked = place.read(batch.requests).join(
+        place.read(batch.responses), on="request_id", how="left", maintain_order="left"
+    )
     replies = (
         Reply(rows[r["item_id"]], r["model"], r["repeat"], r["text"], r["error"], r["error_kind"])
         for r in asked.iter_rows(named=True)
     )
-    return place.write(VERDICTS, VERDICTS.frame(verify_all(replies)))
+    return place.write(VERDICTS, VERDICTS.frame(verify_all(replies, tools)))

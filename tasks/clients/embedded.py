@@ -2,23 +2,21 @@
 
 import asyncio
 import atexit
-import contextlib
 import os
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from config.settings import Model
 from data.errors import InputError
 from data.records import Call, Reply
 from tasks.clients.protocol import CallError, Client
+from tasks.clients.threads import in_thread
 from tasks.clients.weights import MISSING_EXTRA, check_digest, find_weights, hub_parts
-
-T = TypeVar("T")
 
 _ALIAS = "embedded"
 _BATCH = 64  # prompt tokens between two looks at whether the caller is still there: a third of a second on 2 cores
@@ -59,7 +57,7 @@ class EmbeddedClient:
         return {
             "provider": "embedded",
             "model": self._model.served,
-            "digest": await _in_thread(lambda: check_digest(self._model, path, expected)),
+            "digest": await in_thread(lambda: check_digest(self._model, path, expected)),
             "server": f"xllamacpp {metadata.version('xllamacpp')}",
             "context": str(self._model.context),
         }
@@ -91,7 +89,7 @@ class EmbeddedClient:
             from tasks.clients.hub import download
 
             try:
-                path = await _in_thread(lambda: download(self._model, self._stopped))
+                path = await in_thread(lambda: download(self._model, self._stopped))
             except asyncio.CancelledError:
                 self._stopped.set()
                 raise
@@ -103,8 +101,8 @@ class EmbeddedClient:
         from tasks.clients.openai import OpenAIClient
 
         path, expected = await self._find()
-        await _in_thread(lambda: check_digest(self._model, path, expected))
-        self._loaded = await _in_thread(lambda: _load(self._model, path))
+        await in_thread(lambda: check_digest(self._model, path, expected))
+        self._loaded = await in_thread(lambda: _load(self._model, path))
         local = self._model.model_copy(
             update={
                 "provider": "openai",
@@ -185,25 +183,3 @@ def _unload() -> None:
 def _cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-async def _in_thread(act: Callable[[], T]) -> T:
-    """Act in a thread that does not hold up the end of the process, as those of asyncio.to_thread do."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
-
-    def settle(result: T | None, error: BaseException | None) -> None:
-        if not future.done():
-            future.set_exception(error) if error else future.set_result(result)  # type: ignore[arg-type] # one of the two is there
-
-    def run() -> None:
-        result, error = None, None
-        try:
-            result = act()
-        except BaseException as raised:  # noqa: BLE001 - handed on to the caller, whatever it is
-            error = raised
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(settle, result, error)
-
-    threading.Thread(target=run, name="embedded", daemon=True).start()
-    return await future

@@ -17,7 +17,7 @@ from data.records import Call, Reply
 from tasks.clients.protocol import CallError
 from tasks.clients.refusals import judge, read_error, refusal
 from tasks.clients.replies import read_reply
-from tasks.clients.secrets import Secrets, bare, find_key, read_address
+from tasks.clients.secrets import Secrets, bare, find_key, placed, read_address
 
 T = TypeVar("T")
 
@@ -62,14 +62,18 @@ class OllamaClient:
         host = model.base_url or os.environ.get("OLLAMA_HOST") or _DEFAULT
         key = find_key(model, "", needed=False)
         host = host if "://" in host else f"//{host}"  # without a scheme Ollama's own port is meant, not 80
-        url, headers, _ = read_address(model, host)
+        url, headers, query = read_address(model, host)
+        carrying, asking = placed(model, key)
+        elsewhere = bool(carrying or asking)
         if key:
-            headers = {"Authorization": f"Bearer {key}"}
+            headers = carrying if elsewhere else {"Authorization": f"Bearer {key}"}
         self._client = ollama.AsyncClient(
             host=url.removeprefix("//").removesuffix(
                 "/v1"
             ),  # the address of its OpenAI-compatible side, often copied
             headers=headers,
+            params=query | asking,
+            follow_redirects=not elsewhere,  # which would take a header of our own to another host
             timeout=httpx.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s)),
             # Where the environment names a proxy, httpx's own pool goes through it.
             transport=None if getproxies() else Spread(),

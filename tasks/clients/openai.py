@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import httpx2
@@ -14,11 +14,12 @@ from data.records import Call, Reply
 from tasks.clients.protocol import CallError
 from tasks.clients.refusals import advise, judge, read_error, refusal
 from tasks.clients.replies import read_reply
-from tasks.clients.secrets import Secrets, bare, find_key, read_address
+from tasks.clients.secrets import Secrets, bare, find_key, placed, read_address
 
 _log = logging.getLogger(__name__)
 
 _OPTIONAL = ("temperature", "top_p", "seed", "stop", "presence_penalty", "frequency_penalty")
+_KEYS = frozenset({"authorization", "api-key"})
 _CONNECT_S = 30.0
 _BEARER_ONLY: RequestOptions = {"security": {"bearer_auth": True}}  # OPENAI_ADMIN_KEY is for no model
 
@@ -38,13 +39,25 @@ class OpenAIClient:
         timeout = httpx2.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s))
         limits = httpx2.Limits(max_connections=None, keepalive_expiry=60.0)
         url, headers, query = read_address(model, model.base_url)
+        carrying, asking = placed(model, key)
+        elsewhere = bool(carrying or asking)
+        hooks = {"request": [_leaving_out(_KEYS - {name.lower() for name in carrying})]} if elsewhere else {}
         common: dict[str, Any] = {
-            "api_key": key or "none",  # the package wants one; servers without keys ignore it
-            "default_headers": {} if key else headers,
-            "default_query": query,
+            "api_key": "none"
+            if elsewhere
+            else key or "none",  # the package wants one; servers without keys ignore it
+            "default_headers": carrying if key else headers,
+            "default_query": query | asking,
             "max_retries": 0,
             "timeout": timeout,
-            "http_client": DefaultAioHttpClient(timeout=timeout, limits=limits, trust_env=not local),
+            # A redirect to another host would take a header of our own with it.
+            "http_client": DefaultAioHttpClient(
+                timeout=timeout,
+                limits=limits,
+                trust_env=not local,
+                follow_redirects=not elsewhere,
+                event_hooks=hooks,
+            ),
         }
         self._client: AsyncOpenAI
         if azure:
@@ -210,6 +223,16 @@ class OpenAIClient:
             return CallError("timeout", f"{self._where} sent nothing for {self._model.deadline_s:g} s")
         said = self._secrets.clean(str(cause)) or type(cause).__name__
         return CallError("connection", f"no answer from {self._where}: {said}; check that the server runs there")
+
+
+def _leaving_out(names: frozenset[str]) -> Callable[[httpx2.Request], Awaitable[None]]:
+    """Return a hook that takes the package's own headers for keys off a request, since the key stands elsewhere."""
+
+    async def leave_out(request: httpx2.Request) -> None:
+        for name in names:
+            request.headers.pop(name, None)
+
+    return leave_out
 
 
 def _form(schema: Mapping[str, Any]) -> dict[str, Any]:

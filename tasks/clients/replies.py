@@ -1,7 +1,7 @@
 """A reply as every client hands it on."""
 
+from data import thinking
 from data.records import Reply
-from tasks.clients import thinking
 
 
 def read_reply(
@@ -16,12 +16,13 @@ def read_reply(
 
     What is no text (half of a surrogate pair, NUL) becomes U+FFFD: neither UTF-8 nor a database can hold it.
     """
-    text, aloud = thinking.split(_storable(answer))
-    reasoning = "\n".join(part for part in (_storable(thought), aloud) if part)
+    text, aloud = thinking.split(storable(answer))
+    reasoning = "\n".join(part for part in (storable(thought), aloud) if part)
     return Reply(text, reasoning, finish_reason, tokens_in, tokens_out)
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
+    """Return a text that UTF-8 and databases can hold."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,13 +1,29 @@
 """Keys: where they come from, and how they are kept out of everything that is written down."""
 
 import json
+import logging
 import os
 import re
 from base64 import b64encode
-from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit, urlunsplit
 
 from config.settings import Model
 from data.errors import InputError
+
+
+class _Bare(logging.Filter):
+    """Takes user, password and query off the addresses that HTTP packages log with every call."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let the record pass, its addresses shortened."""
+        if isinstance(record.args, tuple):
+            record.args = tuple(bare(str(arg)) if type(arg).__name__ == "URL" else arg for arg in record.args)
+        return True
+
+
+_BARE = _Bare()
+for _name in ("httpx", "httpx2"):
+    logging.getLogger(_name).addFilter(_BARE)
 
 _BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=*-]{4,}", re.IGNORECASE)
 _LONGEST = 400
@@ -34,6 +50,14 @@ def find_key(model: Model, usual: str, *, needed: bool) -> str:
         f"(export {variable}=…)"
         + ("" if model.api_key_env else ", or name another one with `api_key_env`")
         + "; the key itself never stands in the configuration"
+    )
+
+
+def placed(model: Model, key: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return (headers, query) that carry the key where the configuration wants it; empty where it does not say."""
+    return (
+        {model.api_key_header: key} if model.api_key_header else {},
+        {model.api_key_query: key} if model.api_key_query else {},
     )
 
 
@@ -68,6 +92,11 @@ def _pair(parts: SplitResult) -> str:
     return b64encode(f"{unquote(parts.username or '')}:{unquote(parts.password or '')}".encode()).decode()
 
 
+def _quoted(secret: str) -> tuple[str, ...]:
+    """Return a secret as it may stand in a query: packages differ in what they escape."""
+    return secret, quote(secret, safe=""), quote(secret), quote_plus(secret), quote(secret, safe="!$'()*,:;@/?")
+
+
 class Secrets:
     """What must never be written down: a key, and what an address hides (user:password, query values)."""
 
@@ -76,7 +105,7 @@ class Secrets:
         hidden = {key, *(part.partition("=")[2] for part in parts.query.split("&"))}
         if parts.password:
             hidden |= {parts.password, unquote(parts.password), _pair(parts)}
-        spelt = {form for one in hidden for form in (one, quote(one, safe=""), json.dumps(one)[1:-1])}
+        spelt = {form for one in hidden for form in (*_quoted(one), json.dumps(one)[1:-1])}
         self._spelt = sorted((form for form in spelt if len(form) > 3), key=len, reverse=True)  # noqa: PLR2004 - a shorter one is no secret, and would tear words apart
 
     def __repr__(self) -> str:

@@ -154,8 +154,8 @@ def _colours(name: str, order: Sequence[str], palette: Sequence[str] = ()) -> Sp
     return _names(name, order, title=None, scale={"domain": list(order), "range": listed})
 
 
-def profile(rows: Sequence[Row], models: Sequence[str], language: str, threshold: float) -> Markup:
-    """Draw each model's mean and interval in each category; a row has model, category, mean, low, high."""
+def profile(rows: Sequence[Row], models: Sequence[str], language: str) -> Markup:
+    """Draw means and intervals by category; a row has model, category, its threshold, mean, low, high."""
     categories = list(dict.fromkeys(row["category"] for row in rows))
     scale = {"scale": {"domain": [0, 1]}}
     axis = {"format": "%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
@@ -165,9 +165,9 @@ def profile(rows: Sequence[Row], models: Sequence[str], language: str, threshold
         "color": _colours("model", models),
     }
     limit = {
-        **_data([{"at": threshold}]),
-        "mark": {"type": "rule", "strokeDash": [4, 3], "color": "var(--ink-2)"},
-        "encoding": {"x": _amount("at", **scale)},
+        **_data([{"category": c, "at": at} for c, at in {r["category"]: r["threshold"] for r in rows}.items()]),
+        "mark": {"type": "tick", "thickness": 1.5, "color": "var(--ink-2)"},
+        "encoding": {"x": _amount("at", **scale), "y": common["y"]},
     }
     lines = {
         **_data(rows),

@@ -36,8 +36,8 @@ def verdict(pair: Comparison) -> str:
 
 
 def interval(pair: Comparison) -> str:
-    """Write a difference in percentage points, with its interval."""
-    low, high = pair.interval.low, pair.interval.high
+    """Write a difference in percentage points, with its interval, corrected as its p-value is."""
+    low, high = pair.interval_adjusted.low, pair.interval_adjusted.high
     return points(pair.difference) + (f" [{points(low)}, {points(high)}]" if low is not None else "")
 
 
@@ -71,6 +71,16 @@ def groups(contrast: Contrast) -> Iterator[str]:
     for one in contrast.groups:
         said = "; ".join(" = ".join(group) for group in one.groups)
         yield f"{one.suite}: {one.metric}: cannot be told apart (best first): {said}"
+
+
+def correction(contrast: Contrast) -> str:
+    """Say over what the p-values and intervals are corrected."""
+    n = sum(pair.p_value is not None for pair in contrast.pairs)
+    return (
+        f"p is corrected by Holm over all {n} tests here, metrics and pairs together; each interval is at the "
+        "level of its step there (95 % where there is one test, more where there are several), and holds 0 exactly "
+        "where the two cannot be told apart."
+    )
 
 
 def cut(contrast: Contrast) -> int:
@@ -116,7 +126,7 @@ def markdown(contrast: Contrast) -> str:
         lines += table(["key", *(plain(run.name) for run in contrast.runs)], rows)
     lines += ["", "## Differences", ""]
     lines += table(HEADER, [[plain(cell) for cell in cells(pair)] for pair in contrast.pairs], left=4)
-    lines += ["", *(f"* {plain(line)}" for line in groups(contrast))]
+    lines += ["", *(f"* {plain(line)}" for line in (correction(contrast), *groups(contrast)))]
     lines += ["", "## What changed"]
     for pair, frame in zip(contrast.pairs, contrast.changed, strict=True):
         said = plain(f"{pair.suite}: {pair.metric}: {pair.model_b} → {pair.model_a}")
@@ -191,6 +201,7 @@ def html(contrast: Contrast) -> str:
             rows=[(cells(pair), verdict(pair)) for pair in contrast.pairs],
             asked=list(asked(contrast)),
             groups=list(groups(contrast)),
+            correction=correction(contrast),
             shorten=shorten,
             sections=_sections(contrast, longest),
             longest=longest,

@@ -13,6 +13,7 @@ from metrics.cot import WEIGHTS
 from metrics.summary import Cell, cells
 from tasks.report.html_phrases import named, say
 from tasks.report.material import Material
+from tasks.report.phrases import phrase
 
 LATEST_STEP = 8
 _CHAINS = ("valid_chain", "invalid_chain", "no_calculations")
@@ -49,7 +50,7 @@ def cot(material: Material, models: Sequence[str]) -> dict[str, Any] | None:
     scores = material.scores.filter(metric="cot")
     if scores.is_empty():
         return None
-    parts = (*WEIGHTS, "accuracy", "coherence")
+    parts = ("sound", *WEIGHTS, "accuracy", "coherence")
     told = pl.col("details").str
     done = scores.filter(pl.col("status").is_in(_DONE)).with_columns(
         right=pl.when(pl.col("reason").str.starts_with("right answer"))
@@ -60,14 +61,14 @@ def cot(material: Material, models: Sequence[str]) -> dict[str, Any] | None:
         .then(pl.lit("without_answer")),
         chain=_chain(),
         unsupported=told.json_path_match("$.unsupported[0]").is_not_null(),
-        redundant=told.json_path_match("$.redundant_steps[0]").is_not_null(),
         rule=pl.col("details").str.json_path_match("$.rule").fill_null(say("without_answer", language)),
     )
     crossed = Counter(done.select("model", "right", "chain").drop_nulls().iter_rows())
-    shares = done.group_by("model").agg(pl.len(), pl.col("unsupported").sum(), pl.col("redundant").sum())
+    shares = done.group_by("model").agg(pl.len(), pl.col("unsupported").sum())
     rules = done.group_by("model", "rule").len("n").sort("n", "rule", descending=[True, False])
     return {
         "parts": parts,
+        "worth": phrase("cot_worth", language),
         "cells": part_cells(material, "cot", "cot", parts),
         "answers": (*_ANSWERS, "without_answer"),
         "chains": _CHAINS,

@@ -19,13 +19,13 @@ from markupsafe import Markup
 from artifacts.store import write_atomically
 from tasks.report import charts, explained, operations, overview, samples
 from tasks.report.html_phrases import named, said_by_script, say
-from tasks.report.marks import p_value, percent, points, visible
+from tasks.report.marks import p_value, percent, points, total_percent, visible
 from tasks.report.material import Material
 
 HERE = Path(__file__).parent
 
 _SUPPORT = ("good", "fair", "bad", "none")
-_MANIFEST = ("wall_s", "commit", "rules", "requests", "identities", "versions", "units", "tables")
+_MANIFEST = ("wall_s", "commit", "rules", "requests", "identities", "versions", "units", "sandbox", "tables")
 
 
 def number(value: float | None, places: int = 0) -> str:
@@ -54,7 +54,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"number": number, "percent": percent, "p_value": p_value, "points": points}
+    environment.filters |= {
+        "number": number,
+        "percent": percent,
+        "p_value": p_value,
+        "points": points,
+        "total_percent": total_percent,
+    }
     environment.globals |= {"heat": overview.heat, "few": overview.few}
     environment.finalize = _finished
     return environment
@@ -102,7 +108,7 @@ def _charts(material: Material, context: Mapping[str, Any], easel: _Easel) -> di
     first = context["models"][: charts.SERIES]
     drawn: dict[str, Markup | None] = dict.fromkeys(("profile", "first_wrong", "latency"))
     if rows := overview.profile_rows(context["heat_map"], first):
-        drawn["profile"] = easel.draw(charts.profile, rows, first, language, material.settings.threshold)
+        drawn["profile"] = easel.draw(charts.profile, rows, first, language)
     cot = context["cot"]
     if cot and (rows := [row for row in cot["first_wrong"] if row["model"] in first]):
         label, x, y = (say(name, language) for name in ("first_errors", "step", "responses_with"))

@@ -80,13 +80,18 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         (
             "Same items in pairs. The p-value is exact (McNemar) for right/wrong answers and from "
             "sign flips otherwise, "
-            "after Holm's correction. Detectable: the smallest true difference that so many pairs "
-            "show with power 0.8."
+            "corrected by Holm over all {n} tests of this run, metrics and pairs together; each "
+            "interval is at the level of its step there (95 % for one test, more for several), and "
+            "holds 0 exactly where the two cannot be told apart. Detectable: the smallest true "
+            "difference that so many pairs show in a single test with power 0.8."
         ),
         (
             "Одни и те же вопросы попарно. p: точный критерий Макнемара для верно/неверно, иначе "
             "перестановки знаков, "
-            "с поправкой Холма. Различимо: наименьшая разница, видимая при стольких парах с мощностью 0,8."
+            "с поправкой Холма на все проверки этого запуска ({n}), по всем метрикам и парам вместе; "
+            "каждый интервал дан на уровне своего шага поправки (95 % при одной проверке, больше при "
+            "нескольких) и содержит 0 ровно тогда, когда модели неразличимы. Различимо: наименьшая "
+            "разница, видимая при стольких парах в одной проверке с мощностью 0,8."
         ),
     ),
     "groups": ("Cannot be told apart", "Неразличимы"),
@@ -110,6 +115,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "l2": ("L2 number of steps", "L2 число шагов"),
     "l3": ("L3 likeness of steps", "L3 сходство шагов"),
     "l4": ("L4 coherence", "L4 связность"),
+    "sound": ("right and sound", "верно и без ошибок"),
     "accuracy": ("right calculations", "верные вычисления"),
     "coherence": ("known operands", "известные операнды"),
     "cot_cells": ("Answer against chain", "Ответ и цепочка"),
@@ -128,7 +134,6 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "no_wrong_step": ("none wrong", "ошибок нет"),
     "rules": ("How the answer was found", "Как найден ответ"),
     "unsupported": ("a number from nowhere", "число ниоткуда"),
-    "redundant": ("a redundant step", "лишний шаг"),
     "responses_with": ("Responses with", "Ответы, где есть"),
     "citation": ("Citations", "Цитирование"),
     "citation_support": ("Does the source support the claim", "Подтверждает ли источник утверждение"),
@@ -185,17 +190,12 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "fingerprint": ("Rules", "Правила"),
     "wall": ("Duration", "Длительность"),
     "started": ("Started", "Начало"),
+    "sandbox": ("What held models' programs", "Что ограждало программы моделей"),
     "units": ("Versions of families", "Версии семейств"),
     "rows": ("Rows", "Строки"),
     "digest": ("Digest", "Хеш"),
     "name": ("Name", "Имя"),
     "value": ("Value", "Значение"),
-    "suite_basic_control": ("Basic Control", "Базовый контроль"),
-    "suite_cot": ("Chain of thought", "Цепочка рассуждений"),
-    "suite_citation": ("Citations", "Цитирование"),
-    "suite_rag": ("RAG", "RAG"),
-    "metric_factual_correctness": ("Factual correctness", "Фактическая точность"),
-    "metric_response_groundedness": ("Groundedness", "Обоснованность"),
     "part_interpretability": ("interpretability", "объяснимость"),
     "part_correctness": ("correctness", "верность ответа"),
     "part_coverage": ("coverage", "покрытие"),
@@ -325,6 +325,11 @@ def said_by_script(language: str) -> dict[str, str]:
     """Return the script's phrases; it fills their braces itself."""
     at = language == "ru"
     return {name.removeprefix("js_"): both[at] for name, both in _PHRASES.items() if name.startswith("js_")}
+
+
+def has(name: str) -> bool:
+    """Say whether there is such a phrase."""
+    return name in _PHRASES
 
 
 def named(kind: str, name: str, language: str) -> str:

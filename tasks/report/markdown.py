@@ -10,26 +10,19 @@ from pathlib import Path
 import polars as pl
 
 from artifacts.store import write_atomically
-from data.plugins import families
-from metrics.bands import BANDED, FLOORS, band
+from data.plugins import metric, metrics
+from data.suites import Suite
+from metrics.bands import FLOORS, band
+from metrics.final import reaches
 from metrics.summary import Cell, Total, cells, totals
-from tasks.report.marks import code, percent, plain, table
+from tasks.report.marks import code, percent, plain, table, total_percent
 from tasks.report.material import Material
-from tasks.report.phrases import phrase, why
-from tasks.score import CORRECT
-
-__all__ = ["code", "percent", "plain", "table", "title_of", "write"]
-
-STRONG = 80
-"""Percent of right answers from which a category counts as a strength: the shipped threshold."""
+from tasks.report.phrases import meaning, phrase, why
+from tasks.report.reasons import translated
+from tasks.report.titles import metric_title, title_of
+from tasks.systems import systems_of
 
 SHOWN_ERRORS = 5
-
-
-def title_of(family: str, language: str) -> str:
-    """Return a family's title in the report's language."""
-    unit = families().get(family)
-    return unit.titles.get(language, family) if unit else family
 
 
 def model_titles(models: Iterable[str]) -> dict[str, str]:
@@ -45,11 +38,11 @@ def _cell(cell: Cell | None) -> str:
     return f"{percent(cell.mean)} ({cell.n_scored}/{cell.n_asked})"
 
 
-def _family_cells(summary: pl.DataFrame) -> dict[tuple[str, str], Cell]:
+def _family_cells(summary: pl.DataFrame, suite: Suite) -> dict[tuple[str, str], Cell]:
     """Return each model's cell for each family, over all levels and languages."""
     rows = summary.filter(
-        (pl.col("suite") == "basic_control")
-        & (pl.col("metric") == CORRECT)
+        (pl.col("suite") == suite.name)
+        & (pl.col("metric") == suite.scored_by[0])
         & (pl.col("family") != "")
         & (pl.col("level") == "")
         & (pl.col("language") == "")
@@ -57,13 +50,18 @@ def _family_cells(summary: pl.DataFrame) -> dict[tuple[str, str], Cell]:
     return {(cell.model, cell.family): cell for cell in cells(rows)}
 
 
-def summary_table(material: Material) -> list[str]:
+def _asked(material: Material, suite: Suite) -> list[str]:
+    """Return the systems that a suite asked, as configured."""
+    return [system.name for system, _ in systems_of(material.settings, suite)]
+
+
+def summary_table(material: Material, suite: Suite) -> list[str]:
     """Return the table model x category with a bold TOTAL, and what it leaves out."""
     language = material.settings.report.language
-    by_model = _family_cells(material.summary)
-    order = list(material.items.filter(suite="basic_control")["family"].unique(maintain_order=True))
-    names = model_titles(m.name for m in material.settings.models)
-    sums = totals(material.summary)
+    by_model = _family_cells(material.summary, suite)
+    order = list(material.items.filter(suite=suite.name)["family"].unique(maintain_order=True))
+    names = model_titles(_asked(material, suite))
+    sums = totals(material.summary, suite=suite.name, metric=suite.scored_by[0])
     header = [
         phrase("corner", language),
         *(title_of(f, language) for f in order),
@@ -73,17 +71,18 @@ def summary_table(material: Material) -> list[str]:
     notes = []
     for model, short in names.items():
         whole = sums.get(model, Total(None))
-        shown = "–" if whole.percent is None else f"{round(whole.percent + 1e-9, 1):.1f}%"
+        shown = total_percent(whole.percent)
         rows.append([f"**{plain(short)}**", *(_cell(by_model.get((model, f))) for f in order), f"**{shown}**"])
-        notes += _notes(material, model, whole, language)
+        notes += _notes(material, suite, model, whole)
     return [*table(header, rows), "", phrase("note", language), *notes]
 
 
-def _notes(material: Material, model: str, whole: Total, language: str) -> list[str]:
+def _notes(material: Material, suite: Suite, model: str, whole: Total) -> list[str]:
+    language = material.settings.report.language
     notes = []
     for family in whole.left_out:
-        reasons = _reasons(material, model, family).head(1)["reason"].to_list()
-        reason = plain(reasons[0] if reasons else "")
+        reasons = _reasons(material, suite, model, family).head(1)["reason"].to_list()
+        reason = plain(translated(reasons[0], language) if reasons else "")
         named = title_of(family, language)
         notes += ["", phrase("left_out", language, model=plain(model), families=named, reason=reason)]
     if whole.missing:
@@ -92,33 +91,36 @@ def _notes(material: Material, model: str, whole: Total, language: str) -> list[
     return notes
 
 
-def _reasons(material: Material, model: str, family: str) -> pl.DataFrame:
+def _reasons(material: Material, suite: Suite, model: str, family: str) -> pl.DataFrame:
     """Count the reasons of a model's answers in a family that are not right, most frequent first."""
-    scores = material.scores.filter(model=model, metric=CORRECT).join(
-        material.items.filter(family=family).select("item_id"), on="item_id", how="semi"
+    scores = material.scores.filter(model=model, metric=suite.scored_by[0]).join(
+        material.items.filter(suite=suite.name, family=family).select("item_id"), on="item_id", how="semi"
     )
     wrong = scores.filter((pl.col("value") != 1) | pl.col("value").is_null())
     return wrong.group_by("reason", "status").len("n").sort(["n", "reason"], descending=[True, False])
 
 
-def analysis(material: Material, model: str) -> list[str]:
+def analysis(material: Material, suite: Suite, model: str) -> list[str]:
     """Return a model's strengths, and its typical errors by the verdicts' reasons."""
     language = material.settings.report.language
-    own = {f: cell for (m, f), cell in _family_cells(material.summary).items() if m == model}
+    own = {f: cell for (m, f), cell in _family_cells(material.summary, suite).items() if m == model}
+    floor = suite.threshold
     strong = sorted(
-        (cell for cell in own.values() if cell.mean is not None and 100 * cell.mean >= STRONG),
+        (cell for cell in own.values() if cell.mean is not None and reaches(cell.mean, floor)),
         key=lambda cell: (-(cell.mean or 0), cell.family),
     )
     said = "; ".join(f"{title_of(c.family, language)} ({percent(c.mean)})" for c in strong)
     if not said:
-        said = phrase("no_strengths" if own else "nothing_scored", language, floor=STRONG)
+        said = phrase("no_strengths" if own else "nothing_scored", language, floor=f"{100 * floor:g}")
     lines = [f"*   **{phrase('strengths', language, model=plain(model))}:** {said}"]
     errors = []
     for family, cell in own.items():
-        for reason, status, n in _reasons(material, model, family).head(SHOWN_ERRORS).iter_rows():
+        for reason, status, n in _reasons(material, suite, model, family).head(SHOWN_ERRORS).iter_rows():
             if status != "not_applicable":
                 share = phrase("of", language, k=n, n=cell.n_asked)
-                errors.append(f"    *   {title_of(family, language)}: {plain(reason)} ({share})")
+                errors.append(
+                    f"    *   {title_of(family, language)}: {plain(translated(reason, language))} ({share})"
+                )
     head = f"*   **{phrase('errors', language, model=plain(model))}:**"
     return [*lines, *([head, *errors] if errors else [f"{head} {phrase('no_errors', language)}"]), ""]
 
@@ -171,27 +173,64 @@ def verdict_table(material: Material) -> list[str]:
     return table([phrase(name, language) for name in names], rows, left=2)
 
 
+def beside_tables(material: Material) -> list[str]:
+    """Return, for each metric with a headline of its own, that beside the score, and what both are worth."""
+    language = material.settings.report.language
+    whole = (pl.col("family") == "") & (pl.col("level") == "") & (pl.col("language") == "")
+    lines = []
+    for suite in material.settings.suites:
+        for name in suite.used:
+            unit = metric(name)
+            headlines = [f"{name}.{part}" for part in unit.shown.headline]
+            own = material.summary.filter(whole & (pl.col("suite") == suite.name))
+            found = {(cell.model, cell.metric): cell for cell in cells(own)}
+            models = dict.fromkeys(model for model, of in found if of == name)
+            if not headlines or not models:
+                continue
+            titles = [metric_title(one, language).partition(": ")[2] for one in headlines]
+            header = [phrase("model", language), phrase("score", language)]
+            header += [text for title in titles for text in (title, phrase("interval", language))]
+            rows = [
+                [
+                    plain(model),
+                    _cell(found.get((model, name))),
+                    *(text for one in headlines for text in _told(found.get((model, one)))),
+                ]
+                for model in models
+            ]
+            lines += [f"## {suite.titled(language)}", "", *table(header, rows), ""]
+            lines += [phrase(unit.shown.note, language), ""] if unit.shown.note else []
+    return lines
+
+
+def _told(cell: Cell | None) -> tuple[str, str]:
+    around = "–"
+    if cell is not None and cell.ci_low is not None:
+        around = f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"
+    return _cell(cell), around
+
+
 def band_tables(material: Material) -> list[str]:
     """Return what the bands of each judged metric mean, and how many of each model's answers lie in each."""
     language = material.settings.report.language
     lines = []
-    for metric in BANDED:
-        values = material.scores.filter(metric=metric).drop_nulls("value").select("model", "value").rows()
+    for name in (name for name, unit in metrics().items() if unit.shown.bands):
+        values = material.scores.filter(metric=name).drop_nulls("value").select("model", "value").rows()
         if not values:
             continue
         models = list(dict.fromkeys(model for model, _ in values))
         counts = Counter((model, band(value)) for model, value in values)
-        header = [phrase(name, language) for name in ("band", "from", "meaning")]
+        header = [phrase(word, language) for word in ("band", "from", "meaning")]
         rows = [
             [
-                phrase(name, language),
+                phrase(one, language),
                 percent(floor),
-                phrase(f"{metric}_{name}", language),
-                *(str(counts[model, name]) for model in models),
+                meaning(name, one, language),
+                *(str(counts[model, one]) for model in models),
             ]
-            for floor, name in FLOORS
+            for floor, one in FLOORS
         ]
-        lines += [f"## {phrase('bands_head', language, metric=plain(metric))}", ""]
+        lines += [f"## {phrase('bands_head', language, metric=plain(name))}", ""]
         lines += [*table([*header, *map(plain, models)], rows, left=3), ""]
     return lines
 
@@ -209,15 +248,20 @@ def compose(material: Material) -> str:
         f"**{phrase('run', language)}:** {code(material.run)}. {phrase('calls', language, **counts)}",
         "",
     ]
-    if "basic_control" in settings.suites:
-        lines += [f"## {phrase('summary', language)}", "", *summary_table(material), ""]
-        lines += [f"## {phrase('analysis', language)}", ""]
-        for model in settings.models:
-            lines += analysis(material, model.name)
+    for suite in settings.suites:
+        if suite.strata:
+            lines += [f"## {phrase('summary', language)}", "", *summary_table(material, suite), ""]
+            lines += [f"## {phrase('analysis', language)}", ""]
+            for model in _asked(material, suite):
+                lines += analysis(material, suite, model)
     if material.results:
         lines += [f"## {phrase('verdict', language)}", "", *verdict_table(material), ""]
+    lines += beside_tables(material)
     lines += [f"## {phrase('intervals', language)}", "", *counts_table(material), ""]
     lines += band_tables(material)
+    if held := material.manifest.get("sandbox"):
+        layers = "; ".join(f"{plain(name)} {code(how)}" for name, how in held.items())
+        lines += [f"**{phrase('sandbox', language)}:** {layers}", ""]
     return "\n".join(lines)
 
 

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from metrics.summary import rounded
+
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
@@ -40,15 +42,19 @@ def percent(share: float | None) -> str:
     """Write a share of 1 as a percentage; without decimals where there are none."""
     if share is None:
         return "–"
-    value = round(100 * share, 1)
-    return f"{value:.0f}%" if value == int(value) else f"{value:.1f}%"
+    return f"{rounded(100 * share, 1):.1f}%".replace(".0%", "%")
+
+
+def total_percent(percentage: float | None) -> str:
+    """Write a TOTAL, which is in percent: always with one decimal, as the seed has it."""
+    return "–" if percentage is None else f"{rounded(percentage, 1):.1f}%"
 
 
 def points(share: float | None) -> str:
     """Write a difference of shares in percentage points, with its sign."""
     if share is None:
         return "–"
-    value = round(100 * share, 1) + 0.0  # no minus before 0
+    value = rounded(100 * share, 1) + 0.0  # no minus before 0
     return f"{value:+.1f}".replace("-", "−") if value else "0"
 
 

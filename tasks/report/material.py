@@ -9,9 +9,8 @@ import polars as pl
 
 from artifacts.store import Store
 from config.settings import Settings
-from data.records import Ref
+from data.records import Asked, Ref
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, SUMMARY, VERDICTS
-from tasks.query import Asked
 
 
 @dataclass(frozen=True)

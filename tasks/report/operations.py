@@ -8,8 +8,9 @@ import polars as pl
 
 from config.settings import Model
 from metrics.summary import cells
-from tasks.report.html_phrases import named, say
+from tasks.report.html_phrases import say
 from tasks.report.material import Material
+from tasks.report.titles import metric_title, suite_title
 
 SMALL = 4.0
 """Parameters, in 1e9, below which a judge is called very small."""
@@ -113,7 +114,7 @@ def _failures(material: Material, models: Sequence[str], language: str) -> Itera
     whole = (pl.col("family") == "") & (pl.col("level") == "") & (pl.col("language") == "")
     plain = ~pl.col("metric").str.contains(".", literal=True)
     for cell in cells(material.summary.filter(whole & plain & (pl.col("n_judge_failed") > 0))):
-        metric = named("metric", cell.metric, language)
+        metric = metric_title(cell.metric, language)
         yield (
             "warn",
             say("note_judges", language, model=cell.model, metric=metric, k=cell.n_judge_failed, n=cell.n_asked),
@@ -142,4 +143,4 @@ def _thin(material: Material, models: Sequence[str], language: str) -> Iterator[
             if one["model"] in models and 0 < suite["n_scored"] < FEW:
                 found.setdefault(suite["suite"], []).append(f"{one['model']} {suite['n_scored']}")
     for suite, told in found.items():
-        yield "info", say("note_few", language, name=named("suite", suite, language), models=", ".join(told))
+        yield "info", say("note_few", language, name=suite_title(material, suite), models=", ".join(told))

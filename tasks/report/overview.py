@@ -2,22 +2,35 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import polars as pl
 
-from config.settings import SUITES
-from metrics.final import SUITE_METRICS
-from metrics.summary import Cell, cells, totals
-from tasks.report.html_phrases import named, say
-from tasks.report.markdown import title_of
+from metrics.final import THRESHOLD, reaches, totals_of
+from metrics.summary import Cell, cells
+from tasks.report.html_phrases import say
 from tasks.report.marks import percent
 from tasks.report.material import Material
 from tasks.report.phrases import why
 from tasks.report.samples import primary
+from tasks.report.titles import (
+    aside,
+    by_family,
+    category,
+    counted,
+    metric_title,
+    place,
+    suite_of,
+    suite_title,
+    title_of,
+    where,
+)
 
 RANK = ("pass", "undecided", "fail", "error")
 HEAT = 10
+BELOW = 5
+"""The last of the heat map's classes that reads as below the threshold; those after it are green."""
 WIDE = 1 / 3
 """The width of an interval above which its mean says little."""
 
@@ -32,11 +45,18 @@ class Column:
     suite: str
     family: str
     metric: str
+    threshold: float
 
 
-def heat(mean: float | None) -> str:
-    """Return the heat map's class for a mean in [0, 1]; none for no mean."""
-    return "" if mean is None else f"h{min(HEAT, max(0, round(HEAT * mean)))}"
+def heat(mean: float | None, threshold: float) -> str:
+    """Return the heat map's class for a mean in [0, 1], green from its threshold on; none for no mean."""
+    if mean is None:
+        return ""
+    if reaches(mean, threshold):
+        room = 1 - threshold
+        above = (mean - threshold) / room if room > 0 else 1.0
+        return f"h{BELOW + 1 + min(HEAT - BELOW - 1, max(0, int(above * (HEAT - BELOW))))}"
+    return f"h{min(BELOW, max(0, int(mean / threshold * (BELOW + 1))))}"
 
 
 def models_of(material: Material) -> list[str]:
@@ -68,13 +88,14 @@ def verdict(material: Material) -> dict[str, Any]:
         "models": ordered,
         "suites": list(dict.fromkeys(suite["suite"] for model in ordered for suite in model["suites"])),
         "parts": {(m["model"], suite["suite"]): suite for m in ordered for suite in m["suites"]},
-        "reasons": [(m["model"], list(_reasons(m, language))) for m in ordered if m["verdict"] != "pass"],
+        "reasons": [(m["model"], list(_reasons(material, m))) for m in ordered if m["verdict"] != "pass"],
     }
 
 
-def _reasons(model: Mapping[str, Any], language: str) -> Iterator[str]:
+def _reasons(material: Material, model: Mapping[str, Any]) -> Iterator[str]:
     """Say what keeps a model from passing, suites first."""
-    parts = [(named("suite", suite["suite"], language), suite) for suite in model["suites"]]
+    language = material.settings.report.language
+    parts = [(suite_title(material, suite["suite"]), suite) for suite in model["suites"]]
     for name, part in [*parts, (say("overall", language), model)]:
         values = {"name": name, "score": percent(part["score"]), "threshold": percent(part["threshold"])}
         if part["outcome"] == "pass":
@@ -87,27 +108,30 @@ def _reasons(model: Mapping[str, Any], language: str) -> Iterator[str]:
         yield f"{said}; {told}" if told else said
 
 
-def _order(suite: str) -> tuple[int, str]:
-    """Order suites as the configuration lists them, others after."""
-    return (SUITES.index(suite) if suite in SUITES else len(SUITES), suite)
+def threshold_of(material: Material, suite: str) -> float:
+    """Return a suite's threshold as configured."""
+    own = suite_of(material, suite)
+    return own.threshold if own else THRESHOLD
 
 
 def heat_columns(material: Material) -> list[Column]:
-    """Return the columns: each generated family, then the metrics that other suites' scores are made of."""
+    """Return the columns: each family of suites with strata, then the metrics that other suites' scores are of."""
     language = material.settings.report.language
     found = []
     present = set(material.summary.select("suite", "metric").unique().iter_rows())
-    for suite in sorted(material.summary["suite"].unique(), key=_order):
-        metrics = [m for m in SUITE_METRICS.get(suite, (suite,)) if (suite, m) in present]
-        if suite == "basic_control":
+    for suite in sorted(material.summary["suite"].unique(), key=partial(place, material)):
+        names = [name for name in counted(material, suite) if (suite, name) in present]
+        threshold = threshold_of(material, suite)
+        if by_family(material, suite):
             families = material.items.filter(suite=suite)["family"].unique(maintain_order=True)
-            found += [Column(title_of(f, language), suite, f, m) for f in families for m in metrics]
-        else:
-            several = len(metrics) > 1
-            found += [
-                Column(named("metric", m, language) if several else named("suite", suite, language), suite, "", m)
-                for m in metrics
-            ]
+            found += [Column(title_of(f, language), suite, f, m, threshold) for f in families for m in names]
+            continue
+        several = len(names) > 1
+        for name in names:
+            title = metric_title(name, language) if several else suite_title(material, suite)
+            found.append(Column(title, suite, "", name, threshold))
+        ours = [name for name in aside(material, suite) if (suite, name) in present]
+        found += [Column(metric_title(name, language), suite, "", name, threshold) for name in ours]
     return found
 
 
@@ -116,7 +140,7 @@ def heat_map(material: Material) -> dict[str, Any]:
     columns = heat_columns(material)
     whole = material.summary.filter((pl.col("level") == "") & (pl.col("language") == ""))
     at = {(c.model, c.suite, c.family, c.metric): c for c in cells(whole)}
-    sums = totals(material.summary)
+    sums = totals_of(material.settings.suites, material.summary)
     overall = {m["model"]: m for m in material.results.get("final", {}).get("models", [])}
     rows = []
     for model in models_of(material):
@@ -130,7 +154,13 @@ def heat_map(material: Material) -> dict[str, Any]:
                 "overall": overall.get(model),
             }
         )
-    return {"columns": columns, "rows": rows, "has_total": bool(sums), "has_overall": bool(overall)}
+    return {
+        "columns": columns,
+        "rows": rows,
+        "has_total": bool(sums),
+        "has_overall": bool(overall),
+        "total_threshold": next((s.threshold for s in material.settings.suites if s.strata), THRESHOLD),
+    }
 
 
 def profile_rows(heat_rows: Mapping[str, Any], models: Sequence[str]) -> list[dict[str, Any]]:
@@ -139,6 +169,7 @@ def profile_rows(heat_rows: Mapping[str, Any], models: Sequence[str]) -> list[di
         {
             "model": row["model"],
             "category": column.title,
+            "threshold": column.threshold,
             "mean": cell.mean,
             "low": cell.ci_low if cell.ci_low is not None else cell.mean,
             "high": cell.ci_high if cell.ci_high is not None else cell.mean,
@@ -175,42 +206,34 @@ def breakdown(material: Material, dimension: str) -> dict[str, Any] | None:
 
 def comparisons(material: Material) -> dict[str, Any] | None:
     """Return the pairs on the metrics that count, and the groups that cannot be told apart; None for one model."""
-    language = material.settings.report.language
 
     def counts(row: Mapping[str, Any]) -> bool:
-        return row["metric"] in SUITE_METRICS.get(row["suite"], (row["suite"],))
+        return row["metric"] in counted(material, row["suite"])
 
     pairs = [row for row in material.results.get("comparisons", ()) if counts(row)]
-    pairs.sort(key=lambda row: _order(row["suite"]))
+    pairs.sort(key=lambda row: place(material, row["suite"]))
     if not pairs:
         return None
-    ends = [row["interval"][end] for row in pairs for end in ("low", "high")]
+    ends = [row["interval_adjusted"][end] for row in pairs for end in ("low", "high")]
     widest = max((abs(end) for end in ends if end is not None), default=1.0)
     groups = [row for row in material.results.get("groups", ()) if counts(row)]
-    groups.sort(key=lambda row: _order(row["suite"]))
+    groups.sort(key=lambda row: place(material, row["suite"]))
     return {
-        "pairs": [{**row, "where": where(row["suite"], row["metric"], language)} for row in pairs],
-        "groups": [{**row, "where": where(row["suite"], row["metric"], language)} for row in groups],
+        "pairs": [{**row, "where": where(material, row["suite"], row["metric"])} for row in pairs],
+        "groups": [{**row, "where": where(material, row["suite"], row["metric"])} for row in groups],
         "reach": max(0.05, widest),
+        "tests": sum(row["p_value"] is not None for row in material.results["comparisons"]),
     }
-
-
-def where(suite: str, metric: str, language: str) -> str:
-    """Name a metric of a suite."""
-    if len(SUITE_METRICS.get(suite, ())) > 1:
-        return f"{named('suite', suite, language)}: {named('metric', metric, language)}"
-    return named("suite", suite, language)
 
 
 def typical_errors(material: Material) -> list[dict[str, Any]]:
     """Count the reasons of what is not right, for each model and category, most frequent first."""
-    language = material.settings.report.language
     items = material.items.select("item_id", "suite", "family")
     placed = primary(material).join(items, on="item_id", how="left")
     keys = ["model", "suite", "family"]
     asked = placed.group_by(keys).agg(asked=pl.len())
     wrong = placed.filter(~pl.col("outcome").is_in(["right", "not_applicable"]) & pl.col("reason").is_not_null())
-    counted = (
+    listed = (
         wrong.group_by([*keys, "reason"])
         .agg(n=pl.len())
         .join(asked, on=keys)
@@ -218,26 +241,20 @@ def typical_errors(material: Material) -> list[dict[str, Any]]:
         .head(SHOWN_ERRORS)
     )
     return [
-        {**row, "category": category(row["suite"], row["family"], language), "share": row["n"] / row["asked"]}
-        for row in counted.iter_rows(named=True)
+        {**row, "category": category(material, row["suite"], row["family"]), "share": row["n"] / row["asked"]}
+        for row in listed.iter_rows(named=True)
     ]
-
-
-def category(suite: str, family: str, language: str) -> str:
-    """Name a sample's category: its generated family, or its suite (whose family is a data set's name)."""
-    return title_of(family, language) if suite == "basic_control" and family else named("suite", suite, language)
 
 
 def titles(material: Material) -> dict[str, str]:
     """Return the names of the run's suites and families, as the sample browser shows them."""
-    language = material.settings.report.language
     pairs = material.items.select("suite", "family").unique(maintain_order=True).iter_rows()
     return {
         key: title
         for suite, family in pairs
         for key, title in (
-            (suite, named("suite", suite, language)),
-            (f"{suite}/{family}", category(suite, family, language)),
+            (suite, suite_title(material, suite)),
+            (f"{suite}/{family}", category(material, suite, family)),
         )
     }
 

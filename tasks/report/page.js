@@ -295,7 +295,7 @@
     S.list = Int32Array.from(keyed, (pair) => pair[1]);
   }
 
-  const shares = (value) => (value === null || value === undefined ? "–" : `${Number((100 * value).toFixed(1))}%`);
+  const shares = (value) => (value === null || value === undefined ? "–" : `${Math.round(Number((1000 * value).toPrecision(12))) / 10}%`);
   const seconds = (value) => (value === null || value === undefined ? "–" : value.toFixed(2));
 
   function paint() {

@@ -4,6 +4,20 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+_COT_WORTH = (
+    (
+        "Measured on 7914 labelled replies, the number of steps (L2) and known operands (coherence) do not "
+        "separate right answers from wrong ones (AUC 0.51 and 0.54), and 98.5 % of chains with one wrong "
+        "intermediate result pass 0.8. So cot.sound stands beside the score: the share of answers that are "
+        "right with no wrong step and, where the reference calculates, at least one calculation to check."
+    ),
+    (
+        "По измерению на 7914 размеченных ответах число шагов (L2) и известность операндов (связность) не "
+        "отличают верные ответы от неверных (AUC 0.51 и 0.54), а 98.5 % цепочек с одним неверным промежуточным "
+        "результатом проходят порог 0.8. Поэтому рядом с оценкой стоит cot.sound: доля верных ответов без единого "
+        "неверного шага и, если эталон содержит вычисления, хотя бы с одним проверяемым вычислением."
+    ),
+)
 _PHRASES: Mapping[str, tuple[str, str]] = {
     "title": ("LLM Evaluation Report", "Отчет о Тестировании LLM"),
     "date": ("Date and time", "Дата и время"),
@@ -45,6 +59,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "A cell: the share of right answers, then scored / asked. TOTAL: the unweighted mean of the categories.",
         "В ячейке: доля верных ответов, затем оценено / задано. ИТОГО: невзвешенное среднее категорий.",
     ),
+    "sandbox": ("What held models' programs", "Что ограждало программы моделей"),
     "verdict": ("Verdict", "Вердикт"),
     "suite": ("Suite", "Раздел"),
     "overall": ("overall", "в целом"),
@@ -91,6 +106,9 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "the contexts hardly bear out the answer",
         "контексты почти не подтверждают ответ",
     ),
+    "cot_head": ("Chain of thought", "Цепочка рассуждений"),
+    "cot_sound": ("Right and sound", "Верно и без ошибок"),
+    "cot_worth": _COT_WORTH,
     "run": ("Run", "Запуск"),
     "calls": (
         "{asked} requests: {cached} from the cache, {answered} asked now, {failed} failed.",
@@ -108,6 +126,7 @@ _REASONS = (
         r"оценено лишь \1 % применимых строк, нужно не менее \2 %; смотрите ошибки модели и сбои судей",
     ),
     (r"an error in (.*?); look there", r"ошибка: \1; смотрите там"),
+    (r"the model could not be asked: (.*)", r"модель нельзя спросить: \1"),
     (r"it hangs on (.*?), which is undecided", r"зависит от того, что не решено: \1"),
     (
         r"without network a source can at best be UNCERTAIN, .*",
@@ -139,6 +158,12 @@ def why(part: Mapping[str, Any], language: str) -> str:
     if part["outcome"] == "undecided" and part["n_deciding"]:
         return DECIDING[language == "ru"].format(n=part["n_deciding"])
     return ""
+
+
+def meaning(metric: str, band: str, language: str) -> str:
+    """Say what a band of a metric's scores means; '' where the catalogue has no words for it."""
+    name = f"{metric}_{band}"
+    return phrase(name, language) if name in _PHRASES else ""
 
 
 def phrase(name: str, language: str, **values: object) -> str:

@@ -55,8 +55,8 @@ def entries(material: Material, model: str) -> list[dict[str, Any]]:
     known = families()
     numbers: Counter[str] = Counter()
     verdicts = material.verdicts.filter(model=model)
-    replies = material.replies.filter(model=model, suite="basic_control")
-    joined = replies.join(verdicts, on=["item_id", "model", "repeat"], how="left", maintain_order="left")
+    replies = material.replies.filter(model=model)
+    joined = replies.join(verdicts, on=["item_id", "model", "repeat"], how="inner", maintain_order="left")
     listed = []
     for row in joined.iter_rows(named=True):
         name = row["family"]
@@ -93,7 +93,7 @@ def entries(material: Material, model: str) -> list[dict[str, Any]]:
 def write(material: Material, folder: Path) -> list[Path]:
     """Write one file for each model of the run that was asked generated items."""
     written = []
-    models = material.replies.filter(suite="basic_control")["model"].unique(maintain_order=True).to_list()
+    models = material.verdicts["model"].unique(maintain_order=True).to_list()
     for model, slug in zip(models, slugs(models), strict=True):
         path = folder / "raw" / f"{slug}_{material.stamp}.json"
         write_atomically(path, json.dumps(entries(material, model), ensure_ascii=False, indent=2).encode())

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from artifacts.store import write_atomically
+from data.loading import judged_by
 from tasks.report.exports import write_parquet
 
 if TYPE_CHECKING:  # as in exports
     from tasks.report.material import Material
 
-SUITES = ("citation", "rag")
 _SCORED = ("scored", "no_answer")
 _KEYS = ("item_id", "model", "repeat")
 
 
 def records(material: "Material") -> pl.DataFrame:
     """Return a row for each item, model, repeat and judged metric: the question, the reply and what came of it."""
-    replies = material.replies.filter(pl.col("suite").is_in(SUITES)).select(
+    suites = [suite.name for suite in material.settings.suites if judged_by(suite)]
+    replies = material.replies.filter(pl.col("suite").is_in(suites)).select(
         *_KEYS, "suite", "language", "prompt", "answer", response="text", error="error"
     )
     scores = material.scores.filter(~pl.col("metric").str.contains(".", literal=True)).select(

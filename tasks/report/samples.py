@@ -9,8 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from metrics.final import SUITE_METRICS
 from tasks.report.material import Material
+from tasks.report.reasons import translated
+from tasks.report.titles import counted
 
 KEY = ["item_id", "model", "repeat"]
 OUTCOMES = (
@@ -60,14 +61,15 @@ def primary(material: Material) -> pl.DataFrame:
     Of several metrics the value is their mean and the status the worst one; what is not applicable is left out.
     """
     suites = material.items["suite"].unique().to_list()
-    counted = [(s, m) for s in suites for m in SUITE_METRICS.get(s, (s,))]
-    main = pl.DataFrame(counted, schema={"suite": pl.String, "metric": pl.String}, orient="row")
+    pairs = [(s, m) for s in suites for m in counted(material, s)]
+    main = pl.DataFrame(pairs, schema={"suite": pl.String, "metric": pl.String}, orient="row")
     own = material.scores.join(material.items.select("item_id", "suite"), on="item_id", how="left")
     own = own.join(main, on=["suite", "metric"], how="semi").with_columns(
         rank=pl.col("status").replace_strict(list(_WORST), range(len(_WORST)), return_dtype=pl.Int64),
         value=pl.when(pl.col("status") == "no_answer").then(pl.col("value").fill_null(0.0)).otherwise("value"),
     )
     applied = pl.col("value").filter(pl.col("status") != "not_applicable")
+    own = _in_words(own, material)
     grouped = own.sort("rank", maintain_order=True).group_by(KEY, maintain_order=True)
     joined = grouped.agg(
         status=pl.col("status").first(),
@@ -86,21 +88,17 @@ def primary(material: Material) -> pl.DataFrame:
     )
 
 
-def _askings(material: Material, models: Iterable[str]) -> pl.DataFrame:
-    """Return judges' replies with the model and repeat that they are about; what cannot be told is left out."""
-    about = [f"{model}/" for model in sorted(models, key=len, reverse=True)]
-    judged = material.judged.rename({"model": "judge", "repeat": "_", "key": "about"})
-    key = pl.col("about")
-    named = [
-        pl.when(key.str.starts_with(a) & key.str.slice(len(a)).str.contains(r"^\d+/")).then(pl.lit(a[:-1]))
-        for a in about
-    ]
-    found = judged.with_columns(model=pl.coalesce(*named, pl.lit(None, pl.String)))
-    rest = pl.col("about").str.slice(pl.col("model").str.len_chars() + 1)
-    return found.with_columns(
-        repeat=rest.str.extract(r"^(\d+)/").cast(pl.Int64, strict=False),
-        key=rest.str.replace(r"^\d+/", ""),
-    ).drop_nulls(["model", "repeat"])
+def _in_words(scores: pl.DataFrame, material: Material) -> pl.DataFrame:
+    """Return scores with their reasons in the report's language."""
+    language = material.settings.report.language
+    known = {one: translated(one, language) for one in scores["reason"].unique().drop_nulls()}
+    return scores.with_columns(pl.col("reason").replace(known)) if known and language != "en" else scores
+
+
+def _askings(material: Material) -> pl.DataFrame:
+    """Return judges' replies with the model and repeat that they are about."""
+    judged = material.judged.rename({"model": "judge"}).drop("repeat")
+    return judged.rename({"subject": "model", "subject_repeat": "repeat"}).drop_nulls(["model", "repeat"])
 
 
 def frames(material: Material) -> Frames:
@@ -115,9 +113,12 @@ def frames(material: Material) -> Frames:
         .join(primary(material), on=KEY, how="left", maintain_order="left")
         .with_columns(pl.col("outcome").fill_null("unscored"))
     )
-    models = rows["model"].unique().to_list()
-    scores = material.scores.join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row", "metric")
-    judged = _askings(material, models).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row")
+    scores = (
+        _in_words(material.scores, material)
+        .join(rows.select(KEY).with_row_index("row"), on=KEY)
+        .sort("row", "metric")
+    )
+    judged = _askings(material).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row")
     items = material.items.join(rows.select("item_id").unique(), on="item_id", how="semi")
     return Frames(rows, items, scores, judged)
 

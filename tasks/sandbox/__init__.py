@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from data.records import Outcome, Program
-from tasks.sandbox import kotlin
+from tasks.sandbox import kotlin, kotlin_tools
 from tasks.sandbox.image import prepare
 from tasks.sandbox.pool import Pool
 
@@ -57,13 +57,18 @@ def run(
     memory_mb: int = 256,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    kotlin_compiler: str = "",
+    java: str = "",
 ) -> list[tuple[Outcome, ...]]:
     """Run programs; return, in their order, one outcome for each of a program's calls.
 
     Each program gets a fresh interpreter. `cpu_s` is its budget of CPU seconds, for loading it and all its calls
-    together; on the clock it may take 1 s more. Calls that it did not come to, because an earlier one ended it,
-    share that one's outcome. `memory_mb` is its memory, the interpreter included; `workers` the processes, one for
-    each core unless given; they live until this process ends. `progress` gets programs done and programs in all.
+    together; it may sleep 1 s more. How busy the machine is changes no outcome: waiting for a core is not counted,
+    and what runs out of time is tried once more, alone. Calls that it did not come to, because an earlier one
+    ended it, share that one's outcome. `memory_mb` is its memory, the interpreter included; `workers` the
+    processes, one for each core unless given, fewer where memory would not do; they live until this process ends.
+    `progress` gets programs done and programs in all. `kotlin_compiler` and `java` are paths; where they are not
+    given, the environment's and the PATH's are taken.
 
     Raises:
         InputError: the sandbox cannot be built or started here; never for what a program did.
@@ -91,13 +96,15 @@ def run(
         done += len(some)
     if chosen["kotlin"]:
         some = [programs[k] for k in chosen["kotlin"]]
-        outcomes = kotlin.run(some, cpu_s=cpu_s, memory_mb=memory_mb, progress=tell)
+        outcomes = kotlin.run(
+            some, cpu_s=cpu_s, memory_mb=memory_mb, progress=tell, compiler=kotlin_compiler, java=java
+        )
         for k, outcome in zip(chosen["kotlin"], outcomes, strict=True):
             found[k] = outcome
     return found
 
 
-def layers() -> dict[str, str]:
+def layers(kotlin_compiler: str = "", java: str = "") -> dict[str, str]:
     """Return what stands between a program and this machine, layer by layer, for the manifest.
 
     The keys are wasm, rlimits, no_new_privs, landlock and seccomp, each with how it holds in the workers or
@@ -108,7 +115,7 @@ def layers() -> dict[str, str]:
     """
     with _lock:
         pool = next(iter(_pools.values()), None)
-    return {**(pool or _pool(None, 256)).layers(), "kotlin": kotlin.describe()}
+    return {**(pool or _pool(None, 256)).layers(), "kotlin": kotlin_tools.describe(kotlin_compiler, java)}
 
 
 def summary() -> str:

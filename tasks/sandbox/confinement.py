@@ -24,6 +24,8 @@ _FILE_RIGHTS = (*[1] * 13, 2, 3, 5)
 _TCP, _SCOPES, _BOTH = 4, 6, 0b11
 """The ABIs that brought TCP (bind and connect) and scopes (abstract sockets and signals): two bits each."""
 _RUN, _READ, _LIST = 0b0001, 0b0100, 0b1000
+_CHANGE = sum(1 << bit for bit in (1, 4, 5, 7, 8, 14))
+"""Write, remove folders and files, make folders and files, truncate."""
 
 _X86_64, _AARCH64 = 0xC000003E, 0xC00000B7
 _NEEDED: dict[str, tuple[int, int]] = {
@@ -41,7 +43,8 @@ _NEEDED: dict[str, tuple[int, int]] = {
     "getrandom": (318, 278), "restart_syscall": (219, 128), "exit": (60, 93), "exit_group": (231, 94),
 }  # fmt: skip
 _REACHING_OUT: dict[str, tuple[int, int]] = {
-    "socket": (41, 198), "socketpair": (53, 199), "connect": (42, 203), "bind": (49, 200), "listen": (50, 201),
+    # without socketpair, which ties a process to itself only: Java needs it to open files
+    "socket": (41, 198), "connect": (42, 203), "bind": (49, 200), "listen": (50, 201),
     "accept": (43, 202), "accept4": (288, 242), "sendto": (44, 206), "fork": (57, -1), "vfork": (58, -1),
     "execveat": (322, 281), "kill": (62, 129), "tkill": (200, 130), "rt_sigqueueinfo": (129, 138),
     "rt_tgsigqueueinfo": (297, 240), "pidfd_open": (434, 434), "pidfd_send_signal": (424, 424),
@@ -52,6 +55,11 @@ _REACHING_OUT: dict[str, tuple[int, int]] = {
     "userfaultfd": (323, 282), "io_uring_setup": (425, 425), "add_key": (248, 217), "request_key": (249, 218),
     "keyctl": (250, 219), "memfd_create": (319, 279), "kexec_load": (246, 104), "init_module": (175, 105),
     "finit_module": (313, 273), "reboot": (169, 142), "swapon": (167, 224), "settimeofday": (164, 170),
+    # what Landlock leaves free: files by their names, without opening them
+    "chmod": (90, -1), "fchmodat": (268, 53), "fchmodat2": (452, 452), "chown": (92, -1), "lchown": (94, -1),
+    "fchownat": (260, 54), "utime": (132, -1), "utimes": (235, -1), "futimesat": (261, -1), "utimensat": (280, 88),
+    "setxattr": (188, 5), "lsetxattr": (189, 6), "removexattr": (197, 14), "lremovexattr": (198, 15),
+    "truncate": (76, 45), "fchmod": (91, 52), "fchown": (93, 55), "fsetxattr": (190, 7), "fremovexattr": (199, 16),
 }  # fmt: skip
 _CLONE, _CLONE3, _MMAP, _MPROTECT, _PRLIMIT = (56, 220), (435, 435), (9, 222), (10, 226), (302, 261)
 _CLONE_THREAD, _PROT_EXEC = 0x10000, 4
@@ -135,6 +143,14 @@ def seccomp(filtered: Callable[[int], bytes] = only_computing) -> str:
     return "on" if done == 0 else ""
 
 
+def seccomp_offered() -> bool:
+    """Tell whether `seccomp` can be had; the kernel is asked with a filter that is none."""
+    if sys.platform != "linux" or platform.machine() not in {"x86_64", "aarch64"} or sys.maxsize < 2**32:
+        return False
+    _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, None, 0, 0)
+    return ctypes.get_errno() == errno.EFAULT
+
+
 def no_new_privs() -> str:
     """Give up gaining privileges by running other files; '' where it cannot be done."""
     if sys.platform != "linux":
@@ -142,12 +158,17 @@ def no_new_privs() -> str:
     return "on" if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 else ""
 
 
-def landlock(readable: Iterable[str] = ()) -> str:
-    """Give up every file and folder but those under `readable`, and TCP; '' where it cannot be done."""
+def landlock_abi() -> int:
+    """Return the version of Landlock that the kernel offers; 0 where it offers none."""
     if sys.platform != "linux":
-        return ""
-    abi = _libc.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_VERSION)
-    if abi < 1:
+        return 0
+    return max(int(_libc.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_VERSION)), 0)
+
+
+def landlock(readable: Iterable[str] = (), writable: Iterable[str] = ()) -> str:
+    """Give up every file and folder but those under `readable` and `writable`, and TCP; '' where it cannot be."""
+    abi = landlock_abi()
+    if not abi:
         return ""
     files = (1 << sum(abi >= since for since in _FILE_RIGHTS)) - 1
     fields = [files, *[_BOTH for since in (_TCP, _SCOPES) if abi >= since]]
@@ -157,19 +178,21 @@ def landlock(readable: Iterable[str] = ()) -> str:
         return ""
     try:
         for path in readable:
-            _grant(ruleset, path)
+            _grant(ruleset, path, _RUN | _READ)
+        for path in writable:
+            _grant(ruleset, path, (_READ | _CHANGE) & files)
         return f"ABI {abi}" if _libc.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0 else ""
     finally:
         os.close(ruleset)
 
 
-def _grant(ruleset: int, path: str) -> None:
-    """Allow running and reading what is under a path, where there is such a path."""
+def _grant(ruleset: int, path: str, rights: int) -> None:
+    """Allow so much with what is under a path, where there is such a path."""
     with contextlib.suppress(OSError):
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
             folder = _LIST if Path(path).is_dir() else 0  # for a file the kernel refuses it
-            _libc.syscall(_LANDLOCK_RULE, ruleset, 1, struct.pack("=Qi", _RUN | _READ | folder, opened), 0)
+            _libc.syscall(_LANDLOCK_RULE, ruleset, 1, struct.pack("=Qi", rights | folder, opened), 0)
         finally:
             os.close(opened)
 

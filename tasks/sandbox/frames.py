@@ -18,6 +18,18 @@ def pack(content: Any) -> bytes:
     return HEADER.pack(len(body)) + body
 
 
+def unpack(body: bytes) -> Any:
+    """Return a frame's content.
+
+    Raises:
+        ValueError: it is no JSON, or nested too deep to be read.
+    """
+    try:
+        return json.loads(body)
+    except RecursionError as error:
+        raise ValueError("a frame that is nested too deep") from error
+
+
 def size(header: bytes) -> int:
     """Return the length that a header announces.
 

@@ -2,19 +2,17 @@
 
 It is built once, in child processes (compiling takes 400 MB that the caller should not keep), into a folder named
 by a hash of everything it depends on. It is native code: it is loaded only from a folder that nobody else can
-write to.
+write to, and only if it is the one that was published, by a seal whose key lies elsewhere.
 """
 
 import contextlib
 import fcntl
-import grp
 import hashlib
+import hmac
 import json
 import os
 import platform
-import pwd
 import shutil
-import stat
 import subprocess
 import sys
 import tempfile
@@ -23,14 +21,16 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+import platformdirs
+
 from data.errors import InputError
 from tasks.sandbox import child
+from tasks.sandbox.private import own_file, private, secret
 
 _HERE = Path(__file__).parent
 _SOURCES = ("guest/app.py", "guest/world.wit", "values.py", "engine.py")
 _LIMIT_S = 600
 _CPUINFO = Path("/proc/cpuinfo")
-_OURS_ALONE = 0o700
 
 Progress = Callable[[str], None]
 
@@ -65,66 +65,26 @@ def identity() -> str:
     return digest.hexdigest()[:16]
 
 
-def _own_group(gid: int) -> bool:
-    """Tell whether a group is the user's private one: of the same name, with no one else in it."""
-    try:
-        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(gid)
-    except KeyError:
-        return False
-    return group.gr_name == user.pw_name and not set(group.gr_mem) - {user.pw_name}
-
-
-def _shared(found: os.stat_result) -> bool:
-    """Tell whether someone other than us and root can write there (a sticky folder's entries are their owner's)."""
-    if found.st_uid not in {0, os.geteuid()}:
-        return True
-    if stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX:
-        return False
-    group = found.st_mode & stat.S_IWGRP and not _own_group(found.st_gid)
-    return bool(group or found.st_mode & stat.S_IWOTH)
-
-
-def _private(folder: Path) -> Path:
-    """Make a folder that only we can enter, and check that nobody can swap it or what leads to it.
-
-    Raises:
-        InputError: someone else could write there, or we cannot.
-    """
-    advice = "Set XDG_CACHE_HOME to a folder of your own on a local disk."
-    try:
-        folder.mkdir(mode=_OURS_ALONE, parents=True, exist_ok=True)
-        own = folder.lstat()
-        if not stat.S_ISDIR(own.st_mode) or own.st_uid != os.geteuid():
-            raise InputError(f"sandbox image: {folder} is not a folder of yours. {advice}")
-        if stat.S_IMODE(own.st_mode) != _OURS_ALONE:
-            folder.chmod(_OURS_ALONE)
-        for above in folder.resolve().parents:
-            if _shared(above.stat()):
-                raise InputError(
-                    f"sandbox image: {above}, on the way to {folder}, can be written by others. {advice}"
-                )
-    except OSError as error:
-        raise InputError(f"sandbox image: {folder} cannot be used ({error}). {advice}") from error
-    return folder
-
-
 def _folder() -> Path:
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    # the specification: a path that is not absolute is to be ignored
-    root = Path(given) if Path(given).is_absolute() else Path.home() / ".cache"
-    return _private(_private(_private(root / "basic-control") / "sandbox") / identity())
+    root = platformdirs.user_cache_path("basic-control", appauthor=False)
+    return private(private(private(root) / "sandbox") / identity())
 
 
-def _sound(image: Path) -> bool:
+def _seal(digest: str, key: bytes) -> str:
+    """Return what only who has the key can say of an image: that it is the one published under this name."""
+    return hmac.new(key, f"{identity()} {digest}".encode(), "sha256").hexdigest()
+
+
+def _sound(image: Path, key: bytes) -> bool:
     """Tell whether the image stands there whole, as it was published."""
     try:
-        published = json.loads(image.with_suffix(".json").read_text())
-        with os.fdopen(os.open(image, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or _shared(found) or found.st_size != published["size"]:
+        published = json.loads(own_file(image.with_suffix(".json")).read())
+        with own_file(image) as file:
+            if os.fstat(file.fileno()).st_size != published["size"]:
                 return False
-            return bool(hashlib.file_digest(file, "sha256").hexdigest() == published["sha256"])
-    except (OSError, ValueError, KeyError, TypeError):
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return hmac.compare_digest(_seal(digest, key), str(published["seal"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
 
@@ -137,6 +97,7 @@ def _run(what: str, command: list[str], work: Path) -> None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            umask=0o077,
             timeout=_LIMIT_S,
             check=False,
         )
@@ -167,15 +128,16 @@ def _build(work: Path, progress: Progress) -> Path:
     return work / "runner.cwasm"
 
 
-def _publish(built: Path, image: Path) -> None:
+def _publish(built: Path, image: Path, key: bytes) -> None:
     """Move the compiled file into place, whole or not at all."""
+    built.chmod(0o600)
     with built.open("rb") as file:
-        published = {
-            "size": os.fstat(file.fileno()).st_size,
-            "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
-        }
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        published = {"size": os.fstat(file.fileno()).st_size, "sha256": digest, "seal": _seal(digest, key)}
         os.fsync(file.fileno())
     note = built.with_suffix(".json")
+    note.touch(0o600)
+    note.chmod(0o600)
     note.write_text(json.dumps(published))
     note.replace(image.with_suffix(".json"))
     built.replace(image)
@@ -206,17 +168,17 @@ def prepare(progress: Progress | None = None, *, anew: bool = False) -> Path:
     """
     say = progress or _say
     folder = _folder()
-    image = folder / "runner.cwasm"
-    if not anew and _sound(image):
+    image, key = folder / "runner.cwasm", secret(folder.parent)
+    if not anew and _sound(image, key):
         return image
     with _locked(folder, say):
-        if not anew and _sound(image):
+        if not anew and _sound(image, key):
             return image
         for left in folder.glob("build-*"):  # of a builder that was killed: the lock is ours
             shutil.rmtree(left, ignore_errors=True)
         work = Path(tempfile.mkdtemp(prefix="build-", dir=folder))
         try:
-            _publish(_build(work, say), image)
+            _publish(_build(work, say), image, key)
         finally:
             shutil.rmtree(work, ignore_errors=True)
     say("Sandbox: ready.")

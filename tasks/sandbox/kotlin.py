@@ -1,8 +1,8 @@
 """Kotlin programs: compiled in batches, each run in a virtual machine of its own, where there is a compiler.
 
 Elsewhere they are `unavailable`. A virtual machine is less of a wall than WebAssembly: what holds it is the kernel
-(limits, and on Linux Landlock and seccomp: no files but its own, no sockets, no processes), its heap limit, and
-the clock. Its replies are read like the WebAssembly guest's.
+(limits, Landlock and seccomp: no files but its own, no sockets, no processes; without them nothing is run), its
+heap limit, and its CPU time. Its replies are read like the WebAssembly guest's.
 """
 
 import contextlib
@@ -14,14 +14,16 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, cast
 
 from data.records import Outcome, Program
-from tasks.sandbox import child, replies
-from tasks.sandbox.kotlin_compiler import BATCH, Batch, Compiled, find, java, version
+from tasks.sandbox import child, kotlin_tools, machine, replies
+from tasks.sandbox.clock import Clock
+from tasks.sandbox.kotlin_compiler import BATCH, Batch, Compiled
+from tasks.sandbox.kotlin_tools import Tools
 from tasks.sandbox.pool import SOURCE, WALL_MORE_S
 
 START_S = 30.0
@@ -30,7 +32,10 @@ START_S = 30.0
 REPLY = 1 << 20
 """Bytes of all replies to one program."""
 
-NONE = Outcome("unavailable", message="no Kotlin compiler")
+BESIDE_MB = 256
+"""What a virtual machine holds beside its heap: classes, code, stacks, itself."""
+
+_POLL_S = 0.02
 
 
 def run(
@@ -39,19 +44,21 @@ def run(
     cpu_s: float = 2.0,
     memory_mb: int = 256,
     progress: Callable[[int, int], None] | None = None,
-    compiler: str | None = None,
+    compiler: str = "",
+    java: str = "",
 ) -> list[tuple[Outcome, ...]]:
     """Run Kotlin programs; return, in order, one outcome for each of their calls.
 
-    `compiler` is the path of `kotlinc`; `$BASIC_CONTROL_KOTLINC`, then the PATH, unless given. `cpu_s` counts from
-    when a program's virtual machine is ready, `memory_mb` is its heap.
+    `compiler` and `java` are as in `kotlin_tools.find`; where one is missing, or a kernel that confines, every
+    outcome is `unavailable`. `cpu_s` counts from when a program's virtual machine is ready, `memory_mb` is its
+    heap. What runs out of time is tried once more, alone.
 
     Raises:
         ValueError: a call's arguments cannot be written in Kotlin.
     """
-    kotlinc = find(compiler)
-    if not kotlinc or not java():
-        return [(NONE,) * len(program.calls) for program in programs]
+    tools = kotlin_tools.find(compiler, java)
+    if isinstance(tools, str):
+        return [(Outcome("unavailable", message=tools),) * len(program.calls) for program in programs]
     found: list[tuple[Outcome, ...]] = [()] * len(programs)
     chosen = []
     for k, program in enumerate(programs):
@@ -66,53 +73,38 @@ def run(
     done = len(programs) - len(chosen)
     for start in range(0, len(chosen), BATCH):
         batch = chosen[start : start + BATCH]
-        with tempfile.TemporaryDirectory(prefix="basic-control-") as folder:
-            compiled = Batch(kotlinc, Path(folder), [programs[k] for k in batch]).run()
-            with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-                sizes = [len(programs[k].calls) for k in batch]
-                ran = threads.map(lambda c, n: _outcomes(c, n, cpu_s, memory_mb), compiled, sizes)
-                for k, outcomes in zip(batch, ran, strict=True):
-                    found[k] = outcomes
-                    done += 1
-                    if progress:
-                        progress(done, len(programs))
+        ran = _batch(tools, [programs[k] for k in batch], cpu_s, memory_mb)
+        for k, outcomes in zip(batch, ran, strict=True):
+            found[k] = outcomes
+            done += 1
+            if progress:
+                progress(done, len(programs))
     return found
 
 
-def describe() -> str:
-    """Return what runs Kotlin here, or `off`."""
-    compiler = find()
-    if not compiler or not java():
-        return "off"
-    return f"kotlinc {version(compiler) or 'that does not say its version'}"
+def _batch(
+    tools: Tools, programs: Sequence[Program], cpu_s: float, memory_mb: int
+) -> Iterator[tuple[Outcome, ...]]:
+    """Compile programs together, run each, and yield its outcomes."""
 
+    def outcomes(compiled: Compiled | Outcome, program: Program) -> tuple[Outcome, ...]:
+        if isinstance(compiled, Outcome):
+            return (compiled,) * len(program.calls)
+        return _Machine(tools, compiled, len(program.calls), cpu_s, memory_mb).run()
 
-def _outcomes(compiled: Compiled | Outcome, calls: int, cpu_s: float, memory_mb: int) -> tuple[Outcome, ...]:
-    if isinstance(compiled, Outcome):
-        return (compiled,) * calls
-    return _Machine(compiled, calls, cpu_s, memory_mb).run()
-
-
-def _readable(compiled: Compiled) -> list[str]:
-    """Return what a virtual machine has to read: itself, its settings, the system's libraries, and two jars."""
-    home = Path(java()).parents[1]
-    settings = {str(path.resolve().parent) for path in home.glob("conf/**/*") if path.is_symlink()}
-    libraries = [
-        "/lib",
-        "/lib64",
-        "/usr/lib",
-        "/usr/lib64",
-        "/etc/ld.so.cache",
-        "/usr/share/zoneinfo",
-        "/dev/urandom",
-    ]
-    return [str(home), *settings, *libraries, str(compiled.jar), str(compiled.runtime)]
+    with tempfile.TemporaryDirectory(prefix="basic-control-") as folder:
+        compiled = Batch(tools, Path(folder), programs).run()
+        with ThreadPoolExecutor(machine.workers(memory_mb + BESIDE_MB)) as threads:
+            first = list(threads.map(outcomes, compiled, programs))
+        for made, program, found in zip(compiled, programs, first, strict=True):
+            late = isinstance(made, Compiled) and found[-1].kind == "timeout"
+            yield outcomes(made, program) if late else found
 
 
 class _Machine:
     """One program in one virtual machine."""
 
-    def __init__(self, compiled: Compiled, calls: int, cpu_s: float, memory_mb: int) -> None:
+    def __init__(self, tools: Tools, compiled: Compiled, calls: int, cpu_s: float, memory_mb: int) -> None:
         self.calls, self.cpu_s = calls, cpu_s
         self.nonce = secrets.token_hex(16)
         limits = {
@@ -122,8 +114,9 @@ class _Machine:
             "cpu": int(START_S + cpu_s),
             "data": (2 * memory_mb + 1024) << 20,
         }
-        given = json.dumps({"limits": limits, "readable": _readable(compiled)})
-        self.command = child.command("tasks.sandbox.launch", given, java(), *_flags(memory_mb))
+        readable = tools.readable(compiled.jar, compiled.runtime)
+        given = json.dumps({"limits": limits, "readable": readable, "writable": []})
+        self.command = child.command("tasks.sandbox.launch", given, tools.java, *_flags(memory_mb))
         self.command += ["-cp", f"{compiled.jar}{os.pathsep}{compiled.runtime}", compiled.main]
 
     def run(self) -> tuple[Outcome, ...]:
@@ -141,7 +134,7 @@ class _Machine:
             with contextlib.suppress(OSError):
                 cast("IO[bytes]", process.stdin).write(f"{self.nonce}\n".encode())
                 cast("IO[bytes]", process.stdin).close()
-            got, rest = self._listen(cast("IO[bytes]", process.stdout))
+            got, rest = self._listen(cast("IO[bytes]", process.stdout), Clock(process.pid))
         finally:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -150,26 +143,35 @@ class _Machine:
         outcomes = [replies.outcome(text) for text in got[: self.calls]]
         return (*outcomes, *[rest] * (self.calls - len(outcomes)))
 
-    def _listen(self, pipe: IO[bytes]) -> tuple[list[str], Outcome]:
+    def _listen(self, pipe: IO[bytes], clock: Clock) -> tuple[list[str], Outcome]:
         """Return the replies that came in time, and what to say of the calls without one."""
         heard = bytearray()
-        deadline = time.monotonic() + START_S
+        cpu_s, own_s = START_S, 2 * START_S
+        due = time.monotonic() + own_s
         ready = f"{self.nonce} ready\n".encode()
         with selectors.DefaultSelector() as selector:
             selector.register(pipe, selectors.EVENT_READ)
-            while (left := deadline - time.monotonic()) > 0:
-                if not selector.select(left):
-                    break
+            while True:
+                if not selector.select(_POLL_S):
+                    now = time.monotonic()
+                    if due <= now:  # no earlier: a program may have thousands of threads to look at
+                        due = now + clock.left(own_s)
+                    if clock.cpu_s() > cpu_s or due <= now:
+                        return self._replies(heard), Outcome("timeout")
+                    continue
                 part = os.read(pipe.fileno(), 1 << 16)
                 if not part:
                     return self._replies(heard), self._ended(ready in heard)
                 if ready not in heard and ready in heard + part:
-                    deadline = time.monotonic() + self.cpu_s + WALL_MORE_S
+                    clock.start()
+                    cpu_s, own_s = self.cpu_s, self.cpu_s + WALL_MORE_S
+                    due = time.monotonic() + own_s
+                elif clock.cpu_s() > cpu_s:
+                    return self._replies(heard), Outcome("timeout")
                 heard += part
                 if len(heard) > REPLY:
                     message = f"the replies are longer than {REPLY} characters"
                     return self._replies(heard), Outcome("bad value", message=message)
-        return self._replies(heard), Outcome("timeout")
 
     def _ended(self, ready: bool) -> Outcome:  # noqa: FBT001 - it is what the answer depends on
         if ready:

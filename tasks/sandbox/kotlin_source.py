@@ -1,23 +1,19 @@
-"""Kotlin text: values as typed literals, the calls of one program, and the harness that makes them.
+"""Kotlin text: values as typed literals, and the calls of one program.
 
-Each program stands in a package of a random name, so that none can name another's functions. The harness replies
-as the WebAssembly guest does (`tasks.sandbox.values`), each reply on a line that begins with a number only known at
-run time. The program shares the virtual machine with it and may forge its own replies: that gains nothing, as no
-expected value is in there.
+Each program stands in a package of a random name, so that none can name another's functions.
 """
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from data.records import Program
+from tasks.sandbox import kotlin_head
 
 _NAMES = {"int": "Int", "float": "Double", "str": "String", "bool": "Boolean", "None": "Unit", "bytes": "ByteArray"}
 _GENERIC = {"list": ("MutableList", "mutableListOf"), "set": ("MutableSet", "mutableSetOf")}
 _TUPLES = {2: "Pair", 3: "Triple"}
 _INT, _LONG = 2**31, 2**63
-_PACKAGE = re.compile(r"^[ \t]*package[ \t]+[\w.`]+[ \t]*;?[ \t]*$", re.MULTILINE)
 
 
 def split(notation: str) -> tuple[str, list[str], bool]:
@@ -137,8 +133,10 @@ def _arguments(arguments: Sequence[Any], types: Sequence[str]) -> str:
 
 
 def candidate(program: Program, name: str) -> str:
-    """Return the program's file: its source in the package `name`, whatever package it asked for."""
-    return f"package {name}\n\n{_PACKAGE.sub('', program.source)}\n"
+    """Return the program's file: its source in the package `name`, whatever package it asked for, line by line."""
+    source = program.source.removeprefix("\ufeff")
+    start, end = kotlin_head.package(source)
+    return f"{source[:start]} package {name}{'' if start < end else '; '}{source[end:]}\n"
 
 
 def calls(program: Program, name: str) -> str:
@@ -154,137 +152,3 @@ def calls(program: Program, name: str) -> str:
         )
     listed = ", ".join(f"::call{k}" for k in range(len(program.calls)))
     return "\n".join([*lines, "", f"fun main() = sandbox.harness.serve(listOf<() -> Any?>({listed}))", ""])
-
-
-HARNESS = r"""
-package sandbox.harness
-
-import java.io.*
-import java.math.BigInteger
-
-private class Unfit(message: String) : Exception(message)
-
-private class Packer {
-    var values = 0
-    val out = StringBuilder()
-
-    fun pack(value: Any?, depth: Int) {
-        values += 1
-        if (depth > 64 || values > 100_000) throw Unfit("nested too deep, or too many values")
-        if (out.length > 1_000_000) throw Unfit("more than 1000000 characters")
-        if (value == null || value === Unit) { // a value's own `equals` is never asked
-            out.append("null")
-            return
-        }
-        when (value) {
-            is Boolean -> out.append(value)
-            is Byte, is Short, is Int -> out.append(value)
-            is Long -> integer(BigInteger.valueOf(value))
-            is BigInteger -> integer(value)
-            is Float -> real(value.toDouble())
-            is Double -> real(value)
-            is Char -> text(value.toString())
-            is String -> text(value)
-            is Pair<*, *> -> members("t", listOf(value.first, value.second), depth)
-            is Triple<*, *, *> -> members("t", listOf(value.first, value.second, value.third), depth)
-            is Map<*, *> -> members("d", pairs(value), depth)
-            is Set<*> -> members("s", value, depth)
-            is List<*> -> members("l", value, depth)
-            is Array<*> -> members("l", value.asIterable(), depth)
-            is IntArray -> members("l", value.asIterable(), depth)
-            is LongArray -> members("l", value.asIterable(), depth)
-            is DoubleArray -> members("l", value.asIterable(), depth)
-            is BooleanArray -> members("l", value.asIterable(), depth)
-            is CharArray -> members("l", value.asIterable(), depth)
-            else -> throw Unfit("of type " + value.javaClass.name.take(60))
-        }
-    }
-
-    private fun members(tag: String, held: Iterable<*>, depth: Int) {
-        out.append("[\"").append(tag).append('"')
-        for (value in held) {
-            out.append(',')
-            pack(value, depth + 1)
-        }
-        out.append(']')
-    }
-
-    private fun pairs(map: Map<*, *>) = Iterable {
-        iterator {
-            for (entry in map.entries) {
-                yield(entry.key)
-                yield(entry.value)
-            }
-        }
-    }
-
-    private fun integer(value: BigInteger) {
-        if (value.bitLength() > 14_000) throw Unfit("an integer of more than 14000 bits")
-        if (value.bitLength() < 53) out.append(value)
-        else out.append("[\"i\",\"").append(value.toString(16)).append("\"]")
-    }
-
-    private fun real(value: Double) {
-        val text = when {
-            value.isNaN() -> "nan"
-            value.isInfinite() -> if (value > 0) "inf" else "-inf"
-            else -> java.lang.Double.toHexString(value)
-        }
-        out.append("[\"f\",\"").append(text).append("\"]")
-    }
-
-    fun text(value: String) {
-        if (out.length + value.length > 1_000_000) throw Unfit("more than 1000000 characters")
-        out.append('"')
-        for (c in value) {
-            if (c in ' '..'~' && c != '"' && c != '\\') out.append(c)
-            else out.append("\\u").append(c.code.toString(16).padStart(4, '0'))
-        }
-        out.append('"')
-    }
-}
-
-private fun said(vararg texts: String): String {
-    val packer = Packer()
-    for ((k, text) in texts.withIndex()) {
-        packer.out.append(if (k == 0) '[' else ',')
-        packer.text(text.take(300))
-    }
-    return packer.out.append(']').toString()
-}
-
-private fun reply(call: () -> Any?): String = try {
-    val packer = Packer()
-    packer.pack(call(), 0)
-    "[\"value\"," + packer.out + "]"
-} catch (error: Unfit) {
-    said("bad value", error.message ?: "")
-} catch (error: OutOfMemoryError) {
-    "[\"memory\"]"
-} catch (error: ExceptionInInitializerError) {
-    thrown(error.cause ?: error)
-} catch (error: Throwable) {
-    thrown(error)
-}
-
-private fun thrown(error: Throwable): String {
-    val message = try { error.message ?: "" } catch (other: Throwable) { "" }
-    return said("exception", error.javaClass.simpleName, message)
-}
-
-fun serve(calls: List<() -> Any?>) {
-    val nonce = readLine() ?: return
-    val out = FileOutputStream(FileDescriptor.out)
-    System.setIn(ByteArrayInputStream(ByteArray(0)))
-    System.setOut(PrintStream(OutputStream.nullOutputStream()))
-    System.setErr(PrintStream(OutputStream.nullOutputStream()))
-    fun say(text: String) = out.write("$nonce $text\n".toByteArray(Charsets.US_ASCII))
-    say("ready")
-    val work = Thread(null, { for (call in calls) say(reply(call)) }, "calls", 32L shl 20)
-    work.isDaemon = true
-    work.start()
-    work.join()
-    say("end")
-    Runtime.getRuntime().halt(0)
-}
-"""

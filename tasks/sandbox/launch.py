@@ -1,6 +1,7 @@
-"""Become another program, confined: `python -m tasks.sandbox.launch '{"limits": …, "readable": …}' COMMAND …`.
+"""Become another program, confined, or do not: `python -m tasks.sandbox.launch GIVEN COMMAND …`.
 
-For virtual machines, which need threads, files of their own and executable memory, and nothing outside.
+GIVEN is JSON: `{"limits": {…}, "readable": […], "writable": […]}`. For virtual machines, which need threads, files
+of their own and executable memory, and nothing outside.
 """
 
 import json
@@ -11,12 +12,14 @@ from tasks.sandbox import confinement
 
 
 def main() -> None:
-    """Give up what can be given up, and go."""
+    """Give up what is not needed, and go: where that cannot be done, not at all."""
     given = json.loads(sys.argv[1])
     confinement.limit(**given["limits"])
     confinement.no_new_privs()
-    confinement.landlock(given["readable"])
-    confinement.seccomp(confinement.no_others)
+    if not confinement.landlock(given["readable"], given["writable"]):
+        sys.exit("no Landlock")
+    if not confinement.seccomp(confinement.no_others):
+        sys.exit("no seccomp")
     os.execv(sys.argv[2], sys.argv[2:])  # noqa: S606 - without a shell, as it should be
 
 

@@ -1,7 +1,9 @@
-"""The pool: as many workers as there are cores, programs handed out, dead and late workers replaced."""
+"""The pool: as many workers as there are cores, programs handed out, dead and late workers replaced.
+
+What ran out of time is tried once more, alone: the company of others slows a program down.
+"""
 
 import contextlib
-import os
 import selectors
 import signal
 import threading
@@ -12,7 +14,7 @@ from typing import Any, Self
 
 from data.errors import InputError
 from data.records import Outcome, Program
-from tasks.sandbox import values
+from tasks.sandbox import machine, values
 from tasks.sandbox.image import prepare
 from tasks.sandbox.workers import Job, Worker
 
@@ -20,7 +22,7 @@ SOURCE = 100_000
 """Characters of a program's source."""
 
 WALL_MORE_S = 1.0
-"""Past its CPU budget by this on the clock, a program that sleeps or hangs is ended."""
+"""A program that sleeps or hangs is ended past its CPU budget by this, its waiting for a core not counted."""
 
 MEMORY_MB = (128, 2048)
 """The least and most memory of a guest: its interpreter takes 60 of them."""
@@ -28,27 +30,21 @@ MEMORY_MB = (128, 2048)
 _TRIES = 2
 """A program whose worker dies is tried once more: the system, not it, may have been the reason."""
 
-_SELF_ENDED = 3  # the worker's exit status when its watch ends it
-_LATE = (_SELF_ENDED, -signal.SIGXCPU)
-
-
-def _cores() -> int:
-    with contextlib.suppress(AttributeError):  # macOS has no such call
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+_TIMEOUT = Outcome("timeout")
 
 
 class Pool:
     """Workers that run Python programs: a context manager, safe to share between threads.
 
-    `workers` is the number of processes (one for each core unless given); `memory_mb` is the guest's memory, its
-    interpreter included. Runs from several threads take turns: each uses all the workers.
+    `workers` is the number of processes (one for each core unless given; fewer where their memory would not fit);
+    `memory_mb` is the guest's memory, its interpreter included. Runs from several threads take turns: each uses
+    all the workers.
     """
 
     def __init__(self, *, workers: int | None = None, memory_mb: int = 256) -> None:
         if not MEMORY_MB[0] <= memory_mb <= MEMORY_MB[1]:
             raise InputError(f"sandbox: memory_mb is {memory_mb}; expected {MEMORY_MB[0]} to {MEMORY_MB[1]}.")
-        self.size = max(1, workers or _cores())
+        self.size = machine.workers(memory_mb, workers)
         self.memory_mb = memory_mb
         self._image = ""
         self._rebuilt = False
@@ -94,8 +90,10 @@ class Pool:
         """Run Python programs; return, in order, one outcome for each of their calls.
 
         `cpu_s` is one program's budget of CPU seconds, for its loading and all its calls together; what sleeps is
-        ended `WALL_MORE_S` after as many seconds on the clock. Calls that a program did not come to, because an
-        earlier one ended it, share that one's outcome. `progress` gets programs done and programs in all.
+        ended `WALL_MORE_S` after as many seconds, not counting those in which it waited for a core: how busy the
+        machine is changes nothing. What runs out of time is tried once more, alone. Calls that a program did not
+        come to, because an earlier one ended it, share that one's outcome. `progress` gets programs done and
+        programs in all.
 
         Raises:
             InputError: the image cannot be built, or no worker starts; never for what a program did.
@@ -171,6 +169,7 @@ class _Round:
 
     def __init__(self, pool: Pool, jobs: list[Job], tell: Callable[[int], None]) -> None:
         self.pool, self.queue, self.left, self.tell = pool, deque(jobs), len(jobs), tell
+        self.alone: deque[Job] = deque()
         self.found: dict[int, tuple[Outcome, ...]] = {}
         self.selector = selectors.DefaultSelector()
 
@@ -206,15 +205,24 @@ class _Round:
         coming = sum(w.state == "starting" for w in self.pool.workers)
         for worker in self.pool.workers:
             if self.queue and worker.state == "idle":
-                worker.give(self.queue.popleft())
-                if worker.unsent:
-                    self.selector.register(worker.writing, selectors.EVENT_WRITE, worker)
+                self._give(worker, self.queue.popleft())
+        if self.alone and not self.queue and all(w.state == "idle" for w in self.pool.workers):
+            if not self.pool.workers:
+                self._watch(self.pool.start())
+            else:
+                self._give(self.pool.workers[0], self.alone.popleft())
         for _ in range(min(len(self.queue) - coming, self.pool.size - len(self.pool.workers))):
             self._watch(self.pool.start())
 
+    def _give(self, worker: Worker, job: Job) -> None:
+        worker.give(job)
+        if worker.unsent:
+            self.selector.register(worker.writing, selectors.EVENT_WRITE, worker)
+
     def _wait(self) -> None:
         watched = [w for w in self.pool.workers if w.state != "idle"]
-        most = min((w.deadline for w in watched), default=time.monotonic()) - time.monotonic()
+        now = time.monotonic()
+        most = min((w.deadline for w in watched), default=now) - now
         for key, _ in self.selector.select(max(most, 0)):
             worker: Worker = key.data
             if worker not in self.pool.workers:  # ended while its other pipe was handled
@@ -225,9 +233,9 @@ class _Round:
                 worker.send()
                 if not worker.unsent:
                     self.selector.unregister(worker.writing)
-        now = time.monotonic()
         for worker in watched:
-            if worker in self.pool.workers and worker.state != "idle" and worker.deadline <= now:
+            # by the time before the pipes were read: what had come by then has been heard
+            if worker in self.pool.workers and worker.late(now):
                 self._end(worker, late=True)
 
     def _hear(self, worker: Worker) -> None:
@@ -242,19 +250,24 @@ class _Round:
 
     def _take(self, worker: Worker, frame: Any) -> None:
         match worker.state, frame:
-            case "starting", ["hello", dict(layers)]:
-                worker.layers, worker.state = layers, "idle"
+            case "starting", ["hello", int(thread), dict(layers)]:
+                worker.greet(thread, {str(name): str(how) for name, how in layers.items()})
             case "starting", ["failed", str(why)]:
                 raise ValueError(why)
             case "busy", _ if worker.job:
                 outcomes = worker.job.hear(frame)
                 if outcomes is not None:
-                    self._finish(worker.job, outcomes)
-                    worker.job, worker.state = None, "idle"
+                    job, worker.job, worker.state = worker.job, None, "idle"
+                    self._finish(job, outcomes)
             case _:
                 raise ValueError("a frame out of turn")
 
     def _finish(self, job: Job, outcomes: tuple[Outcome, ...]) -> None:
+        if outcomes[-1].kind == "timeout" and not job.alone:
+            job.alone = True
+            job.outcomes.clear()
+            self.alone.append(job)
+            return
         self.found[job.index] = outcomes
         self.tell(len(self.found))
 
@@ -270,12 +283,12 @@ class _Round:
             return
         self._watch(self.pool.start())  # at once: the next program should not have to wait for it
         if job := worker.job:
-            job.tries += 1
-            if late or status in _LATE:
-                self._finish(job, job.finish(Outcome("timeout")))
-            elif job.tries < _TRIES:
+            job.deaths += 1
+            if late or status == -signal.SIGXCPU:
+                self._finish(job, job.finish(_TIMEOUT))
+            elif job.deaths < _TRIES:
                 job.outcomes.clear()
-                self.queue.appendleft(job)
+                (self.alone if job.alone else self.queue).appendleft(job)
             else:
                 ended = Outcome("exception", error="SystemError", message=f"the worker died (exit status {status})")
                 self._finish(job, job.finish(ended))

@@ -8,6 +8,9 @@ from tasks.sandbox import values
 MESSAGE = 300
 """Characters kept of what a program says."""
 
+CLASSES = 32
+"""Classes kept of an exception's line of them."""
+
 _GUEST_KINDS = frozenset({"exception", "memory", "syntax", "no such function", "bad value"})
 """What a guest may say beside a value: never `unavailable`, which would take its item out of the score."""
 
@@ -23,8 +26,9 @@ def outcome(reply: object) -> Outcome:
         match values.read(reply) if isinstance(reply, str) else None:
             case ["value", packed]:
                 return Outcome("value", values.unpack(packed))
-            case ["exception", str(name), str(message)]:
-                return Outcome("exception", error=clean(name), message=clean(message))
+            case ["exception", str(name), str(message), *classes]:
+                line = tuple(clean(each) for each in classes[:CLASSES] if isinstance(each, str))
+                return Outcome("exception", error=clean(name), message=clean(message), classes=line)
             case [str(kind)] if kind in _GUEST_KINDS:
                 return Outcome(cast("OutcomeKind", kind))
             case [str(kind), str(message)] if kind in _GUEST_KINDS:

@@ -1,7 +1,7 @@
 """A worker process and the job it is on, as the pool sees them."""
 
 import contextlib
-import json
+import fcntl
 import os
 import signal
 import subprocess
@@ -11,9 +11,13 @@ from typing import IO, Any, Literal, cast
 
 from data.records import Outcome, OutcomeKind
 from tasks.sandbox import child, frames, replies
+from tasks.sandbox.clock import Clock
 
-START_S = 60.0
-"""A worker that has not said hello by then will not."""
+START_S = 300.0
+"""A worker that has not said hello by then will not: on an idle machine it takes a fraction of one."""
+
+_PIPE = 1 << 20
+"""Bytes that may lie in the pipe from a worker: it need not wait while this process is kept from reading."""
 
 
 @dataclass(slots=True, eq=False)
@@ -23,7 +27,9 @@ class Job:
     index: int
     content: dict[str, Any]
     outcomes: list[Outcome] = field(default_factory=list)
-    tries: int = 0
+    deaths: int = 0
+    alone: bool = False
+    """It ran out of time once, and is tried again without company."""
 
     def finish(self, rest: Outcome) -> tuple[Outcome, ...]:
         """Return an outcome for each call: those that did not come back share `rest`."""
@@ -61,6 +67,7 @@ class Worker:
     job: Job | None = None
     layers: dict[str, str] = field(default_factory=dict)
     unsent: memoryview = field(default_factory=lambda: memoryview(b""))
+    clock: Clock | None = None
     _got: bytearray = field(default_factory=bytearray)
 
     @classmethod
@@ -77,6 +84,8 @@ class Worker:
         )
         worker = cls(process, time.monotonic() + START_S)
         os.set_blocking(worker.reading.fileno(), False)
+        with contextlib.suppress(AttributeError, OSError):  # Linux only, and only so much for each user
+            fcntl.fcntl(worker.reading, fcntl.F_SETPIPE_SZ, _PIPE)
         os.set_blocking(worker.writing.fileno(), False)
         return worker
 
@@ -90,9 +99,24 @@ class Worker:
         """The pipe that its jobs go to."""
         return cast("IO[bytes]", self.process.stdin)
 
+    def greet(self, thread: int, layers: dict[str, str]) -> None:
+        """Take what its hello says: the thread that programs run on, and the layers around them."""
+        self.clock = Clock(self.process.pid, thread)
+        self.layers, self.state = layers, "idle"
+
+    def late(self, now: float) -> bool:
+        """Tell whether it has had its time; put the deadline off by what it only waited for a core."""
+        if self.state == "idle" or self.deadline > now:
+            return False
+        if self.state == "busy" and self.job and self.clock:
+            self.deadline = now + self.clock.left(self.job.content["wall_s"])
+        return self.deadline <= now
+
     def give(self, job: Job) -> None:
-        """Send a job; its time on the clock runs from here."""
+        """Send a job; its time runs from here."""
         self.job, self.state = job, "busy"
+        if self.clock:
+            self.clock.start()
         self.deadline = time.monotonic() + job.content["wall_s"]
         self.unsent = memoryview(frames.pack(job.content))
         self.send()
@@ -119,7 +143,7 @@ class Worker:
         whole = []
         head = frames.HEADER.size
         while len(self._got) >= head and len(self._got) >= head + (size := frames.size(bytes(self._got[:head]))):
-            whole.append(json.loads(bytes(self._got[head : head + size])))
+            whole.append(frames.unpack(bytes(self._got[head : head + size])))
             del self._got[: head + size]
         return whole
 

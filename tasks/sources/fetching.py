@@ -11,12 +11,13 @@ from typing import Self
 from urllib.parse import urljoin
 
 import httpcore
+from protego import Protego
 
 from metrics.sources import Finding, Url, judge_outcome, judge_status, read_url
 from tasks.sources.bodies import ACCEPTED, TooLarge, Undecodable, read_body
 from tasks.sources.guard import Guard, Metered
 from tasks.sources.policy import PRODUCT, USER_AGENT, Net, Refused
-from tasks.sources.robots import Robots, read_robots
+from tasks.sources.robots import read_robots
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TEXT = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
@@ -56,7 +57,7 @@ class Fetcher:
     """Fetch pages within a policy; robots.txt is read once for each origin. No cookies, no proxies, no retries."""
 
     net: Net
-    _robots: dict[str, Robots | Finding] = field(default_factory=dict)
+    _robots: dict[str, Protego | Finding] = field(default_factory=dict)
     _pool: httpcore.AsyncConnectionPool | None = None
     _online: asyncio.Task[bool] | None = None
 
@@ -89,8 +90,8 @@ class Fetcher:
     def delay_of(self, url: Url) -> float:
         """Return the seconds that a site wants between two fetches, as far as its robots.txt is known."""
         known = self._robots.get(_origin(url))
-        asked = known.delay_s if isinstance(known, Robots) else 0.0
-        return max(self.net.limits.delay_s, min(asked, self.net.limits.longest_delay_s) if asked else 0.0)
+        asked = known.crawl_delay(PRODUCT) if isinstance(known, Protego) else None
+        return max(self.net.limits.delay_s, min(asked or 0.0, self.net.limits.longest_delay_s))
 
     async def _follow(self, reached: list[Url]) -> Page | Missed:
         for _ in range(self.net.limits.redirects + 1):
@@ -116,19 +117,19 @@ class Fetcher:
         robots = self._robots[origin]
         if isinstance(robots, Finding):
             return robots
-        return None if robots.allow(url.target) else judge_outcome("robots.txt forbids it")
+        return None if robots.can_fetch(url.text, PRODUCT) else judge_outcome("robots.txt forbids it")
 
-    async def _read_robots(self, url: Url) -> Robots | Finding:
+    async def _read_robots(self, url: Url) -> Protego | Finding:
         """Fetch an origin's robots.txt through the same guard: none (4xx) allows all, a failing server nothing."""
         first = at = read_url(f"{url.scheme}://{url.authority}/robots.txt")
         for _ in range(self.net.limits.redirects + 1):
             if isinstance(at, Finding):
-                return Robots()
+                return Protego()
             reply = await self._get(at, self.net.limits.robots_bytes, pages=False)
             if isinstance(reply, Finding):
                 unread = reply.reason in {"larger than is read", "an encoding that is not read", "broken reply"}
                 if unread:
-                    return Robots()
+                    return Protego()
                 # What is wrong with a host that only robots.txt leads to says nothing of the page.
                 return reply if at == first else judge_outcome("robots.txt cannot be read")
             if reply.status not in _REDIRECTS:
@@ -137,7 +138,7 @@ class Fetcher:
                 found = reply.body.decode("utf-8", "replace") if reply.status == HTTPStatus.OK else ""
                 return read_robots(found, PRODUCT)
             at = _next(at, reply.headers.get("location", ""))
-        return Robots()
+        return Protego()
 
     async def _get(self, url: Url, most: int, *, pages: bool) -> _Reply | Finding:
         """Ask for one URL, once; a finding where no whole reply came."""

@@ -181,7 +181,7 @@ def test_verify_changes_nothing(place: Place) -> None:
     assert {path: path.read_bytes() for path in place.root.iterdir() if path.suffix != ".lock"} == before
 
 
-def test_repair_saves_the_cache_and_brings_back_what_tables_hold(
+def test_repair_of_a_wrecked_cache_brings_back_what_tables_hold(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.run(place.answers("r1", "r2"))
@@ -189,9 +189,9 @@ def test_repair_saves_the_cache_and_brings_back_what_tables_hold(
     file = place.root / "replies.sqlite"
     file.write_bytes(b"\xff" * 100 + file.read_bytes()[100:])
     assert place.care("repair") == 0
-    assert "4 replies" in capsys.readouterr().out
+    assert "2 replies" in capsys.readouterr().out
     cache = place.cache()
-    assert set(cache.lookup(["r1", "r2", "r3", "r4"])) == {"r1", "r2", "r3", "r4"}
+    assert set(cache.lookup(["r1", "r2", "r3", "r4"])) == {"r1", "r2"}
     cache.close()
     assert place.care("verify") == 0
 

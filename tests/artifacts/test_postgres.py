@@ -17,19 +17,19 @@ import pytest
 from artifacts.replies import Remembered, ReplyCache, owner
 from config.settings import Model, Store
 from data.errors import InputError
-from data.records import Reply
+from data.records import Cell, Reply
 from tasks.asking import Tally
 from tasks.query import ask, watch
 from tests.conftest import TOP, Run, free_port
-from tests.flows.test_full_eval import TWO, at
+from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
+from tests.helpers.runs import TWO, at
 from tests.servers.postgres import Postgres
 from tests.servers.running import serve_openai
-from tests.tasks.test_asking import NUMBERS, model_at, prompts_seen, requests_of
 
 WRITER = """
 import sys, threading
 from artifacts.replies import Remembered, ReplyCache
-from data.records import Reply
+from data.records import Cell, Reply
 url, first, writers, every, total = sys.argv[1], *map(int, sys.argv[2:])
 failed = []
 def write(writer):
@@ -176,19 +176,19 @@ def test_a_server_that_is_restarted_in_the_middle_loses_nothing_and_nothing_is_a
         empty.stop()
         empty.start()
 
-    def bounce(label: str, tally: Tally) -> None:
-        if label == "restart" and tally.answered == 10 and not restarts:
+    def bounce(cell: Cell, tally: Tally) -> None:
+        if cell.suite == "restart" and tally.answered == 10 and not restarts:
             restarts.append(threading.Thread(target=restart))
             restarts[0].start()
 
     watch(bounce)
     with serve_openai("yes", latency_s=0.02) as server:
         model: Model = model_at(server, max_concurrency=4)
-        _, tally = ask(requests_of(model, NUMBERS), model, place, "restart")
+        _, tally = ask(requests_of(model, NUMBERS), model, place, Cell("restart"))
         restarts[0].join()
         assert (tally.answered, tally.failed) == (40, 0)
         assert prompts_seen(server) == Counter(NUMBERS)
-        _, again = ask(requests_of(model, NUMBERS), model, place, "again")
+        _, again = ask(requests_of(model, NUMBERS), model, place, Cell("again"))
     assert again.cached == 40
 
 

@@ -14,9 +14,9 @@ from artifacts.inventory import take
 from artifacts.store import Damaged, Store
 from data.errors import InputError
 from data.tables import RESPONSES, VERDICTS
-from tests.artifacts.test_store import response, verdicts
 from tests.conftest import Run, free_port
-from tests.flows.test_full_eval import TWO, at
+from tests.helpers.runs import TWO, at
+from tests.helpers.tables import response, verdicts
 from tests.servers.running import serve_openai
 
 CREDENTIALS = {

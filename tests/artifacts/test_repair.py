@@ -1,4 +1,4 @@
-"""A damaged reply cache is mended in passing: every sound row is saved, the store's tables bring back the rest."""
+"""A damaged reply cache is mended in passing: only what neither it nor the store's tables hold is asked again."""
 
 import json
 import random
@@ -12,16 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from artifacts import repair, sqlite_pages
-from artifacts.gate import Gate, InUse
-from artifacts.replies import Remembered, ReplyCache, entry_of, owner
+from artifacts import repair
+from artifacts.databases import log_of
+from artifacts.lock import FileLock, InUse
+from artifacts.replies import Remembered, ReplyCache, owner
+from artifacts.rows import entry_of
 from artifacts.store import Store
 from data.errors import InputError
 from data.records import Reply
 from data.tables import RESPONSES
 from tasks import logs
 from tests.conftest import Run
-from tests.flows.test_full_eval import TWO, at, results
+from tests.helpers.runs import TWO, at, results
 from tests.servers.running import serve_openai
 
 PAGE = 4096
@@ -51,6 +53,31 @@ def file(tmp_path: Path) -> Path:
     return copy / "replies.sqlite"
 
 
+def tables_of(file: Path, ids: list[str]) -> Store:
+    """The store beside a cache, with these replies in a responses table."""
+    store = Store(str(file.parent))
+    rows = [
+        {
+            "request_id": i,
+            "text": ENTRIES[i].reply.text,
+            "reasoning": "",
+            "finish_reason": "stop",
+            "tokens_in": ENTRIES[i].reply.tokens_in,
+            "tokens_out": 2,
+            "latency_s": ENTRIES[i].latency_s,
+            "cached": False,
+        }
+        for i in ids
+    ]
+    store.write(RESPONSES, RESPONSES.frame(rows))
+    return store
+
+
+def replies_of(known: dict[str, Remembered]) -> dict[str, tuple[Reply, float]]:
+    """What a table of the store keeps of replies."""
+    return {i: (entry.reply, entry.latency_s) for i, entry in known.items()}
+
+
 def opened(file: Path, tables: Store | None = None) -> ReplyCache:
     return ReplyCache(f"sqlite:///{file}", tables=tables)
 
@@ -64,7 +91,7 @@ def hit(file: Path, start: int, content: bytes) -> None:
 def wreck_header(file: Path, size: int = 100) -> None:
     """Wreck the first bytes, also where the log holds them anew."""
     hit(file, 0, b"\xff" * size)
-    log = sqlite_pages.log_of(file)
+    log = log_of(file)
     content = log.read_bytes()
     for start in range(32, len(content), 24 + PAGE):
         if content[start : start + 4] == b"\0\0\0\1":
@@ -75,89 +102,114 @@ def wreck_first_page(file: Path) -> None:
     wreck_header(file, PAGE)
 
 
+def page_of(file: Path, kind: str) -> int:
+    """Bring the log into the file, and return where the table or its index begins."""
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        found = connection.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE type = ? AND tbl_name = 'replies'", [kind]
+        )
+        return (int(found.fetchone()[0]) - 1) * PAGE
+
+
+def wreck_index(file: Path) -> None:
+    hit(file, page_of(file, "index"), b"\xff" * PAGE)
+
+
 def cut(file: Path) -> None:
     with file.open("rb+") as opened_file:
         opened_file.truncate(file.stat().st_size * 2 // 3)
 
 
 def fill_with_zeros(file: Path) -> None:
-    for path in (file, sqlite_pages.log_of(file)):
+    for path in (file, log_of(file)):
         path.write_bytes(bytes(path.stat().st_size))
 
 
-def test_every_row_is_read_from_the_pages_of_a_sound_file_and_its_log(file: Path) -> None:
-    found = {row[0]: entry_of(row) for row in repair.rows_in(file)}
+def test_every_row_of_a_sound_file_and_its_log_is_read(file: Path) -> None:
+    found = {row[0]: entry_of(row) for rows in repair.rows_in(file) for row in rows}
     assert found == ENTRIES
+    assert log_of(file).stat().st_size > 100 * 1000, "reading changes nothing"
 
 
 @pytest.mark.parametrize("frame", [0, 3, 20])
-def test_a_damaged_log_is_not_taken_for_a_shorter_one(file: Path, frame: int) -> None:
-    log = sqlite_pages.log_of(file)
-    assert not sqlite_pages.log_is_cut(file)
-    hit(log, 32 + frame * (24 + PAGE) + 1000, b"\xaa" * 10)
-    assert sqlite_pages.log_is_cut(file)
-    cache = opened(file)
+def test_what_a_damaged_log_has_lost_is_asked_again_or_brought_back_by_repair(file: Path, frame: int) -> None:
+    """SQLite takes a damaged log for a shorter one: nothing wrong is read, and what the file held is there."""
+    hit(log_of(file), 32 + frame * (24 + PAGE) + 1000, b"\xaa" * 10)
+    cache = opened(file, tables_of(file, IDS))
     known = cache.lookup(IDS)
-    assert all(known[i] == ENTRIES[i] for i in known)
-    assert len(known) >= 295, "only rows of the one page may be lost"
+    assert known == {i: ENTRIES[i] for i in IDS[: len(known)]}
+    assert 200 <= len(known) < 300
+    assert cache.restore() == (0, 300 - len(known))
+    assert replies_of(cache.lookup(IDS)) == replies_of(ENTRIES)
     cache.close()
 
 
-def test_a_log_that_ends_within_a_transaction_is_sound(file: Path) -> None:
-    log = sqlite_pages.log_of(file)
-    with log.open("rb+") as opened_file:
-        opened_file.truncate(log.stat().st_size - 3 * (24 + PAGE) - 100)
-    assert not sqlite_pages.log_is_cut(file)
-
-
-@pytest.mark.parametrize("page_size", [512, 1024, 8192, 65536])
-def test_rows_are_read_at_every_page_size(tmp_path: Path, page_size: int) -> None:
-    with sqlite3.connect(tmp_path / "x.sqlite") as connection:
-        connection.execute(f"PRAGMA page_size = {page_size}")
-        connection.execute("CREATE TABLE t (a TEXT, b INTEGER, c REAL, d BLOB)")
-        kept = [("x" * n * 100, n**7 - n * 10, n / 3, None) for n in range(200)]
-        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", kept)
-        connection.commit()
-        wanted = set(connection.execute("SELECT a, b, c, d FROM t"))
-    read = {readings[0] for readings in sqlite_pages.rows(tmp_path / "x.sqlite")}
-    assert wanted <= read, "a whole number in a REAL column reads as an integer, which is equal to it"
-
-
-@pytest.mark.parametrize("wreck", [wreck_header, wreck_first_page])
-def test_a_wrecked_header_or_schema_costs_no_reply(file: Path, wreck: Callable[[Path], None]) -> None:
-    wreck(file)
-    cache = opened(file)
-    assert cache.lookup(IDS) == ENTRIES
-    cache.close()
-
-
-@pytest.mark.parametrize("wreck", [cut, fill_with_zeros])
+@pytest.mark.parametrize("wreck", [wreck_header, wreck_first_page, cut, fill_with_zeros])
 def test_what_a_file_has_lost_comes_back_from_the_stores_tables(file: Path, wreck: Callable[[Path], None]) -> None:
-    store = Store(str(file.parent))
-    rows = [
-        {
-            "request_id": e.request_id,
-            "text": e.reply.text,
-            "reasoning": "",
-            "finish_reason": "stop",
-            "tokens_in": e.reply.tokens_in,
-            "tokens_out": 2,
-            "latency_s": e.latency_s,
-            "cached": False,
-        }
-        for e in ENTRIES.values()
-    ]
-    store.write(RESPONSES, RESPONSES.frame(rows[:250]))
+    store = tables_of(file, IDS[:250])
     store.write(RESPONSES, RESPONSES.frame([{"request_id": "f", "error": "refused", "error_kind": "invalid"}]))
     store.write(RESPONSES, RESPONSES.frame([{"request_id": "g", "text": "a data set's own", "cached": True}]))
     wreck(file)
     cache = opened(file, store)
     known = cache.lookup(IDS)
     assert set(IDS[:250]) <= set(known)
-    assert {i: (e.reply, e.latency_s) for i, e in known.items()} == {
-        i: (ENTRIES[i].reply, ENTRIES[i].latency_s) for i in known
-    }
+    assert replies_of(known) == replies_of({i: ENTRIES[i] for i in known})
     assert cache.lookup(["f", "g"]) == {}, "neither a failure nor what was never asked becomes a reply"
+    cache.close()
+
+
+@pytest.mark.parametrize("wreck", [wreck_header, wreck_first_page, fill_with_zeros])
+def test_what_is_in_neither_is_asked_again(file: Path, wreck: Callable[[Path], None]) -> None:
+    wreck(file)
+    cache = opened(file)
+    assert cache.lookup(IDS) == {}
+    cache.remember(list(ENTRIES.values()))
+    assert cache.lookup(IDS) == ENTRIES
+    cache.close()
+
+
+def test_a_wrecked_index_costs_no_reply(file: Path) -> None:
+    wreck_index(file)
+    cache = opened(file)
+    assert cache.lookup(IDS) == ENTRIES
+    cache.close()
+
+
+def test_the_last_rows_are_no_guide_where_their_page_is_gone(file: Path) -> None:
+    """The number of the last row is then told by the index, or by the size of the file."""
+    index = page_of(file, "index")
+    with sqlite3.connect(file) as connection:
+        last = connection.execute("SELECT max(pageno) FROM dbstat WHERE name = 'replies'").fetchone()[0]
+    hit(file, (last - 1) * PAGE, b"\xff" * PAGE)
+    told = sum(len(rows) for rows in repair.rows_in(file))
+    hit(file, index, b"\xff" * PAGE)
+    guessed = sum(len(rows) for rows in repair.rows_in(file))
+    assert 280 <= told == guessed < 300
+
+
+def test_text_that_is_no_utf8_fails_its_checksum_and_nothing_else(file: Path) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute(
+            "UPDATE replies SET text = CAST(x'ff61' AS TEXT), model = x'00' WHERE request_id = ?", IDS[3:4]
+        )
+    cache = opened(file, tables_of(file, IDS[:10]))
+    assert replies_of(cache.lookup(IDS)) == replies_of(ENTRIES)
+    cache.close()
+
+
+def test_damage_in_a_file_too_large_to_check_at_once_is_mended_when_met(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for page in range(8, file.stat().st_size // PAGE, 3):
+        hit(file, page * PAGE, b"\xaa" * PAGE)
+    monkeypatch.setattr("artifacts.replies.CHECKED", 0)
+    cache = opened(file, tables_of(file, IDS))
+    assert cache.asides() == []
+    assert replies_of(cache.lookup(IDS)) == replies_of(ENTRIES)
+    assert len([path for path in cache.asides() if not path.name.endswith(("-wal", "-shm"))]) == 1
     cache.close()
 
 
@@ -171,14 +223,16 @@ def test_an_emptied_file_is_filled_from_the_stores_tables(tmp_path: Path) -> Non
     cache.close()
 
 
-def test_any_page_may_be_hit_and_all_other_rows_are_saved(file: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Twelve files, each with a page of noise at a place of its own: no row is lost that did not lie there."""
+def test_any_leaf_may_be_hit_and_all_other_rows_are_saved(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Twelve files, each with a page of noise at a place of its own: no row is lost that did not lie there.
+
+    Only the schema's page and the table's first are spared, through which SQLite finds all others.
+    """
     file.with_name("replies.sqlite-wal").unlink()
     sound = file.read_bytes()
-    in_file = {row[0] for row in repair.rows_in(file)}
-    assert len(in_file) == 200
+    in_file, spared = set(IDS[:200]), {0, page_of(file, "table")}
     draw = random.Random(5)
-    for start in draw.sample(range(0, len(sound), PAGE), 12):
+    for start in draw.sample(sorted(set(range(0, len(sound), PAGE)) - spared), 12):
         file.write_bytes(sound)
         hit(file, start, draw.randbytes(PAGE))
         cache = opened(file)
@@ -226,8 +280,8 @@ def test_a_reply_that_fails_its_checksum_comes_back_from_the_stores_tables(
 
 def test_a_file_that_another_process_uses_is_not_replaced(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("artifacts.replies.WAIT_S", 0.1)
-    other = Gate(file)
-    wreck_header(file)
+    other = FileLock(file)
+    wreck_index(file)
     damaged = file.read_bytes()
     with pytest.raises(InputError, match="another process uses it"):
         opened(file)
@@ -239,7 +293,7 @@ def test_a_file_that_another_process_uses_is_not_replaced(file: Path, monkeypatc
 
 
 def test_two_who_find_the_damage_at_once_mend_it_once(file: Path) -> None:
-    wreck_header(file)
+    wreck_index(file)
     script = (
         "import sys\nfrom artifacts.replies import ReplyCache\n"
         "print(ReplyCache('sqlite:///' + sys.argv[1]).count())"
@@ -264,37 +318,37 @@ def test_a_repair_that_was_killed_is_brought_to_its_end(file: Path, tmp_path: Pa
         file.with_name("replies.sqlite-wal").rename(file.with_name("replies.sqlite.damaged-1-wal"))
         if step == "moved file":
             file.rename(file.with_name("replies.sqlite.damaged-1"))
-    cache = opened(file)
-    assert cache.lookup(IDS) == ENTRIES
+    cache = opened(file, tables_of(file, IDS))
+    assert replies_of(cache.lookup(IDS)) == replies_of(ENTRIES)
     cache.close()
     assert not repair.pending(file)
     assert not file.with_name("replies.sqlite.mending").exists()
 
 
 def test_who_replaces_a_file_waits_for_who_is_inside(tmp_path: Path) -> None:
-    gate = Gate(tmp_path / "x")
+    lock = FileLock(tmp_path / "x")
     order: list[str] = []
     entered = threading.Event()
 
     def replace() -> None:
         entered.wait()
-        with gate.alone(1.0):
+        with lock.exclusive(1.0):
             order.append("alone")
 
     thread = threading.Thread(target=replace)
     thread.start()
-    with gate.inside(), gate.inside():
+    with lock.shared(), lock.shared():
         entered.set()
         order.append("inside")
     thread.join()
     assert order == ["inside", "alone"]
-    other = Gate(tmp_path / "x")
-    with pytest.raises(InUse), gate.alone(0.0):
+    other = FileLock(tmp_path / "x")
+    with pytest.raises(InUse), lock.exclusive(0.0):
         pass
     other.close()
-    with gate.alone(0.0):
+    with lock.exclusive(0.0):
         pass
-    gate.close()
+    lock.close()
 
 
 def test_a_repair_is_one_json_line_where_json_is_asked_for(
@@ -303,7 +357,7 @@ def test_a_repair_is_one_json_line_where_json_is_asked_for(
     monkeypatch.setenv(logs.VARIABLE, "json")
     logs.begin()
     try:
-        wreck_header(file)
+        wreck_index(file)
         opened(file).close()
         lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     finally:
@@ -330,11 +384,3 @@ def test_a_run_whose_cache_is_damaged_says_so_and_asks_nothing_again(run: Run, t
     assert len(server.requests) == 40
     first, second = (results(folder) for folder in sorted((tmp_path / "runs").iterdir()))
     assert first == second
-
-
-def test_pages_that_lie_about_themselves_end_in_bounded_time(tmp_path: Path) -> None:
-    """Leaves with counts, lengths and overflow chains of noise: nothing is read outside the file, nothing loops."""
-    draw = random.Random(1)
-    pages = [b"\x0d" + draw.randbytes(2) + b"\x01\xff" + draw.randbytes(PAGE - 5) for _ in range(60)]
-    (tmp_path / "x.sqlite").write_bytes(b"".join(pages))
-    assert list(repair.rows_in(tmp_path / "x.sqlite")) == []

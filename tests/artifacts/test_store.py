@@ -11,25 +11,7 @@ from artifacts.store import Damaged, Store, explain, write_atomically
 from data.errors import InputError
 from data.records import Ref
 from data.tables import RESPONSES, SUMMARY, VERDICTS
-
-
-def verdicts(n: int = 3, reason: str = "right") -> pl.DataFrame:
-    return VERDICTS.frame(
-        {
-            "item_id": f"i{k}",
-            "model": "m",
-            "repeat": 0,
-            "correct": k % 2 == 0,
-            "status": "scored",
-            "reason": reason,
-            "details": "{}",
-        }
-        for k in range(n)
-    )
-
-
-def response(*, cached: bool, text: str = "yes") -> pl.DataFrame:
-    return RESPONSES.frame([{"request_id": "r", "text": text, "latency_s": 1.5, "cached": cached}])
+from tests.helpers.tables import response, verdicts
 
 
 def path_of(store: Store, ref: Ref) -> Path:

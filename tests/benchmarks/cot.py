@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from data.answers import final_number
+from data.options import options_of
 from metrics import cot
 from metrics._cot_chain import annotated
 
@@ -31,7 +32,7 @@ def measure(name: str, count: int, work: Callable[[], object]) -> None:
 
 
 def main() -> None:
-    options = cot.UNIT.options
+    options = options_of(cot.UNIT, {})
     rows = pl.read_parquet(SHARED / "gsm8k_test.parquet").to_dicts()
     itself = [{"question": r["question"], "reference": r["answer"], "response": r["answer"]} for r in rows]
     measure("test set against itself", len(itself), lambda: [cot.score(one, {}, options) for one in itself])

@@ -19,6 +19,7 @@ from metrics.final import finalise
 from metrics.results import Results
 from metrics.summary import cells, summarise, totals
 from tests.conftest import TOP
+from tests.helpers.suites import declared
 from tests.tasks.scored import rows
 
 
@@ -34,8 +35,8 @@ def document() -> dict[str, Any]:
             "versions": {},
             "items": {"basic_control": {"n": 360, "digest": "0" * 16}},
         },
-        final=finalise(summary, models=models, suites=["basic_control"]),
-        totals=totals(summary),
+        final=finalise(summary, models=models, suites=declared("basic_control")),
+        totals=totals(summary, suite="basic_control", metric="correct"),
         cells=cells(summary) * 4,
     ).as_dict()
 

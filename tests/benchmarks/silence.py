@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from tests.flows.test_deployment import Place, deploy, group, standing
+from tests.helpers.deployed import Place, deploy, group, standing
 from tests.servers.running import serve_openai
 
 

@@ -19,14 +19,14 @@ from typing import Any, TypeVar
 from artifacts import repair
 from artifacts.inventory import take
 from artifacts.replies import ReplyCache
-from config.settings import Model
+from config.settings import Model, Sandbox, Settings
 from config.settings import Store as Place
-from data.plugins import family
-from data.records import Ref
+from data.loading import versions_of
+from data.records import Asked, Batch, Cell, Ref
 from tasks.aggregate import aggregate
-from tasks.generate import generate
+from tasks.load import Wanted, generate
 from tasks.place import cache_url, open_store
-from tasks.query import Asked, pose, query
+from tasks.query import pose, query
 from tasks.score import score
 from tasks.verify import verify
 from tests.servers.postgres import Postgres
@@ -65,7 +65,7 @@ def size_of(place: Place, refs: list[Ref]) -> int:
 
 def ask(place: Place, requests: list[Ref], model: Model) -> list[Asked]:
     """Ask every batch."""
-    return [query.function(place, ref, model=model, label="m") for ref in requests]
+    return [query.function(place, ref, model=model, cell=Cell("basic_control", "m")) for ref in requests]
 
 
 def street(place: Place, items: int, base_url: str) -> None:
@@ -73,26 +73,32 @@ def street(place: Place, items: int, base_url: str) -> None:
     model = Model.model_validate(
         {"name": "m", "provider": "openai", "base_url": base_url, "max_concurrency": 64, "extra": {"n": 1}}
     )
-    drawn = timed(
-        "generate",
-        items,
-        lambda: generate.function(
-            place,
-            families={name: family(name).version for name in FAMILIES},
-            levels=("easy",),
-            languages=("en",),
-            seed=42,
-            n_items=items // len(FAMILIES),
-            options={},
-            batch_size=BATCH,
-        ),
+    suite = Settings.model_validate(
+        {
+            "models": [model],
+            "suites": ["basic_control"],
+            "basic_control": {"families": FAMILIES, "n_items": items // len(FAMILIES)},
+        }
+    ).suites[0]
+    wanted = Wanted(
+        suite=suite.name,
+        unit=suite.loader,
+        versions=versions_of(suite),
+        options=suite.source,
+        required=(),
+        prompt="",
+        batch_size=BATCH,
     )
+    drawn = timed("generate", items, lambda: generate.function(place, wanted))
     rows = sum(ref.rows for ref in drawn)
     identity = {"provider": "openai"}
     posed = timed(
         "pose",
         rows,
-        lambda: [pose.function(place, ref, model=model, identity=identity, repeats=1) for ref in drawn],
+        lambda: [
+            pose.function(place, ref, model=model, system="m", prompt=None, identity=identity, repeats=1)
+            for ref in drawn
+        ],
     )
     asked = timed("query, all new", rows, lambda: ask(place, posed, model))
     again = timed("query, all remembered", rows, lambda: ask(place, posed, model))
@@ -101,7 +107,10 @@ def street(place: Place, items: int, base_url: str) -> None:
     verdicts = timed(
         "verify (no programs)",
         rows,
-        lambda: [verify.function(place, ref, one.requests, one.responses) for ref, one in each],
+        lambda: [
+            verify.function(place, Batch(Cell(), ref, one.requests, one.responses), tools=Sandbox(), runner="")
+            for ref, one in each
+        ],
     )
     scores = timed("score", rows, lambda: [score.function(place, ref) for ref in verdicts])
     timed("aggregate", rows, lambda: aggregate.function(place, drawn, scores))

@@ -1,10 +1,11 @@
 """Measure the statistics: do intervals hold their level, and how long do a million rows take.
 
-    python -m tests.benchmarks.statistics [coverage|aggregate]
+    python -m tests.benchmarks.statistics [coverage|strata|alike|aggregate]
 
 Coverage is simulated over shares (Wilson) and over nine distributions of scores within 0 and 1 that reports
-have (smooth, U-shaped, thirds, piled up at 1), beside the variants that were not chosen. Time and peak memory
-of the aggregation are of a process of its own.
+have (smooth, U-shaped, thirds, piled up at 1); `strata`: that of TOTAL over six families, and how often the gate
+`interval` fails a model at its threshold; `alike`: how often a whole run of equal models finds a difference. Time
+and peak memory of the aggregation are of a process of its own.
 """
 
 import resource
@@ -16,12 +17,17 @@ from multiprocessing import get_context
 import numpy as np
 import polars as pl
 
+from metrics.comparison import adjusted, compare
 from metrics.intervals import Estimate, Floats, estimate, mean_interval, pool
+from metrics.statistics import ALPHA
+from metrics.strata import strata_limits
 from metrics.summary import summarise
+from tests.strata import SPREADS, shares
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
 
 TRIALS = 2000
+RUNS = 200
 
 
 def _mixture(share: float, top: Draw, rest: Draw) -> Draw:
@@ -57,6 +63,8 @@ SCORES: dict[str, tuple[Draw, float]] = {
     "70 % beta(20, 1), rest beta(3, 3)": (_mixture(0.7, _beta(20, 1), _beta(3, 3)), 0.7 * 20 / 21 + 0.15),
 }
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)
+
+TOTAL_SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98)
 
 
 def _covered(found: list[Estimate], truth: float) -> float:
@@ -115,6 +123,60 @@ def clusters() -> None:
         print(f"{name:38}" + "".join(f"{c:10.3f}" for c in line))
 
 
+def strata() -> None:
+    """Print TOTAL's coverage, and in brackets the share of models at the threshold that the gate fails."""
+    rng = np.random.default_rng(13)
+    sizes = ((10,) * 6, (30,) * 6, (100,) * 6, (10, 100, 10, 30, 30, 100))
+    names = [f"n = {ns[0]}" if len(set(ns)) == 1 else "n mixed" for ns in sizes]
+    print(f"\n{'TOTAL over six families':30}" + "".join(f"{name:>16}" for name in names))
+    held: list[list[float]] = []
+    for spread in SPREADS:
+        for share in TOTAL_SHARES:
+            line, cells = [], []
+            for ns in sizes:
+                n = np.array(ns, np.float64)
+                means = rng.binomial(ns, shares(share, spread), (TRIALS, 6)) / n
+                low, high = strata_limits(np.full(6, 1 / 6), means, np.tile(1 / n, (TRIALS, 1)))
+                below, above = (high < share - 1e-9).mean(), (low > share + 1e-9).mean()
+                line.append(1 - below - above)
+                cells.append(f"{line[-1]:.3f} ({below:.3f})")
+            held.append(line)
+            print(f"{f'{spread}, {share}':30}" + "".join(f"{cell:>16}" for cell in cells))
+    for name, sum_up in (("mean", np.mean), ("least", np.min), ("most", np.max)):
+        print(f"{name:30}" + "".join(f"{c:16.3f}" for c in sum_up(held, axis=0)))
+
+
+def alike() -> None:
+    """Print how often a run of equal models, all suites and five headline metrics, finds any difference.
+
+    Of each item a difficulty is drawn, which the models share; `one metric` corrects over a metric's pairs only.
+    """
+    rng = np.random.default_rng(17)
+    kinds = {"correct": (60, True), "cot": (30, False), "citation": (10, False)}
+    kinds |= {"factual_correctness": (12, False), "response_groundedness": (12, False)}
+    print(f"\n{'runs of equal models':30}{'all together':>16}{'one metric':>16}{'uncorrected':>16}")
+    for models, share in ((2, 0.5), (2, 0.8), (2, 0.95), (3, 0.8)):
+        wrong = np.zeros(3)
+        for _ in range(RUNS):
+            tables, listed = [], []
+            for metric, (n, yes_no) in kinds.items():
+                hard = rng.beta(4 * share, 4 * (1 - share), n)
+                ids = [f"{metric} {i}" for i in range(n)]
+                listed.append(pl.DataFrame({"item_id": ids, "suite": metric, "family": "f", "template": ""}))
+                for model in range(models):
+                    values = rng.binomial(1, hard) if yes_no else rng.binomial(4, hard) / 4
+                    own = {"item_id": ids, "model": f"m{model}", "repeat": 0, "metric": metric, "status": "scored"}
+                    tables.append(pl.DataFrame({**own, "value": values.astype(np.float64)}))
+            found = compare(pl.concat(tables), pl.concat(listed))
+            apart = [adjusted([pair for pair in found if pair.metric == metric]) for metric in kinds]
+            wrong += (
+                any(pair.significant for pair in found),
+                any(pair.significant for own in apart for pair in own),
+                any(pair.p_value is not None and pair.p_value < ALPHA for pair in found),
+            )
+        print(f"{f'{models} models, {share}':30}" + "".join(f"{c:16.3f}" for c in wrong / RUNS))
+
+
 def million(*, graded: bool, templates: int) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Make 1 000 000 score rows over 324 cells and their roll-ups: 24 000 items, 7 models, 6 metrics."""
     rng = np.random.default_rng(3)
@@ -168,9 +230,13 @@ def aggregate() -> None:
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or ["coverage", "aggregate"]
+    wanted = sys.argv[1:] or ["coverage", "strata", "alike", "aggregate"]
     if "aggregate" in wanted:
         aggregate()
     if "coverage" in wanted:
         coverage()
         clusters()
+    if "strata" in wanted:
+        strata()
+    if "alike" in wanted:
+        alike()

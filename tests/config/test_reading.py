@@ -1,5 +1,6 @@
 """A wrong configuration says where it is wrong and what is allowed."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,23 +9,8 @@ import pytest
 
 from config.reading import SHIPPED, read
 from data.errors import InputError
-
-SEED = """\
-models_to_test:
-  - llama3:8b
-  - phi3
-  - janhq/Jan-v1-4B-GGUF
-
-tests_to_run:
-  - t01_simple_logic
-  - t02_instructions
-  - t03_code_gen
-  - t04_data_extraction
-  - t05_summarization
-  - t06_mathematics
-
-runs_per_test: 10 # how often
-"""
+from tests.helpers.runs import SEED
+from tests.helpers.suites import rows_of
 
 
 def write(folder: Path, text: str) -> Path:
@@ -51,11 +37,10 @@ def test_the_seeds_own_form_reads_as_it_stands(tmp_path: Path) -> None:
         ("phi3", "ollama"),
         ("janhq/Jan-v1-4B-GGUF", "ollama"),
     ]
-    assert settings.suites == ("basic_control",)
-    assert settings.basic_control.families[5] == "t06_mathematics"
-    assert settings.basic_control.n_items == 10
-    assert settings.basic_control.languages == ("ru",)
-    assert settings.basic_control.levels == ("easy",)
+    assert settings.named == ("basic_control",)
+    items = settings.suites[0].items
+    assert items["families"][5] == "t06_mathematics"
+    assert (items["n_items"], items["languages"], items["levels"]) == (10, ("ru",), ("easy",))
     assert settings.report.language == "ru"
 
 
@@ -136,7 +121,7 @@ def test_a_key_in_the_configuration_is_refused_and_not_repeated(tmp_path: Path, 
 
 
 def test_the_seeds_own_keys_can_be_set(tmp_path: Path) -> None:
-    assert read(write(tmp_path, SEED), ["runs_per_test=3"]).basic_control.n_items == 3
+    assert read(write(tmp_path, SEED), ["runs_per_test=3"]).suites[0].items["n_items"] == 3
     assert "--set runs_per_test=-3: " in refusal(tmp_path, SEED, "runs_per_test=-3")
 
 
@@ -144,7 +129,7 @@ def test_set_reaches_keys_lists_and_defaults(tmp_path: Path) -> None:
     path = write(tmp_path, "models: [{name: m}]")
     settings = read(path, ["models.0.temperature=0.3", "basic_control.n_items=3", "suites=[basic_control]"])
     assert settings.models[0].temperature == 0.3
-    assert settings.basic_control.n_items == 3
+    assert settings.suites[0].items["n_items"] == 3
 
 
 def test_an_unquoted_off_is_off(tmp_path: Path) -> None:
@@ -205,9 +190,53 @@ def test_a_password_in_an_address_is_refused_and_not_repeated() -> None:
     with pytest.raises(InputError, match="PGPASSWORD") as caught:
         read(None, ["store.cache=postgresql+psycopg://me:hunter2@db.example/replies"])
     assert "hunter2" not in str(caught.value)
-    with pytest.raises(InputError, match=r"--set models\.0\.base_url=.*: .*holds a password") as caught:
+    with pytest.raises(InputError, match=r"--set models\.0\.base_url=.*: .*holds a user or a password") as caught:
         read(None, ["models.0.base_url=http://me:hunter2@127.0.0.1:8000/v1"])
     assert "hunter2" not in str(caught.value)
     settings = read(None, ["store.cache=postgresql+psycopg://me@db.example/replies"])
     assert settings.store.cache == "postgresql+psycopg://me@db.example/replies"
     assert read(None, ["store.root=s3://bucket/a@b"]).store.root == "s3://bucket/a@b"
+
+
+@pytest.mark.parametrize("mode", ["F1", "PRECISION", "RECALL", "f1"])
+def test_the_seeds_modes_are_taken_as_they_are_spelt_there(mode: str) -> None:
+    metrics = read(None, [f"rag.factual_correctness.mode={mode}"]).suite("rag").metrics
+    assert metrics["factual_correctness"]["mode"] == mode.lower()
+
+
+@pytest.mark.parametrize(
+    "zero",
+    [
+        "explainability={weight_cot: 0, weight_citation: 0}",
+        "cot.weights={l1: 0, l2: 0, l3: 0, l4: 0}",
+        "citation={weight_interpretability: 0, weight_correctness: 0}",
+    ],
+)
+def test_weights_of_which_none_weighs_anything_are_refused(zero: str) -> None:
+    with pytest.raises(InputError, match="are all 0; give one of them a weight"):
+        read(None, [zero])
+
+
+def test_one_family_under_two_names_is_refused() -> None:
+    with pytest.raises(InputError, match=r"basic_control\.families: code_gen stands twice, once as t03_code_gen"):
+        read(None, ["basic_control.families=[code_gen, t03_code_gen]"])
+    options = "basic_control.options={code_gen: {languages: [kotlin]}, t03_code_gen: {languages: [python]}}"
+    with pytest.raises(InputError, match="'t03_code_gen' and 'code_gen' are one family"):
+        read(None, [options])
+
+
+def test_options_under_a_seed_id_are_the_familys() -> None:
+    kotlin = {"languages": ["kotlin"]}
+    drawn = {
+        name: rows_of("basic_control", families=["code_gen"], n_items=3, options=options)
+        for name, options in (("seed", {"t03_code_gen": kotlin}), ("own", {"code_gen": kotlin}), ("none", {}))
+    }
+    assert drawn["seed"] == drawn["own"]
+    assert drawn["seed"] != drawn["none"]
+
+
+def test_a_judges_temperature_is_the_metrics_unless_it_is_given() -> None:
+    judges = read(None, ["judges=[{name: a}, {name: b, temperature: 0.0, system: Be strict.}]"]).judges
+    assert [judge.temperature for judge in judges] == [None, 0.0]
+    again = read(None, [f"judges={json.dumps([judge.model_dump(mode='json') for judge in judges])}"]).judges
+    assert again == judges, "as a manifest holds them"

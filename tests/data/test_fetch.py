@@ -1,5 +1,6 @@
 """Public data sets are downloaded from a real server, checked, resumed, and refused when they have changed."""
 
+import gzip
 import hashlib
 import json
 import os
@@ -7,17 +8,20 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import polars as pl
 import pytest
 
-from data import gsm8k, sources
+from data import gsm8k, nq, sources
 from data.errors import InputError
 from data.fetch import fetch
 from data.sources import SOURCES, Source
+from tests.helpers.suites import rows_of
 
 BODY = b"".join(b'{"question": "How much is %d?", "answer": "#### %d"}\n' % (n, n) for n in range(5_000))
 SMALL = Source(
@@ -136,6 +140,71 @@ def test_another_file_of_the_same_size_is_refused(mirror: Server) -> None:
     assert not sources.place("small").exists()
 
 
+RETRIEVED: list[dict[str, Any]] = [
+    {
+        "question": f"which colour has barn {n}",
+        "answers": ["red", "dark red"],
+        "ctxs": [
+            {"id": str(at), "title": f"Barn {n}, part {at}", "text": f"Of barn {n}: {'red' if at == 0 else at}.",
+             "hasanswer": at == 0, "isgold": at == 0, "score": "1.5"}
+            for at in range(10)
+        ],
+        "nq_annotated_gold": {"title": f"Barn {n}", "long_answer": f"Barn {n} is red all over.",
+                              "chunked_long_answer": "is red", "short_answers": ["red"]},
+    }
+    for n in range(40)
+]  # fmt: skip
+
+
+@pytest.fixture
+def passages(mirror: Server, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Fetch `nq`, in whose place the mirror serves a small file of the same form."""
+    body = gzip.compress("".join(json.dumps(row) + "\n" for row in RETRIEVED).encode(), mtime=0)
+    blob = hashlib.sha1(b"blob %d\0" % len(body) + body, usedforsecurity=False).hexdigest()
+    handler(mirror).body = body
+    monkeypatch.setitem(SOURCES, "nq", replace(SOURCES["nq"], size=len(body), blob=blob))
+    (path,) = fetch("nq", base=mirror.base)
+    return path
+
+
+def test_nq_comes_with_ten_passages_in_an_order_drawn_from_the_seed(passages: Path) -> None:
+    assert passages.name == "nq.jsonl.gz"
+    frame = nq.load(passages, seed=50)
+    assert frame.height == 40
+    assert frame.equals(nq.load(passages, seed=50))
+    assert not frame["gold_number"].equals(nq.load(passages, seed=51)["gold_number"])
+    assert set(frame["gold_number"]) == set(range(1, 11)), "40 draws of ten: no place is left out"
+    for row, raw in zip(frame.iter_rows(named=True), RETRIEVED, strict=True):
+        assert row["passages"][row["gold_number"] - 1]["text"].endswith("red.")
+        assert {one["title"] for one in row["passages"]} == {one["title"] for one in raw["ctxs"]}
+        assert (row["short_answers"], row["long_answer"]) == (
+            ["red", "dark red"],
+            f"{row['title']} is red all over.",
+        )
+
+
+def test_the_default_mode_of_citation_runs_on_fetched_questions(passages: Path) -> None:
+    items = rows_of("citation", data="nq")
+    assert len(items) == 5
+    for one in items:
+        facts = json.loads(one["facts"])
+        gold = facts["passages"][facts["gold_number"] - 1]
+        assert gold["text"].endswith("red.")
+        assert all(passage["text"] in one["prompt"] for passage in facts["passages"])
+    assert nq.load(passages, passages=False).height == 40, "closed_book takes them as well"
+
+
+def test_a_file_is_checked_by_gits_id_where_no_other_is_known(mirror: Server, passages: Path) -> None:
+    asked = len(mirror.asked)
+    fetch("nq", base=mirror.base)
+    assert len(mirror.asked) == asked, "what is there and right is left alone"
+    passages.unlink()
+    handler(mirror).body = handler(mirror).body[:-1] + b"?"
+    with pytest.raises(InputError, match=r"found a file with git blob id [0-9a-f]{40}, expected"):
+        fetch("nq", base=mirror.base)
+    assert not passages.exists()
+
+
 def test_an_endless_file_is_cut_off(mirror: Server) -> None:
     handler(mirror).body = BODY + b"x" * 20_000_000
     with pytest.raises(InputError, match="sha256"):
@@ -172,7 +241,7 @@ def test_the_table_is_pinned_and_over_https() -> None:
     for source in SOURCES.values():
         parts = urlsplit(source.url)
         assert parts.scheme == "https"
-        assert len(source.sha256) == 64
+        assert len(source.sha256) == 64 or len(source.blob) == 40
         assert any(len(piece) == 40 and set(piece) <= set("0123456789abcdef") for piece in parts.path.split("/"))
 
 

@@ -135,6 +135,28 @@ def test_the_sample_has_thirty_english_and_eight_russian_questions_with_sound_pa
     assert len(set(sample["gold_number"])) > 3
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"ctxs": ["text"]}, "row 1, ctxs: expected passages with title and text"),
+        ({"ctxs": 5}, "row 1, ctxs: expected a list"),
+        ({"ctxs": [{"text": ["x"]}]}, "row 1, ctxs: expected a text"),
+        ({"answers": 5}, "row 1, answers: expected a list"),
+        ({"question": " "}, "row 1: the question is empty"),
+    ],
+)
+def test_wrong_retrieved_passages_are_named(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+    row = {"question": "q?", "answers": ["a"], "ctxs": [{"title": "t", "text": "x", "isgold": True}]} | change
+    with pytest.raises(InputError, match=says):
+        load(_write(tmp_path / "d.jsonl", row))
+
+
+def test_retrieved_passages_of_which_none_is_gold_are_taken_as_they_are(tmp_path: Path) -> None:
+    row = {"question": "q?", "answers": ["a"], "ctxs": [{"title": "t", "text": "x"}], "nq_annotated_gold": None}
+    frame = load(_write(tmp_path / "d.jsonl", row))
+    assert (frame["gold_number"][0], frame["long_answer"][0]) == (None, "")
+
+
 def test_a_language_can_be_chosen() -> None:
     assert set(load(language="ru")["language"]) == {"ru"}
     with pytest.raises(InputError, match="in language 'fr'"):

@@ -3,6 +3,7 @@
 import pytest
 
 from data import gsm8k, word_problems
+from data.options import options_of
 from data.word_problems import DRAWS, SAMPLE, agree, make, sample, written
 from metrics import cot
 
@@ -27,9 +28,8 @@ def test_every_solution_is_right_and_uses_only_what_the_question_gives(name: str
     for index in range(40):
         problem = make(name, language, index)
         facts = {"question": problem["question"], "reference": problem["answer"], "response": problem["answer"]}
-        result = cot.score(facts, {}, cot.UNIT.options)
+        result = cot.score(facts, {}, options_of(cot.UNIT, {}))
         assert result.value == 1.0, (problem, result.details)
-        assert result.details["redundant_steps"] == []
         assert "{" not in problem["question"]
         assert float(result.details["answer"]) > 0
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import TOP
-from tests.flows.test_full_eval import latest, results
+from tests.helpers.runs import latest, results
 from tests.servers.running import Server
 
 IN_FLIGHT = 4

@@ -19,10 +19,10 @@ from config.reading import read
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
 from flows.compare import main
 from tasks.contrast import contrast
-from tasks.forecast import items_of
+from tasks.load import items_of
 from tasks.report import contrasted
 from tests.conftest import TOP, Run
-from tests.flows.test_full_eval import at
+from tests.helpers.runs import at
 from tests.servers.running import serve_openai
 from tests.tasks.scored import rows
 
@@ -74,8 +74,8 @@ def finished(
 
 
 def answers(settings: list[str]) -> Mapping[str, str]:
-    items = items_of(read(None, [*settings, "models=[{name: m}]"]), "basic_control")
-    return dict(items.select("prompt", "answer").iter_rows())
+    items = items_of(read(None, [*settings, "models=[{name: m}]"]).suite("basic_control"))
+    return {item["prompt"]: item["answer"] for item in items}
 
 
 def test_two_runs_of_a_model_are_paired_over_the_command_line(
@@ -192,7 +192,7 @@ def _misses(tmp_path: Path) -> dict[str, tuple[list[str], str]]:
         "running": (["r1", "going"], "holds no finished run"),
         "hollow": (["r1", "hollow"], "does not list the table"),
         "broken": (["r1", "broken"], "cannot be read"),
-        "other questions": (["r1", "other"], "no question in common: basic_control.seed is 42 / 43"),
+        "other questions": (["r1", "other"], "no question in common: basic_control.items.seed is 42 / 43"),
         "metric": (["r1", "r2", "--metric", "wit"], "no run has the metric 'wit'; expected one of correct"),
     }
 

@@ -8,16 +8,20 @@ from typing import Any
 import pytest
 
 from config.reading import read
+from data.records import Cell
+from data.tables import ITEMS
 from flows.dry_run import told, totals
 from metrics.statistics import detectable_difference
-from tasks.forecast import Forecast, Portion, effect, forecast, items_of
+from tasks.forecast import Forecast, Portion, effect, forecast
+from tasks.load import items_of
 from tasks.query import ask, identify
 from tasks.rehearsal import stand_in
 from tasks.requests import for_items
 from tests.conftest import Run
-from tests.flows.test_full_eval import at
-from tests.flows.test_judged import CLAIMS, judged_by
-from tests.flows.test_judged import kind as asked_kind
+from tests.helpers.judges import CLAIMS, judged_by
+from tests.helpers.judges import kind as asked_kind
+from tests.helpers.runs import at
+from tests.helpers.suites import shipped
 from tests.servers.running import serve_openai
 
 BASIC = ["basic_control.families=[simple_logic,arithmetic]", "basic_control.n_items=4"]
@@ -76,8 +80,8 @@ def test_a_part_that_is_remembered_tells_tokens_time_and_cost_of_the_rest(tmp_pa
         words = [at(server, price_in=1.0, price_out=2.0, max_concurrency=2), *BASIC, "suites=[basic_control]"]
         settings = read(None, [*words, f"store.root={tmp_path}/store"])
         model = settings.models[0]
-        requests = for_items(items_of(settings, "basic_control"), model, identify(model), 1)
-        ask(requests, model, settings.store, "some")
+        requests = for_items(ITEMS.frame(items_of(settings.suites[0])), model, identify(model), 1)
+        ask(requests, model, settings.store, Cell("some"))
         n = len(server.requests)
         found = forecast(read(None, [*words, "basic_control.n_items=12", f"store.root={tmp_path}/store"]))
         assert len(server.requests) == n
@@ -150,11 +154,11 @@ def test_a_stand_in_fits_its_schema() -> None:
 
 
 def test_the_effect_is_of_the_suites_own_kind_of_values() -> None:
-    assert effect("basic_control", 100).between == detectable_difference(100)
-    assert effect("cot", 100).between == pytest.approx((1.959964 + 0.841621) * 0.5**0.5 / 10, abs=1e-6)
-    assert effect("cot", 0).between is None
+    assert effect(shipped("basic_control"), 100).between == detectable_difference(100)
+    assert effect(shipped("cot"), 100).between == pytest.approx((1.959964 + 0.841621) * 0.5**0.5 / 10, abs=1e-6)
+    assert effect(shipped("cot"), 0).between is None
 
 
 def test_too_few_items_are_said_to_show_nothing() -> None:
-    assert "1 items can show no difference between two models, none of one model" in told(effect("cot", 1))
-    assert "30 items can show differences between two models from 36.2% on" in told(effect("cot", 30))
+    assert "1 items can show no difference between two models, none of one model" in told(effect(shipped("cot"), 1))
+    assert "30 items can show differences between two models from 36.2% on" in told(effect(shipped("cot"), 30))

@@ -17,7 +17,7 @@ from random import Random
 import pytest
 
 from tests.flows.scene import IN_FLIGHT, Scene, decided, outcome
-from tests.flows.test_full_eval import latest
+from tests.helpers.runs import latest
 
 KILLS = 20
 FAKETIME = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)

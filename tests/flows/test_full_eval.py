@@ -14,39 +14,18 @@ from typing import Any
 
 import pytest
 
-from tests.config.test_reading import SEED
 from tests.conftest import TOP, Run
-from tests.servers.running import Server, serve_ollama, serve_openai
+from tests.helpers.runs import SEED, TWO, at, latest, results
+from tests.servers.running import serve_ollama, serve_openai
 
 FAMILIES = ("simple_logic", "instructions", "arithmetic")
-TWO = "basic_control.families=[simple_logic,arithmetic]"
 ONLY = ("--set", "suites=[basic_control]", "--set", TWO)
-
-
-def at(server: Server, **changes: Any) -> str:
-    """Return a --set value that names one model at a server."""
-    model = {"name": "acme/tiny:1b", "provider": "openai", "base_url": server.base_url, **changes}
-    return f"models=[{json.dumps(model)}]"
 
 
 def only(folder: Path, pattern: str) -> Path:
     found = list(folder.glob(pattern))
     assert len(found) == 1, found
     return found[0]
-
-
-def latest(tmp_path: Path) -> Path:
-    return max((tmp_path / "runs").iterdir())
-
-
-def results(folder: Path) -> list[dict[str, Any]]:
-    """Return what a run decided, without what is only true of one run."""
-    listed = []
-    for path in sorted((folder / "raw").glob("*.json")):
-        for row in json.loads(path.read_text(encoding="utf-8")):
-            gone = {"test_id", "cached", "execution_time_ms"}
-            listed.append({key: value for key, value in row.items() if key not in gone})
-    return listed
 
 
 def test_the_seeds_configuration_runs_against_ollama(run: Run, tmp_path: Path) -> None:
@@ -101,6 +80,7 @@ def test_the_same_runs_through_the_openai_package(run: Run, tmp_path: Path) -> N
     assert manifest["configuration"]["models"][0]["name"] == "acme/tiny:1b"
     assert manifest["identities"]["acme/tiny:1b"]["provider"] == "openai"
     assert {s["stage"] for s in manifest["stages"]} >= {"generate", "pose", "query", "verify", "score", "aggregate"}
+    assert manifest["sandbox"] == {}
     assert (folder / "raw").is_dir()
     assert "sk-test" not in "".join(
         path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()
@@ -287,10 +267,10 @@ def test_a_family_of_another_package_is_found_by_its_entry_point(
     source.mkdir()
     (source / "coins.py").write_text(COINS.replace("coin_change", "coins_elsewhere"), encoding="utf-8")
     (source / "pyproject.toml").write_text(
-        '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
+        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
         '[project]\nname = "coins"\nversion = "1"\n'
         '[project.entry-points."basic_control.generators"]\ncoins = "coins:UNIT"\n'
-        '[tool.setuptools]\npy-modules = ["coins"]\n',
+        '[tool.hatch.build.targets.wheel]\ninclude = ["coins.py"]\n',
         encoding="utf-8",
     )
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]

@@ -10,11 +10,10 @@ import polars as pl
 import pytest
 
 from tests.conftest import Run
-from tests.flows.test_full_eval import latest
-from tests.servers.running import Server, serve_openai
+from tests.helpers.judges import CLAIMS, judged_by, kind
+from tests.helpers.runs import latest
+from tests.servers.running import serve_openai
 from tests.servers.script import Fault, Spoken
-
-CLAIMS = json.dumps({"claims": ["Anna wrote the book.", "The book has ten chapters."]})
 
 
 def verdicts(*given: tuple[str, str]) -> str:
@@ -54,11 +53,6 @@ RATINGS: Mapping[str, tuple[str, str, float | None]] = {
 }
 
 
-def kind(body: Mapping[str, Any]) -> str:
-    schema = json.dumps(body.get("response_format", {}))
-    return "rating" if '"rating"' in schema else "verdicts" if '"verdicts"' in schema else "claims"
-
-
 def reply(body: dict[str, Any]) -> Spoken:
     text = body["messages"][1]["content"]
     case = next(name for name in REPLIES if f"case {name}." in text)
@@ -81,11 +75,6 @@ def write(folder: Path, cases: list[str]) -> Path:
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
-
-
-def judged_by(server: Server, **changes: Any) -> str:
-    judge = {"name": "judge", "provider": "openai", "base_url": server.base_url, "deadline_s": 20, **changes}
-    return f"judges=[{json.dumps(judge)}]"
 
 
 def scores(tmp_path: Path) -> pl.DataFrame:

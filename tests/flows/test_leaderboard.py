@@ -20,6 +20,7 @@ from metrics.results import Results
 from metrics.summary import cells, summarise
 from tasks.standings import gather, head
 from tests.conftest import TOP
+from tests.helpers.suites import declared
 from tests.tasks.scored import rows
 
 
@@ -37,7 +38,7 @@ def write(runs: Path, name: str, right: dict[str, int], *, n: int = 10, sets: tu
             "versions": {},
             "items": question_sets(items),
         },
-        final=finalise(summary, models=models, suites=["basic_control"]),
+        final=finalise(summary, models=models, suites=declared("basic_control")),
         cells=cells(summary),
     ).as_dict()
     path = runs / name / "results.json"
@@ -86,7 +87,8 @@ def test_other_weights_and_judges_are_said(tmp_path: Path) -> None:
         document["final"]["models"][0]["suites"].append(suite)
         document["run"]["items"]["rag"] = {"n": 60, "digest": "x"}
         document["run"]["configuration"]["judges"] = [{"name": judge}]
-        document["run"]["configuration"]["weights"]["rag"] = 0.2 if judge == "j1" else 0.5
+        document["run"]["configuration"]["suites"].append("rag")
+        document["run"]["configuration"]["weights"] = {"rag": 0.2 if judge == "j1" else 0.5}
         path.write_text(json.dumps(document, indent=1), encoding="utf-8")
     (board,) = gather(runs).boards
     assert sorted(board.notes) == [

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import TOP, Run
-from tests.flows.test_full_eval import latest, results
+from tests.helpers.runs import latest, results
 from tests.servers.running import Server, serve_openai
 from tests.servers.script import Fault
 
@@ -40,7 +40,7 @@ sys.exit(main("full_eval", sys.argv[2:]))
 """
 
 STREET = [
-    "generate", "pose", "query", "verify", "score", "load_rag", "given", "judge", "query", "query", "weigh",
+    "generate", "pose", "query", "verify", "score", "load", "given", "judge", "query", "query", "weigh",
     "judge", "query", "weigh", "aggregate", "conclude", "report",
 ]  # fmt: skip
 NEVER_CACHED = {"query", "judge", "conclude", "report"}
@@ -134,7 +134,8 @@ def test_a_named_stage_runs_anew_with_what_follows_and_nothing_else(run: Run, tm
         name = latest(tmp_path).name
         for stage, anew in (
             ("generate", set(STREET)),
-            ("verify", {"verify", "score", "judge", "weigh", "aggregate", "conclude", "report"}),
+            ("verify", {"verify", "score", "aggregate", "conclude", "report"}),
+            ("judge", {"judge", "weigh", "aggregate", "conclude", "report"}),
             ("score", {"score", "weigh", "aggregate", "conclude", "report"}),
             ("report", {"conclude", "report"}),
         ):

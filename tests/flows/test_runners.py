@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from config.settings import Model, Settings
+from config.reading import read
 from data.errors import InputError
 from flows.runners import ANSWER_S, running
 from tests.flows.scene import Scene
-from tests.flows.test_full_eval import latest
+from tests.helpers.runs import latest
 
 
 @pytest.mark.parametrize(("runner", "package"), [("dask", "distributed"), ("ray", "ray")])
@@ -43,7 +43,7 @@ def test_a_cluster_comes_to_the_same_scores_as_threads(
 )
 def test_an_address_where_no_cluster_answers_is_one_message(runner: str, address: str, said: str) -> None:
     pytest.importorskip("distributed" if runner == "dask" else "ray")
-    settings = Settings(models=(Model(name="tiny"),), runner=runner, runner_address=address)
+    settings = read(None, [f"runner={runner}", f"runner_address={json.dumps(address)}"])
     started = time.monotonic()
     with pytest.raises(InputError, match=said), running(settings):
         pass
@@ -54,6 +54,6 @@ def test_an_address_where_no_cluster_answers_is_one_message(runner: str, address
 def test_a_missing_extra_is_named(runner: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Python itself refuses to import what is None in `sys.modules`."""
     monkeypatch.setitem(sys.modules, package, None)
-    settings = Settings(models=(Model(name="tiny"),), runner=runner)
+    settings = read(None, [f"runner={runner}"])
     with pytest.raises(InputError, match=rf"pip install 'basic-control\[{runner}\]'"), running(settings):
         pass

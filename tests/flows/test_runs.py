@@ -9,38 +9,35 @@ from artifacts.replies import ReplyCache
 from artifacts.store import Store
 from config.settings import Again, Settings
 from data.errors import InputError
+from data.records import Cell
 from data.tables import RESPONSES
 from flows.command import main
 from flows.earlier import latest, settings_of
 from flows.environment import results_of
-from flows.runs import anew, open_run, restore
-
-MODELS = ("tiny", "tiny b", "tiny 2", "org/tiny:8b")
+from flows.runs import anew, layers_of, open_run, restore
 
 
 @pytest.mark.parametrize(
-    ("model", "label", "expected"),
+    ("model", "cell", "expected"),
     [
-        ("tiny", "cot tiny", True),
-        ("tiny", "cot tiny 0", True),
-        ("tiny", "rag tiny 0 factual_correctness judge", True),
-        ("tiny", "cot tiny b", False),
-        ("tiny", "cot tiny b 0", False),
-        ("tiny b", "cot tiny b 0", True),
-        ("tiny b", "cot tiny", False),
-        ("tiny", "cot org/tiny:8b", False),
-        ("org/tiny:8b", "cot org/tiny:8b 1", True),
-        ("tiny", "cot tiny 2", True),  # its batch, or the model of that name: rather one too many
-        ("tiny", "basic_control", True),  # items are drawn for all
-        ("tiny", "all", True),
+        ("tiny", Cell("cot", "tiny"), True),
+        ("tiny", Cell("cot", "tiny", 0), True),
+        ("tiny", Cell("rag", "tiny", 0, "factual_correctness", "judge"), True),
+        ("tiny", Cell("cot", "tiny b"), False),
+        ("tiny b", Cell("cot", "tiny b", 0), True),
+        ("tiny b", Cell("cot", "tiny"), False),
+        ("tiny", Cell("cot", "org/tiny:8b"), False),
+        ("tiny", Cell("cot", "tiny 2"), False),
+        ("tiny", Cell("basic_control"), True),  # items are drawn for all
+        ("tiny", Cell(), True),
     ],
 )
 def test_a_model_named_for_a_rerun_is_that_one_and_not_one_whose_name_begins_so(
     model: str,
-    label: str,
+    cell: Cell,
     expected: bool,  # noqa: FBT001 - a row of the table above
 ) -> None:
-    assert anew(Again(rerun="generate", model=model), MODELS)("verify", label) is expected
+    assert anew(Again(rerun="generate", model=model))("verify", cell) is expected
 
 
 BAD = [
@@ -71,7 +68,8 @@ def test_a_model_that_the_run_does_not_have_is_refused(tmp_path: Path) -> None:
     data = tmp_path / "answers.jsonl"
     row = {"question": "?", "response": "a", "reference": "a", "retrieved_contexts": ["a"]}
     data.write_text(json.dumps(row) + "\n", encoding="utf-8")
-    of_file = place.model_copy(update={"suites": ("rag",), "rag": place.rag.model_copy(update={"data": str(data)})})
+    raw = place.model_dump(mode="json") | {"suites": ["rag"], "rag": {"data": str(data)}, "judges": [{"name": "j"}]}
+    of_file = Settings.model_validate(raw)
     assert open_run(of_file, Again(rerun="judge", model="responses of answers")).folder.is_dir()
 
 
@@ -153,3 +151,16 @@ def test_stages_are_remembered_in_the_home_folder_where_it_is_meant(
     monkeypatch.setenv("HOME", str(tmp_path))
     found = Settings.model_validate({"models": [{"name": "tiny"}], "store": {"root": "~/mine"}})
     assert results_of(found) == tmp_path / "mine" / "results" == Store("~/mine").local / "results"  # type: ignore[operator] # local
+
+
+def test_the_manifest_says_what_held_models_programs(tmp_path: Path) -> None:
+    """With the configured tools; nothing where no family runs programs."""
+    nowhere = {"kotlin_compiler": str(tmp_path / "nowhere")}
+    for families, expected in (
+        (["simple_logic"], set()),
+        (["code_gen"], {"wasm", "rlimits", "no_new_privs", "landlock", "seccomp", "kotlin"}),
+    ):
+        given = {"models": [{"name": "m"}], "basic_control": {"families": families}, "sandbox": nowhere}
+        layers = layers_of(Settings.model_validate(given))
+        assert set(layers) == expected
+    assert layers["kotlin"] == "off (no Kotlin compiler)"

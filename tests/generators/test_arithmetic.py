@@ -36,6 +36,16 @@ parentheses 4 + 50 - 3 = 51."""
         ("ANSWER: 44", False, "other number"),
         ("ANSWER: 39.5", False, "other number"),
         ("ANSWER: 39\nANSWER: 40", False, "off by one"),
+        ("**ANSWER：$39$** ✅", True, "right"),
+        ("ANSWER — 39", True, "right"),
+        ("ANSWER: 39, not 87", True, "right"),
+        ("**ОТВЕТ:** 39\n\nОбъяснить подробнее?", True, "right"),
+        ("ANSWER: not 39", False, "denies the number it gives"),
+        ("ОТВЕТ: не 39", False, "denies the number it gives"),
+        ("ANSWER: 39?", False, "asks a question"),
+        ("Is it **39**?", False, "asks a question"),
+        ("ANSWER: 39, 87", False, "gives several numbers"),
+        ("4 + 5 * (10 - 3) = 39 +", False, "breaks off"),
         ("I cannot say.", None, "no number"),
         ("", None, "no number"),
     ],
@@ -106,8 +116,14 @@ def test_easy_is_of_the_seeds_size() -> None:
         assert drawn.answer.lstrip("-") not in numbers
 
 
+def fault(reply: str) -> bool:
+    """Tell whether a near-miss has the right number, with something beside it."""
+    return "not " in reply or reply.endswith(("?", "+")) or "," in reply
+
+
 def test_reading_a_plain_answer_line_at_once_finds_what_the_cascade_finds() -> None:
     for drawn in draw(UNIT, level="medium", language="ru", seed=6, count=40):
         for reply in (reference(drawn), *near_misses(drawn)):
             given, cascade = verify(drawn, f"Итак, 2 * 2 = 4.\n{reply}"), final_number(f"Итак, 2 * 2 = 4.\n{reply}")
-            assert (given.correct is True) == (cascade is not None and cascade.value == int(drawn.answer))
+            if not fault(reply):
+                assert (given.correct is True) == (cascade is not None and cascade.value == int(drawn.answer))

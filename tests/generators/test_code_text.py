@@ -6,9 +6,10 @@ from random import Random
 
 import pytest
 
+from data.programs.clean import answer_part
+from data.programs.python import find_python
+from data.programs.text import SOURCE_CAP
 from generators._code_kotlin import find_kotlin
-from generators._code_python import find_python
-from generators._code_text import SOURCE_CAP, answer_part
 from generators.code_gen import FUNCTIONS, generate, program, reference, verify
 
 DEF = "def f(x):\n    return x + 1"

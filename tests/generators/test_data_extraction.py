@@ -34,7 +34,6 @@ from generators._entities import (
     write_date,
 )
 from generators._letters import KINDS
-from generators._objects import last_objects
 from generators.data_extraction import LEVELS, RUN, UNIT, near_misses, reference, verify
 
 TEXT = (
@@ -408,7 +407,7 @@ def test_addresses_are_valid_and_lead_nowhere() -> None:
 )  # fmt: skip
 def test_hostile_megabytes_end_soon_and_do_not_pass(text: str) -> None:
     assert verify(ITEM, text).correct is not True
-    assert verify(ITEM, f"{text}\n{json.dumps({**RIGHT, 'dates': []})}").correct is False
+    assert verify(ITEM, f"{text}\n{json.dumps({**RIGHT, 'dates': []})}").correct is not True
 
 
 def test_details_can_be_stored_whatever_the_reply_holds() -> None:
@@ -417,8 +416,3 @@ def test_details_can_be_stored_whatever_the_reply_holds() -> None:
         ITEM, '{"emails": ["\\ud800@x.com"], "phones": ["' + "5" * 5000 + '"], "dates": ["\\udfff"]}'
     ).details
     assert len(json.dumps(details, ensure_ascii=False).encode()) < 1000
-
-
-def test_objects_come_last_first_and_outermost() -> None:
-    text = 'a {"x": {"y": 1}} b {not json {"z": [1, 2,],} } c {'
-    assert list(last_objects(text)) == [{"z": ["1", "2"]}, {"x": {"y": "1"}}]

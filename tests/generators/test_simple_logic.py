@@ -60,7 +60,7 @@ SEMYON = Item(prompt="", answer="Семён", facts={"names": ["Илья", "Се
         (ВЕРА, "**Ответ:** Веру", True, "right"),
         (ВЕРА, "Самый высокий - Вера.", True, "right"),
         (ВЕРА, "ANSWER: Вера", True, "right"),
-        (ВЕРА, "Это, без сомнений, ВЕРОЙ названо", True, "right"),
+        (ВЕРА, "Это, без сомнений, ВЕРОЙ названо.", True, "right"),
         (ВЕРА, "ОТВЕТ: Анну", False, "names another one"),
         (ВЕРА, "ОТВЕТ: Борису", False, "names another one"),
         (ВЕРА, "Анна, Борис и Вера", False, "names several of them"),

@@ -1,7 +1,9 @@
 """Traps of the summarization family, each by name; the grammar of its texts; expected values by hand."""
 
+import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from itertools import product
 from string import Formatter
@@ -74,6 +76,56 @@ def reason(reply: str) -> str:
 def test_the_key_sentence_passes(reply: str) -> None:
     verdict = verify(ITEM, reply)
     assert (verdict.correct, verdict.reason) == (True, "the key sentence")
+
+
+def lowered(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
+
+
+def escaped(sentence: str) -> str:
+    return json.dumps({"summary": sentence})
+
+
+def split_bold(sentence: str) -> str:
+    first, second, rest = sentence.split(" ", 2)
+    return f"**{first} {second}** {rest}"
+
+
+STYLES = [
+    split_bold,
+    escaped,
+    lambda key: json.dumps({"summary": key}, ensure_ascii=False),
+    lambda key: f"The most important sentence says that {lowered(key)}",
+    lambda key: f"Главное здесь то, что {lowered(key)}",
+    lambda key: key.replace("ё", "е").replace("Ё", "Е"),
+    lambda key: f"**{key.rstrip('.')}** is the sentence that matters.",
+    lambda key: f"*{key}*\n\nLet me know if you need anything else!",
+    lambda key: f"__{key}__",
+    lambda key: f"`{key}`",
+    lambda key: "> " + key.replace(" ", "\n> ", 3),
+    lambda key: f"<b>{key[:7]}</b>{key[7:]}",
+    lambda key: f"Конечно! Вот самое важное предложение:\n\n«{key}»\n\nЕсли нужно, поясню выбор.",
+    lambda key: f"1. {key}",
+    lambda key: key.translate(str.maketrans("«»“”", "''''")),
+    lambda key: f"```\n{key}\n```",
+    lambda key: f"\\boxed{{\\text{{{key}}}}}",
+]
+
+
+@every_cell
+@pytest.mark.parametrize("style", STYLES)
+def test_a_copy_passes_however_it_is_dressed_and_hides_no_second_sentence(
+    style: Callable[[str], str], language: str, level: str
+) -> None:
+    for item in drawn(language, level)[:12]:
+        sentences = list(item.facts["sentences"])
+        key = sentences.pop(item.facts["key"])
+        assert verify(item, style(key)).correct is True, style(key)
+        for other in sentences:
+            assert verify(item, style(other)).correct is False, style(other)
+            assert verify(item, f"{key}\n\n{style(other)}").correct is False, style(other)
+        assert verify(item, style(key.rsplit(" ", 1)[0])).correct is False
+        assert verify(item, style(key.upper())).correct is False
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from data.records import Metric, Question, Step, Unparsable
-from metrics import citation, factual_correctness, response_groundedness
+from metrics import citation, factual_correctness, preference, response_groundedness, rubric
 from metrics.judging import write, write_repair
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "judges"
@@ -27,6 +27,9 @@ TEXTS: dict[str, dict[str, Any]] = {
         "dated": "The date is the same.",
         "silent": "Nothing is said of her speed.",
         "agrees": "The answer says so.",
+        "criterion": "It gives the date and nothing that is not known.",
+        "other": "She sank in April 1912.",
+        "better": "Only the first gives the day.",
     },
     "ru": {
         "question": "Когда затонул «Титаник»?",
@@ -41,6 +44,9 @@ TEXTS: dict[str, dict[str, Any]] = {
         "dated": "Дата совпадает.",
         "silent": "О скорости ничего не сказано.",
         "agrees": "В ответе так и сказано.",
+        "criterion": "Названа дата, и нет ничего неизвестного.",
+        "other": "Он затонул в апреле 1912 года.",
+        "better": "День назван только в первом.",
     },
     "zh": {
         "question": "泰坦尼克号何时沉没？",
@@ -52,6 +58,9 @@ TEXTS: dict[str, dict[str, Any]] = {
         "dated": "日期一致。",
         "silent": "没有提到速度。",
         "agrees": "回答中正是这样说的。",
+        "criterion": "给出日期，且不含未知内容。",
+        "other": "它于1912年4月沉没。",
+        "better": "只有第一个给出了具体日期。",
     },
 }
 
@@ -114,14 +123,27 @@ def pages() -> Iterator[Page]:
                  "answer": one["response"]},
                 _json(reason=one["dated"], verdict="CORRECT"),
             ),
+            "rubric_rate": (
+                _step(rubric.UNIT, "rate"),
+                {"question": one["question"], "reference": one["reference"], "response": one["response"],
+                 "criterion": one["criterion"], "lo": 1, "hi": 5},
+                _json(reason=one["reason"], rating=3),
+            ),
+            "preference_compare": (
+                _step(preference.UNIT, "compare"),
+                {"question": one["question"], "reference": "", "criteria": "",
+                 "first": one["response"], "second": one["other"]},
+                _json(reason=one["better"], winner="first"),
+            ),
         }  # fmt: skip
         for name, (step, values, reply) in asked.items():
-            yield Page(f"{language}_{name}", language, step, Question("key", values), reply)
+            key = "ab" if name.startswith("preference") else "key"
+            yield Page(f"{language}_{name}", language, step, Question(key, values), reply)
 
 
 def show(page: Page) -> str:
     """Write a page: system and user message, the reply and its reading, and the repair of a cut reply."""
-    ask = write(page.step, page.question, page.language)
+    ask = write(page.step, page.question, page.language, {"prompt": ""})
     read: Any = page.step.parse(page.question, page.reply)
     cut = page.reply[:-2]
     try:

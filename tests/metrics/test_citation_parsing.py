@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics._cited_answers import WIDEST, CitedAnswer, parse_answer
+from metrics._cited_answers import CitedAnswer, parse_answer
+from metrics._markers import WIDEST
 from metrics._sentences import count_words, split_sentences
 
 

@@ -1,7 +1,7 @@
 """Pairs of models: counts by hand, tests against independent ones, groups."""
 
 import json
-from itertools import product
+from itertools import combinations, product
 from math import comb
 from typing import Any
 
@@ -16,6 +16,7 @@ from data.errors import InputError
 from data.tables import ITEMS, SCORES
 from metrics.comparison import compare, groups, mcnemar, paired_share_interval, sign_flip
 from metrics.intervals import mean_interval
+from metrics.statistics import holm, holm_levels
 
 
 def items(n: int, **columns: Any) -> pl.DataFrame:
@@ -167,6 +168,69 @@ def test_holm_corrects_over_the_pairs_of_a_metric() -> None:
     assert (ab.p_value, ac.p_value, bc.p_value) == pytest.approx((2 / 4096, 1.0, 2 / 4096))
     assert (ab.p_adjusted, ac.p_adjusted, bc.p_adjusted) == pytest.approx((6 / 4096, 1.0, 6 / 4096))
     assert (ab.significant, ac.significant, bc.significant) == (True, False, True)
+
+
+def test_holm_corrects_over_all_metrics_together() -> None:
+    """Five metrics and three models: fifteen tests, of which ten are of equal pairs."""
+    right = [1.0] * 12
+    one = scores({"a": [*right], "b": [0.0] * 12, "c": [*right]})
+    same = scores({model: [*right] for model in "abc"})
+    table = pl.concat([one, *(same.with_columns(metric=pl.lit(f"m{n}")) for n in range(4))])
+    found = compare(table, items(12))
+    assert len(found) == 15
+    told = {(p.metric, p.model_a, p.model_b): p.p_adjusted for p in found if p.significant}
+    assert told == pytest.approx({("correct", "a", "b"): 15 * 2 / 4096, ("correct", "b", "c"): 15 * 2 / 4096})
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1), st.floats(0, 0.02)), max_size=12))
+def test_a_p_value_lies_below_the_level_of_its_step_exactly_where_holm_refuses_it(p: list[float | None]) -> None:
+    for value, adjusted, level in zip(p, holm(p), holm_levels(p), strict=True):
+        if value is None or adjusted is None or level is None:
+            assert (value, adjusted, level) == (None, None, None)
+        elif abs(adjusted - 0.05) > 1e-9:
+            assert (value < level) == (adjusted < 0.05)
+
+
+def test_one_test_keeps_its_interval_and_several_are_wider() -> None:
+    rng = np.random.default_rng(6)
+    table = scores({model: (rng.random(60) < share).astype(float).tolist() for model, share in
+                    {"a": 0.9, "b": 0.6, "c": 0.55}.items()})  # fmt: skip
+    (alone,) = compare(table.filter(pl.col("model") != "c"), items(60))
+    assert alone.interval_adjusted == alone.interval
+    several = compare(table, items(60))
+    for pair in several:
+        assert pair.interval.low is not None
+        assert pair.interval_adjusted.low is not None
+        assert pair.interval_adjusted.low <= pair.interval.low + 1e-9
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    st.lists(
+        st.lists(st.sampled_from([0.0, 0.0, 0.5, 1.0, 1.0, 1.0]), min_size=8, max_size=8), min_size=2, max_size=4
+    ),
+    st.integers(1, 5),
+)
+def test_an_interval_holds_nothing_exactly_where_two_cannot_be_told_apart(
+    columns: list[list[float]], times: int
+) -> None:
+    """The three good, middling and bad systems with few samples among them: 100, 87.5 and 25 %."""
+    columns = [column * times for column in [*columns, [1.0] * 8, [1.0] * 7 + [0.0], [1.0] * 2 + [0.0] * 6]]
+    table = scores({f"m{n}": list(column) for n, column in enumerate(columns)})
+    found = compare(pl.concat([table, table.with_columns(metric=pl.lit("again"))]), items(8 * times))
+    for pair in found:
+        low, high = pair.interval_adjusted.low, pair.interval_adjusted.high
+        assert low is not None
+        assert high is not None
+        assert pair.difference is not None
+        assert -1 <= low <= pair.difference + 1e-9
+        assert pair.difference - 1e-9 <= high <= 1
+        assert (low <= 0 <= high) != pair.significant
+    apart = {(p.metric, frozenset((p.model_a, p.model_b))) for p in found if p.significant}
+    for grouping in groups(found):
+        for group in grouping.groups:
+            assert all((grouping.metric, frozenset(two)) not in apart for two in combinations(group, 2))
 
 
 def test_models_that_cannot_be_told_apart_are_grouped_best_first() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from data import word_problems
 from data.number_words import given_numbers
+from data.options import options_of
 from data.plugins import metrics
 from data.records import Score
 from metrics import cot
@@ -39,7 +40,7 @@ Total weekly milk is <<11*7=77>>77.\x20\x20
 
 def score(response: str, reference: str = REFERENCE, question: str = QUESTION, **options: Any) -> Score:
     sample = {"question": question, "reference": reference, "response": response, "language": "en"}
-    return cot.UNIT.score(sample, {}, {**cot.UNIT.options, **options})
+    return cot.UNIT.score(sample, {}, options_of(cot.UNIT, options))
 
 
 def part(result: Score, name: str) -> float:
@@ -65,7 +66,6 @@ class TestGolden:
     def test_the_seven_from_nowhere_is_named_and_stays_unknown_when_restated(self) -> None:
         details = score(RESPONSE).details
         assert details["unsupported"] == [{"step": 5, "operand": "7"}, {"step": 6, "operand": "7"}]
-        assert details["redundant_steps"] == [1, 5]
         assert details["first_wrong_step"] is None
         assert details["rule"] == "marker"
 
@@ -100,7 +100,7 @@ class TestRealData:
         ) == len(scores)
         assert sum(one.parts["accuracy"] is None for one in scores) <= 10
         coherent = [one.parts["coherence"] for one in scores if one.parts["coherence"] is not None]
-        assert round(sum(coherent) / len(coherent), 3) == 0.833  # as the docstring of `coherence` says
+        assert round(sum(coherent) / len(coherent), 3) == 0.835  # as the docstring of `coherence` says
 
     def test_sums_of_money_in_passing_are_no_calculations_of_a_chain_that_annotates(self) -> None:
         """Problem 1024 (from 0) of the test set has `$32 - $20 = $300` beside right annotations."""
@@ -141,7 +141,7 @@ class TestAnswer:
         assert result.status == "no_answer"
         assert dict(result.parts) | {"accuracy": None} == {
             "l1": 0.0, "l2": 0.2, "l3": 0.0, "l4": 0.0, "accuracy": None, "coherence": None,
-            "right_answer_invalid_chain": None,
+            "right_answer_invalid_chain": None, "sound": 0.0,
         }  # fmt: skip
 
 
@@ -233,7 +233,7 @@ class TestCalculations:
             ("Step 1: 2 + 3 = 5", ["2+3=5"]),
             ("\\( 2 \\times 3 = 6 \\)", ["2*3=6"]),
             ("10 / 4 = 2.5 and 2.5 + 1 = 3.5.", ["10/4=2.5", "2.5+1=3.5"]),
-            ("2 * 9 = 9 + 9 = 18", ["2*9=9+9=18"]),
+            ("2 * 9 = 9 + 9 = 18", ["2*9=9+9", "9+9=18"]),
             ("3 / 2 = 1.5 + 3 = 4.5", ["3/2=1.5", "1.5+3=4.5"]),
             ("12 : 3 = 4", ["12/3=4"]),
             ("(2 + 3) * 4 = 20", ["(2+3)*4=20"]),
@@ -381,14 +381,11 @@ def test_a_mutant_lowers_the_level_that_should_notice(
     assert must <= lowered <= must | may
     if kind == "dropped step":
         assert lowered
-    if kind == "duplicated step":
-        assert at + 2 in mutant.details["redundant_steps"]
     if kind == "wrong result":
         assert mutant.details["first_wrong_step"] == at + 1
         assert mutant.reason == "right answer, invalid chain"
     if kind == "invented number":
         assert {entry["step"] for entry in mutant.details["unsupported"]} >= {at + 1}
-        assert at + 1 in mutant.details["redundant_steps"]
     assert mutant.value is not None
     assert mutant.value <= 1.0
 
@@ -405,6 +402,9 @@ HOSTILE = {
     "long products": "".join(f"<<1/{'7' * 400}{n}=1>>" for n in range(1_000)),
     "equals signs": "1+1=" * 250_000,
     "equations": ("1+1=2 " * 100 + "\n") * 1_600,
+    "units that cannot be changed": ("1 hour - 2 min + 3 days - 4 weeks = 7 " * 100 + "\n") * 300,
+    "unknowns": "5 - 3 books - 2 ** 4 (red) - x = 7? " * 30_000,
+    "continued lines": "= 1 + 1\n" * 100_000,
     "lines": "1\n" * 200_000,
     "angle brackets": "<" * 1_000_000,
     "number signs": "#" * 1_000_000,
@@ -432,7 +432,7 @@ def test_never_raises(response: str) -> None:
 def test_known_constants_are_exact_decimals() -> None:
     result = score("<<0.1*2=0.2>>\n#### 1", known_constants=(0.1,))
     assert result.details["calculations"][0]["coherent"]
-    assert cot.UNIT.options["known_constants"] == ()
+    assert options_of(cot.UNIT, {})["known_constants"] == ()
 
 
 def test_expected_and_found_are_written_exactly() -> None:

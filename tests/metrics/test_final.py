@@ -3,9 +3,11 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
+import numpy as np
 import polars as pl
 import pytest
 
@@ -14,39 +16,12 @@ from data.tables import ITEMS, SCORES, SUMMARY
 from metrics.agreement import judge_agreement, repeats
 from metrics.comparison import compare, groups
 from metrics.final import Final, Gate, ModelResult, SuiteResult, explainability, finalise
-from metrics.intervals import Interval, wilson
+from metrics.intervals import Interval, score_limits
 from metrics.results import SCHEMA_VERSION, Results, results_schema
 from metrics.summary import cells, summarise, totals
 from tests.conftest import TOP
-
-
-def cell(suite: str, metric: str, mean: float | None, **columns: Any) -> dict[str, Any]:
-    """A row of the summary; ten rows asked and scored, and a tenth to either side, unless told."""
-    n = columns.get("n_asked", 10)
-    row = {
-        "suite": suite, "family": "", "level": "", "language": "", "model": "m", "metric": metric,
-        "n_asked": n, "n_scored": n if mean is not None else 0, "n_no_answer": 0, "n_model_error": 0,
-        "n_judge_failed": 0, "n_not_applicable": 0, "mean": mean,
-        "ci_low": None if mean is None else mean - 0.1, "ci_high": None if mean is None else mean + 0.1,
-    }  # fmt: skip
-    return {**row, **columns}
-
-
-def four(cot: float | None = 0.9, **columns: Any) -> pl.DataFrame:
-    """All four suites: TOTAL 80 over two families, cot, citation 0.85, rag 0.7 and 0.9."""
-    return SUMMARY.frame(
-        [
-            cell("basic_control", "correct", 0.8),
-            cell("basic_control", "correct", 1.0, family="a"),
-            cell("basic_control", "correct", 0.6, family="b"),
-            cell("cot", "cot", cot, **columns),
-            cell("cot", "cot.l1", 0.1),
-            cell("citation", "citation", 0.85),
-            cell("rag", "factual_correctness", 0.7),
-            cell("rag", "response_groundedness", 0.9),
-        ]
-    )
-
+from tests.helpers.suites import declared
+from tests.helpers.tables import cell, four
 
 ALL = ("basic_control", "cot", "citation", "rag")
 
@@ -57,11 +32,19 @@ def only(final: Final) -> ModelResult:
 
 
 def run(summary: pl.DataFrame, *suites: str, gate: Gate = "point", **options: Any) -> Final:
-    return finalise(summary, models=["m"], suites=suites or ALL, gate=gate, **options)
+    changes = {name: options.pop(name) for name in ("weights", "thresholds", "metrics") if name in options}
+    return finalise(summary, models=["m"], suites=declared(*(suites or ALL), **changes), gate=gate, **options)
 
 
 def result(suite: str, score: float | None, n: int, threshold: float = 0.8) -> SuiteResult:
     return SuiteResult(suite, score, Interval(), threshold, 0.5, "pass", n_scored=n)
+
+
+def test_what_stands_beside_a_score_is_told_and_is_no_part_of_it() -> None:
+    summary = pl.concat([four(), SUMMARY.frame([cell("cot", "cot.sound", 0.25)])])
+    suite = only(run(summary, "cot")).suites[0]
+    assert dict(suite.beside) == {"cot.sound": 0.25}
+    assert suite == replace(only(run(four(), "cot")).suites[0], beside=suite.beside)
 
 
 def test_the_explainability_golden_key_by_key() -> None:
@@ -91,6 +74,30 @@ def test_explainability_without_a_score_is_null() -> None:
     json.dumps(found, allow_nan=False)
 
 
+@pytest.mark.parametrize(("cot", "citation"), [(0.8, 0.5), (1.0, 1.0), (0.2, 0.3), (0.0, 0.4)])
+def test_explainabilitys_weights_are_renormalised(cot: float, citation: float) -> None:
+    """Two averages of 0.65 join to 0.65, whatever the weights."""
+    found = explainability(
+        result("cot", 0.65, 30), result("citation", 0.65, 5), model="m", judge_model="j",
+        weight_cot=cot, weight_citation=citation,
+    )  # fmt: skip
+    assert found["XAI_overall_score"] == 0.65
+    assert sum(found["weights"].values()) == pytest.approx(1.0, abs=1e-6)
+    assert found["weights"]["weight_cot"] == pytest.approx(cot / (cot + citation), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "cot", "overall"),
+    [("undecided", 1.0, None), ("undecided", 0.2, False), ("error", 1.0, None), ("error", 0.2, None)],
+)
+def test_what_is_undecided_neither_passes_nor_fails(outcome: Any, cot: float, *, overall: bool | None) -> None:
+    """With 1.0 in cot the whole hangs on citation; with 0.2 it comes to at most 0.6 of the 0.8 it needs."""
+    open_ = replace(result("citation", 0.5, 5), outcome=outcome)
+    found = explainability(result("cot", cot, 30), open_, model="m", judge_model="j")
+    assert (found["citation"]["pass"], found["overall_pass"]) == (None, overall)
+    assert found["cot"]["pass"] is (cot >= 0.8)
+
+
 def test_the_weighted_score_by_hand() -> None:
     """0.4 x 0.8 + 0.2 x 0.9 + 0.2 x 0.85 + 0.2 x (0.7 + 0.9) / 2 = 0.83."""
     found = only(run(four()))
@@ -118,17 +125,22 @@ def test_basic_controls_score_is_total_not_the_mean_over_rows() -> None:
     )
     (suite,) = only(run(summary, "basic_control")).suites
     assert (suite.score, suite.left_out) == (0.5, ("c",))
-    # the families' intervals are 0.1 to either side, each with weight 1/2
-    assert suite.interval.high == pytest.approx(0.5 + 0.1 / 2**0.5)
+    # one family all right and one all wrong, intervals alike: the mean can err to either side alike
+    low, high = suite.interval.low, suite.interval.high
+    assert low is not None
+    assert high is not None
+    assert low == pytest.approx(1 - high)
+    assert 0.5 + 0.1 / 2**0.5 < high < 0.5 + 0.1 + 0.01
 
 
 def test_the_overall_interval_joins_independent_suites() -> None:
-    """Two suites, 0.1 to either side, weighted 1/2 each: 0.1 / sqrt 2."""
+    """Two suites, 0.2 wide, weighted 1/2 each: 0.2 / sqrt 2 wide."""
     found = only(run(four(), "cot", "citation"))
     assert found.score is not None
-    assert (found.interval.low, found.interval.high) == pytest.approx(
-        (found.score - 0.1 / 2**0.5, found.score + 0.1 / 2**0.5)
-    )
+    assert found.interval.low is not None
+    assert found.interval.high is not None
+    assert found.interval.low < found.score < found.interval.high
+    assert found.interval.high - found.interval.low == pytest.approx(0.2 / 2**0.5, abs=0.001)
 
 
 def test_a_suite_of_two_metrics_on_the_same_items_is_as_wide_as_they_are() -> None:
@@ -201,7 +213,7 @@ def test_a_suite_with_nothing_scored_is_an_error() -> None:
 
 
 def test_a_model_that_is_not_in_the_summary_is_an_error() -> None:
-    final = finalise(four(), models=["m", "ghost"], suites=["cot"])
+    final = finalise(four(), models=["m", "ghost"], suites=declared("cot"))
     assert [model.verdict for model in final.models] == ["pass", "error"]
     assert final.exit_code == 2
 
@@ -247,9 +259,9 @@ def test_what_comes_out_the_same_is_decided_in_spite_of_an_undecided_suite() -> 
 
 def test_nothing_to_weigh_is_bad_input() -> None:
     with pytest.raises(InputError, match="at least one model"):
-        finalise(four(), models=[], suites=["cot"])
+        finalise(four(), models=[], suites=declared("cot"))
     with pytest.raises(InputError, match="weight 0"):
-        finalise(four(), models=["m"], suites=["cot"], weights={"cot": 0.0})
+        finalise(four(), models=["m"], suites=declared("cot", weights={"cot": 0.0}))
 
 
 def _document() -> Results:
@@ -270,11 +282,11 @@ def _document() -> Results:
     summary = summarise(scores, items)
     comparisons = compare(scores, items)
     ratings = pl.DataFrame({"unit": [1, 1], "judge": ["a", "b"], "value": [1.0, None]})
-    final = finalise(summary, models=["m", "n", "ghost"], suites=["basic_control"], gate="interval")
+    final = finalise(summary, models=["m", "n", "ghost"], suites=declared("basic_control"), gate="interval")
     return Results(
         run={"id": "test"},
         final=final,
-        totals=totals(summary),
+        totals=totals(summary, suite="basic_control", metric="correct"),
         cells=cells(summary),
         comparisons=comparisons,
         groups=groups(comparisons),
@@ -318,7 +330,7 @@ def test_the_schema_refuses_a_document_that_lacks_something() -> None:
 
 
 def test_from_scores_to_the_exit_code() -> None:
-    """Nine of ten right in each of two families: TOTAL 90, passes, and the interval is Wilson's of both joined."""
+    """Nine of ten right in each of two families: TOTAL 90, passes, and the interval is that of both as strata."""
     items = ITEMS.frame(
         [
             {"item_id": str(i), "suite": "basic_control", "family": "ab"[i % 2], "level": "easy", "language": "en"}
@@ -341,8 +353,10 @@ def test_from_scores_to_the_exit_code() -> None:
     )
     final = run(summarise(scores, items), "basic_control")
     (suite,) = only(final).suites
-    low = wilson(9, 10).low
-    assert low is not None
     assert suite.score == pytest.approx(0.9)
-    assert suite.interval.low == pytest.approx(0.9 - (0.9 - low) / 2**0.5)
+    # Equal shares stay equal under any tested mean: Wilson's limits of 18 of 20, each own share costing half an
+    # observation of its ten.
+    n = 20 * 9.5 / 10
+    low, high = score_limits(np.array([0.9]), np.array([n]))
+    assert (suite.interval.low, suite.interval.high) == pytest.approx((low[0], high[0]))
     assert (final.exit_code, only(final).verdict) == (0, "pass")

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, bootstrap, t
 
-from metrics.intervals import Interval, Pool, combine, estimate, mean_interval, pool, score_limits, wilson
+from metrics.intervals import Interval, Pool, estimate, mean_interval, pool, score_limits, wilson
 
 VALUES = st.lists(st.floats(0, 1, width=32), min_size=1, max_size=60)
 
@@ -185,16 +185,6 @@ def test_repeats_of_one_item_are_one_unit() -> None:
     found = estimate([sample], yes_no=[True], bounds=[(0.0, 1.0)])[0]
     low, high = score_limits(np.array([2 / 3]), np.array([1.0]))
     assert (found.interval.low, found.interval.high) == pytest.approx((low[0], high[0]))
-
-
-def test_independent_parts_combine_as_squares_and_correlated_ones_as_they_are() -> None:
-    parts = [(0.5, 0.8, Interval(0.5, 0.9, "wilson", 10)), (0.5, 0.6, Interval(0.2, 0.7, "wilson", 10))]
-    apart = combine(parts)
-    assert (apart.low, apart.high) == pytest.approx((0.7 - (0.15**2 + 0.2**2) ** 0.5, 0.7 + (2 * 0.05**2) ** 0.5))
-    together = combine(parts, correlated=True)
-    assert (together.low, together.high) == pytest.approx((0.7 - 0.35, 0.7 + 0.1))
-    assert combine([*parts, (0.1, 0.0, Interval())]) == Interval()
-    assert combine([*parts, (0.0, 0.0, Interval())]) == apart
 
 
 @pytest.mark.parametrize(("n", "least"), [(10, 0.88), (30, 0.93)])

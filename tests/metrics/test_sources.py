@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from data.options import options_of
 from metrics._addresses import read_disguised
 from metrics._identifiers import identifiers, isbn_is_sound
 from metrics._source_lists import Source
@@ -235,7 +236,7 @@ def test_an_answers_sources_as_the_metric_reads_them() -> None:
     assert found[3]["reason"] == "not checked: network is off (the same source as [1])"
     assert found[5]["reason"] == "no URL (the same source as [4])"
     sample = {"response": "The ship sank in 1912 [2].", "evidence": found, "short_answers": ["1912"]}
-    scored = UNIT.score(sample, {}, {**UNIT.options, "mode": "closed_book"})
+    scored = UNIT.score(sample, {}, options_of(UNIT, {"mode": "closed_book"}))
     assert scored.details["citations"][0]["verification_reason"] == "a placeholder domain"
 
 

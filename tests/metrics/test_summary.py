@@ -257,12 +257,12 @@ def test_total_weighs_families_equally_and_leaves_out_what_does_not_apply() -> N
     ]
     listed = items(*[{"item_id": row["item_id"], "family": row["family"]} for row in rows])
     table = scores(*[{k: v for k, v in row.items() if k != "family"} for row in rows])
-    found = totals(summarise(table, listed))["m"]
+    found = totals(summarise(table, listed), suite="basic_control", metric="correct")["m"]
     assert (found.percent, found.included, found.left_out) == (50.0, ("a", "b"), ("c",))
 
 
 def test_a_family_that_failed_leaves_no_total() -> None:
     listed = items({"item_id": "1", "family": "a"}, {"item_id": "2", "family": "b"})
     table = scores({"item_id": "1", "value": 1.0}, {"item_id": "2", "value": None, "status": "model_error"})
-    found = totals(summarise(table, listed))["m"]
+    found = totals(summarise(table, listed), suite="basic_control", metric="correct")["m"]
     assert (found.percent, found.missing) == (None, ("b",))

@@ -4,22 +4,21 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from artifacts.replies import ReplyCache, owner
 from config.settings import Model, Store
+from data.records import Cell
 from data.tables import REQUESTS
 from tasks import asking
 from tasks.asking import Stopped, Tally, line
 from tasks.place import cache_url
 from tasks.query import ask, identify, watch
-from tasks.requests import for_items
-from tests.servers.running import Server, serve_openai
+from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
+from tests.servers.running import serve_openai
 from tests.servers.script import Fault
 
 RATE = Fault("status", status=429, headers={"Retry-After": "1"})
@@ -30,29 +29,13 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0000")
 
 
-def model_at(server: Server, **changes: Any) -> Model:
-    return Model.model_validate({"name": "m", "provider": "openai", "base_url": server.base_url, **changes})
-
-
-def requests_of(model: Model, prompts: Sequence[str], repeats: int = 1) -> pl.DataFrame:
-    items = pl.DataFrame({"item_id": [f"i{n}" for n in range(len(prompts))], "prompt": prompts})
-    return for_items(items, model, {"provider": "openai"}, repeats)
-
-
-def prompts_seen(server: Server) -> Counter[str]:
-    return Counter(str(r.body["messages"][-1]["content"]) for r in server.requests)
-
-
-NUMBERS = [str(n) for n in range(40)]
-
-
 def test_everything_is_answered_once_and_then_remembered(tmp_path: Path) -> None:
     place = Store(root=str(tmp_path))
     with serve_openai(lambda body: "re: " + body["messages"][-1]["content"]) as server:
         model = model_at(server)
         requests = requests_of(model, NUMBERS)
-        responses, tally = ask(requests, model, place, "x")
-        again, second = ask(requests, model, place, "x")
+        responses, tally = ask(requests, model, place, Cell("x"))
+        again, second = ask(requests, model, place, Cell("x"))
     assert responses["text"].to_list() == [f"re: {n}" for n in NUMBERS]
     assert (tally.answered, tally.cached, tally.failed) == (40, 0, 0)
     assert (second.answered, second.cached, second.failed) == (0, 40, 0)
@@ -65,9 +48,9 @@ def test_equal_requests_are_asked_once_and_repeats_each(tmp_path: Path) -> None:
         model = model_at(server)
         same = requests_of(model, ["hello"] * 10)
         assert same["request_id"].n_unique() == 1
-        ask(same, model, Store(root=str(tmp_path)), "x")
+        ask(same, model, Store(root=str(tmp_path)), Cell("x"))
         assert len(server.requests) == 1
-        ask(requests_of(model, ["hello"], repeats=3), model, Store(root=str(tmp_path)), "x")
+        ask(requests_of(model, ["hello"], repeats=3), model, Store(root=str(tmp_path)), Cell("x"))
     assert len(server.requests) == 3
 
 
@@ -111,7 +94,7 @@ def test_concurrency_speed_limits_and_prices_are_not_part_of_it() -> None:
 def test_a_passing_fault_loses_nothing(tmp_path: Path, fault: Fault) -> None:
     with serve_openai("yes", faults=[None, fault, None, fault]) as server:
         model = model_at(server, max_concurrency=2)
-        responses, tally = ask(requests_of(model, NUMBERS[:8]), model, Store(root=str(tmp_path)), "x")
+        responses, tally = ask(requests_of(model, NUMBERS[:8]), model, Store(root=str(tmp_path)), Cell("x"))
     assert responses["text"].is_in(["yes", "a good answer"]).all()
     assert tally.answered == 8
 
@@ -119,8 +102,8 @@ def test_a_passing_fault_loses_nothing(tmp_path: Path, fault: Fault) -> None:
 def test_retry_after_is_obeyed_and_concurrency_halves_then_grows(tmp_path: Path) -> None:
     limits: list[int] = []
 
-    def note(label: str, tally: Tally) -> None:
-        if label == "limits":
+    def note(cell: Cell, tally: Tally) -> None:
+        if cell.suite == "limits":
             limits.append(tally.limit)
 
     watch(note)
@@ -138,7 +121,9 @@ def test_retry_after_is_obeyed_and_concurrency_halves_then_grows(tmp_path: Path)
 
     with serve_openai(reply, faults=fault) as server:
         model = model_at(server, max_concurrency=8)
-        _, tally = ask(requests_of(model, [str(n) for n in range(200)]), model, Store(root=str(tmp_path)), "limits")
+        _, tally = ask(
+            requests_of(model, [str(n) for n in range(200)]), model, Store(root=str(tmp_path)), Cell("limits")
+        )
     assert tally.answered == 200
     refused = next(-t for t in times if t < 0)
     after = [t - refused for t in times if t > refused]
@@ -150,7 +135,7 @@ def test_retry_after_is_obeyed_and_concurrency_halves_then_grows(tmp_path: Path)
 def test_no_more_calls_are_in_flight_than_allowed(tmp_path: Path) -> None:
     with serve_openai("yes", latency_s=0.02) as server:
         model = model_at(server, max_concurrency=3)
-        ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), "x")
+        ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("x"))
     assert server.peak == 3
 
 
@@ -163,7 +148,7 @@ def test_requests_a_minute_are_spaced(tmp_path: Path) -> None:
 
     with serve_openai(reply) as server:
         model = model_at(server, requests_per_minute=600)
-        ask(requests_of(model, NUMBERS[:11]), model, Store(root=str(tmp_path)), "x")
+        ask(requests_of(model, NUMBERS[:11]), model, Store(root=str(tmp_path)), Cell("x"))
     assert times[-1] - times[0] >= 0.95, "eleven calls at ten a second span a second"
 
 
@@ -172,7 +157,7 @@ def test_a_hang_ends_with_the_deadline_and_the_others_are_answered(tmp_path: Pat
         "yes", faults=lambda _n, body: Fault("hang") if body["messages"][-1]["content"] == "3" else None
     ) as server:
         model = model_at(server, deadline_s=1.0)
-        responses, tally = ask(requests_of(model, NUMBERS[:8]), model, Store(root=str(tmp_path)), "x")
+        responses, tally = ask(requests_of(model, NUMBERS[:8]), model, Store(root=str(tmp_path)), Cell("x"))
     assert tally.failed == 1
     assert responses["error_kind"].to_list() == [None, None, None, "timeout", None, None, None, None]
     assert "no reply within 1 s (deadline_s)" in responses["error"][3]
@@ -183,7 +168,7 @@ def test_a_retry_after_longer_than_the_deadline_ends_every_call_soon(tmp_path: P
     with serve_openai("yes", faults=lambda number, _body: rate if number < 2 else None) as server:
         model = model_at(server, deadline_s=1.0, max_concurrency=2)
         began = time.monotonic()
-        responses, tally = ask(requests_of(model, NUMBERS[:8]), model, Store(root=str(tmp_path)), "x")
+        responses, tally = ask(requests_of(model, NUMBERS[:8]), model, Store(root=str(tmp_path)), Cell("x"))
     assert time.monotonic() - began < 30
     assert tally.failed >= 6
     assert set(responses["error_kind"].drop_nulls()) == {"timeout"}
@@ -195,8 +180,8 @@ def test_a_failure_is_never_remembered(tmp_path: Path) -> None:
     with serve_openai("yes", faults=[Fault("hang")]) as server:
         model = model_at(server, deadline_s=0.5)
         requests = requests_of(model, ["a"])
-        assert ask(requests, model, place, "x")[1].failed == 1
-        assert ask(requests, model, place, "x")[0]["text"].to_list() == ["yes"]
+        assert ask(requests, model, place, Cell("x"))[1].failed == 1
+        assert ask(requests, model, place, Cell("x"))[0]["text"].to_list() == ["yes"]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +195,7 @@ def test_a_failure_is_never_remembered(tmp_path: Path) -> None:
 def test_what_every_call_would_meet_fails_at_once_without_the_key(tmp_path: Path, fault: Fault, kind: str) -> None:
     with serve_openai("yes", faults=lambda _n, _b: fault) as server:
         model = model_at(server, max_concurrency=2)
-        responses, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), "x")
+        responses, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("x"))
     assert tally.failed == 40
     assert set(responses["error_kind"]) == {kind}
     assert len(server.requests) <= 4, "after the first refusal nothing more is asked"
@@ -223,7 +208,7 @@ def test_a_request_that_the_server_refuses_fails_alone(tmp_path: Path) -> None:
 
     with serve_openai("yes", faults=fault) as server:
         model = model_at(server)
-        responses, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), "x")
+        responses, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("x"))
     assert tally.answered == 39
     assert responses.filter(error_kind="invalid").height == 1
 
@@ -236,13 +221,13 @@ def test_a_server_that_dies_and_comes_back_loses_nothing(tmp_path: Path) -> None
             server.stop()
             server.start()
 
-        def bounce(label: str, tally: Tally) -> None:
-            if label == "bounce" and tally.answered == 10 and server.script.version != "down":
+        def bounce(cell: Cell, tally: Tally) -> None:
+            if cell.suite == "bounce" and tally.answered == 10 and server.script.version != "down":
                 server.script.version = "down"
                 threading.Thread(target=restart).start()
 
         watch(bounce)
-        _, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), "bounce")
+        _, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("bounce"))
     assert tally.answered == 40
 
 
@@ -253,7 +238,8 @@ def test_what_another_worker_holds_is_waited_for_and_not_asked(tmp_path: Path) -
         requests = requests_of(model, NUMBERS[:16])
         tallies: list[Tally] = []
         workers = [
-            threading.Thread(target=lambda: tallies.append(ask(requests, model, place, "x")[1])) for _ in range(3)
+            threading.Thread(target=lambda: tallies.append(ask(requests, model, place, Cell("x"))[1]))
+            for _ in range(3)
         ]
         for worker in workers:
             worker.start()
@@ -272,7 +258,7 @@ def test_an_answer_that_came_between_look_up_and_claim_is_taken(tmp_path: Path) 
         requests = requests_of(model, NUMBERS[:2])
         cache = ReplyCache(cache_url(place))
         cache.claim(requests["request_id"].to_list(), holder="elsewhere:1:1", lease_s=1.0)
-        _, tally = ask(requests, model, place, "x")
+        _, tally = ask(requests, model, place, Cell("x"))
     assert tally.answered == 2
 
 
@@ -286,15 +272,15 @@ def test_a_stop_keeps_what_was_answered_and_ends_at_once(tmp_path: Path) -> None
         model = model_at(server, max_concurrency=4)
         requests = requests_of(model, NUMBERS)
 
-        def stop_at_ten(label: str, tally: Tally) -> None:
-            if label == "stopping" and tally.answered == 10:
+        def stop_at_ten(cell: Cell, tally: Tally) -> None:
+            if cell.suite == "stopping" and tally.answered == 10:
                 asking.stop()
 
         watch(stop_at_ten)
         started = time.monotonic()
         try:
             with pytest.raises(Stopped):
-                ask(requests, model, place, "stopping")
+                ask(requests, model, place, Cell("stopping"))
         finally:
             line().stopping.clear()
         assert time.monotonic() - started < 10, "bounded by the stop, not by the deadline of five minutes"

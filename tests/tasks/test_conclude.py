@@ -10,17 +10,27 @@ import pytest
 from config.settings import Model, Settings
 from data.errors import InputError
 from metrics.summary import summarise
-from tasks.conclude import final_of, took_part, write_explained
+from tasks.conclude import final_of, write_explained
 from tasks.report import raw
+from tasks.systems import took_part
 from tests.tasks.report.runs import build
 
-RAG = {"response_model": "b", "data": "answers.jsonl"}
+ANSWER = {"question": "Who?", "response": "Anna.", "reference": "Anna.", "retrieved_contexts": ["It was Anna."]}
 
 
-def settings(*models: str, **changes: object) -> Settings:
-    """Return a configuration of two suites."""
+@pytest.fixture
+def answers(tmp_path: Path) -> str:
+    path = tmp_path / "answers.jsonl"
+    path.write_text(json.dumps(ANSWER), encoding="utf-8")
+    return str(path)
+
+
+def settings(*models: str, given: tuple[str, str] | None = None, **changes: object) -> Settings:
+    """Return a configuration of two suites; `given`: a file of responses, and whose they are."""
     listed = [Model(name=name, provider="ollama") for name in models]
-    return Settings(**{"models": listed, "suites": ("basic_control", "rag"), **changes})
+    rag = {"rag": {"data": given[0], "response_model": given[1]}} if given else {}
+    judges = [{"name": "j", "provider": "ollama"}]
+    return Settings(**{"models": listed, "judges": judges, "suites": ("basic_control", "rag"), **rag, **changes})
 
 
 def summed(*models: str) -> pl.DataFrame:
@@ -42,8 +52,8 @@ def summed(*models: str) -> pl.DataFrame:
     return summarise(scores, items)
 
 
-def test_responses_of_a_model_of_the_run_join_its_own_score() -> None:
-    final = final_of(settings("a", "b"), summed("a", "b"), {"b": "rag"})
+def test_responses_of_a_model_of_the_run_join_its_own_score(answers: str) -> None:
+    final = final_of(settings("a", "b", given=(answers, "b")), summed("a", "b"))
     a, b = final.models
     assert [(s.suite, s.weight) for s in a.suites] == [("basic_control", 1.0)]
     assert a.score == pytest.approx(1.0)
@@ -51,17 +61,24 @@ def test_responses_of_a_model_of_the_run_join_its_own_score() -> None:
     assert b.score == pytest.approx((0.4 * 1 + 0.2 * 0.5) / 0.6)
 
 
-def test_a_guest_stands_beside_the_models_whatever_its_suite_weighs() -> None:
-    given = settings("a", weights={"rag": 0})
-    a, guest = final_of(given, summed("a", "guest"), {"guest": "rag"}).models
+def test_a_model_that_is_missing_is_an_error_and_the_others_stand() -> None:
+    final = final_of(settings("a", "b", suites=("basic_control",)), summed("a"), {"b": "no server there"})
+    a, b = final.models
+    assert (a.verdict, b.verdict, final.exit_code) == ("pass", "error", 2)
+    assert b.reason == b.suites[0].reason == "the model could not be asked: no server there"
+
+
+def test_given_responses_stand_beside_the_models_whatever_their_suite_weighs(answers: str) -> None:
+    given = settings("a", given=(answers, "guest"), weights={"rag": 0})
+    a, guest = final_of(given, summed("a", "guest")).models
     assert (a.model, guest.model) == ("a", "guest")
     assert guest.score == pytest.approx(0.5)
 
 
 def test_suites_of_weight_0_are_refused() -> None:
     with pytest.raises(InputError, match="weights: those of basic_control, rag are 0"):
-        took_part(settings("a", weights={"basic_control": 0, "rag": 0}), {})
-    assert took_part(settings("a", weights={"rag": 0}), {}) == {"a": ("basic_control", "rag")}
+        took_part(settings("a", weights={"basic_control": 0, "rag": 0}))
+    assert took_part(settings("a", weights={"rag": 0})) == {"a": ("basic_control", "rag")}
 
 
 def test_models_that_would_be_one_file_are_told_apart() -> None:

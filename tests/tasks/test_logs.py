@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tasks.logs import Lines, event
 from tests.conftest import TOP, Run
-from tests.flows.test_full_eval import TWO, at
+from tests.helpers.runs import TWO, at
 from tests.servers.running import serve_openai
 
 ONE = "suites=[basic_control]"

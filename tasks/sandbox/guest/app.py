@@ -1,11 +1,15 @@
 """What runs inside the WebAssembly component: load one program, then call its function, once for each request.
 
-A reply is JSON: `["loaded"]`, `["value", tagged]`, `["exception", type, message]`, `["memory"]`,
+A reply is JSON: `["loaded"]`, `["value", tagged]`, `["exception", type, message, class, ...]`, `["memory"]`,
 `["syntax", message]`, `["no such function"]` or `["bad value", message]`. The program shares this interpreter
 and may rewrite anything in it: a forged reply gains nothing that returning the same value would not, since no
 expected value is ever in here. What breaks out of these functions traps, and the worker says so.
 """
 
+import __future__
+
+import ast
+import builtins
 import gc
 import importlib
 import random
@@ -17,6 +21,9 @@ from tasks.sandbox import values
 
 MESSAGE = 300
 """Characters kept of an exception's text."""
+
+CLASSES = 32
+"""Classes kept of an exception's line of them."""
 
 MODULES = """
     abc argparse array ast asyncio base64 binascii bisect builtins calendar cmath cmd codecs collections
@@ -39,20 +46,38 @@ The last four are what the interpreter imports by itself, such as `_pylong` to d
 """
 
 
+FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+_KNOWN = {id(kind): kind.__name__ for kind in vars(builtins).values() if isinstance(kind, type)}
+_name, _line, _module = (type.__dict__[name].__get__ for name in ("__name__", "__mro__", "__module__"))
+"""A metaclass may answer for its classes' attributes itself."""
+
+
 class _Loaded:
     function: Any = None
+    failed: str = ""
+    """What the first statement that failed came to."""
     results: ClassVar[list[Any]] = []
     """Kept until the instance ends: letting a deep structure go overflows the stack, and a `__del__` may loop."""
 
 
 def _told(error: BaseException) -> str:
     """Say an exception. Its `__str__` is the program's own and may do anything, here."""
-    name = type.__dict__["__name__"].__get__(type(error))
     try:
         message = str.__str__(str(error))[:MESSAGE]
     except BaseException:  # noqa: BLE001 - whatever it raises, the exception itself is what counts
         message = ""
-    return values.write(["exception", name[:MESSAGE], message])
+    classes = [_full_name(kind) for kind in _line(type(error))[:CLASSES]]
+    return values.write(["exception", _name(type(error))[:MESSAGE], message, *classes])
+
+
+def _full_name(kind: type) -> str:
+    if id(kind) in _KNOWN:  # its own `__hash__` is not asked
+        return _KNOWN[id(kind)]
+    try:
+        module = _module(kind)
+    except AttributeError:
+        module = None
+    return f"{module if type(module) is str else '?'}.{_name(kind)}"[:MESSAGE]
 
 
 def _load(source: str, function: str) -> str:
@@ -60,7 +85,8 @@ def _load(source: str, function: str) -> str:
     module = ModuleType("candidate")
     sys.modules["candidate"] = module  # dataclasses look their module up there
     try:
-        code = compile(source.removeprefix("\ufeff"), "<candidate>", "exec", dont_inherit=True)
+        tree = ast.parse(source.removeprefix("\ufeff"))
+        code = compile(tree, "<candidate>", "exec", dont_inherit=True)
     except SyntaxError as error:
         return values.write(["syntax", f"{str(error.msg)[:MESSAGE]} (line {error.lineno})"])
     except Exception as error:  # noqa: BLE001 - surrogates, NULs, digits without end, nesting: no program either way
@@ -69,16 +95,34 @@ def _load(source: str, function: str) -> str:
     sys.argv = [""]  # as in any embedded interpreter: argparse and unittest look at the first
     random.seed(0)  # the same program draws the same numbers, always
     try:
-        exec(code, names)  # noqa: S102 - running it is what this interpreter is for
+        found = _execute(tree.body, code.co_flags & FUTURE, names, function)
     except MemoryError:
         return values.write(["memory"])
-    except BaseException as error:  # noqa: BLE001 - SystemExit and its like are a program's failure too
-        return _told(error)
-    found = names.get(function)
-    if not callable(found):
-        return values.write(["no such function"])
-    _Loaded.function = found
+    if found is None:
+        return _Loaded.failed or values.write(["no such function"])
+    _Loaded.function = names[function] = found
     return values.write(["loaded"])
+
+
+def _execute(body: list[ast.stmt], flags: int, names: dict[str, Any], function: str) -> Any:
+    """Run the module's statements; return the last callable that the function's name stood for, or None.
+
+    A statement that fails is passed over: what counts is what the function returns, not an import that it does
+    not use, nor input that the module asks for below it; what it does need is then missing when it is called.
+    """
+    found = None
+    _Loaded.failed = ""
+    for statement in body:
+        module = ast.Module([statement], [])
+        try:
+            exec(compile(module, "<candidate>", "exec", flags, dont_inherit=True), names)  # noqa: S102 - running it is what this interpreter is for
+        except MemoryError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - SystemExit and its like are a program's failure too
+            _Loaded.failed = _Loaded.failed or _told(error)
+        if callable(bound := names.get(function)):
+            found = bound
+    return found if function in names else None
 
 
 def _call(arguments: list[Any]) -> str:

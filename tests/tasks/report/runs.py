@@ -10,23 +10,25 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Model, Settings
+from config.settings import Judge, Model, Settings
 from data.draw import canonical, draw
+from data.options import options_of
 from data.plugins import families, metrics
 from data.records import Item, Score
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
 from metrics.agreement import judge_agreement, judge_ratings
 from metrics.comparison import compare, groups
-from metrics.final import HEADLINE
+from metrics.final import headline, totals_of
 from metrics.judging import Ask, Failed, Session, advance, begin, combine
 from metrics.results import Results
-from metrics.summary import cells, summarise, totals
+from metrics.summary import cells, summarise
 from tasks.conclude import final_of
-from tasks.load import citation_items, cot_items, rag_items
 from tasks.report.material import Material
 from tasks.samples import Answered
 from tasks.score import metric_rows, scores_of
 from tasks.verify import Reply, verdict_row
+from tests.helpers.suites import rows_of
+from tests.helpers.suites import shipped as _shipped
 
 MODELS = ("acme/large:70b", "acme/small:8b", "other-model")
 JUDGES = ("gpt-judge", "tiny-judge:0.5b")
@@ -34,6 +36,9 @@ RIGHT = {"acme/large:70b": 0.9, "acme/small:8b": 0.6, "other-model": 0.55}
 FAMILIES = ("simple_logic", "arithmetic", "data_extraction")
 
 Row = dict[str, Any]
+
+
+shipped = cache(_shipped)
 
 
 def chance(*identity: object) -> float:
@@ -51,8 +56,8 @@ def settings(**changes: Any) -> Settings:
             Model(name=MODELS[2], provider="ollama"),
         ],
         "judges": [
-            Model(name=JUDGES[0], provider="openai", price_in=5.0),
-            Model(name=JUDGES[1], provider="ollama"),
+            Judge(name=JUDGES[0], provider="openai", price_in=5.0),
+            Judge(name=JUDGES[1], provider="ollama"),
         ],
         "suites": ["basic_control", "cot", "citation", "rag"],
         "basic_control": {"families": FAMILIES, "levels": ("easy", "hard"), "languages": ("en", "ru")},
@@ -75,10 +80,12 @@ def _items(count: int) -> tuple[Row, ...]:
         for language in ("en", "ru")
         for item in draw(families()[family], level=level, language=language, seed=7, count=count)
     ]
-    cot = cot_items("sample", language="en", method="first", n=12, seed=1)
-    citation = citation_items("sample", language="en", mode="passages", method="first", n=8, seed=1)
-    rag = rag_items("sample", language="en", required=("question",), method="first", n=8, seed=1)
-    return (*drawn, *cot, *citation, *rag)
+    loaded = [
+        row
+        for suite, n in (("cot", 12), ("citation", 8), ("rag", 8))
+        for row in rows_of(suite, language="en", sample_method="first", n_samples=n, seed=1)
+    ]
+    return (*drawn, *loaded)
 
 
 def _generated(item: Item, model: str) -> str:
@@ -165,7 +172,9 @@ def _judged(reply: Answered, judge: str, ask: Ask, text: str | Failed) -> Row:
         "item_id": reply.item_id,
         "model": judge,
         "step": f"{ask.step} (repair)" if ask.repair else ask.step,
-        "key": key,
+        "subject": reply.model,
+        "subject_repeat": reply.repeat,
+        "key": ask.question.key,
         "repeat": 0,
         "text": None if failed else text,
         "error": text.reason if isinstance(text, Failed) else None,
@@ -187,6 +196,8 @@ def _asked(row: Mapping[str, Any], model: str, text: str) -> Row:
         "item_id": row["item_id"],
         "model": model,
         "step": "answer",
+        "subject": None,
+        "subject_repeat": None,
         "key": "",
         "repeat": 0,
         "text": None if failed else text,
@@ -199,13 +210,6 @@ def _asked(row: Mapping[str, Any], model: str, text: str) -> Row:
         "latency_s": None if failed else round(0.2 + 3 * drawn**3 + MODELS.index(model) * 0.4, 4),
         "cached": drawn < 0.3,
     }
-
-
-SUITE_METRICS = {
-    "cot": ("cot",),
-    "citation": ("citation",),
-    "rag": ("factual_correctness", "response_groundedness"),
-}
 
 
 def _scored(replies: Iterable[tuple[Row, Row]], log: list[Row]) -> Iterator[Row]:
@@ -222,14 +226,14 @@ def _scored(replies: Iterable[tuple[Row, Row]], log: list[Row]) -> Iterator[Row]
             error_kind=asked["error_kind"],
             error=asked["error"],
         )
-        for name in SUITE_METRICS.get(item["suite"], ()):
+        for name in () if shipped(item["suite"]).strata else shipped(item["suite"]).used:
             unit = metrics()[name]
             if reply.error_kind:
                 score = Score(None, "model_error", reply.error_kind, {"error": reply.error})
             elif unit.steps:
                 score = _heard(name, reply, log)
             else:
-                score = unit.score(reply.sample, {}, unit.options)
+                score = unit.score(reply.sample, {}, options_of(unit, {}))
             found.setdefault(name, []).append((reply, score))
     for name, listed in found.items():
         yield from metric_rows(metrics()[name], listed)
@@ -239,7 +243,7 @@ def _verdicts(replies: Iterable[tuple[Row, Row]]) -> list[Row]:
     return [
         verdict_row(Reply(item, asked["model"], 0, asked["text"], asked["error"], asked["error_kind"]))
         for item, asked in replies
-        if item["suite"] == "basic_control"
+        if shipped(item["suite"]).strata
     ]
 
 
@@ -252,7 +256,7 @@ def build(count: int = 6, *, change: Change | None = None, **configured: Any) ->
     `change` is given every item and reply and may return the reply otherwise.
     """
     given = settings(**configured)
-    items = [row for row in _items(count) if row["suite"] in given.suites]
+    items = [row for row in _items(count) if row["suite"] in given.named]
     models = [model.name for model in given.models]
     pairs = [(item, _asked(item, model, reply_of(item, model))) for model in models for item in items]
     if change:
@@ -279,13 +283,13 @@ def complete(
 ) -> Material:
     """Sum a run's tables up and conclude it, as the flow does."""
     summary = summarise(scores, items)
-    headline = scores.filter(pl.col("metric").is_in(HEADLINE))
-    pairs = compare(headline, items) if len(given.models) > 1 else ()
+    leading = scores.filter(pl.col("metric").is_in(headline(given.suites)))
+    pairs = compare(leading, items) if len(given.models) > 1 else ()
     ratings = judge_ratings(scores)
     document = Results(
         run={"run": "20261105_140233"},
-        final=final_of(given, summary, {}),
-        totals=totals(summary),
+        final=final_of(given, summary),
+        totals=totals_of(given.suites, summary),
         cells=cells(summary),
         comparisons=pairs,
         groups=groups(pairs),
@@ -298,6 +302,7 @@ def complete(
         "commit": "0123456789abcdef0123456789abcdef01234567",
         "rules": "ab54a98ceb1f0ad2",
         "units": dict.fromkeys(FAMILIES, 1),
+        "sandbox": {"wasm": "CPython 3.14.0 in wasmtime 50.0.1", "landlock": "off", "kotlin": "off (no Java)"},
         "identities": {model.name: {"provider": model.provider, "digest": "c0ffee"} for model in given.models},
         "tables": {"items": [{"table": "items", "digest": "d" * 64, "rows": items.height}]},
         "requests": {**n, "answered": asked.height - n["cached"]},

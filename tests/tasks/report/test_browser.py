@@ -84,8 +84,8 @@ def test_search_finds_what_judges_said(visit: Open, page_file: Path, material: M
     settled(page, "fill", "#f-search", "gpt-judge looked and found 3")
     said = material.scores.filter(pl.col("details").str.contains("gpt-judge looked and found 3"))
     about = material.judged.filter(pl.col("text").str.contains("gpt-judge looked and found 3"))
-    models = about.with_columns(model=pl.col("key").str.split("/0/").list.first())
-    both = pl.concat([said.select("item_id", "model"), models.select("item_id", "model")]).unique()
+    models = about.select("item_id", model="subject")
+    both = pl.concat([said.select("item_id", "model"), models]).unique()
     assert found(page) == both.height > 0
 
 
@@ -116,9 +116,9 @@ def test_tables_sort_from_the_keyboard(visit: Open, page_file: Path) -> None:
 
 def test_a_cell_of_the_heat_map_leads_to_its_samples(visit: Open, page_file: Path, material: Material) -> None:
     page = visit(page_file)
-    link = page.locator(f"#categories a[data-model='{MODELS[2]}'][data-category='cot']")
-    settled(page, "click", f"#categories a[data-model='{MODELS[2]}'][data-category='cot']")
-    assert link.count() == 1
+    link = f"#categories a[data-model='{MODELS[2]}'][data-category='cot']"
+    assert page.locator(link).count() == 2, "the score, and what stands beside it"
+    settled(page, "click", f"{link} >> nth=0")
     assert page.input_value("#f-model") == MODELS[2]
     assert found(page) == material.scores.filter(model=MODELS[2], metric="cot").height
 

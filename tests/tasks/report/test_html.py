@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from config.settings import Model
+from config.settings import Judge, Model
 from tasks.report import charts, html, html_phrases, operations, overview, samples
 from tasks.report.material import Material
 from tests.benchmarks.report import many
@@ -143,6 +143,11 @@ def test_a_run_without_verdict_judges_or_facts_has_a_page(material: Material) ->
     assert "No gate was applied" in html.compose(bare)
 
 
+def test_it_says_what_held_models_programs(material: Material) -> None:
+    page = html.compose(material)
+    assert "<span>landlock <code>off</code></span> <span>kotlin <code>off (no Java)</code></span>" in page
+
+
 def test_a_run_without_samples_has_a_page(material: Material) -> None:
     empty = replace(
         material,
@@ -185,7 +190,7 @@ def test_what_to_be_wary_of_is_said(material: Material) -> None:
     assert f"Judge {JUDGES[0]}" not in said
     failed = material.replies.filter(model=MODELS[1])["error"].count()
     assert f"{MODELS[1]}: {failed} of {material.replies.filter(model=MODELS[1]).height} calls failed" in said
-    own = settings(judges=[Model(name=name, provider="openai", model=MODELS[0]) for name in (JUDGES[0], "unasked")])
+    own = settings(judges=[Judge(name=name, provider="openai", model=MODELS[0]) for name in (JUDGES[0], "unasked")])
     said = str(operations.notes(replace(material, settings=own), MODELS))
     assert f"{JUDGES[0]} judges answers of the same model" in said
     assert "unasked" not in said, "a judge of no suite of this run"
@@ -224,12 +229,11 @@ def test_every_sample_is_packed_with_its_scores(material: Material) -> None:
     assert len(found["judged"]["row"]) == material.judged.height, "each judge's reply is about a sample"
 
 
-def test_a_judges_reply_is_about_the_model_it_names(material: Material) -> None:
-    """The longest name that fits goes first: names may hold slashes and begin like another."""
-    judged = material.judged.head(3).with_columns(
-        key=pl.Series(["a/0/claim", "a/0/1/claim/x", "elsewhere/0/claim"]), item_id=pl.lit("i")
+def test_a_judges_reply_is_about_the_system_that_its_columns_name(material: Material) -> None:
+    judged = material.judged.head(2).with_columns(
+        subject=pl.Series(["a", "a/0"]), subject_repeat=pl.Series([0, 1]), key=pl.Series(["claim", "claim/x"])
     )
-    found = samples._askings(replace(material, judged=judged), ["a", "a/0"])
+    found = samples._askings(replace(material, judged=judged))
     assert found.select("model", "repeat", "key").rows() == [("a", 0, "claim"), ("a/0", 1, "claim/x")]
 
 

@@ -5,7 +5,8 @@ from typing import Literal
 
 import pytest
 
-from tasks.report import markdown
+from tasks.report import html, markdown
+from tasks.report.marks import percent
 from tasks.report.material import Material
 
 
@@ -34,3 +35,39 @@ def test_it_holds_the_verdict_and_what_bands_mean(
     scored = material.scores.filter(metric="factual_correctness").drop_nulls("value")
     assert sum(map(sum, cells)) == scored.height > 0
     assert [row.split("|")[2].strip() for row in counted] == ["90%", "70%", "50%", "0%"]
+
+
+@pytest.mark.parametrize(
+    ("language", "head", "worth"),
+    [("en", "Chain of thought", "98.5 % of chains"), ("ru", "Цепочка рассуждений", "98.5 % цепочек")],
+)
+def test_sound_chains_stand_beside_the_score_with_what_it_is_worth(
+    material: Material, language: Literal["en", "ru"], head: str, worth: str
+) -> None:
+    settings = material.settings
+    told = settings.model_copy(update={"report": settings.report.model_copy(update={"language": language})})
+    shown = replace(material, settings=told)
+    section = markdown.compose(shown).partition(f"## {head}")[2].partition("\n## ")[0]
+    assert worth in section
+    rows = [line for line in section.splitlines() if line.startswith("|")][2:]
+    sound = material.scores.filter(metric="cot.sound").drop_nulls("value")
+    shares = {model: group["value"].mean() for (model,), group in sound.group_by("model")}
+    assert len(rows) == len(shares) > 1
+    means = [percent(float(str(share))) for share in shares.values()]
+    assert sorted(row.split("|")[3].split("(")[0].strip() for row in rows) == sorted(means)
+    page = html.compose(shown)
+    assert worth in page
+    assert f"{head}: " in page, "a column of the heat map"
+
+
+@pytest.mark.parametrize(
+    ("language", "said"), [("en", "What held models' programs"), ("ru", "Что ограждало программы моделей")]
+)
+def test_it_says_what_held_models_programs(material: Material, language: Literal["en", "ru"], said: str) -> None:
+    settings = material.settings
+    told = settings.model_copy(update={"report": settings.report.model_copy(update={"language": language})})
+    text = markdown.compose(replace(material, settings=told))
+    held = "wasm `CPython 3.14.0 in wasmtime 50.0.1`; landlock `off`; kotlin `off (no Java)`"
+    assert f"**{said}:** {held}" in text
+    bare = {name: value for name, value in material.manifest.items() if name != "sandbox"}
+    assert said not in markdown.compose(replace(material, settings=told, manifest=bare))

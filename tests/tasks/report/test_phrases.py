@@ -9,7 +9,8 @@ from metrics.final import finalise
 from metrics.summary import summarise
 from tasks.conclude import UNSETTLED
 from tasks.report.phrases import reason, why
-from tests.metrics.test_final import four
+from tests.helpers.suites import declared
+from tests.helpers.tables import four
 
 LATIN = re.compile("[a-z]{3,}")
 NAMES = re.compile("basic_control|citation|factual_correctness|response_groundedness|cot|rag|UNCERTAIN|one|two")
@@ -28,14 +29,14 @@ def reasons(*rows: dict[str, object], suite: str, models: tuple[str, ...] = ("m"
     scores = table.select(
         "item_id", "metric", "status", model=pl.lit("m"), repeat=pl.lit(0), value=value, reason=pl.lit("")
     )
-    final = finalise(summarise(scores, items.unique("item_id")), models=models, suites=[suite])
+    final = finalise(summarise(scores, items.unique("item_id")), models=models, suites=declared(suite))
     return {r for model in final.models for r in (model.reason, *(part.reason for part in model.suites)) if r}
 
 
 def every() -> set[str]:
     """Provoke each reason that a verdict can have."""
     failed = [row(str(n), "cot", "model_error" if n else "scored", "cot") for n in range(4)]
-    flagged = finalise(four(), models=["m"], suites=["cot", "citation"], undecided={"citation": UNSETTLED})
+    flagged = finalise(four(), models=["m"], suites=declared("cot", "citation"), undecided={"citation": UNSETTLED})
     return {
         *reasons(row("1", "cot", "model_error", "cot"), suite="cot"),
         *reasons(row("1", "cot", "scored", "cot"), suite="cot", models=("m", "other")),

@@ -51,7 +51,8 @@ def test_each_call_has_its_own_outcome(pool: Pool) -> None:
     source = "def f(x):\n    if x < 0: raise ValueError(f'{x} is negative')\n    return x ** 0.5"
     ((first, second, third),) = pool.run([Program("python", source, "f", ((4,), (-1,), (9,)))])
     assert (first.value, third.value) == (2.0, 3.0)
-    assert second == Outcome("exception", error="ValueError", message="-1 is negative")
+    line = ("ValueError", "Exception", "BaseException", "object")
+    assert second == Outcome("exception", error="ValueError", message="-1 is negative", classes=line)
 
 
 def test_arguments_are_fresh_for_each_call(pool: Pool) -> None:
@@ -72,3 +73,35 @@ def test_the_same_program_draws_the_same_numbers(pool: Pool) -> None:
     source = "import random\ndef f(): return random.random(), hash('text'), list({'a', 'b', 'c'})"
     first, second = pool.run([Program("python", source, "f", ((),))] * 2)
     assert first == second
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "import numpy as np",
+        "n = int(input())",
+        "assert f(1) == 5",
+        "f = f(3)",
+        "import sys\nsys.exit(0)",
+        "print(missing)",
+        "import unittest\nunittest.main()",
+    ],
+)
+def test_what_fails_beside_the_function_does_not_count(pool: Pool, below: str) -> None:
+    """A statement of the module that fails is passed over, above the function and below it."""
+    source = "def f(x):\n    return g(x)"
+    helper = "def g(x):\n    return x + 1"
+    above = "" if "f(" in below else f"{below}\n"
+    (outcomes,) = pool.run([Program("python", f"{above}{source}\n{below}\n{helper}", "f", ((1,),))])
+    assert outcomes == (Outcome("value", 2),)
+
+
+def test_an_exception_comes_with_its_whole_line_of_classes(pool: Pool) -> None:
+    """Built-in classes by their names, others with their module: a namesake is not the class."""
+    sources = {
+        "class E(ValueError): pass\ndef f(x): raise E": ("candidate.E", "ValueError"),
+        "import json\ndef f(x): json.loads('{')": ("json.decoder.JSONDecodeError", "ValueError"),
+        "class ValueError(Exception): pass\ndef f(x): raise ValueError": ("candidate.ValueError", "Exception"),
+    }
+    ran = pool.run([Program("python", source, "f", ((1,),)) for source in sources])
+    assert [outcome.classes[:2] for (outcome,) in ran] == list(sources.values())

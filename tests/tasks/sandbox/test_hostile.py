@@ -1,15 +1,19 @@
 """No hostile candidate passes, and none matters: to this machine, to the harness, or to the candidate after it."""
 
-import time
+import resource
 
 import psutil
 import pytest
 
 from data.records import Outcome, Program
+from tasks.sandbox import Pool
 from tests.fixtures.hostile.attacks import ATTACKS
 from tests.tasks.sandbox.conftest import CPU_S, SECRET, Outside
 
 EXPECTED = (4, 9)
+STARTING_S = 1.5
+"""CPU seconds in which a new worker has started, at most: it takes a quarter of one."""
+
 HONEST = """
 import decimal, math, random
 from dataclasses import dataclass
@@ -33,6 +37,13 @@ def passes(outcomes: tuple[Outcome, ...]) -> bool:
     return found == [("value", int, expected) for expected in EXPECTED]
 
 
+def cpu_s(pool: Pool) -> float:
+    """Return the CPU seconds of the pool's workers, those that are gone included."""
+    gone = resource.getrusage(resource.RUSAGE_CHILDREN)
+    alive = [psutil.Process(worker.process.pid).cpu_times() for worker in pool.workers]
+    return gone.ru_utime + gone.ru_stime + sum(one.user + one.system for one in alive)
+
+
 def program(source: str) -> Program:
     return Program("python", source, "f", ((2,), (3,)))
 
@@ -48,9 +59,9 @@ def grown(outside: Outside) -> list[float]:
 def test_is_stopped_and_touches_nothing(name: str, outside: Outside, grown: list[float]) -> None:
     """It fails as it should, in its time; nothing outside is read or changed; the next candidate passes."""
     kinds, source = ATTACKS[name]
-    began = time.monotonic()
+    before = cpu_s(outside.pool)
     (outcomes,) = outside.pool.run([program(outside.fill(source))], cpu_s=CPU_S)
-    took = time.monotonic() - began
+    took = cpu_s(outside.pool) - before
     assert len(outcomes) == len(EXPECTED)
     assert {o.kind for o in outcomes} <= set(kinds.split("|")), outcomes
     assert not passes(outcomes)
@@ -61,7 +72,7 @@ def test_is_stopped_and_touches_nothing(name: str, outside: Outside, grown: list
     outside.check()
     (honest,) = outside.pool.run([program(HONEST)])
     assert passes(honest), honest
-    assert took < CPU_S + 2
+    assert took < 2 * (CPU_S + STARTING_S)  # what ran out of time had a second try
     assert psutil.Process().memory_info().rss / 1e6 - grown[0] < 100
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from data.errors import InputError
-from tasks.sandbox import image, prepare
+from tasks.sandbox import image, prepare, private
 
 ROOT = Path(__file__).parents[3]
 
@@ -56,30 +56,106 @@ def test_a_folder_open_to_others_is_closed_to_them(tmp_path: Path) -> None:
     folder = tmp_path / "open"
     folder.mkdir()
     folder.chmod(0o755)
-    assert image._private(folder).stat().st_mode & 0o777 == 0o700
+    assert private.private(folder).stat().st_mode & 0o777 == 0o700
+
+
+KEY = b"k" * 32
+
+
+def published(tmp_path: Path, content: bytes, key: bytes = KEY) -> Path:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "runner.cwasm").write_bytes(content)
+    image._publish(work / "runner.cwasm", tmp_path / "runner.cwasm", key)
+    assert not list(work.iterdir())
+    work.rmdir()
+    return tmp_path / "runner.cwasm"
 
 
 def test_an_image_is_whole_or_not_there(tmp_path: Path) -> None:
     """Cut short, altered, linked, opened to others or without its note, it is not taken."""
-    work = tmp_path / "work"
-    work.mkdir()
-    target = tmp_path / "runner.cwasm"
-    assert not image._sound(target)
-    (work / "runner.cwasm").write_bytes(b"native code")
-    image._publish(work / "runner.cwasm", target)
-    assert image._sound(target)
-    assert not list(work.iterdir())
+    assert not image._sound(tmp_path / "runner.cwasm", KEY)
+    target = published(tmp_path, b"native code")
+    assert image._sound(target, KEY)
     for spoiled in (b"native", b"native c0de"):
         target.write_bytes(spoiled)
-        assert not image._sound(target)
+        assert not image._sound(target, KEY)
     target.write_bytes(b"native code")
-    assert image._sound(target)
-    target.chmod(0o666)
-    assert not image._sound(target)
+    assert image._sound(target, KEY)
+    for file in (target, target.with_suffix(".json")):
+        file.chmod(0o666)
+        assert not image._sound(target, KEY)
+        file.chmod(0o600)
+    target.with_suffix(".json").write_text("[" * 100_000)
+    assert not image._sound(target, KEY)
+    target = published(tmp_path, b"native code")
     target.rename(tmp_path / "moved")
-    (tmp_path / "moved").chmod(0o600)
     target.symlink_to(tmp_path / "moved")
-    assert not image._sound(target)
+    assert not image._sound(target, KEY)
+
+
+def test_an_image_and_its_note_changed_together_are_not_taken(tmp_path: Path) -> None:
+    """Who can write there, but has not the key, cannot seal another image."""
+    target = published(tmp_path, b"another's code", b"a" * 32)
+    assert image._sound(target, b"a" * 32)
+    assert not image._sound(target, KEY)
+
+
+def test_the_key_lies_apart_and_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours alone, made once; one that others could have written is replaced; without a home it lies beside."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    key = tmp_path / "state" / "basic-control" / "sandbox.key"
+    first = private.secret(tmp_path)
+    assert (len(first), first) == (32, private.secret(tmp_path))
+    assert (key.stat().st_mode & 0o777, [path.name for path in key.parent.iterdir()]) == (0o600, ["sandbox.key"])
+    key.chmod(0o666)
+    assert private.secret(tmp_path) != first
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/none")
+    assert private.secret(tmp_path) == (tmp_path / "key").read_bytes()
+
+
+def test_a_umask_of_zero_opens_nothing(tmp_path: Path) -> None:
+    """Neither the folders on the way, nor what is put there: it stays sound, and is not built again and again."""
+    before = os.umask(0)
+    try:
+        folder = private.private(tmp_path / "cache" / "made" / "here")
+        target = published(folder, b"native code")
+        key = private.secret(folder)
+    finally:
+        os.umask(before)
+    modes = [path.stat().st_mode & 0o777 for path in (folder, folder.parent, folder.parent.parent)]
+    assert modes == [0o700] * 3
+    assert [path.stat().st_mode & 0o777 for path in (target, target.with_suffix(".json"))] == [0o600] * 2
+    assert image._sound(target, KEY)
+    assert len(key) == 32
+
+
+def test_a_link_in_a_folder_of_others_is_refused(tmp_path: Path) -> None:
+    """Where it leads to is ours alone, and yet others could let it lead elsewhere."""
+    (tmp_path / "ours").mkdir(0o700)
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    (tmp_path / "open" / "link").symlink_to(tmp_path / "ours")
+    (tmp_path / "far").symlink_to("open/../open/link")
+    for path in ("open/link/cache", "far/cache"):
+        with pytest.raises(InputError, match=r"open, on the way to .* can be written by others"):
+            private.private(tmp_path / path)
+    (tmp_path / "near").symlink_to("ours")
+    assert private.private(tmp_path / "near" / "cache").is_dir()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_anothers_link_is_refused(tmp_path: Path) -> None:
+    """In a folder like /tmp, whose entries are their owners': the owner may let it lead elsewhere."""
+    (tmp_path / "ours").mkdir(0o700)
+    (tmp_path / "sticky").mkdir()
+    (tmp_path / "sticky").chmod(0o1777)
+    link = tmp_path / "sticky" / "link"
+    link.symlink_to(tmp_path / "ours")
+    assert private.private(link / "cache").is_dir()
+    os.lchown(link, 12345, 12345)
+    with pytest.raises(InputError, match="another's link"):
+        private.private(link / "cache")
 
 
 def test_the_lock_of_a_killed_builder_holds_nobody_up(tmp_path: Path) -> None:

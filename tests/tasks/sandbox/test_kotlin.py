@@ -7,13 +7,11 @@ import pytest
 
 from data.records import Outcome, Program
 from tasks import sandbox
-from tasks.sandbox import kotlin, kotlin_compiler, kotlin_source
+from tasks.sandbox import kotlin_compiler, kotlin_source, kotlin_tools
 from tests.fixtures.hostile.kotlin import PROGRAMS
 
-needs_compiler = pytest.mark.skipif(
-    not kotlin_compiler.find() or not kotlin_compiler.java(),
-    reason="no Kotlin compiler on the PATH or in BASIC_CONTROL_KOTLINC",
-)
+FOUND = kotlin_tools.find()
+needs_compiler = pytest.mark.skipif(isinstance(FOUND, str), reason=str(FOUND))
 
 
 @pytest.mark.parametrize(
@@ -78,17 +76,48 @@ def test_text_cannot_leave_its_literal() -> None:
 def test_a_program_gets_a_package_of_its_own() -> None:
     program = Program("kotlin", "package other.one\n\nfun f() = 1", "f", ((),), ("int",))
     text = kotlin_source.candidate(program, "p123")
-    assert text.startswith("package p123\n")
+    assert text.startswith(" package p123\n")
     assert "other.one" not in text
     assert "p123.`f`()" in kotlin_source.calls(program, "p123")
 
 
 def test_without_a_compiler_programs_are_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
-    monkeypatch.setenv(kotlin_compiler.VARIABLE, "/nonexistent/kotlinc")
+    monkeypatch.setenv(kotlin_tools.VARIABLE, "/nonexistent/kotlinc")
     program = Program("kotlin", "fun f() = 1", "f", ((), ()), ("int",))
     assert sandbox.run([program]) == [(Outcome("unavailable", message="no Kotlin compiler"),) * 2]
-    assert kotlin.describe() == "off"
+    assert kotlin_tools.describe() == "off (no Kotlin compiler)"
+
+
+def test_without_landlock_programs_are_unavailable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A system other than Linux has none: nothing is compiled or run there, and the layers say why."""
+    for name in ("lib/kotlin-compiler.jar", "bin/kotlinc", "bin/java"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch(mode=0o700)
+    monkeypatch.setattr("sys.platform", "darwin")
+    program = Program("kotlin", "fun f() = 1", "f", ((),), ("int",))
+    found = sandbox.run([program], kotlin_compiler=str(tmp_path / "bin/kotlinc"), java=str(tmp_path))
+    assert found == [(Outcome("unavailable", message="no Landlock or seccomp to confine Kotlin"),)]
+
+
+def test_tools_are_found_where_they_are_said_to_be(tmp_path: Path) -> None:
+    """By the script or by its folder, through links, given or in the environment; a wrong path is none."""
+    for name in ("kotlin/lib/kotlin-compiler.jar", "kotlin/bin/kotlinc", "jre/bin/java"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "kotlin/bin/kotlinc")
+    java = str(tmp_path / "jre")
+    for named in ("kotlin", "kotlin/bin/kotlinc", "link"):
+        expected = kotlin_tools.Tools(f"{java}/bin/java", tmp_path / "kotlin")
+        variable = {kotlin_tools.VARIABLE: str(tmp_path / named), "JAVA_HOME": java}
+        for found in (
+            kotlin_tools.find(str(tmp_path / named), java, {}),
+            kotlin_tools.find(environment=variable),
+            kotlin_tools.find(environment={"PATH": str(tmp_path / "kotlin/bin"), "JAVA_HOME": java}),
+        ):
+            assert found in {expected, kotlin_tools.NO_CONFINEMENT}
+    assert kotlin_tools.find(str(tmp_path / "none"), java, {}) == kotlin_tools.NO_COMPILER
+    assert kotlin_tools.find(str(tmp_path / "kotlin"), str(tmp_path), {}) == kotlin_tools.NO_JAVA
 
 
 SECRET = "canary-51c0"
@@ -98,6 +127,7 @@ SECRET = "canary-51c0"
 def test_programs_run_in_batches_and_touch_nothing(tmp_path: Path) -> None:
     """Good and bad ones compiled together: the bad fail for their own reason, the good pass."""
     (tmp_path / "secret").write_text(SECRET)
+    (tmp_path / "secret").chmod(0o640)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setblocking(False)  # noqa: FBT003 - the socket module's own signature
         port = str(listener.getsockname()[1])
@@ -123,7 +153,37 @@ def test_programs_run_in_batches_and_touch_nothing(tmp_path: Path) -> None:
             assert [(type(o.value), o.value) for o in outcomes] != [(int, 4), (int, 9)], name
         assert SECRET not in repr(outcomes)
         assert all(o.message.isprintable() for o in outcomes)
-    assert [path.name for path in tmp_path.iterdir()] == ["secret"]
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("secret", SECRET)]
+    assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o640
+
+
+BREAKING = {
+    "a class named like a path": "class `../x/Y`\nfun f(x: Int): Int = x * x",
+    "a long sum": f"fun f(x: Int): Int = {'1+' * 20_000}1",
+    "deep parentheses": f"fun f(x: Int): Int = {'(' * 20_000}1{')' * 20_000}",
+}
+
+
+@needs_compiler
+def test_replies_that_break_the_compiler_cost_a_few_starts_and_nobody_else(tmp_path: Path) -> None:
+    """It fails without naming a file; what is left is compiled one by one, in one virtual machine."""
+    assert isinstance(FOUND, kotlin_tools.Tools)
+    right = '@file:Suppress("unused")\npackage demo // mine\n\nfun f(x: Int): Int = x * x'
+    sources = [right, *BREAKING.values(), right, "fun f(x: Int): Int = y", right]
+    programs = [Program("kotlin", source, "f", ((2,),), ("int", "int")) for source in sources]
+    batch = kotlin_compiler.Batch(FOUND, tmp_path, programs)
+    kinds = ["compiled" if isinstance(one, kotlin_compiler.Compiled) else one.kind for one in batch.run()]
+    assert kinds == ["compiled", "syntax", "syntax", "syntax", "compiled", "syntax", "compiled"]
+    assert batch.starts <= 5
+
+
+@needs_compiler
+def test_a_compiler_that_does_not_work_costs_no_verdict(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "kotlin-compiler.jar").write_text("none")
+    program = Program("kotlin", "fun f() = 1", "f", ((),), ("int",))
+    ((outcome,),) = sandbox.run([program], kotlin_compiler=str(tmp_path))
+    assert outcome == Outcome("unavailable", message="the Kotlin compiler does not work")
 
 
 @needs_compiler

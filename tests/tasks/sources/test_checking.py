@@ -17,6 +17,7 @@ import pytest
 
 from artifacts.store import Store
 from data.errors import InputError
+from data.options import options_of
 from data.tables import EVIDENCE
 from metrics.citation import UNIT
 from tasks.samples import Answered
@@ -182,7 +183,7 @@ def test_the_metric_reads_the_evidence(encyclopedia: Site) -> None:
         for row in frame.iter_rows(named=True)
     }
     sample = {**one.sample, "evidence": evidence, "short_answers": ["1912"]}
-    options = {**UNIT.options, "mode": "closed_book"}
+    options = options_of(UNIT, {"mode": "closed_book"})
     rows = UNIT.score(sample, {}, options).details["citations"]
     assert [row["verification"] for row in rows] == ["VERIFIED", "LIKELY_FABRICATED"]
     assert QUOTE in rows[0]["span"]

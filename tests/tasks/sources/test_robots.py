@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from protego import Protego
 
 from tasks.sources.robots import read_robots
 
@@ -26,6 +27,10 @@ Disallow:
 """
 
 
+def allows(robots: Protego, product: str, path: str) -> bool:
+    return robots.can_fetch(f"http://press.org{path}", product)
+
+
 @pytest.mark.parametrize(
     ("product", "path", "allowed"),
     [
@@ -41,30 +46,43 @@ Disallow:
         ("one", "/x", False),
         ("two", "/x", False),
         ("three", "/private/x", True),
+        ("one-and-more", "/x", True),
+        ("nobody", "//private/x", True),
+        ("nobody", "/x//b.gif", False),
     ],
 )
 def test_the_longest_rule_of_our_group_decides(product: str, path: str, *, allowed: bool) -> None:
-    assert read_robots(RULES, product).allow(path) is allowed
+    assert allows(read_robots(RULES, product), product, path) is allowed
 
 
 def test_groups_of_one_name_are_joined_and_delays_are_read() -> None:
     robots = read_robots(
         "user-agent: a\nDisallow: /x\nuser-agent: b\nDisallow: /\nUSER-AGENT: A\rdisallow: /y", "a"
     )
-    assert [robots.allow(path) for path in ("/x", "/y", "/z")] == [False, False, True]
-    assert read_robots(RULES, "nobody").delay_s == 2.5
+    assert [allows(robots, "a", path) for path in ("/x", "/y", "/z")] == [False, False, True]
+    assert read_robots(RULES, "nobody").crawl_delay("nobody") == 2.5
 
 
 @pytest.mark.parametrize(
     "text", ["", "<html>not robots</html>", "Disallow: /", "User-agent", "\0" * 99, "User-agent: *"]
 )
 def test_what_is_no_rule_forbids_nothing(text: str) -> None:
-    assert read_robots(text, "a").allow("/x")
+    assert allows(read_robots(text, "a"), "a", "/x")
 
 
 @pytest.mark.parametrize("rule", ["/" + "*a" * 900, "/" + "*" * 1900, "/a*" * 600 + "$", "/%2a" * 400])
 def test_hostile_rules_take_bounded_time(rule: str) -> None:
-    robots = read_robots("User-agent: *\n" + f"Disallow: {rule}\n" * 2000, "a")
     started = time.process_time()
-    robots.allow("/" + "a" * 1999)
+    robots = read_robots("User-agent: *\n" + f"Disallow: {rule}\n" * 2000, "a")
+    allows(robots, "a", "/" + "a" * 1999)
     assert time.process_time() - started < 3
+
+
+@pytest.mark.parametrize("agent", ["User-agent: a{}", "Useragent a{}", "USER\xa0AGENT\xa0a{}", "user agent :a{}*"])
+def test_rules_for_many_agents_take_bounded_time(agent: str) -> None:
+    """Each of thousands of rules for each of thousands of agents: only our own group is kept apart."""
+    started = time.process_time()
+    agents = "\n".join(agent.format(n) for n in range(2500))
+    robots = read_robots(f"{agents}\n" + "".join(f"Disallow: /{n}\n" for n in range(10_000)), "a")
+    assert allows(robots, "a", "/1")
+    assert time.process_time() - started < 1

@@ -1,0 +1,150 @@
+"""The reply cache's tables, and what is asked of them, in the words of SQLite or of Postgres.
+
+SQLAlchemy writes each statement once for a database; it is then run as text, since each is run for every few
+replies. A list is one parameter, however long it is.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+LONGEST_S = 2_000_000
+"""A lease that has longer to go was given by another clock, and counts for nothing."""
+
+metadata = sa.MetaData()
+replies = sa.Table(
+    "replies",
+    metadata,
+    sa.Column("request_id", sa.String(64), primary_key=True),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("reasoning", sa.Text, nullable=False),
+    sa.Column("finish_reason", sa.String, nullable=False),
+    sa.Column("tokens_in", sa.BigInteger),
+    sa.Column("tokens_out", sa.BigInteger),
+    sa.Column("latency_s", sa.Float(53), nullable=False),
+    sa.Column("model", sa.String, nullable=False),
+    sa.Column("answered_at", sa.Float(53), nullable=False),
+    sa.Column("checksum", sa.String(16), nullable=False),
+    sa.Column("extra", sa.Text),
+)
+claims = sa.Table(
+    "claims",
+    metadata,
+    sa.Column("request_id", sa.String(64), primary_key=True),
+    sa.Column("owner", sa.String, nullable=False),
+    sa.Column("expires_at", sa.Float(53), nullable=False),
+)
+COLUMNS = tuple(replies.c.keys())
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement as text; `places` names its parameters in order where they have no names of their own."""
+
+    text: str
+    places: Sequence[str] | None
+    fixed: Mapping[str, Any]
+
+    def given(self, values: Mapping[str, Any]) -> Any:
+        """Return the parameters as the driver takes them."""
+        every = {**self.fixed, **values}
+        return every if self.places is None else tuple(every[name] for name in self.places)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Where the two databases' SQL differs.
+
+    `each` is a list as rows of the column `value`, `among` a test against one; `now` is a clock in seconds that
+    all who share the database read alike and nobody sets.
+    """
+
+    dialect: sa.Dialect
+    insert: Callable[..., Any]
+    each: Callable[[str], sa.TableValuedAlias]
+    among: Callable[[sa.Column[str], str], sa.ColumnElement[bool]]
+    now: sa.ColumnElement[float]
+    listed: Callable[[Sequence[str]], Any]
+
+
+def _rows(name: str) -> sa.TableValuedAlias:
+    return sa.func.json_each(sa.bindparam(name)).table_valued("value")
+
+
+def _array(name: str, kind: sa.types.TypeEngine[Any] | None = None) -> sa.Cast[Any]:
+    return sa.cast(sa.bindparam(name), postgresql.ARRAY(kind or sa.Text()))
+
+
+SQLITE = _Words(
+    sqlite.dialect(),
+    sqlite.insert,
+    _rows,
+    lambda column, name: column.in_(sa.select(_rows(name).c.value)),
+    # Python registers `clock_s` as the monotonic clock, which is the machine's: a set wall clock ends no lease.
+    sa.func.clock_s(type_=sa.Float(53)),
+    lambda values: json.dumps(list(values)),
+)
+POSTGRES = _Words(
+    postgresql.psycopg.dialect(),  # type: ignore[no-untyped-call] # SQLAlchemy's own class
+    postgresql.insert,
+    lambda name: sa.func.unnest(_array(name)).table_valued("value").render_derived(),
+    lambda column, name: column == sa.any_(_array(name)),
+    sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float(53)),
+    list,
+)
+
+
+@cache
+def statements(*, is_sqlite: bool) -> Mapping[str, Statement]:
+    """Return what is asked of the cache, by name."""
+    words = SQLITE if is_sqlite else POSTGRES
+    replied, claimed = words.among(replies.c.request_id, "ids"), words.among(claims.c.request_id, "ids")
+    mine, expiry = claims.c.owner == sa.bindparam("holder"), words.now + sa.bindparam("lease_s", type_=sa.Float(53))
+    size = sa.func.sum(sa.func.length(replies.c.text) + sa.func.length(replies.c.reasoning))
+    after = sa.select(replies).where(replies.c.request_id > sa.bindparam("last"))
+    answered = sa.delete(claims).where(claimed)
+    every = {
+        "lookup": sa.select(replies).where(replied),
+        "delete": sa.delete(replies).where(replied),
+        "answered": answered if is_sqlite else answered.add_cte(_inserted().cte("kept")),
+        "claim": _claim(words, expiry),
+        "owners": sa.select(claims.c.owner).distinct().where(claimed),
+        "renew": sa.update(claims).values(expires_at=expiry).where(mine),
+        "release": sa.delete(claims).where(claimed, mine),
+        "size": sa.select(sa.func.count(), sa.func.coalesce(size, 0)).select_from(replies),
+        "count": sa.select(sa.func.count()).select_from(replies),
+        "walk": after.order_by(replies.c.request_id).limit(sa.bindparam("size")),
+    }
+    if is_sqlite:
+        every["insert"] = sqlite.insert(replies).on_conflict_do_nothing()
+    compiled = {name: one.compile(dialect=words.dialect) for name, one in every.items()}
+    return {name: Statement(str(one), one.positiontup, one.params) for name, one in compiled.items()}
+
+
+def _inserted() -> Any:
+    """Return the insert of rows that are given as one list a column; the first of one id stays."""
+    # Text as such: a cast to a shorter kind would cut it.
+    kinds = [sa.Text() if isinstance(column.type, sa.String) else column.type for column in replies.c]
+    lists = [_array(f"every_{name}", kind) for name, kind in zip(COLUMNS, kinds, strict=True)]
+    given = sa.func.unnest(*lists).table_valued(*COLUMNS).render_derived()
+    return postgresql.insert(replies).from_select(COLUMNS, sa.select(given)).on_conflict_do_nothing()
+
+
+def _claim(words: _Words, expiry: sa.ColumnElement[float]) -> Any:
+    # Without a condition, SQLite would read ON CONFLICT as that of a join.
+    wanted = sa.select(words.each("ids").c.value, sa.bindparam("holder", type_=sa.Text()), expiry).where(sa.true())
+    fresh = words.insert(claims).from_select(claims.c.keys(), wanted)
+    free = sa.or_(
+        claims.c.owner == fresh.excluded.owner,
+        claims.c.expires_at < words.now,
+        claims.c.expires_at > words.now + LONGEST_S,
+        words.among(claims.c.owner, "gone"),
+    )
+    taken = {"owner": fresh.excluded.owner, "expires_at": fresh.excluded.expires_at}
+    held = fresh.on_conflict_do_update(index_elements=["request_id"], set_=taken, where=free)
+    return held.returning(claims.c.request_id)

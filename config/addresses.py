@@ -1,0 +1,45 @@
+"""Addresses of a configuration: what in them is a secret, and how messages show them."""
+
+import re
+from urllib.parse import unquote_plus
+
+_NAMES = re.compile(
+    r"(?:^|[^a-z])(?:(?:api|subscription|access|secret|private|account|shared|function)?keys?|apikeys?|sig|signature|"
+    r"[a-z]*token|jwt|auth|authorization|bearer|credentials?|secret|client_?secret|pass|passwd|password|pwd|code)"
+    r"(?:$|[^a-z])"
+)
+_VALUES = re.compile(r"sk-|AIza|gh[pousr]_|hf_|eyJ|xox[a-z]-|AKIA|(?i:bearer|basic)\b")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_RANDOM = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w~+/=.-]{32,}")
+_USER = re.compile(r"(://)[^/@\s'\"]{1,500}@|(://[^/@\s:]{0,500}:)[^@\s]{1,500}@")
+_QUERY = re.compile(r"(://[^\s'\"?#]{0,2000}[?#]|[?#][^\s'\"=&#]{1,200}=)[^\s'\"]+")
+
+ADVICE = (
+    "leave it out, name the variable that holds it in `api_key_env`, and where it goes in `api_key_query` or "
+    "`api_key_header`"
+)
+
+
+def secret_part(url: str) -> str:
+    """Return the name of the part of an address's query or fragment that holds a secret; '' where none does.
+
+    A name says so (`key`, `api-key`, `sig`, `access_token` …), or a value does that looks as keys do.
+    """
+    _, mark, rest = url.replace("#", "?").partition("?")
+    for part in re.split(r"[?&;]", rest) if mark else ():
+        name, _, value = (unquote_plus(side).strip() for side in part.partition("="))
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+        random = _RANDOM.fullmatch(value or name) and not _UUID.fullmatch(value or name)
+        if (value and _NAMES.search(words)) or _VALUES.match(value or name) or random:
+            return name if value else "…"
+    return ""
+
+
+def holds_user(url: str) -> bool:
+    """Say whether an address names a user or a password before its host."""
+    return "@" in re.split(r"[/?#]", url.partition("://")[2] or url, maxsplit=1)[0]
+
+
+def mask(text: str) -> str:
+    """Return a message without the passwords and the query values of the addresses in it."""
+    return _QUERY.sub(r"\1***", _USER.sub(r"\1\2***@", text))

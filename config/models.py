@@ -1,0 +1,190 @@
+"""A model under test, or a judge: every key that its entry in the configuration may have."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+from pydantic import (
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from data.errors import InputError
+from data.options import Frozen, Number, Seed, names, settle
+from data.plugins import discover, find
+from data.records import Provider
+
+
+class Model(Frozen):
+    """A model under test, or a judge: where it is, how it is asked, and how hard it may be pushed."""
+
+    name: str = Field(min_length=1, description="the name in reports; unique in its list")
+    provider: str = Field("ollama", description="who answers: one of the providers that are there")
+    model: str = Field("", description="the server's name for it; `name` unless given")
+    base_url: str = Field(
+        "", description="ollama, openai, azure: where the server is; the provider's own unless given"
+    )
+    api_key_env: str = Field("", description="the environment variable that holds the key")
+    api_key_header: str = Field(
+        "", description="the header that carries the key, such as X-Api-Key; the provider's own unless given"
+    )
+    api_key_query: str = Field("", description="the query parameter that carries the key, such as key")
+    api_version: str = Field("", description="azure: the API version")
+    file: str = Field(
+        "", description="embedded: a GGUF path or hf:owner/repo/file.gguf; replay: a Parquet or JSONL file"
+    )
+    sha256: str = Field("", description="embedded: what the downloaded file must hash to")
+    threads: int = Field(0, ge=0, description="embedded: threads; 0 means one for each core")
+    context: int = Field(4096, ge=256, description="embedded: context length in tokens")
+
+    system: str = Field("", description="the system prompt; none unless given")
+    temperature: float = Field(0.0, ge=0, le=2)
+    seed: Seed | None = 0
+    max_tokens: int = Field(512, ge=1)
+    extra: dict[str, Any] = Field(
+        default_factory=dict, description="more sampling parameters, as the server names them"
+    )
+    structured: Literal["schema", "json", "off"] = Field(
+        "schema", description="how a JSON reply is constrained: by its schema, to any JSON, or not at all"
+    )
+
+    max_concurrency: int = Field(8, ge=1, le=4096)
+    requests_per_minute: int | None = Field(None, ge=1)
+    deadline_s: Number = Field(300.0, gt=0, description="one call's limit in seconds, retries included")
+    price_in: Number | None = Field(None, ge=0, description="price of 1 000 000 input tokens, in `currency`")
+    price_out: Number | None = Field(None, ge=0, description="price of 1 000 000 output tokens")
+
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="the keys that only the provider has; they stand beside the others"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather(cls, given: Any) -> Any:
+        """Gather the keys that only the provider has into `options`, checked and with their defaults."""
+        if not isinstance(given, Mapping):
+            return given
+        ours = set(cls.model_fields) - {"options"}
+        own = {key: given[key] for key in given if key not in ours}
+        if isinstance(own.get("options"), Mapping):
+            own = {**own.pop("options"), **own}
+        kept = {key: given[key] for key in given if key in ours}
+        try:
+            unit = find(Provider, str(given.get("provider", "ollama")))
+        except InputError:
+            return kept  # its keys are not known: `_there` says what is wrong
+        declared = names(unit.options)
+        if taken := ours & set(declared):
+            raise InputError(f"provider {unit.name} declares {min(taken)!r}, which every entry has; rename it.")
+        if "url" in own and "base_url" not in kept and "url" not in declared:
+            kept["base_url"] = own.pop("url")
+        if unknown := [key for key in own if key not in declared]:
+            allowed = (*(key for key in cls.model_fields if key in ours), *declared)
+            raise _unknown(cls.__name__, {key: own[key] for key in unknown}, allowed)
+        return {**kept, "options": settle(unit.options, own)}
+
+    @model_serializer(mode="wrap")
+    def _flat(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Write the provider's keys beside the others, as a configuration has them."""
+        told: dict[str, Any] = serialize(self)
+        own = told.pop("options", {})
+        return {**told, **own}
+
+    @field_validator("provider")
+    @classmethod
+    def _there(cls, value: str) -> str:
+        try:
+            return find(Provider, value).name
+        except InputError as error:
+            listed = ", ".join(map(repr, discover(Provider)))
+            raise ValueError(f"expected one of {listed}") from error
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _a_name(cls, value: str) -> str:
+        if value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+            raise ValueError(
+                "expected the name of an environment variable, such as OPENAI_API_KEY; the key itself never stands "
+                "in the configuration"
+            )
+        return value
+
+    @field_validator("api_key_header", "api_key_query")
+    @classmethod
+    def _a_place(cls, value: str) -> str:
+        if value and not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]{0,63}", value):
+            raise ValueError(
+                "expected the name of a header or a query parameter, such as X-Api-Key; the key itself never "
+                "stands in the configuration"
+            )
+        if value.lower() in {"host", "content-type", "content-length", "transfer-encoding", "connection"}:
+            raise ValueError(f"{value} is a header of HTTP's own, which cannot carry a key")
+        return value
+
+    @field_validator("extra")
+    @classmethod
+    def _sendable(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if ours := sorted({"model", "messages", "stream"} & set(value)):
+            raise ValueError(f"found {ours[0]!r}, which is not to be set here; expected sampling parameters")
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"expected what JSON can hold, since it is sent so ({error}); quote dates") from error
+        return value
+
+    @property
+    def served(self) -> str:
+        """The server's name for the model."""
+        return self.model or self.name
+
+    @property
+    def concurrency(self) -> int:
+        """The most calls in flight; one where calls side by side would change the texts."""
+        return 1 if self.unit.serial else self.max_concurrency
+
+    @property
+    def unit(self) -> Provider:
+        """The provider itself."""
+        return find(Provider, self.provider)
+
+    @property
+    def key_place(self) -> str:
+        """The header or query parameter that is to carry the key; '' where that is the provider's own."""
+        return self.api_key_header or self.api_key_query
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.key_place:
+            if self.api_key_header and self.api_key_query:
+                raise ValueError("a key goes into `api_key_header` or `api_key_query`, not into both")
+            if not self.api_key_env:
+                raise ValueError(
+                    f"found a place for a key ({self.key_place}) and no key: name its variable in `api_key_env`"
+                )
+        if self.unit.check and (wrong := self.unit.check(self)):
+            raise ValueError(wrong)
+        return self
+
+
+def _unknown(title: str, given: Mapping[str, Any], allowed: Sequence[str]) -> ValidationError:
+    """Return the error of keys that an entry does not have, with those that it may have."""
+    said = PydanticCustomError("extra_forbidden", "unknown key", {"allowed": tuple(allowed)})
+    errors: list[InitErrorDetails] = [{"type": said, "loc": (key,), "input": given[key]} for key in given]
+    return ValidationError.from_exception_data(title, errors)
+
+
+class Judge(Model):
+    """A judge: a model whose temperature is the metric's, unless it is given here."""
+
+    system: str = Field(
+        "", description="said to the judge before the metric's own system prompt; nothing unless given"
+    )
+    temperature: float | None = Field(  # type: ignore[assignment] # None: what the metric asks for
+        None, ge=0, le=2, description="for every metric; the metric's own unless given"
+    )

@@ -1,0 +1,64 @@
+"""The numbers of a text that may be a result: not operands, ends of ranges, or one of several alternatives."""
+
+import re
+from collections.abc import Sequence
+
+from data.numerals import MINUS, Number, narrow, numbers
+from data.quantities import same_quantity
+
+_GAP = 70
+"""Characters between two numbers beyond which they are not related."""
+
+_OPERATOR = re.compile(
+    r"\s*(?:[-+*/^~…−–—×÷·∶]|\.{2,3}|[xXхХ]|\\times|\\cdot|\\div|to|до|到|至)\s*[($€£¥₽\\~]*\s*"
+    r"|[^=\n.;!?]{0,30}\s(?:[×*÷+]|\\times)\s[^=\n.;!?]{0,30}"
+)
+_ALTERNATIVE = re.compile(r"[^=\n.;!?0-9]{0,20}?(?:\bor\b|\bили\b|或者?|还是)\s*[({}*$€£¥₽\\~]*\s*", re.IGNORECASE)
+_APPOSED = re.compile(r"[^(\n]*\([ ]?(?:or|или|或者?)\b[^)\n]*", re.IGNORECASE)
+_UNKNOWN_AFTER = re.compile(
+    r"[ \t$]{0,2}(?:\\(?:times|cdot)\b|[×÷])[ \t$]{0,2}(?:\\text\{)?[^\W\d_]"
+    r"|(?:[ ]\+[ ]|\+)[$]?(?:\\text\{)?[^\W\d_]"
+    r"|[ \t]?[-−–*/·][ \t]?[xyznXYZNхХ](?![\w'’.])"
+)
+_UNKNOWN_BEFORE = re.compile(r"(?<![^\W_])[xyzXYZхХ][)$]?[ \t]?[-+−–*/×÷·][ \t]?[($€£¥₽\\]{0,2}$")
+_BETWEEN = re.compile(r"(?:\bbetween|\bмежду|介于|在)\s*[(*$€£¥₽\\~]*\s*$", re.IGNORECASE)
+_AND = re.compile(r"[^=\n.;!?0-9]{0,20}?(?:\band\b|\bи\b|和|与)\s*[({}*$€£¥₽\\~]*\s*", re.IGNORECASE)
+
+
+def candidates(text: str) -> list[Number]:
+    """Find the numbers as `numbers` does, and mark the `joined` ones, which are not results by themselves.
+
+    Source: ours.
+    """
+    found = numbers(text)
+    text = narrow(text)
+    marked = _relate(text, found) if len(found) > 1 else found
+    return [one if one.joined or not _with_unknown(text, one) else one._replace(joined=True) for one in marked]
+
+
+def _with_unknown(text: str, number: Number) -> bool:
+    """Say whether a number is an operand beside an unknown: `18 + x`, `x - 18`, `18 + number of eggs`."""
+    if _UNKNOWN_AFTER.match(text, number.end):
+        return True
+    return _UNKNOWN_BEFORE.search(text, max(0, number.start - 8), number.start) is not None
+
+
+def _relate(text: str, found: Sequence[Number]) -> list[Number]:
+    """Mark the numbers that are operands, ends of ranges, or alternatives of different values."""
+    marked = list(found)
+    for at in range(1, len(found)):
+        left, right = found[at - 1], found[at]
+        gap = text[left.end : right.start]
+        if len(gap) > _GAP:
+            continue
+        signed = not gap.strip() and right.start < len(text) and text[right.start] in MINUS
+        alternative = (
+            left.value != right.value
+            and _ALTERNATIVE.fullmatch(gap)
+            and not (_APPOSED.fullmatch(gap) or same_quantity(text, left, right))
+        )
+        between = _AND.fullmatch(gap) and _BETWEEN.search(text, max(0, left.start - 20), left.start)
+        if signed or alternative or between or _OPERATOR.fullmatch(gap):
+            marked[at - 1] = marked[at - 1]._replace(joined=True)
+            marked[at] = right._replace(joined=True)
+    return marked

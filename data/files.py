@@ -1,0 +1,90 @@
+"""Rows of a user's file: Parquet, JSONL (also gzipped), CSV and TSV; what is broken is said with file and line."""
+
+import csv
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from data.errors import InputError
+
+Row = Mapping[str, Any]
+_LONGEST_FIELD = 100_000_000
+
+
+def rows(path: Path) -> Iterator[Row]:
+    """Yield a file's rows, one at a time where it is read by lines.
+
+    Raises:
+        InputError: no such file, an unknown type, or a row that cannot be read.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: no such file. Give a Parquet, JSONL, CSV or TSV file.")
+    name = path.name.lower().removesuffix(".gz")
+    readers = {
+        ".parquet": _parquet,
+        ".csv": _csv,
+        ".tsv": _csv,
+        ".jsonl": _jsonl,
+        ".ndjson": _jsonl,
+        ".json": _jsonl,
+    }
+    reader = next((found for ending, found in readers.items() if name.endswith(ending)), None)
+    if reader is None:
+        raise InputError(f"{path}: unknown file type {path.suffix!r}; expected one of {', '.join(readers)}.")
+    return reader(path)
+
+
+def _parquet(path: Path) -> Iterator[Row]:
+    try:
+        frame = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"{path}: cannot be read as Parquet ({error}).") from error
+    return frame.iter_rows(named=True)
+
+
+def _csv(path: Path) -> Iterator[Row]:
+    """Read CSV with a header; the separator (comma, semicolon or tab) is the header's most frequent one."""
+    csv.field_size_limit(_LONGEST_FIELD)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as opened:
+            header = opened.readline()
+            opened.seek(0)
+            found = csv.DictReader(opened, delimiter=max(",;\t", key=header.count), restkey="", strict=True)
+            for number, row in enumerate(found, 1):
+                if "" in row:
+                    raise InputError(f"{path}, row {number}: more cells than the header has columns.")
+                yield row
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8.") from error
+    except csv.Error as error:
+        raise InputError(f"{path}: not CSV ({error}).") from error
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
+            yield from lines
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: cannot be read as gzip ({error}).") from error
+
+
+def _jsonl(path: Path) -> Iterator[Row]:
+    for number, line in enumerate(_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line.decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{path}, line {number}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8."
+            ) from error
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path}, line {number}: not JSON ({error}). Expected one object a line.") from error
+        if not isinstance(row, dict):
+            raise InputError(f"{path}, line {number}: expected a JSON object, found a {type(row).__name__}.")
+        yield row

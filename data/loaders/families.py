@@ -1,0 +1,102 @@
+"""Items drawn by generated families (`generators/`)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from data.draw import draw
+from data.errors import InputError
+from data.options import Frozen, Seed, names
+from data.plugins import family
+from data.records import Family, Item, Loader
+
+
+def _distinct(values: Sequence[str]) -> Sequence[str]:
+    """Refuse a name that is listed twice, which would count what it names twice."""
+    if repeated := sorted({value for value in values if values.count(value) > 1}):
+        raise ValueError(f"{repeated[0]!r} stands twice; list each once")
+    return values
+
+
+class Options(Frozen):
+    """Which families, how many items of each, and how hard."""
+
+    families: tuple[str, ...] = Field(min_length=1, description="names or seed ids of families")
+    n_items: int = Field(10, ge=1, le=10_000_000, description="items for each family, level and language")
+    levels: tuple[str, ...] = Field(("easy",), min_length=1)
+    languages: tuple[str, ...] = Field(("en",), min_length=1)
+    seed: Seed = 42
+    options: dict[str, dict[str, Any]] = Field(default_factory=dict, description="options of a family, by its name")
+
+    _once = field_validator("levels", "languages", "families")(_distinct)
+
+
+def units(options: Mapping[str, Any]) -> dict[str, Family]:
+    """Return the families by their own names, in the order asked for."""
+    found = [family(name) for name in options["families"]]
+    return {unit.name: unit for unit in found}
+
+
+def check(options: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield what is wrong: families, levels, languages and options that do not exist, or stand twice."""
+    found: dict[str, Family] = {}
+    for index, name in enumerate(options["families"]):
+        try:
+            unit = family(name)
+        except InputError as error:
+            yield ("families", index), str(error).rstrip(".")
+            return
+        if unit.name in found:
+            yield ("families", index), f"{unit.name} stands twice, once as {unit.seed_id}; list each once"
+        found[unit.name] = unit
+    for unit in found.values():
+        for kind, known in (("levels", tuple(unit.levels)), ("languages", unit.languages)):
+            for index, value in enumerate(options[kind]):
+                if value not in known:
+                    there = ", ".join(known)
+                    yield (kind, index), f"family {unit.name} has no {value!r}; expected one of {there}"
+                    return
+    yield from _check_options(options["options"])
+
+
+def _check_options(given: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield options that a family does not have, and options of one family in two places."""
+    for name, own in given.items():
+        try:
+            unit = family(name)
+        except InputError as error:
+            yield ("options", name), str(error).rstrip(".")
+            continue
+        if name != unit.name and unit.name in given:
+            yield (
+                ("options", name),
+                f"{name!r} and {unit.name!r} are one family; give its options in one place",
+            )
+        known = names(unit.options)
+        for option in own:
+            if option not in known:
+                there = ", ".join(known) or "none"
+                yield ("options", name, option), f"unknown option {option!r}; expected one of {there}"
+
+
+def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
+    """Draw `n_items` of each family, level and language; no prompt of a family comes twice in a run."""
+    del required  # a family gives what its verifier needs
+    own = {family(name).name: given for name, given in options["options"].items()}
+    for name, unit in units(options).items():
+        seen: set[str] = set()
+        for language in options["languages"]:
+            for level in options["levels"]:
+                yield from draw(
+                    unit,
+                    level=level,
+                    language=language,
+                    seed=options["seed"],
+                    count=options["n_items"],
+                    options=own.get(name),
+                    seen=seen,
+                )
+
+
+UNIT = Loader(name="families", version=1, load=load, options=Options, generated=True, units=units, check=check)

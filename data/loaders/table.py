@@ -1,0 +1,82 @@
+"""A user's own rows, from JSONL, CSV, TSV or Parquet, or a fetched set: one question a row, columns by name."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from data.errors import InputError
+from data.options import Frozen
+from data.records import Item, Loader
+from data.sampling import Sampling, choose
+from data.sources import given_file, locate
+
+
+class Options(Frozen):
+    """Which rows, and which of their columns is what."""
+
+    data: str = Field(description="a JSONL, CSV, TSV or Parquet file, or the name of a fetched set")
+    columns: dict[str, str] = Field(
+        default_factory=dict,
+        description="our names for the file's columns, such as {question: ticket, answer: expected}; the others "
+        "keep theirs. `answer` is what is expected, `response` a reply given with the data, `language` the row's",
+    )
+    language: str = Field(
+        "", description="only the rows of this language; or the language of rows without a column"
+    )
+    sample: Sampling = Sampling(method="all")
+
+
+def _renamed(raw: Mapping[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any]:
+    if missing := [theirs for theirs in columns.values() if theirs not in raw]:
+        there = ", ".join(map(str, raw))
+        raise InputError(f"{where}: found no column {missing[0]!r}, which `columns` names; there are {there}.")
+    taken = set(columns.values())
+    rest = {str(name): value for name, value in raw.items() if name not in taken and name not in columns}
+    return {**{ours: raw[theirs] for ours, theirs in columns.items()}, **rest}
+
+
+def _text(value: Any) -> str:
+    """Write an expected value down for people: of several, each."""
+    if isinstance(value, list | tuple):
+        return "; ".join(map(_text, value))
+    return "" if value is None else str(value)
+
+
+def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
+    """Yield rows: their columns are the facts.
+
+    Raises:
+        InputError: no such file, a column that is named or needed is not there, a broken row, or no row.
+    """
+    from data.files import rows  # polars is not for who only checks a configuration
+
+    path = locate(options["data"])
+    listed = []
+    wanted = options["language"]
+    for number, raw in enumerate(rows(path)):
+        found = _renamed(raw, options["columns"], f"{path}, row {number + 1}")
+        if missing := [name for name in required if name not in found]:
+            raise InputError(
+                f"{path}: found no column {missing[0]!r}, which a metric of the suite needs; there are "
+                f"{', '.join(found)}. Name it under `columns`."
+            )
+        language = str(found.get("language") or wanted or "en")
+        if not wanted or language == wanted:
+            listed.append((number, language, found))
+    if not listed:
+        kept = f" in language {wanted!r}" if wanted else ""
+        raise InputError(f"{path}: found no row{kept}; expected one question a row.")
+    for place in choose(len(listed), **options["sample"]):
+        number, language, found = listed[place]
+        template = str(found.get("template") or "")
+        yield Item("", _text(found.get("answer")), found, template=template, language=language, index=number)
+
+
+def files(options: Mapping[str, Any]) -> Iterator[Path]:
+    """Yield the file."""
+    yield given_file(options["data"], Path())
+
+
+UNIT = Loader(name="table", version=1, load=load, options=Options, files=files)

@@ -1,0 +1,83 @@
+"""What a suite's items come from, told without making them: files, versions, needs, and given responses."""
+
+import hashlib
+from collections.abc import Mapping
+
+from data.errors import InputError
+from data.plugins import loader, metric
+from data.sources import name_of
+from data.suites import Suite
+
+RESPONSE = "response"
+"""The fact that is a reply given with the data."""
+
+
+def digests_of(suite: Suite) -> tuple[str, ...]:
+    """Return the SHA-256 of each file that a suite's items come from, so that a changed one is loaded anew.
+
+    '' where there is no such file: the loader says what is wrong with it.
+    """
+    found = []
+    for path in loader(suite.loader).files(suite.source):
+        try:
+            with path.open("rb") as file:
+                found.append(hashlib.file_digest(file, "sha256").hexdigest())
+        except OSError:
+            found.append("")
+    return tuple(found)
+
+
+def versions_of(suite: Suite) -> dict[str, int]:
+    """Return the versions of what makes a suite's items: the loader, and the families that it draws from."""
+    unit = loader(suite.loader)
+    families = unit.units(suite.source) if unit.units else {}
+    return {unit.name: unit.version, **{name: family.version for name, family in families.items()}}
+
+
+def verifiers_of(suite: Suite) -> dict[str, int]:
+    """Return the versions of what judges a suite's replies: its metrics, and its families' verifiers."""
+    unit = loader(suite.loader)
+    families = unit.units(suite.source) if unit.units else {}
+    metrics = {name: metric(name).version for name in suite.used if not metric(name).verifies}
+    return {**{name: family.verifier_version for name, family in families.items()}, **metrics}
+
+
+def needs_of(suite: Suite) -> tuple[str, ...]:
+    """Return the facts that the suite's metrics need."""
+    return tuple(dict.fromkeys(need for name in suite.used for need in metric(name).needs))
+
+
+def judged_by(suite: Suite) -> tuple[str, ...]:
+    """Return the suite's metrics that ask judges."""
+    return tuple(name for name in suite.used if metric(name).steps)
+
+
+def runs_programs(suite: Suite) -> bool:
+    """Say whether replies of a suite hold programs that are run."""
+    unit = loader(suite.loader)
+    families = unit.units(suite.source).values() if unit.units else ()
+    return any(family.program for family in families) or any(metric(name).programs for name in suite.used)
+
+
+def responses_of(suite: Suite) -> str:
+    """Return the name under which responses that the data holds are reported; '' where models are asked.
+
+    Raises:
+        InputError: the data cannot be read, or holds responses in some rows only.
+    """
+    unit = loader(suite.loader)
+    if unit.generated:
+        return ""
+    sample = suite.source.get("sample")
+    every = {"sample": {**(sample if isinstance(sample, Mapping) else {}), "method": "all"}, "language": ""}
+    whole = {**suite.source, **{key: value for key, value in every.items() if key in suite.source}}
+    there = [isinstance(item.facts.get(RESPONSE), str) for item in unit.load(whole, ())]
+    source = str(suite.source.get("data", suite.name))
+    if 0 < sum(there) < len(there):
+        raise InputError(
+            f"{source}: found a response in {sum(there)} of {len(there)} rows, expected one in all or in none. "
+            "Fill the others (an empty text is a response), or drop the column to have the models asked."
+        )
+    if not any(there):
+        return ""
+    return suite.responses_of or f"responses of {name_of(source)}"

@@ -1,0 +1,105 @@
+"""Options: what a unit (a family, a metric, a loader, a provider) declares that a configuration may set.
+
+A unit declares them as a frozen model with a type, a range and a meaning for each, or, where defaults say enough,
+as a plain mapping of names to defaults.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, create_model, field_validator
+
+from data.errors import InputError
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+NUMBERS = (int, float, int | None, float | None, Seed | None)
+
+
+class Frozen(BaseModel):
+    """What every part of the configuration is: frozen, and strict about its keys."""
+
+    # An error's text is logged and kept by Prefect: it repeats nothing that somebody wrote.
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_switch(cls, value: object, info: ValidationInfo) -> object:
+        """Refuse `yes` where a number belongs, which pydantic would take for 1."""
+        if isinstance(value, bool) and cls.model_fields[info.field_name or ""].annotation in NUMBERS:
+            raise ValueError("expected a number")
+        return value
+
+
+class Unit(Protocol):
+    """What has a name and declares options."""
+
+    @property
+    def name(self) -> str:
+        """The unit's name."""
+
+    @property
+    def options(self) -> "Declared":
+        """The options with their defaults."""
+
+
+Declared = Mapping[str, Any] | type[Frozen]
+"""Options as a unit declares them: a model, or names and defaults."""
+
+
+def _kind(default: Any) -> Any:
+    """Return the type that an option's default stands for; what holds others is for the unit to check."""
+    return type(default) if isinstance(default, bool | int | float | str) else Any
+
+
+@cache
+def _model(names: tuple[tuple[str, Any], ...]) -> type[Frozen]:
+    fields: dict[str, Any] = {name: (kind, ...) for name, kind in names}
+    return create_model("Options", __base__=Frozen, **fields)
+
+
+def names(declared: Declared) -> tuple[str, ...]:
+    """Return the options' names."""
+    if isinstance(declared, Mapping):
+        return tuple(declared)
+    return tuple(one.alias or name for name, one in declared.model_fields.items())
+
+
+def settle(declared: Declared, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every option's value: the given ones, checked, and the defaults of the rest.
+
+    Raises:
+        ValidationError: an option that is not declared, or a value that does not fit (pydantic's, with its path).
+    """
+    if isinstance(declared, Mapping):
+        kinds = tuple((name, _kind(default)) for name, default in declared.items())
+        return _model(kinds).model_validate({**declared, **given}).model_dump()
+    return declared.model_validate(dict(given)).model_dump(by_alias=True)
+
+
+def options_of(unit: Unit, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every option of a unit: the given ones, checked, and the defaults of the rest.
+
+    Raises:
+        InputError: one that it does not declare, or a value that does not fit.
+    """
+    try:
+        return settle(unit.options, given)
+    except ValidationError as error:
+        kind = type(unit).__name__.lower()
+        raise InputError(f"{kind} {unit.name}: {explained(error, unit.options)}") from error
+
+
+def explained(error: ValidationError, declared: Declared) -> str:
+    """Say in a sentence which option is wrong, what was found and what is expected."""
+    said = []
+    for one in error.errors(include_url=False):
+        path = ".".join(map(str, one["loc"]))
+        if one["type"] == "extra_forbidden" and len(one["loc"]) == 1:
+            said.append(f"no option {path!r}; expected among {', '.join(sorted(names(declared))) or 'none'}")
+        else:
+            message = str(one["msg"]).removeprefix("Value error, ")
+            said.append(f"option {path}: {message[:1].lower()}{message[1:]}, found {one['input']!r}"[:500])
+    return "; ".join(said) + "."

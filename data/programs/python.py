@@ -1,0 +1,253 @@
+"""Find the Python program in a response, or say that there is none.
+
+The program is the last piece of code that defines the asked function at module level and is not called wrong: a
+fenced block as it stands, or, where prose is mixed in, the statements around the definition. Other pieces of the
+response join it only where they define a name that it misses. A method of a class is not the asked function, and a
+function of another name is not either: such code is still what the model answered, and fails when it is run. A
+program that is taken back for other code is no answer, though that code be a stub, broken or cut off.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from data.programs.clean import answer_part
+from data.programs.cues import PLAIN, said, standings
+from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, chunks, fenced, indentation, spans
+from data.programs.tree import ENTITIES, FUNCTION, Parser, completed, defines, missing, names_bound
+from data.programs.withdrawn import withdrawals
+from data.programs.wrapped import in_html, is_patch, repaired, unescaped, unwrapped, without_prompts
+
+TAGS = frozenset({"", "python", "py", "python3", "py3", "pycon", "ipython", "ipython3", "sage"})
+DEEP = 2
+"""Wrappings within wrappings that are taken off."""
+
+WRAPPED = 32
+"""Wrapped pieces of one text that are tried."""
+
+TOP = (FUNCTION, PLAIN)
+_NESTED = re.compile(r"[ \t]*(?:async[ ]+def|def|class)\b[^\n]{0,300}:[ \t]*(?:#|$)")
+_TAIL = re.compile(r"(?:`{1,3}|</\w{1,20}>|\[/\w{1,20}\])$")
+_START = re.compile(
+    r"(?:async[ ]+def|def|class)[ ]+\w"
+    r"|import[ ]+\w|from[ ]+[\w.]+[ ]+import\b|@\w"
+    r"|(?:if|for|while|try|with)\b[^\n]{0,300}:[ \t]*(?:#|$)"
+    r"|[A-Za-z_]\w*(?:\.\w+|\[[^\]\n]{0,80}\]){0,3}[ ]*(?::[^=\n]{1,80})?[-+*/|&]{0,2}=(?!=)"
+    r"|[A-Za-z_]\w*\.\w+\("
+)
+_ANY_CODE = re.compile(r"^[ \t]*(?:async[ ]+def|def|class)[ ]+\w", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A program, and how good a sign of the answer it is: (how it defines the function, how it stands)."""
+
+    source: str
+    worth: tuple[int, int]
+
+
+class _Finder:
+    """The search for one function in one response."""
+
+    def __init__(self, function: str) -> None:
+        self.function = function
+        self.parser = Parser()
+        self.declares = re.compile(rf"^[ \t]*(?:async[ ]+)?def[ ]+{function}\b", re.MULTILINE)
+        self.heads = (rf"(?:async[ ]+)?def[ ]+{function}[ ]*[(\[]", rf"{function}[ ]*(?::[^=\n]{{1,80}})?=(?!=)")
+
+    def replaces(self, text: str) -> bool:
+        """Say whether a text that is to replace a program holds one, or what begins as one; a test is none."""
+        blocks, outside = fenced(text)
+        codes = [block.text for block in blocks] or [outside]
+        if any(self.declares.search(code) for code in codes):
+            return True
+        if len(blocks) == 1 and not blocks[0].closed and "def".startswith(blocks[0].text.strip()):
+            return True  # cut before it says anything
+        code = next((code for code in codes if _ANY_CODE.search(code)), "")
+        return bool(code) and re.search(rf"\b{self.function}\b", code) is None
+
+    def search(self, text: str, deep: int = DEEP) -> _Found | None:
+        """Return the best program of a text, the last of the best."""
+        blocks, outside = fenced(text)
+        blocks = blocks[-BLOCKS_CAP:]
+        found = self._best_block(blocks, deep)
+        if found is None or found.worth < TOP:
+            prose = self._from_outside(outside, deep)
+            if prose and (found is None or prose.worth > found.worth):
+                texts = [block.text for block in blocks]
+                found = _Found(completed(prose.source, texts, self.parser), prose.worth)
+        return found
+
+    def _best_block(self, blocks: Sequence[Block], deep: int) -> _Found | None:
+        best: _Found | None = None
+        place = -1
+        standing = standings([(block.before, block.text, block.after) for block in blocks])
+        for n in reversed(range(len(blocks))):
+            if self.function not in blocks[n].text:
+                continue
+            found = self._from_block(blocks[n], deep)
+            if found:
+                worth = (found.worth[0], min(found.worth[1], standing[n]))
+                if best is None or worth > best.worth:
+                    best, place = _Found(found.source, worth), n
+                if worth == TOP:
+                    break
+        if best is None:
+            return None
+        others = [block.text for n, block in enumerate(blocks) if n != place]
+        return _Found(completed(best.source, others, self.parser), best.worth)
+
+    def _from_block(self, block: Block, deep: int) -> _Found | None:
+        """Return the program of a block that defines the function, whole if it can be parsed whole."""
+        if is_patch(block.text):
+            return self._from_pieces(block.text, deep)
+        for text in (block.text, *block.longer):
+            if found := self._whole(without_prompts(text, self.function)):
+                return found
+            if self.parser.parse(text):
+                return self._from_pieces(text, deep)
+        nested = (
+            self.search(block.text, deep - 1) if deep and ("```" in block.text or "~~~" in block.text) else None
+        )
+        return nested or self._from_pieces(block.text, deep) or self._from_prose(block.text)
+
+    def _from_outside(self, text: str, deep: int) -> _Found | None:
+        if self.function not in text:
+            return None
+        if in_html(text, self.function) or is_patch(text):
+            return self._from_pieces(text, deep) or self._from_prose(text)
+        return self._from_prose(text) or self._from_pieces(text, deep)
+
+    def _from_pieces(self, text: str, deep: int) -> _Found | None:
+        """Return the best program of what stands wrapped in a text."""
+        best: _Found | None = None
+        if deep:
+            for piece in islice(unwrapped(text, self.function), WRAPPED):
+                found = self._whole(piece) or self.search(piece, deep - 1)
+                if found and (best is None or found.worth >= best.worth):
+                    best = found
+        return best
+
+    def _whole(self, text: str) -> _Found | None:
+        """Return a text that is one program, or is when what a page or a notebook adds is taken off."""
+        for source in (text, *repaired(text)):
+            tree = self.parser.parse(source)
+            if tree and (level := defines(tree.body, self.function)) is not None:
+                escaped = not missing(source).isdisjoint(ENTITIES)  # `a &lt; b` is Python, and means nothing
+                return _Found(unescaped(source) if escaped else source, (level, PLAIN))
+            if tree:
+                return None
+        return None
+
+    def _from_prose(self, text: str) -> _Found | None:
+        """Return the function's definition out of a text with prose, with the statements around that it needs."""
+        text = without_prompts(text[-2 * SOURCE_CAP :], self.function)
+        best: _Found | None = None
+        for assigned, head in enumerate(self.heads):
+            starts = [found.start() for found in re.finditer(rf"^[ \t]*{head}", text, re.MULTILINE)]
+            for indent in dict.fromkeys(indentation(text[start : start + 200]) for start in reversed(starts[-8:])):
+                found = self._at_indent(
+                    text, indent, re.compile(rf"^{head}", re.MULTILINE), assigned=bool(assigned)
+                )
+                if found and (best is None or found.worth > best.worth):
+                    best = found
+            if best and best.worth[0] == FUNCTION:
+                return best
+        return best
+
+    def _at_indent(self, text: str, indent: str, head: re.Pattern[str], *, assigned: bool) -> _Found | None:
+        """Return the best definition among the statements at an indentation; only a callable can be assigned."""
+        lines = text.split("\n")
+        pieces = list(chunks(text, indent, _START, "#"))
+        defining = [n for n, (_, code) in enumerate(pieces) if head.search(code)]
+        best: _Found | None = None
+        for n in reversed(defining[-8:]):
+            found = self._first_parsed(pieces, n)
+            if found is None or (assigned and found.worth[0] < FUNCTION) or _nested(lines, pieces[n][0], indent):
+                continue
+            worth = (found.worth[0], _standing(lines, pieces[n][0]))
+            if best is None or worth > best.worth:
+                others = [code for m, (_, code) in enumerate(pieces) if m != n and m not in defining]
+                best = _Found(completed(found.source, others, self.parser), worth)
+            if worth == TOP:
+                break
+        return best
+
+    def _first_parsed(self, pieces: Sequence[tuple[int, str]], n: int) -> _Found | None:
+        """Return the definition with as many of the pieces after it as it takes to parse (a long string, say)."""
+        for end in range(n + 1, min(n + 4, len(pieces) + 1)):
+            if found := self._whole("\n".join(code for _, code in pieces[n:end])):
+                return found
+        return None
+
+    def amid_line(self, text: str) -> str | None:
+        """Return a definition that begins amid a line, after a label or a mark."""
+        inner = re.compile(rf"(?<=[^\s\w])[ ]?(?=(?:async[ ]+)?{self.heads[0]})")
+        for found in list(inner.finditer(text))[: -8 - 1 : -1]:
+            for _, code in islice(chunks(text[found.end() : found.end() + SOURCE_CAP], "", _START, "#"), 1):
+                if whole := self._whole(_TAIL.sub("", code.rstrip())):
+                    return whole.source
+        return None
+
+
+def _nested(lines: Sequence[str], place: int, indent: str) -> bool:
+    """Say whether a line stands inside a class or a function."""
+    above = (line for line in reversed(lines[:place]) if line.strip() and len(indentation(line)) < len(indent))
+    return bool(indent) and _NESTED.match(next(above, "")) is not None
+
+
+def _standing(lines: Sequence[str], place: int) -> int:
+    """Return how the line before a definition lets it stand."""
+    before = next((line for line in reversed(lines[max(0, place - 4) : place]) if line.strip()), "")
+    standing = said(before[-400:])
+    return PLAIN if standing is None else standing
+
+
+def find_python(reply: str, function: str) -> str | None:
+    """Return the source of the program that a response answers with; None where it holds no code."""
+    text = answer_part(reply)
+    finder = _Finder(function)
+    for said_before, instead in withdrawals(text, function):
+        if finder.replaces(instead):
+            return _replacement(finder, said_before, instead)
+    return _program(finder, text)
+
+
+def _program(finder: _Finder, text: str) -> str | None:
+    function = finder.function
+    if found := finder.search(text):
+        return found.source
+    for source in reversed(spans(text, rf"(?:async[ ]+)?def[ ]+{function}[ ]*\(")[-BLOCKS_CAP:]):
+        if finder.parser.parse(source):
+            return source
+    blocks, outside = fenced(text)
+    if found_amid := finder.amid_line(outside):
+        return found_amid
+    return _other_code(blocks, outside, re.compile(rf"^[ \t]*{finder.heads[0]}", re.MULTILINE))
+
+
+def _replacement(finder: _Finder, head: str, tail: str) -> str | None:
+    """Return the program that stands in the place of one taken back, or what there is of it."""
+    source = _program(finder, tail)
+    before = [block.text for block in fenced(head)[0][-BLOCKS_CAP:]]
+    if source is None or finder.declares.search(source):
+        return source and completed(source, before, finder.parser)
+    # a correction of what the program calls: both are run
+    tree, found = finder.parser.parse(source), finder.search(head)
+    if tree and found and not names_bound(tree.body).isdisjoint(re.findall(r"\w+", found.source)):
+        return f"{found.source}\n\n{source}"
+    return source
+
+
+def _other_code(blocks: Sequence[Block], outside: str, definition: re.Pattern[str]) -> str | None:
+    """Return code that does not define the function, or is broken: an answer all the same, and a wrong one."""
+    small = [block for block in blocks if len(block.text) <= SOURCE_CAP and block.text.strip()]
+    for wanted in (definition, _ANY_CODE):
+        for block in reversed(small):
+            if (wanted is definition or block.tag in TAGS) and wanted.search(block.text):
+                return block.text
+        if (found := wanted.search(outside)) and outside[found.end() :].strip():
+            return outside[found.start() :][:SOURCE_CAP]
+    tagged = [block.text for block in small if block.tag and block.tag in TAGS]
+    return tagged[-1] if tagged else None

@@ -1,0 +1,125 @@
+"""Find a whole program in a response, of which no function's name is known, or the body of a given function."""
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+
+from data.programs.clean import answer_part
+from data.programs.cues import standings
+from data.programs.python import TAGS, find_python
+from data.programs.text import BLOCKS_CAP, SOURCE_CAP, fenced
+from data.programs.tree import FUNCTION, FUTURE, Parser, defines
+
+CUTS = 20
+"""Paragraphs at the end of an unfenced program that are taken for prose, one by one."""
+
+_WORKS = (ast.Call, ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
+_SPEAKS = re.compile(r"\b(?:input|print|open)[ ]*\(|\bstd(?:in|out)\b")
+_BEGINS = re.compile(
+    r"^(?:import[ ]+\w|from[ ]+[\w.]+[ ]+import\b|(?:def|class)[ ]+\w|@\w|print[ ]*\(|(?:for|while|if|with|try)\b"
+    r"[^\n]{0,200}:[ \t]*$|[A-Za-z_][\w, ]{0,80}=(?!=))",
+    re.MULTILINE,
+)
+_ACTS = re.compile(r"\b(?:return|yield|raise)\b|=|\(")
+
+
+def _program(text: str, parser: Parser) -> bool:
+    """Say whether a text is Python that does anything; a single word is Python too."""
+    tree = parser.parse(text)
+    return tree is not None and any(isinstance(node, _WORKS) for node in ast.walk(tree))
+
+
+def find_script(reply: str) -> str | None:
+    """Return the source of the whole program that a response answers with; None where it holds no code.
+
+    Of several fenced programs that is the last one that is not called wrong and that reads or prints.
+    """
+    text = answer_part(reply)
+    parser = Parser()
+    blocks, outside = fenced(text)
+    blocks = blocks[-BLOCKS_CAP:]
+    standing = standings([(block.before, block.text, block.after) for block in blocks])
+    found: list[tuple[int, bool, bool, int, str]] = []
+    for n, block in enumerate(blocks):
+        if block.tag in TAGS:
+            for source in (block.text, *block.longer):
+                if _program(source, parser):
+                    found.append((standing[n], _SPEAKS.search(source) is not None, bool(block.tag), n, source))
+                    break
+    if found:
+        return max(found)[-1]
+    if unfenced := next((piece for piece in _unfenced(outside) if _program(piece, parser)), None):
+        return unfenced
+    broken = [block.text for block in blocks if block.tag and block.tag in TAGS and len(block.text) <= SOURCE_CAP]
+    return broken[-1] if broken else None
+
+
+def _unfenced(text: str) -> Iterator[str]:
+    """Yield what may be the program of a text without fences, shorter and shorter."""
+    if not (begins := _BEGINS.search(text)):
+        return
+    rest = text[begins.start() :]
+    for _ in range(CUTS):
+        yield rest
+        rest, cut, _ = rest.rstrip().rpartition("\n\n")
+        if not cut:
+            return
+
+
+def joined(*sources: str) -> str:
+    """Return programs as one; imports from the future may only stand first."""
+    whole = "\n\n".join(source for source in sources if source.strip())
+    futures = dict.fromkeys(FUTURE.findall(whole))
+    return "\n".join([*futures, FUTURE.sub("", whole)]) if futures else whole
+
+
+def find_completion(reply: str, function: str, head: str) -> str | None:
+    """Return the program of a response that defines a function, or that goes on with `head` as its body.
+
+    `head` is code that ends with the function's signature, or its docstring: what stands before the function
+    there (imports, helpers) belongs to the program either way.
+    """
+    program = find_python(reply, function)
+    parser = Parser()
+    tree = parser.parse(program) if program else None
+    if program and tree and defines(tree.body, function) is not None:
+        return joined(_before(head, function, parser), program)
+    text = answer_part(reply)
+    bodies = [block.text for block in fenced(text)[0][-2:]] or [text]
+    for body in reversed(bodies):
+        for whole in _continued(head.rstrip(" \t"), body.strip("\n").rstrip()):
+            if _ends_in(whole, function, parser):
+                return whole
+    return joined(_before(head, function, parser), program) if program else None
+
+
+def _before(head: str, function: str, parser: Parser) -> str:
+    """Return what stands before a function's own signature."""
+    tree = parser.parse(f"{head.rstrip()}\n    pass\n") or parser.parse(head)
+    for node in tree.body if tree else ():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function:
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            return "\n".join(head.split("\n")[: first - 1])
+    return ""
+
+
+def _continued(head: str, body: str) -> Iterator[str]:
+    """Yield a head with a body, which may have lost its indentation, or that of its first line."""
+    if not _ACTS.search(body) or len(head) + len(body) > SOURCE_CAP:
+        return
+    start = head if head.endswith("\n") else f"{head}\n"
+    bare = f"    {body.lstrip()}"
+    yield start + body
+    yield start + bare
+    yield start + textwrap.indent(textwrap.dedent(body), "    ")
+    for text in (body, bare):
+        first, *lines = text.split("\n")
+        end = next((n for n, line in enumerate(lines) if line.strip() and not line[0].isspace()), len(lines))
+        yield start + "\n".join([first, *lines[:end]])
+
+
+def _ends_in(source: str, function: str, parser: Parser) -> bool:
+    """Say whether a program ends with the definition of a function that is more than a stub."""
+    tree = parser.parse(source)
+    return tree is not None and defines(tree.body[-1:], function) == FUNCTION

@@ -1,0 +1,171 @@
+"""Read the pieces of code in a response: fenced blocks, inline spans, chunks of unfenced code.
+
+Responses are hostile: every regular expression here is linear, and what is looked at is bounded.
+"""
+
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+SOURCE_CAP = 64_000
+"""Characters of a program; a longer one is not taken for an answer (parsing 10 MB took 850 MB of memory)."""
+
+BLOCKS_CAP = 64
+"""Fenced blocks that are tried, from the last one backwards."""
+
+AROUND = 2_000
+"""Characters before and after a block that are kept of what is said there."""
+
+_FENCE = re.compile(r"^([ \t>]*+)(`{3,}+|~{3,}+)([^\n]*+)$|(?<=[^\s`])(?P<late>`{3,}+)[ \t]*+$", re.MULTILINE)
+_TAG = re.compile(r"[ \t]*\{?\.?([\w+#-]*)\}?")
+_CODE_AFTER_TAG = re.compile(r"(?:async[ ]+def|def|class|fun|import|from|val)\b")
+_QUOTED = re.compile(r"^[ \t]*>[ ]?", re.MULTILINE)
+_INDENT = re.compile(r"[ \t]*")
+_MARKS = re.compile(r"'(?:[^'\\\n]|\\[^\n]){0,300}+'|\"(?:[^\"\\\n]|\\[^\n]){0,300}+\"|#[^\n]*+|([(\[{])|([)\]}])")
+_HEAD = re.compile(r"[ \t]*(?:(?:async[ ]+def|def|class|fun|import|from)[ ]+\w|@\w|```|~~~)")
+_GOES_ON = ("}", ")", "]", "else", "elif ", "except", "finally", "catch", ".", "?:", "&&", "||")
+"""How a line may begin that goes on with the statement before it, though it is not indented."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block: its language tag (lower case, may be empty), its text, and whether a fence closes it.
+
+    `longer` is the text with what follows up to the next fences: a fence may stand in a docstring. `before` is what
+    is said since the block before, `after` what is said next.
+    """
+
+    tag: str
+    text: str
+    closed: bool
+    longer: tuple[str, ...] = ()
+    before: str = ""
+    after: str = ""
+
+
+def fenced(text: str) -> tuple[list[Block], str]:
+    """Return the fenced blocks of a text, and the text outside of them.
+
+    A fence with a tag opens a new block even where the one before was never closed. One at the end of a line
+    of code can only close.
+    """
+    blocks: list[Block] = []
+    outside: list[str] = []
+    fences = list(_FENCE.finditer(text))
+    opened: int | None = None
+    free = 0  # where the text outside begins
+    for number, fence in enumerate(fences):
+        if opened is None:
+            if fence["late"]:
+                continue
+            outside.append(text[free : fence.start()])
+            opened = number
+        elif _closes(fences[opened], fence):
+            blocks.append(_block(text, fences, opened, number, free))
+            opened, free = None, fence.end()
+        elif not fence["late"] and fence[3].strip():
+            blocks.append(_block(text, fences, opened, number, free, closed=False))
+            opened, free = number, fence.start()
+    if opened is not None:
+        blocks.append(_block(text, fences, opened, len(fences), free, closed=False))
+    else:
+        outside.append(text[free:])
+    return blocks, "\n".join(outside)
+
+
+def _closes(opening: re.Match[str], fence: re.Match[str]) -> bool:
+    marks = fence["late"] or fence[2]
+    return marks[0] == opening[2][0] and len(marks) >= len(opening[2]) and not (fence[3] or "").strip()
+
+
+def _block(
+    text: str, fences: list[re.Match[str]], opened: int, end: int, free: int, *, closed: bool = True
+) -> Block:
+    opening = fences[opened]
+    tag = _TAG.match(opening[3])
+    rest = opening[3][tag.end() :].strip() if tag else ""
+    first = f"{rest}\n" if _CODE_AFTER_TAG.match(rest) else ""
+    quoted = ">" in opening[1]
+
+    def content(last: int) -> str:
+        stop = fences[last].start() if last < len(fences) else len(text)
+        inner = text[min(opening.end() + 1, stop) : min(stop, opening.end() + 1 + SOURCE_CAP + 1)]
+        inner = _QUOTED.sub("", inner) if quoted else inner
+        return first + inner if first else textwrap.dedent(inner)
+
+    longer = (
+        tuple(content(last) for last in range(end + 1, min(end + 3, len(fences))))
+        if len(fences) <= BLOCKS_CAP
+        else ()
+    )
+    before = text[max(free, opening.start() - AROUND) : opening.start()]
+    after = (
+        text[fences[end].end() : fences[end].end() + AROUND].split("```", maxsplit=1)[0]
+        if end < len(fences)
+        else ""
+    )
+    return Block(tag[1].lower() if tag else "", content(end), closed, longer, before, after)
+
+
+def spans(text: str, opening: str) -> list[str]:
+    """Return the code of inline spans (`` `def f(x): return x` ``) that begins with a pattern."""
+    pattern = re.compile(rf"(?<!`)`{{1,3}}(?:python3?|py|kotlin|kt)?[ ]*({opening}[^`\n]*)`")
+    return [found[1] for found in pattern.finditer(text)]
+
+
+def chunks(text: str, indent: str, start: re.Pattern[str], comment: str) -> Iterator[tuple[int, str]]:
+    """Yield (line, code) of each statement that begins at an indentation, with the indentation removed.
+
+    A statement begins where `start` matches; blank lines, deeper ones, comments and what its brackets
+    hold belong to it. Decorators and annotations belong to what follows them.
+    """
+    lines = text.split("\n")
+    at = 0
+    while at < len(lines):
+        if not _begins(lines[at], indent, start):
+            at += 1
+            continue
+        end = at
+        while end < len(lines) and lines[end].startswith(f"{indent}@"):
+            end += 1
+        quotes, depth = (_quotes(lines[end]), _depth(lines[end])) if end < len(lines) else (0, 0)
+        end += 1
+        while end < len(lines) and (
+            quotes % 2 or _belongs(lines[end], indent, comment) or (depth > 0 and not _HEAD.match(lines[end]))
+        ):
+            more = _quotes(lines[end])
+            depth += 0 if quotes % 2 or more else _depth(lines[end])
+            quotes += more
+            end += 1
+        yield at, "\n".join(line.removeprefix(indent) for line in lines[at:end]).rstrip()
+        at = end
+
+
+def _quotes(line: str) -> int:
+    """Count the marks of long texts, inside of which no indentation is asked for."""
+    return line.count('"""') + line.count("'''")
+
+
+def _depth(line: str) -> int:
+    """Return how many brackets a line leaves open, those in short texts and comments not counted."""
+    return sum(bool(mark[1]) - bool(mark[2]) for mark in _MARKS.finditer(line))
+
+
+def _begins(line: str, indent: str, start: re.Pattern[str]) -> bool:
+    return line.startswith(indent) and start.match(line, len(indent)) is not None
+
+
+def _belongs(line: str, indent: str, comment: str) -> bool:
+    if not line.strip() or line.lstrip().startswith(comment):
+        return True
+    if not line.startswith(indent):
+        return False
+    rest = line[len(indent) :]
+    return rest[0] in " \t" or rest.startswith(_GOES_ON)
+
+
+def indentation(line: str) -> str:
+    """Return the white space that a line begins with."""
+    found = _INDENT.match(line)
+    return found[0] if found else ""

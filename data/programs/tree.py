@@ -1,0 +1,182 @@
+"""Read Python source as a syntax tree: what it defines, what it misses, and what completes it."""
+
+import ast
+import builtins
+import re
+import symtable
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+
+from data.programs.text import SOURCE_CAP
+
+BUDGET = 4 * SOURCE_CAP
+"""Characters that are parsed for one response."""
+
+PIECES = 200
+"""Pieces that are parsed for one response."""
+
+HELPERS = 4
+"""Helpers of helpers that are looked for."""
+
+ENTITIES = frozenset({"lt", "gt", "amp", "quot"})
+"""Names that only HTML's entities leave behind."""
+
+FUNCTION, VALUE = 2, 1
+"""What a name is bound to: something to call, or something that hardly is."""
+
+FUTURE = re.compile(r"^from[ ]+__future__[ ]+import[ ]+\w[\w, ]*$", re.MULTILINE)
+"""Imports that may only stand first."""
+_NAME = re.compile(r"\w+")
+_BUILTINS = frozenset(dir(builtins))
+
+
+class Parser:
+    """Parse within a budget, so that a response of ten thousand blocks costs little."""
+
+    def __init__(self) -> None:
+        self.characters = BUDGET
+        self.pieces = PIECES
+
+    def parse(self, source: str) -> ast.Module | None:
+        """Return the syntax tree, or None where there is none or the budget is spent."""
+        if len(source) > min(SOURCE_CAP, self.characters) or not self.pieces or "\0" in source:
+            return None
+        self.characters -= len(source)
+        self.pieces -= 1
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a model's odd escapes are not ours to print
+                return ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+
+def completed(source: str, others: Sequence[str], parser: Parser) -> str:
+    """Return the program with those other pieces before it that define what it misses."""
+    needed = missing(source) if others else set()
+    if not needed:
+        return source
+    found: dict[int, str] = {}
+    trees: dict[int, ast.Module | None] = {}
+    spelled = [frozenset(_NAME.findall(text)) for text in others]  # a search for each name would be quadratic
+    for _ in range(HELPERS):  # a helper may need a helper
+        before = len(found)
+        for n, text in enumerate(others):
+            if n in found or needed.isdisjoint(spelled[n]):
+                continue
+            if n not in trees:
+                trees[n] = parser.parse(text)
+            other = trees[n]
+            if other and needed & names_bound(other.body):
+                found[n] = text
+                needed |= missing(text)
+        if len(found) == before:
+            break
+    joined = "\n\n".join([*(found[n] for n in sorted(found)), source])
+    if found and (futures := dict.fromkeys(FUTURE.findall(joined))):  # they may only stand first
+        joined = "\n".join([*futures, FUTURE.sub("", joined)])
+    return joined if len(joined) <= SOURCE_CAP else source
+
+
+def missing(source: str) -> set[str]:
+    """Return the module's names that a program reads and does not bind, in whatever scope it reads them."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            waiting = [symtable.symtable(source, "<reply>", "exec")]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    read: set[str] = set()
+    bound: set[str] = set(_BUILTINS)
+    while waiting:
+        table = waiting.pop()
+        for symbol in table.get_symbols():
+            if table.get_type() != "module" and not symbol.is_global():
+                continue
+            if symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace():
+                bound.add(symbol.get_name())
+            if symbol.is_referenced():
+                read.add(symbol.get_name())
+        waiting += table.get_children()
+    return read - bound
+
+
+def names_bound(body: Iterable[ast.stmt]) -> set[str]:
+    """Return the names that module-level statements bind or fill."""
+    names: set[str] = set()
+    for node in _statements(body):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                names.add(node.name)
+            case ast.Import() | ast.ImportFrom():
+                names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+            case ast.Assign():
+                names |= {n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+            case ast.AnnAssign() | ast.AugAssign():
+                names |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+            case ast.Expr(ast.Call(ast.Attribute(ast.Name(owner)))):  # sys.setrecursionlimit, memo.update
+                names.add(owner)
+    return names
+
+
+def defines(body: Iterable[ast.stmt], name: str) -> int | None:
+    """Return what module-level statements bind a name to: FUNCTION, VALUE (or a stub), or None for nothing."""
+    found: int | None = None
+    for node in _statements(body, loops=False):
+        level = _level(node, name)
+        found = max(level, found or 0) if level else found
+    return found
+
+
+def _level(node: ast.stmt, name: str) -> int:
+    match node:
+        case ast.FunctionDef(name=own) | ast.AsyncFunctionDef(name=own) if own == name:
+            return VALUE if all(map(_says_nothing, node.body)) else FUNCTION
+        case ast.ClassDef(name=own) if own == name:
+            return VALUE
+        case ast.Assign(targets, value) if any(isinstance(t, ast.Name) and t.id == name for t in targets):
+            return _callable(value, name)
+        case ast.AnnAssign(ast.Name(own), _, ast.expr() as value) if own == name:
+            return _callable(value, name)
+    return 0
+
+
+def _says_nothing(node: ast.stmt) -> bool:
+    """Say whether a statement is part of a stub: a docstring, `...`, `pass`, `raise NotImplementedError`."""
+    match node:
+        case ast.Pass() | ast.Expr(ast.Constant()):
+            return True
+        case ast.Raise(ast.Name("NotImplementedError") | ast.Call(ast.Name("NotImplementedError"))):
+            return True
+    return False
+
+
+def _callable(value: ast.expr, name: str) -> int:
+    match value:
+        case ast.Lambda() | ast.Attribute():
+            return FUNCTION
+        case ast.Name(other):
+            return FUNCTION if other != name else VALUE
+        case ast.Call(ast.Name(called)) if called == name:  # what it returned, under its own name
+            return VALUE
+        case ast.Call(ast.Name(called), [ast.Name() | ast.Lambda() | ast.Attribute(), *_]) if (
+            called not in _BUILTINS
+        ):
+            return FUNCTION  # partial(g, 1), cache(g)
+        case ast.Call(ast.Attribute(ast.Name("functools")) | ast.Call()):
+            return FUNCTION
+    return VALUE
+
+
+def _statements(body: Iterable[ast.stmt], *, loops: bool = True) -> Iterator[ast.stmt]:
+    """Yield module-level statements, those under `if`, `for`, `try` and their like included."""
+    waiting = list(body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.If | ast.Try | ast.With) or (loops and isinstance(node, ast.For | ast.While)):
+            waiting += node.body
+        if isinstance(node, ast.If | ast.Try):
+            waiting += node.orelse
+        if isinstance(node, ast.Try):
+            waiting += [inner for handler in node.handlers for inner in handler.body]

@@ -1,0 +1,177 @@
+"""Take code out of what it is wrapped in: JSON, HTML, a diff, a session, numbered lines.
+
+Responses are hostile: every regular expression here is linear, and what is looked at is bounded.
+"""
+
+import html
+import json
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from data.programs.cues import PLAIN, WRONG, key_standing
+
+WRAPPED_CAP = 256_000
+"""Characters of a text that are searched for wrappings."""
+
+TRIES = 8
+"""Places at which a JSON value is looked for, and elements of HTML that are read."""
+
+_VALUES = 10_000
+_ELEMENT = re.compile(
+    r"<(pre|code|xmp|textarea|samp|script|answer|solution|python|kotlin)\b[^<>]{0,300}>", re.IGNORECASE
+)
+_INNER = re.compile(
+    r"</?(?:pre|code|span|b|i|u|em|strong|p|div|font|mark|a|tt|kbd|ol|ul|li)\b[^<>]{0,300}>|<!\[CDATA\[|\]\]>",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(r"<br\s{0,9}/?>(?:[ \t]*\n)?", re.IGNORECASE)
+_BEGUN = re.compile(r'(?:^|(?<=[\s:,\[({=]))"(?!\s*/?>)(?:\\[nrt"]|[^"\\\n]){0,400}?(?:def|fun)[ ]', re.MULTILINE)
+"""Where a string begins that holds a definition; the quote that ends an attribute begins none."""
+
+_KEY = re.compile(r'"([^"\\\n]{1,80})"\s{0,9}:\s{0,9}$')
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
+_ADDED = re.compile(r"^\+[ \t]*(?:async[ ]+def|def|fun|private fun|class|import|from)\b", re.MULTILINE)
+_HUNK = re.compile(r"^(?:@@|\+\+\+ )", re.MULTILINE)
+_PATCH = re.compile(r"(?:---|\+\+\+|@@|diff |index |\\ No newline)")
+_CELL = re.compile(r"[ \t]*(?:In[ ]?\[[\d ]{0,6}\]:[ ]?|\.\.\.:[ ]?)")
+_OUTPUT = re.compile(r"[ \t]*Out[ ]?\[[\d ]{0,6}\]:")
+_NUMBERED = re.compile(r"[ \t]*\d{1,4}(?:[ \t]?[|:.)])?(?=[ \t]|$)")
+_MAGIC = re.compile(r"^[ \t]*(?:!|%{1,2})[A-Za-z][^\n]*$", re.MULTILINE)
+_LABEL = re.compile(r"^(?:python3?|py|kotlin|copy(?: code)?|скопировать(?: код)?)[ \t]*\n", re.IGNORECASE)
+
+
+def unwrapped(text: str, function: str) -> Iterator[str]:
+    """Yield the pieces of a text that stand wrapped in JSON, HTML or a diff and mention the function."""
+    text = text[-WRAPPED_CAP:]
+    yield from (piece for piece in _elements(text) if function in piece)
+    if "def " in text or "fun " in text:
+        yield from _standing(_strings(text), function)
+    if is_patch(text):
+        yield _patched(text)
+
+
+def in_html(text: str, function: str) -> bool:
+    """Say whether a text holds the function in HTML, where `<` is not what it seems."""
+    found = _ELEMENT.search(text)
+    return found is not None and function in text[found.end() :] and f"</{found[1].lower()}" in text.lower()
+
+
+def _elements(text: str) -> Iterator[str]:
+    low, at = text.lower(), 0
+    for _ in range(TRIES * TRIES):
+        if not (opening := _ELEMENT.search(text, at)):
+            return
+        end = low.find(f"</{opening[1].lower()}", opening.end())
+        at = opening.end() if end < 0 else end
+        if end >= 0:
+            inner = _INNER.sub("", _BREAK.sub("\n", text[opening.end() : end]))
+            yield html.unescape(inner).replace("\xa0", " ").strip("\n")
+
+
+def _standing(strings: Iterable[tuple[int, str]], function: str) -> Iterator[str]:
+    """Yield the strings that mention a function, the best last; a wrong one not where another declares it."""
+    found = [(standing, text) for standing, text in strings if function in text]
+    declares = re.compile(rf"\b(?:def|fun)[ ]+{function}\b")
+    instead = any(standing > WRONG and declares.search(text) for standing, text in found)
+    for standing, text in sorted(found, key=lambda pair: pair[0]):
+        if standing > WRONG or not instead:
+            yield text
+
+
+def _strings(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the strings of JSON in a text and how their keys let them stand.
+
+    Where it cannot be read as a whole, those that a definition begins.
+    """
+    decoder = json.JSONDecoder(strict=False)
+    whole = False
+    places = [place for mark in "{[" if (place := text.find(mark)) >= 0]
+    for place in sorted(places):
+        try:
+            value, _ = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            continue
+        for standing, found in _walked(value):
+            whole = True
+            yield standing, _lined(found)
+        if whole:
+            return
+    for begun in list(_BEGUN.finditer(text))[-TRIES:]:
+        end = re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL).match(text, begun.start() + 1)
+        key = _KEY.search(text[max(0, begun.start() - 120) : begun.start()])
+        own = key_standing(key[1]) if key else None
+        if end:
+            try:
+                yield PLAIN if own is None else own, _lined(json.loads(f'"{end[0]}"', strict=False))
+            except ValueError:
+                continue
+
+
+def _walked(value: Any) -> Iterator[tuple[int, str]]:
+    """Yield the strings of a value in their order, and how the innermost key that says so lets them stand."""
+    waiting = [(PLAIN, value)]
+    for _ in range(_VALUES):
+        if not waiting:
+            return
+        standing, each = waiting.pop()
+        if isinstance(each, str):
+            yield standing, each
+        elif isinstance(each, dict):
+            own = [(key_standing(key), inner) for key, inner in each.items()]
+            waiting += [(standing if found is None else found, inner) for found, inner in reversed(own)]
+        elif isinstance(each, list):
+            if each and all(isinstance(line, str) for line in each):
+                yield standing, "\n".join(each)
+            else:
+                waiting += [(standing, inner) for inner in reversed(each)]
+
+
+def _lined(text: str) -> str:
+    """Return a text with its line ends, though they were escaped twice."""
+    if "\n" not in text and "\\n" in text:
+        text = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
+    return text
+
+
+def _patched(text: str) -> str:
+    """Return what a diff leaves: its added lines and those that it does not touch."""
+    lines = [line for line in text.split("\n") if not line.startswith("-") and not _PATCH.match(line)]
+    touched = [line[1:] if line[:1] in {"+", " "} else line for line in lines]
+    return textwrap.dedent("\n".join(touched))
+
+
+def is_patch(text: str) -> bool:
+    """Say whether a block is a diff that adds a definition, or to one."""
+    return _ADDED.search(text) is not None or (_HUNK.search(text) is not None and "\n+" in text)
+
+
+def without_prompts(text: str, function: str) -> str:
+    """Return the statements of an interactive session, where the function is defined in one."""
+    if re.search(rf"^[ \t]*>>>[ ]?(?:async[ ]+)?(?:def|fun)[ ]+{function}\b", text, re.MULTILINE):
+        lines = [line.strip("\n").lstrip() for line in text.split("\n")]
+        said = (line for line in lines if line.startswith((">>>", "...")))
+        return "\n".join(line[3:].removeprefix(" ") for line in said)
+    if re.search(r"^[ \t]*In[ ]?\[[\d ]{0,6}\]:", text, re.MULTILINE):
+        lines = [line for line in text.split("\n") if not _OUTPUT.match(line)]
+        return "\n".join(_CELL.sub("", line, count=1) for line in lines)
+    return text
+
+
+def repaired(text: str) -> Iterator[str]:
+    """Yield a text that is not Python as it may have been meant: without what a page or a notebook adds."""
+    if _LABEL.match(text):
+        yield _LABEL.sub("", text)
+    if _MAGIC.search(text):
+        yield _MAGIC.sub("", text)
+    if _ENTITY.search(text):
+        yield unescaped(text)
+    lines = text.split("\n")
+    if all(_NUMBERED.match(line) for line in lines if line.strip()):
+        yield textwrap.dedent("\n".join(_NUMBERED.sub("", line, count=1) for line in lines))
+
+
+def unescaped(text: str) -> str:
+    """Return a text with its HTML entities resolved."""
+    return html.unescape(text).replace("\xa0", " ")

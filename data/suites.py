@@ -1,0 +1,158 @@
+"""A suite: where its items come from, how they are asked, which metrics score the replies, what makes its score.
+
+The shipped suites (`config/suites/*.yaml`), those of other distributions and a user's own are all declared in this
+form; nothing else of the project knows one by name.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from data.options import Frozen, Share
+
+Aggregate = Literal["mean", "median", "min", "max", "majority"]
+TABLE = "table"
+"""The loader of a suite that names none: rows of a file, columns by name."""
+
+
+class Use(Frozen):
+    """How a suite uses a metric: what is the same for all metrics; the metric's own options stand beside it."""
+
+    enabled: bool = True
+    judges: tuple[str, ...] = Field((), description="names of judges; the suite's unless given")
+    aggregate: Aggregate | None = Field(None, description="of several judges; the suite's unless given")
+    temperature: float | None = Field(None, ge=0, le=2, description="of the judges; the metric's own unless given")
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """What is under test in a suite: a model, asked by one of the suite's prompts; `name` as reports have it."""
+
+    name: str
+    model: str
+    prompt: str
+
+
+class Suite(Frozen):
+    """One body of work.
+
+    `items` names a loader (`table` unless given) and holds its options; `metrics` holds, by the metric's name,
+    the keys of `Use` and the metric's own options. `score` are the metrics whose means, averaged, are the suite's
+    score: all unless given. `strata`: the score is the unweighted mean over the families of the items (a TOTAL),
+    not over the items.
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", description="unique among the run's suites")
+    title: dict[str, str] = Field(default_factory=dict, description="the name for people, by language")
+    items: dict[str, Any] = Field(description="a loader and its options")
+    prompt: str = Field("", description="a template's name, a file, or the text itself (Jinja2)")
+    prompts: dict[str, str] = Field(
+        default_factory=dict,
+        description="several by short names: each model × prompt is a system under test",
+    )
+    metrics: dict[str, dict[str, Any]] = Field(min_length=1, description="metrics by name, with their options")
+    score: tuple[str, ...] = Field((), description="the metrics that make the score; all unless given")
+    strata: Literal["", "family"] = Field("", description="family: the score is a TOTAL over families")
+    threshold: Share = 0.8
+    weight: float = Field(0.2, ge=0, allow_inf_nan=False, description="in the overall score; renormalised")
+    repeats: int | None = Field(None, ge=1, description="how often each question is asked; the run's unless given")
+    models: tuple[str, ...] = Field((), description="names of models; all unless given")
+    judges: tuple[str, ...] = Field((), description="names of judges; all unless given")
+    aggregate: Aggregate = Field("mean", description="of several judges' scores")
+    system: str | None = Field(None, description="the system prompt; the model's own unless given")
+    temperature: float | None = Field(None, ge=0, le=2, description="the model's own unless given")
+    responses_of: str = Field("", description="whose responses the data holds; named after the file unless given")
+
+    @field_validator("items", mode="before")
+    @classmethod
+    def _loaded(cls, value: object) -> object:
+        return {"loader": TABLE, **value} if isinstance(value, Mapping) else value
+
+    @field_validator("title", mode="before")
+    @classmethod
+    def _titled(cls, value: object) -> object:
+        return {"en": value} if isinstance(value, str) else value
+
+    @field_validator("prompts", mode="before")
+    @classmethod
+    def _named(cls, value: object) -> object:
+        """Name listed prompts: a template by the last part of its name, a text by its place."""
+        if not isinstance(value, list | tuple):
+            return value
+        short = [
+            str(one).rpartition("/")[2] if "\n" not in str(one) and " " not in str(one) else "" for one in value
+        ]
+        names = [name if name and short.count(name) == 1 else f"prompt {n}" for n, name in enumerate(short, 1)]
+        return dict(zip(names, value, strict=True))
+
+    @field_validator("metrics", mode="before")
+    @classmethod
+    def _metrics(cls, value: object) -> object:
+        """Take a list of names, and a name without options."""
+        if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+            return {one: {} for one in value}
+        return {key: {} if one is None else one for key, one in value.items()} if isinstance(value, dict) else value
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.prompt and self.prompts:
+            raise ValueError("found both prompt and prompts, expected one of them")
+        if missing := [name for name in self.score if name not in self.metrics]:
+            raise ValueError(f"score names {missing[0]!r}, which is not among metrics ({', '.join(self.metrics)})")
+        if self.strata and len(self.scored_by) > 1:
+            raise ValueError(f"strata: {self.strata} goes with one metric in score, found {len(self.scored_by)}")
+        if not self.scored_by:
+            raise ValueError("metrics: none is enabled that the score is made of; enable one")
+        return self
+
+    @property
+    def loader(self) -> str:
+        """The loader's name."""
+        return str(self.items["loader"])
+
+    @property
+    def source(self) -> Mapping[str, Any]:
+        """The loader's options."""
+        return {key: value for key, value in self.items.items() if key != "loader"}
+
+    @property
+    def asked_by(self) -> dict[str, str]:
+        """The prompts by short names, '' for the only one; `{option}` in a template's name is the loader's."""
+        listed = self.prompts or {"": self.prompt}
+        return {name: self._named_prompt(prompt) for name, prompt in listed.items()}
+
+    @property
+    def first_prompt(self) -> str:
+        """The prompt that the items are stored with."""
+        return next(iter(self.asked_by.values()))
+
+    def _named_prompt(self, prompt: str) -> str:
+        if re.fullmatch(r"[\w/-]+(?:\{\w+\}[\w/-]*)+", prompt):
+            return re.sub(r"\{(\w+)\}", lambda found: str(self.items.get(found[1], found[0])), prompt)
+        return prompt
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The names of the metrics that are enabled, as declared."""
+        return tuple(name for name, given in self.metrics.items() if given.get("enabled", True))
+
+    @property
+    def scored_by(self) -> tuple[str, ...]:
+        """The enabled metrics that make the score."""
+        return tuple(name for name in self.score or self.metrics if name in self.used)
+
+    def use(self, metric: str) -> Use:
+        """Return how a metric is used."""
+        own = {key: value for key, value in self.metrics[metric].items() if key in Use.model_fields}
+        return Use.model_validate(own)
+
+    def options(self, metric: str) -> dict[str, Any]:
+        """Return a metric's own options."""
+        return {key: value for key, value in self.metrics[metric].items() if key not in Use.model_fields}
+
+    def titled(self, language: str) -> str:
+        """Return the title for people, in a language where there is one."""
+        return self.title.get(language) or self.title.get("en") or self.name

@@ -1,0 +1,125 @@
+"""One suite, whichever it is: items → query → sources → verify, score or judge, for every system and batch."""
+
+from collections.abc import Iterator, Sequence
+
+from prefect import flow
+
+from config.settings import Settings
+from data.loading import digests_of, needs_of, responses_of, versions_of
+from data.plugins import loader, metric
+from data.records import Asked, Batch, Cell, Ref
+from data.suites import Suite
+from tasks.cite import cite
+from tasks.judge import judge
+from tasks.load import Wanted, generate, given, load
+from tasks.query import pose, query
+from tasks.report.material import Tables
+from tasks.sandbox import kotlin_tools
+from tasks.score import measure, score, weigh
+from tasks.systems import Identities, panel_of, prompt_of, systems_of
+from tasks.verify import verify
+
+
+def items_of(settings: Settings, suite: Suite) -> list[Ref]:
+    """Draw or load the suite's items, in batches."""
+    what = Wanted(
+        suite=suite.name,
+        unit=suite.loader,
+        versions=versions_of(suite),
+        options=suite.source,
+        required=needs_of(suite),
+        prompt=suite.first_prompt,
+        batch_size=settings.batch_size,
+        digests=digests_of(suite),
+    )
+    stage = generate if loader(suite.loader).generated else load
+    return stage(Cell(suite.name), settings.store, what)
+
+
+def ask(
+    settings: Settings, suite: Suite, items: Sequence[Ref], identities: Identities
+) -> Iterator[tuple[Batch, Asked]]:
+    """Put every batch to every system that is there, side by side; yield each as it is needed, in order."""
+    store = settings.store
+    numbers = range(len(items)) if len(items) > 1 else (None,)
+    if whose := responses_of(suite):
+        for number, batch in zip(numbers, items, strict=True):
+            cell = Cell(suite.name, whose, number)
+            asked = given(cell, store, batch, model=whose)
+            yield Batch(cell, batch, asked.requests, asked.responses), asked
+        return
+    started = []
+    for system, model in systems_of(settings, suite):
+        if model.name in identities.missing:
+            continue
+        for number, batch in zip(numbers, items, strict=True):
+            cell = Cell(suite.name, system.name, number)
+            requests = pose(
+                cell,
+                store,
+                batch,
+                model=model,
+                system=system.name,
+                prompt=prompt_of(suite, system),
+                identity=identities.models[model.name],
+                repeats=suite.repeats or settings.repeats,
+            )
+            alone = len(identities.models) == 1
+            running = query.start(
+                cell, store, requests, model=model, cell=Cell(suite.name, system.name), needed=alone
+            )
+            started.append((cell, batch, running))
+    for cell, batch, running in started:
+        asked = running.finish()
+        yield Batch(cell, batch, asked.requests, asked.responses), asked
+
+
+def value(settings: Settings, suite: Suite, batch: Batch, name: str, identities: Identities) -> Tables:
+    """Score one batch of replies by one of the suite's metrics."""
+    unit, options, store = metric(name), suite.options(name), settings.store
+    cell = Cell(batch.cell.suite, batch.cell.model, batch.cell.batch, name)
+    if unit.verifies:
+        runner = kotlin_tools.describe(settings.sandbox.kotlin_compiler, settings.sandbox.java)
+        verdicts = verify(batch.cell, store, batch, tools=settings.sandbox, runner=runner)
+        return Tables(verdicts=[verdicts], scores=[score(batch.cell, store, verdicts)])
+    if not unit.steps:
+        return Tables(scores=[measure(cell, store, batch, metric=name, options=options)])
+    panel = panel_of(settings, suite, name, identities.judges)
+    judged = judge(cell, store, batch, metric=name, options=options, panel=panel)
+    scores = weigh(
+        cell,
+        store,
+        batch,
+        judged.judgements,
+        metric=name,
+        options=options,
+        aggregate=suite.use(name).aggregate or suite.aggregate,
+    )
+    return Tables(judged=judged.asked, judgements=[judged.judgements], scores=[scores])
+
+
+def sourced(settings: Settings, suite: Suite, batch: Batch) -> Batch:
+    """Check the sources that replies cite, where one of the suite's metrics asks for it."""
+    for name in suite.used:
+        wanted, options = metric(name).sources, suite.options(name)
+        if wanted and wanted(options):
+            evidence = cite(batch.cell, settings.store, batch, network=bool(options.get("network")))
+            return Batch(batch.cell, batch.items, batch.requests, batch.responses, evidence)
+    return batch
+
+
+@flow(name="suite", validate_parameters=False)
+def run_suite(settings: Settings, suite: Suite, identities: Identities) -> Tables:
+    """Ask every system the suite's items and score the replies by its metrics."""
+    for name in suite.used:
+        if metric(name).steps:
+            panel_of(settings, suite, name, identities.judges)  # before anything is paid
+    items = items_of(settings, suite)
+    tables = Tables(items=items)
+    for asked_batch, asked in ask(settings, suite, items, identities):
+        batch = sourced(settings, suite, asked_batch)
+        kept = [batch.evidence] if batch.evidence else []
+        tables = tables.join(Tables(asked=[asked], evidence=kept))
+        for name in suite.used:
+            tables = tables.join(value(settings, suite, batch, name, identities))
+    return tables

@@ -1,0 +1,193 @@
+"""What stands around the number that a reply gives: a denial, a question, a bound, another number, a cut.
+
+Source: ours (SPEC 2).
+"""
+
+import re
+from fractions import Fraction
+
+from generators._naming import ALL_BUT, IDIOM, fold
+
+_BEFORE, _AFTER, _SHORT = 240, 120, 60
+"""Characters around the number that are read; before it, for the number that it is set against."""
+
+_TAG = re.compile(r"</?[a-z!|][^<>\n]{0,40}>")
+_OPENING = r"[\s*_$`\"'«“„(\[{\\]*"
+_CLOSING = r"(?:[*_$`\"'»”“)\]}>\\]|</[a-z]{1,9}>)*"
+_NUMBER = r"[-−–]?\d+(?:[.,]\d+)*"
+_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf)\s?\{")
+
+# Where the words that bear on a number begin: the last of these before it.
+_PART = re.compile(
+    r"[.!?;:…](?=[\s*_\"»”)]|$)|,(?! ?(?:что|чтобы|будто|that)(?![^\W_]))"
+    r"|\d[*_$`)]*\s*(?=[—–]|(?:it|this|that|это)(?![^\W_]))"
+    r"|(?<![^\W_])(?:(?<!not )so|but|and|because|since|as|therefore|thus|hence|then|а|но|и|ибо|поэтому|значит|"
+    r"следовательно|итак|получаем)(?![^\W_])"
+)
+_UNEQUAL = re.compile(r"[≠≉≢]|!=|=/=|/=|<>|\\not(?![a-z])|\\neq?(?![a-z])")
+_EXCEPT = re.compile(
+    r"(?<![^\W_])(?:(?:any|every)(?:thing| number| value)?,? (?:but|save)|all,? but|except|excluding|besides|"
+    r"(?:other|rather) than|(?:apart|aside) from|instead of|no way|by no means|"
+    r"кроме|помимо|исключая|за исключением|вместо)(?![^\W_])"
+)
+_NOTHING_BUT = re.compile(
+    r"(?<![^\W_])(?:nothing(?: else)?,? (?:but|except|other than)|(?:not|n['’]t) mistaken|не ошиб[^\W_]+|"
+    r"не что иное,? как|ничто иное,? как|ничего,? кроме)(?![^\W_])"
+)
+_DENIAL = re.compile(
+    r"n['’]t(?![^\W_])|(?<![^\W_])(?:not|isnt|doesnt|never|neither|nor|cannot|cant|hardly|scarcely|unlikely|"
+    r"impossible|wrong|incorrect|false|untrue|(?<!no )(?<!out )doubt|не|ни|нет|никак|никогда|нельзя|"
+    r"вряд ли|едва ли|неверно|неправда|неправильно|ложно|невозможно|исключено|маловероятно|сомневаюсь|"
+    r"сомнительно)(?![^\W_])"
+)
+_JUST_BEFORE = re.compile(r"(?:n['’]t|(?<![^\W_])(?:not|не|ни))[\s:*_$`\"'«“(\[{\\—–]*$")
+_CONTRAST = r"(?![^.!?\n]{0,20}\d)"  # '39, not 87', '39 — not 87'
+_AGAINST = re.compile(
+    rf"(?<![\d.,])(?P<number>[-−–]?[0-9]{{1,15}}){_CLOSING}\s?[,;—–(-]?\s?(?:(?:and|but|а|и|но) )?"
+    rf"(?:not|rather than|instead of|не|вместо)(?: the)?{_OPENING}$",
+    re.IGNORECASE,
+)
+_REFUTED = re.compile(
+    rf"{_CLOSING}\s?(?:[—–(-]\s?)?(?:(?:is|was|are|can|could|does|did|would|will|might|это|точно|явно|clearly|"
+    rf"definitely|simply|also|just) ){{0,3}}(?:(?:is|was|are|does|did|could|would|wo|ca)n['’]t|not|never|cannot|"
+    rf"wrong|incorrect|false|untrue|impossible|не|неверн[^\W_]+|неправильн[^\W_]+|ошибочн[^\W_]+|ложн[^\W_]+|"
+    rf"исключено|невозможно)(?![^\W_]){_CONTRAST}"
+)
+
+_YES = re.compile(r"\W{0,6}(?:yes|yep|indeed|correct|да|верно|именно)(?![^\W_])")
+_ASKED = re.compile(
+    rf"{_CLOSING}[.\s]{{0,2}}(?:[(\[]\s?)?(?:,? ?(?:right|correct|yes|no|или нет|or not|верно|правильно|так|да))?"
+    rf"[*_$`)\]]*\s?\?"
+)
+_ASKING = re.compile(
+    r"\W*(?:(?:so|but|and|or|hmm|then|а|и|но|или|так|хм)\W+)?(?:is|isn['’]t|are|was|could|can|might|may|would|"
+    r"should|does|did|will|what if|how about|maybe|perhaps|может|возможно|разве|неужели|верно ли|правда ли|"
+    r"точно ли|а если|правильно ли|равно ли|будет ли|является ли|это ли|это)(?![^\W_])"
+)
+_SENTENCE = re.compile(r"[.!?…](?=[\s*_\"»”)])|\n")
+_SENTENCE_END = re.compile(r"[.!?…](?=[\s*_\"»”)$`}\\]|$)|\n")
+
+_BOUND = re.compile(
+    r"(?:[≤≥≦≧⩽⩾]|\\(?:leq?|geq?|leqslant|geqslant|lt|gt)(?![a-z])|(?<![-=>])>=?|(?<![<])<=?"
+    r"|&[lg]t;"
+    r"|(?<![^\W_])(?:(?:more|less|greater|fewer|bigger|larger|smaller|higher|lower)(?:,? than)?"
+    r"(?: or equal to)?|at (?:least|most)|up to|under|over|above|below|almost|nearly|exceeds?|"
+    r"(?:больше|меньше|более|менее|свыше|выше|ниже|крупнее|почти|минимум|максимум|превышает|чуть)"
+    r"(?: или равно)?(?:,? чем)?))"
+    rf"{_OPENING}$"
+)
+_BOUND_AFTER = re.compile(
+    rf"{_CLOSING},? (?:(?:and|or|и|или) )?(?:more|less|up|upwards?|above|below|at (?:least|most)|"
+    rf"больше|более|выше|меньше|менее|ниже)(?![^\W_])(?! than| чем)"
+)
+_QUOTED = re.compile(r"[ \t>]*>\s*$")
+
+_MARKS = r"[\s*_$`\"'«»“”„()\[\]{}\\]*"
+_END = rf"{_CLOSING}\s*(?:[.!?;,]|$|\n|(?:are|is|both|fit|оба|обе|подход[^\W_]+|возможн[^\W_]+)(?![^\W_]))"
+_OR = re.compile(
+    rf"{_CLOSING}\s?[,;]?\s?(?:\\text\s?\{{)?\s?(?:or|или|либо)(?![^\W_])(?:{_MARKS}(?P<number>{_NUMBER}))?"
+)
+_AND = re.compile(
+    rf"{_CLOSING}\s?[,;]?\s?(?:\\text\s?\{{)?\s?(?:(?:and|и)(?![^\W_])|&)(?: also| maybe| possibly| perhaps| также|"
+    rf" ещё| еще| возможно)?{_MARKS}(?P<number>{_NUMBER}){_END}"
+)
+_LIST = re.compile(
+    rf"[*_$`\"'»”]*(?:[,;]\s?[*_$`\"'«“]*(?P<number>{_NUMBER})[*_$`\"'»”.]*)+\s*(?:\n|$|[\])}}]|\\\}})"
+)
+_AFTER_AND = re.compile(
+    rf"(?<![\d.,])(?<![-+*/×÷·−] )(?P<number>{_NUMBER}){_CLOSING}\s?[,;]?\s?(?:(?:and|or|и|или|либо)(?![^\W_])|&)"
+    rf"(?: also| maybe| possibly| perhaps| также| возможно)?{_MARKS}$"
+)
+_IN_LIST = re.compile(
+    rf"(?:^|[\n\[({{])[*_$`\"'«“\s]*(?P<number>{_NUMBER})(?:[*_$`\"'»”]*[,;]\s?[*_$`\"'«“]*{_NUMBER})*"
+    rf"[*_$`\"'»”]*[,;]\s?[*_$`\"'«“]*$"
+)
+_OTHERWISE = (
+    r"(?<![^\W_])(?:another|others?|or|alternatively|(?:just )?as (?:well|likely)|equally|also|друг[^\W_]{1,3}|"
+    r"или|либо|можно|столь же|с тем же успехом|равно|также|тоже)(?![^\W_])"
+)
+_ONE_THEN = re.compile(
+    rf"(?<![\d.,])(?<![-+*/×÷·−] )(?P<number>{_NUMBER})(?![^\n.!?;=\d]{{0,9}}[+*/×÷=])[^\n.!?=\d]{{0,60}}?"
+    rf"{_OTHERWISE}[^\n.!?=\d]{{0,40}}$"
+)
+_THEN_ONE = re.compile(
+    rf"{_CLOSING},? [^\n.!?=\d(]{{0,40}}?{_OTHERWISE}[^\n.!?=\d(]{{0,40}}?(?P<number>{_NUMBER})"
+    rf"(?!\s?(?:[-+*/×÷=(]|\\times))"
+)
+
+_CUT = re.compile(r"[*_$`\\)\]}>. ]{0,8}(?: ?[-+/×÷−=]\s*$| \*\s*$)")
+
+
+def fault(text: str, start: int, end: int, value: Fraction | int) -> str:
+    """Say what keeps the number at text[start:end] from being given as the answer; '' as a rule."""
+    before = fold(_TAG.sub(" ", text[max(0, start - _BEFORE) : start].lower()))
+    after = fold(text[end : end + _AFTER])
+    if _asks(before, after):
+        return "asks a question"
+    if _bounds(before, after):
+        return "gives a bound"
+    if _denies(before, after):
+        return "denies the number it gives"
+    if _several(before, after, value):
+        return "gives several numbers"
+    return "breaks off" if _CUT.match(after) else ""
+
+
+def _asks(before: str, after: str) -> bool:
+    """Tell whether a question mark follows the number, or the sentence begins as a question and ends as one."""
+    if asked := _ASKED.match(after):
+        return _YES.match(after, asked.end()) is None
+    ending = _SENTENCE_END.search(after)
+    if ending is None or ending[0] != "?" or _YES.match(after, ending.end()):
+        return False
+    opened = [match.end() for match in _SENTENCE.finditer(before)]
+    return _ASKING.match(before, opened[-1] if opened else 0) is not None
+
+
+def _bounds(before: str, after: str) -> bool:
+    """Tell whether the number is only a bound; `> 39` at the beginning of a line quotes, `<39>` encloses."""
+    if _BOUND_AFTER.match(after):
+        return True
+    found = _BOUND.search(before)
+    if found is None or (found[0][0] == "<" and after.lstrip()[:1] == ">"):
+        return False
+    return not _QUOTED.fullmatch(before, before.rfind("\n", 0, found.start() + 1) + 1)
+
+
+def _denies(before: str, after: str) -> bool:
+    """Tell whether the words that bear on the number deny it: those of its clause before it, or right after it."""
+    if _REFUTED.match(after):
+        return True
+    plain = _NOTHING_BUT.sub(" ", IDIOM.sub(" ", _TEXT.sub(" ", before)))
+    if _JUST_BEFORE.search(plain):
+        return True
+    line = plain[plain.rfind("\n") + 1 :]
+    line = _EXCEPT.sub(" not ", ALL_BUT.sub(" not ", _UNEQUAL.sub(" not ", line)))
+    ends = [match.end() for match in _PART.finditer(line)]
+    return _DENIAL.search(line, ends[-1] if ends else 0) is not None
+
+
+def _several(before: str, after: str, value: Fraction | int) -> bool:
+    """Tell whether another number is given beside this one: '5 and 7', '5 or 7', '[5, 7]', 'one 5, another 7'."""
+    found = _OR.match(after)
+    if found and (found["number"] is None or _differs(found["number"], value)):
+        return True
+    others = (
+        _AND.match(after), _LIST.match(after), _THEN_ONE.match(after),
+        _AFTER_AND.search(before), _IN_LIST.search(before), _ONE_THEN.search(before),
+    )  # fmt: skip
+    return any(other and _differs(other["number"], value) for other in others)
+
+
+def contrasted(text: str, start: int) -> tuple[int, int] | None:
+    """Return where the number stands that the one at `start` is set against: 5 in '5, not 7'; None without one."""
+    begin = max(0, start - _SHORT)
+    found = _AGAINST.search(text[begin:start])
+    return None if found is None else (begin + found.start("number"), begin + found.end("number"))
+
+
+def _differs(number: str, value: Fraction | int) -> bool:
+    """Tell whether a number as written is another one; where it can be read two ways, both must be others."""
+    plain = number.replace("−", "-").replace("–", "-")
+    readings = {plain.replace(",", ""), plain.replace(",", ".")}
+    return all(Fraction(each) != value for each in readings if each.count(".") <= 1)

@@ -1,0 +1,256 @@
+"""Read a passage that is to name one person: who is named, who is denied, and what is only asked.
+
+Texts here are folded: lower case, ё as е, no invisible characters, lines ended by a line feed.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+Forms = Mapping[str, str]
+"""Folded form of a name -> the name."""
+
+WORD = re.compile(r"[^\W_]+")
+_INVISIBLE = re.compile("[\u0301\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
+
+_DENIAL = (
+    "not isnt wasnt cannot cant neither nor never no non none nobody nothing except excluding excluded eliminated "
+    "eliminate besides unlikely wrong incorrect false untrue doubt doubtful hardly impossible unknown unclear "
+    "undetermined не нет ни никто никогда кроме помимо исключая исключаем исключить неверно неправильно неправда "
+    "отпадает выбывает исключена исключен исключается ложно маловероятно вряд едва сомневаюсь сомнительно "
+    "невозможно неизвестно неясно нельзя"
+)
+_DENIALS = frozenset(_DENIAL.split())
+_DENYING_PHRASE = re.compile(
+    r"n['’]t(?![^\W_])|(?<![^\W_])(?:(?:other|rather) than|instead of|(?:apart|aside) from|ruled? out|(?:is|"
+    r"are) out|вместо|неверн[^\W_]+|неправильн[^\W_]+|ошибочн[^\W_]+|ложн[^\W_]+)(?![^\W_])"
+)
+# 'anyone but Vera' and the like become one word of denial, so that a comma in them parts nothing.
+ALL_BUT = re.compile(r"(?<![^\W_])(?:(?:any|every)(?:one|body)|all),? but(?![^\W_])")
+IDIOM = re.compile(
+    r"(?<![^\W_])(?:(?:there (?:is|can be) |i have |i['’]m in |with |have |without )?(?:a |any |no |not a )?"
+    r"(?:no|any|without(?: an?y?)?) (?:shadow of a )?doubts?(?: about it| whatsoever)?|do(?:es)?(?:n['’]t|"
+    r" not) doubt"
+    r"|no question(?: about it)?|un?doubted(?:ly)?|none other than|no(?: one|body) (?:else|other)(?: than| but)?"
+    r"|(?:не|нет|без|никаких|вне) (?:всяк(?:их|ого) )?сомнени[йяе]|не (?:вызывает|подлежит) сомнени[йяю]"
+    r"|(?:not|n['’]t) mistaken|не ошиб(?:аюсь|аемся|ся|лась)"
+    r"|не сомнева(?:юсь|емся|йтесь)|(?:не|ни)кто ин(?:ой|ая)(?=,? как)|никто другой|больше никто)(?![^\W_])"
+)
+# 'Nancy, not Felix': what is set against the name before it.
+_AGAINST = re.compile(
+    r"(?:[,;(—–-] ?(?:and |but |definitely |certainly |а |но |и )?(?:not|не|никак не)|(?<![^\W_])(?:rather than|"
+    r"instead of|as opposed to|and not|but not|а не|и не|но не|вместо))(?![^\W_])(?! only| только)[^,.;:!?()\n—–]*"
+)
+# 'not Felix but Nancy'
+_NOT_BUT = re.compile(
+    r"(?<![^\W_])(?:not|n['’]t|не)(?! only| только)(?![^\W_])[^.;:!?\n,]{0,60}(?:,? but(?: rather)?|, а)(?![^\W_])"
+)
+_ALSO = "well|likely|much|possible|easily|good|plausible"  # 'as well', 'just as likely as'
+_AS = "".join(f"(?<!{each}\\s)" for each in _ALSO.split("|")) + rf"as(?!\s(?:{_ALSO})(?!\w))"
+_REASONS = (
+    f"because since {_AS} while whereas who which whom with given for due потому поскольку так(?!\\sже) ведь "
+    "котор\\w{2,3} который ибо благодаря хотя although though"
+)
+_CONCLUSIONS = (
+    "so(?!\\s(?:is|are|was|does|do|can|could|might|may|would)(?!\\w)) therefore thus hence consequently "
+    "значит поэтому следовательно итак"
+)
+_CUT = re.compile(
+    rf"(?P<end>[.!?。！？\n]+)|(?P<soft>[,;:()\[\]{{}}，；：]|[—–]| - )"
+    rf"|(?<![^\W_])(?:(?P<why>{'|'.join(_REASONS.split())})|(?P<so>{'|'.join(_CONCLUSIONS.split())}))(?![^\W_])"
+)
+_END = re.compile(r"(?<![.!?…。！？])[.!?…。！？]++(?![^\s*_\"'`»”)\]}])|\n")
+_COMPARED = re.compile(
+    r"(?<![^\W_])(?:than|above|below|ahead|behind|after|before|more|less|чем|перед|за|после|над|под|(?:tall|"
+    r"short|old|"
+    r"young|fast|slow|strong|weak|heav|light|rich|poor|happ|sad|tid|mess|high|low)d?i?er|"
+    r"(?!даже|тоже|также|раньше|позже|лучше|вообще)[^\W\d_]{2,14}(?:ше|же|че|ее|ле))(?![^\W_])"
+)
+_EITHER = re.compile(
+    r"(?<![^\W_])(?:or|either|as well as|just as|так же,? как|или|либо|and (?:some|an)?other|and some(?:one|body)|"
+    r"и (?:кто|еще|друг[^\W_]{1,3}))(?![^\W_])"
+)
+# 'Florence fits, while Nigel is just as possible'
+_ALIKE = re.compile(
+    r"(?<![^\W_])(?:just as|equally|as well|likewise|also|too|тоже|также|равно|столь же|не менее|не хуже)(?![^\W_])"
+)
+_POSSIBLE = re.compile(
+    r"(?<![^\W_])(?:could|might|may|can|fits?|possible|plausible|likely|подход[^\W_]{1,4}|возможн[^\W_]{1,3}|может|могла?|"
+    r"годится)(?![^\W_])"
+)
+_WHAT = re.compile(r"\W*(?:что|будто|чтобы|that)(?![^\W_])")
+_VERB_DENIAL = re.compile(
+    r"\W*(?:(?:is|was|can|could|does|did|has|will)(?:n['’]t| not)|not|never|не|никак|"
+    r"(?:(?:is|was|это) )?(?:wrong|incorrect|false|untrue|impossible|неверн[^\W_]+|неправильн[^\W_]+|"
+    r"ошибочн[^\W_]+))(?![^\W_])"
+)
+_JUST_NO = frozenset({"no", "nope", "нет"})
+_LAST_WORDS = (
+    "a an the than is are was be and or but so because since as of to in by for with that if not isn who which "
+    "also both then чем и или но а не что если так как потому поскольку это же для от к в во с со из по у о"
+)
+_HANGING = frozenset(_LAST_WORDS.split())
+
+
+_CLAUSE = 120
+_NAME_AND_VERB = 2
+
+
+class Reading(NamedTuple):
+    """Whom a passage names: those it states, those it denies, those it only asks about."""
+
+    stated: frozenset[str]
+    denied: frozenset[str]
+    asked: frozenset[str]
+    vague: bool
+
+
+class _Clause(NamedTuple):
+    text: str
+    opener: str  # the group of _CUT that parted it from the one before
+    sentence: int
+    asked: bool
+
+
+def fold(text: str) -> str:
+    """Make letters lower, ё е, lines end in a line feed; drop stress marks and invisible characters."""
+    if not text.isascii():
+        text = _INVISIBLE.sub("", text.replace("е\u0308", "е").replace("и\u0306", "й").replace("И\u0306", "Й"))
+    return text.lower().replace("ё", "е").replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n")
+
+
+def named(passage: str, forms: Forms) -> set[str]:
+    """Return the names that have a form among the passage's words."""
+    return {forms[word] for word in WORD.findall(passage) if word in forms}
+
+
+def hangs(passage: str) -> bool:
+    """Tell whether a passage ends in a word or a sign after which something must come."""
+    tail = passage[-200:].rstrip(" \t\n*_`\"'»”")
+    if tail.endswith((",", "(", "—", "–", "...", "…", "-")):
+        return True
+    words = WORD.findall(tail)
+    return bool(words) and words[-1] in _HANGING and tail.endswith(words[-1])
+
+
+def _denies(clause: str) -> bool:
+    return not _DENIALS.isdisjoint(WORD.findall(clause)) or bool(_DENYING_PHRASE.search(clause))
+
+
+def _without_contrast(passage: str, forms: Forms) -> str:
+    """Take out what is set against the name: 'Nancy, not Felix', 'not Felix but Nancy'."""
+    passage = _NOT_BUT.sub(lambda match: " " if named(match[0], forms) else match[0], passage)
+    first = next((match.start() for match in WORD.finditer(passage) if match[0] in forms), len(passage))
+
+    def drop(match: re.Match[str]) -> str:
+        if match.start() < first:
+            return match[0]
+        # 'is the tallest, not the shortest' sets a property against another; 'Vera, not the tallest' denies her.
+        said = _CUT.split(passage[max(0, match.start() - _CLAUSE) : match.start()])[-1]
+        whole = match[0][0] == "," and len(WORD.findall(said)) > _NAME_AND_VERB
+        return " " if whole or named(match[0], forms) else match[0]
+
+    return _AGAINST.sub(drop, passage)
+
+
+def _clauses(passage: str) -> list[_Clause]:
+    """Cut a passage at the ends of sentences, at commas and brackets, and before reasons and conclusions."""
+    found: list[tuple[str, str]] = []
+    ends: list[tuple[int, bool]] = []  # how many clauses there were at a sentence's end, and whether it asks
+    at, opener = 0, "end"
+    for match in _CUT.finditer(passage):
+        found.append((passage[at : match.start()], opener))
+        at, opener = match.end(), str(match.lastgroup)
+        if opener == "end":
+            ends.append((len(found), "?" in match[0] or "？" in match[0]))
+    found.append((passage[at:], opener))
+    ends.append((len(found), False))
+    clauses, start = [], 0
+    for number, (end, asked) in enumerate(ends):
+        clauses += [_Clause(text, how, number, asked) for text, how in found[start:end]]
+        start = end
+    return clauses
+
+
+def _denied_clauses(clauses: list[_Clause], who: list[set[str]]) -> list[bool]:
+    """Tell of each clause with a name whether it, or a nameless clause beside it, denies the name."""
+    denied = [bool(names) and _denies(clause.text) for clause, names in zip(clauses, who, strict=True)]
+    last = -1
+    for at, (clause, names) in enumerate(zip(clauses, who, strict=True)):
+        if clause.opener == "end":
+            last = -1
+        if names:
+            last = at
+            denied[at] |= _denied_before(clauses, who, at)
+        elif last >= 0 and clause.opener == "soft" and _VERB_DENIAL.match(clause.text):
+            denied[last] = True
+    return denied
+
+
+def _denied_before(clauses: list[_Clause], who: list[set[str]], at: int) -> bool:
+    """Tell whether the nameless clause before a name denies it, or one that governs that ('Неверно, что …, —')."""
+    before = at - 1
+    if clauses[at].opener != "soft" or before < 0 or who[before]:
+        return False
+    while before and clauses[before].opener == "soft" and not who[before - 1] and _WHAT.match(clauses[before].text):
+        before -= 1
+    text = clauses[before].text
+    return _denies(text) and set(WORD.findall(text)) - _JUST_NO != set()
+
+
+def read(passage: str, forms: Forms) -> Reading:
+    """Read whom a passage states, denies and asks about.
+
+    A further name counts unless it stands in a reason or in a comparison after the first one: 'Nancy, since she is
+    taller than Felix' states Nancy, 'Nancy, Felix' both. `vague`: with an 'or' beside the name.
+    """
+    bare = ALL_BUT.sub(" not ", IDIOM.sub(" ", passage))
+    bare = _without_contrast(bare, forms)
+    clauses = _clauses(bare)
+    who = [named(clause.text, forms) for clause in clauses]
+    denied, asked = set[str](), set[str]()
+    stated: list[tuple[_Clause, set[str]]] = []
+    for clause, names, no in zip(clauses, who, _denied_clauses(clauses, who), strict=True):
+        if not names:
+            continue
+        if clause.asked:
+            asked |= names
+        elif no:
+            denied |= names
+        else:
+            stated.append((clause, names))
+    chosen = _chosen(stated)
+    vague = any(
+        _EITHER.search(clause.text) for clause, names in stated if names & chosen and clause.opener != "why"
+    )
+    vague |= any(
+        names - chosen and _ALIKE.search(clause.text) and _POSSIBLE.search(clause.text) for clause, names in stated
+    )
+    vague |= any(_EITHER.match(clause.text.lstrip()) for clause in clauses if clause.opener == "soft")
+    return Reading(frozenset(chosen), frozenset(denied), frozenset(asked), vague)
+
+
+def _chosen(stated: list[tuple[_Clause, set[str]]]) -> set[str]:
+    """Return the names that count among those of the clauses that state some."""
+    chosen, explained = set[str](), -1
+    for clause, names in stated:
+        if clause.opener == "why":
+            explained = clause.sentence if chosen else explained
+        elif not chosen or not (clause.sentence == explained or _COMPARED.search(clause.text)):
+            chosen |= names
+    if not chosen:
+        return set[str]().union(*(names for _, names in stated))
+    if len(chosen) > 1 and stated[-1][0].opener == "so":
+        return stated[-1][1]  # Felix is shorter than Nancy, so Nancy
+    return chosen
+
+
+def sentences(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (sentence, the signs that end it); a line's end ends one too."""
+    at = 0
+    for match in _END.finditer(text):
+        if match.start() > at:
+            yield text[at : match.start()], match[0]
+        at = match.end()
+    if at < len(text):
+        yield text[at:], ""

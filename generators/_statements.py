@@ -1,0 +1,282 @@
+"""Find where a reply says whom it means: its marker lines, its final statement, or whether it breaks off.
+
+Texts here are folded (`generators._naming.fold`).
+"""
+
+import re
+from collections.abc import Collection, Iterator
+
+from generators._naming import ALL_BUT, WORD, Forms, hangs, named, sentences
+
+_LEADS = (
+    r"so|thus|hence|therefore|and|my|the|your|our|final|correct|right|short|full|answer|"
+    r"итак|значит|следовательно|таким|образом|поэтому|мой|наш|итоговый|окончательный|правильный|верный|финальный|"
+    r"краткий|полный"
+)
+_MARKUP = r"[*_\"'`«»“”(\[{<\\ \t]"
+# {"reasoning": "…", "answer": "Nancy"}; <answer>Nancy</answer>; a line that begins with ANSWER.
+_MARKER = re.compile(
+    r"[\"'“](?:final[_ ])?(?:answer|ответ)[\"'”]\s{0,9}:\s{0,9}[\"'“](?P<json>[^\"“”\n]{0,300})"
+    r"|<(?:final_?)?(?:answer|ответ)>(?P<tag>[^<]{0,300})"
+    rf"|^(?![ \t]*</)(?:\\[a-z]{{1,10}}|[^\w\n]|_|\d{{1,2}}[.)]){{0,16}}(?:(?:{_LEADS})"
+    r"[ \t,*_]{1,6}){0,4}"
+    rf"(?:answer|ответ){_MARKUP}{{0,6}}(?:(?P<sign>[::︰﹕∶=→➜➡⇒|]|[-‐‑‒–—―−]+>?)|(?![^\W_]))(?P<line>[^\n]*)",
+    re.MULTILINE,
+)
+_FENCE = re.compile(r"[ \t]*(?:```|~~~)\w*[ \t]*")
+_NEXT_LINES = 6
+_BARE_WORDS = 3
+_MARKERS = 64
+
+_BOXED = re.compile(r"boxed\s?\{([^\n]{0,200})")
+_BESIDE = 120
+_CLOSERS = re.compile(r"[\s}$*_`)\]\\]*")
+_TAIL = re.compile(r"[^\n.,;:!?]*[!?]?")
+_UNTRUE = re.compile(
+    r"(?<![^\W_])(?:(?:[^\W_]{0,5}n['’]t|not|never|cannot|hardly) (?:[^\W_]+ ){0,2}?(?:think|believe|say|mean|"
+    r"agree|sure|certain|true|case|correct|right|suppose|expect|convinced)|false|wrong|incorrect|untrue|unlikely|"
+    r"i doubt|impossible|неверно|неправда|неправильно|ложно|не (?:думаю|считаю|уверен[^\W_]?|верю|факт|скажу|"
+    r"согласен|согласна)|сомневаюсь|вряд ли|едва ли|маловероятно|невозможно|сомнительно)(?![^\W_])"
+)
+_PART = re.compile(
+    r"[.!?;:](?=\s)|,(?! ?(?:что|чтобы|будто|that)(?![^\W_]))|(?<![^\W_])(?:so|and|but|но|и|а)(?![^\W_])"
+)
+_CUE = re.compile(
+    r"(?<![^\W_])(?:answer|ответ(?:ом)?)(?![^\W_])[^\n.!;]{0,100}?(?:[::=→]|[—–]| - |(?<![^\W_])(?:is|was|are|"
+    r"(?:must|would|will|should|has to) be|это|будет|является|таков|звучит|оказывается)(?![^\W_]))"
+)
+_IS_ANSWER = re.compile(
+    r"[^\W_]{2,20}[*_\"'»”`]{0,4}(?: (?:is|was|[—–-]|это)| ?[—–])? (?:это )?(?:the |my |our )?"
+    r"(?:(?:final|correct|right|only|правильный|верный|окончательный|итоговый) )?(?:answer|ответ)(?![^\W_])"
+)
+_IF = re.compile(
+    r"(?<![^\W_])(?:if|suppose|supposing|assume|assuming|whether|unless|imagine|could|might|may|can|say|если|"
+    r"допустим|предположим|пусть|ли|может|мог|могла)(?![^\W_])"
+)
+_EXPLAINS = re.compile(
+    r"\W*(?:because|since|as|this|that|the reason|reason|explanation|why|here|she|he|we|it|they|given|from|note|"
+    r"step|"
+    r"потому|так как|поскольку|ведь|это|объяснение|обоснование|пояснение|почему|она|он|мы|из)(?![^\W_])"
+)
+_TURNS = re.compile(
+    r"(?<![^\W_])(?:wait|actually|hmm+|no|however|but|instead|correction|oops|sorry|стоп|подожди(?:те)?|"
+    r"погоди(?:те)?|"
+    r"нет|однако|хотя|но|вернее|точнее|ошиб[^\W_]{1,6})(?![^\W_])"
+)
+_CLOSING = re.compile(
+    r"\W*(?:please )?(?:let me know|i hope|hope|feel free|if you|happy to|glad|i['’]?m (?:happy|glad|here)|"
+    r"would you|"
+    r"do you|is there anything|can i|good luck|have a|thank|you['’]?re welcome|want me|shall i|надеюсь|"
+    r"если (?:у вас|"
+    r"вам|нужн|хотите|что|остал|возник)|обращ|дайте знать|рад|готов|могу|хотите|пишите|спрашивайте|удачи|спасибо|"
+    r"нужн|"
+    r"буду рад)"
+)
+_BOLD_LINE = re.compile(r"[\s>#-]*(?:\*\*\*?|__)([^*\n]{1,300}?)(?:\*\*\*?|__)[.!\s]*")
+_BOLD = re.compile(r"(?:\*\*|__)([^*_\n]{1,100})(?:\*\*|__)")
+_STEP = re.compile(
+    r"\W*(?:\d{1,2}[.):]|(?:step|fact|statement|premise|clue|шаг|факт|утверждение|условие)(?![^\W_]))"
+)
+_PLANS = re.compile(
+    r"\W*(?:(?:first|second|now|next|then|ok|okay|well|so|alright|сначала|теперь|далее|итак)\W+)?"
+    r"(?:let(?:['’]?s| us| me)|consider|suppose|assume|start|begin|compare|if(?! i(?:['’]m| am) not)|"
+    r"(?:we|i) (?:need|have to|must|start|begin|"
+    r"should|will|can|are)|to (?:find|determine|solve|answer|see|figure)|давайте|рассмотрим|предположим|допустим|"
+    r"пусть|"
+    r"начн[^\W_]+|если|сравним|посмотрим|нам|нужно|необходимо|чтобы|для того)(?![^\W_])"
+)
+_STARTS = re.compile(
+    r"\W*(?:since|because|given|as|when|while|from|according|first|firstly|next|now|then|also|we|know|knowing|"
+    r"so that|"
+    r"is|are|was|could|can|might|may|would|does|should|"
+    r"так как|поскольку|потому|согласно|известно|дано|во-первых|сначала|далее|затем|мы|раз|когда|разве|"
+    r"неужели)(?![^\W_])"
+)
+_NAMES_NOW = re.compile(
+    r"(?:(?<![^\W_])(?:is|it['’]s|its|be|это|является|будет|зовут|say|name|имя|и это)|[::=→—–]|"
+    r" -)[\s*_\"'`«»“”({\[\\-]*$"
+)
+_ALL = frozenset({"all", "everyone", "everybody", "others", "anyone", "group", "всех", "остальных", "других"})
+_SMALL = "who is the a an if from to in of and everyone кто из в и если все по"
+_STEM = 5
+"""Letters that the inflected forms of a word share."""
+_WRAPPING = " \t\n*_`\"'»”)]}>$"
+
+
+def _said(text: str, match: re.Match[str], forms: Forms) -> str | None:
+    """Return what a marker says: the rest of its line, or the next line with a word; None if it is no marker."""
+    for group in ("json", "tag"):
+        if match[group] is not None:
+            return match[group]
+    said = match["line"]
+    first = WORD.search(said)
+    if first:
+        bare = match["sign"] is not None or (first[0] in forms and len(WORD.findall(said[:200])) <= _BARE_WORDS)
+        return said if bare else None
+    for line in _lines(text, match.end(), _NEXT_LINES):
+        if WORD.search(line) and not _FENCE.fullmatch(line):
+            return line
+    return ""
+
+
+def _lines(text: str, at: int, most: int) -> Iterator[str]:
+    """Yield up to `most` lines that follow a position, without the one that it stands in."""
+    for _ in range(most):
+        at = text.find("\n", at)
+        if at < 0:
+            return
+        at += 1
+        end = text.find("\n", at)
+        yield text[at : end if end >= 0 else len(text)]
+
+
+def marked(text: str, forms: Forms) -> tuple[str, set[str]] | None:
+    """Return what the last marker says and the names listed beside it; None without a marker.
+
+    Names are listed by lines after it that hold a name and nothing else, and by markers one right under the other
+    where they go through everybody.
+    """
+    markers = [
+        (match.start(), match.end(), said)
+        for match in _MARKER.finditer(text)
+        if (said := _said(text, match, forms)) is not None
+    ]
+    if not markers:
+        return None
+    start, end, said = markers[-1]
+    above = named(said, forms)
+    for earlier, close, other in markers[-2 : -_MARKERS - 2 : -1]:
+        if WORD.search(text, close, start):
+            break
+        above |= named(other, forms)
+        start = earlier
+    listed = above if start < markers[-1][0] and above == set(forms.values()) else set[str]()
+    seen = bool(WORD.search(text[end - len(said) : end]))  # else what it says is on a line of its own
+    for line in _lines(text, end, _MARKERS):
+        words = WORD.findall(line)
+        if any(word not in forms for word in words) and (seen or line != said):
+            break
+        listed |= named(line, forms)
+        seen = seen or bool(words)
+    return said, listed
+
+
+def _without_closing(text: str) -> str:
+    """Take off the friendly sentences at the end."""
+    kept = text.rstrip()
+    for _ in range(4):
+        at = max(kept.rfind(sign, 0, len(kept) - 1) for sign in (". ", "! ", "? ", "\n"))
+        if at < 0 or not _CLOSING.match(kept, at + 1):
+            break
+        kept = kept[: at + 1].rstrip()
+    return kept
+
+
+def final_statement(text: str, forms: Forms) -> str | None:
+    r"""Return the passage with the final statement: `\boxed{}`, the answer's sentence, a bold last line."""
+    text = _without_closing(text)
+    for match in reversed([*_BOXED.finditer(text)][-_MARKERS:]):
+        inside = _to_brace(match[1])
+        if named(inside, forms):
+            return _around_box(text, match, inside, forms)
+    if (sentence := _answer_sentence(text, forms)) is not None:
+        return sentence
+    line = text[text.rfind("\n") + 1 :]
+    if _STEP.match(line) or line.rstrip(" *_").endswith((":", "...", "…")):
+        return None
+    if (whole := _BOLD_LINE.fullmatch(line)) and len(named(whole[1], forms)) > 0:
+        return whole[1]
+    bold = set[str]().union(*(named(span, forms) for span in _BOLD.findall(line)))
+    ended = line.endswith((".", "!")) or (
+        line.endswith("**") and _NAMES_NOW.search(line[: line.rfind("**", 0, -2)])
+    )
+    if len(bold) == 1 and bold == named(line, forms) and ended and not _PLANS.match(line):
+        return line
+    return None
+
+
+def _around_box(text: str, match: re.Match[str], inside: str, forms: Forms) -> str:
+    """Return a box's content with what bears on it in its sentence, if that names nobody: 'Is it …?', 'not …'."""
+    line = text[max(text.rfind("\n", 0, match.start()) + 1, match.start() - _BESIDE) : match.start()].rstrip("\\")
+    lead = _PART.split(ALL_BUT.sub(" not ", line))[-1]
+    close = match.start(1) + len(inside)
+    rest = _CLOSERS.sub("", text[close : close + _BESIDE], count=1)
+    tail = _TAIL.match(rest)
+    after = tail[0] if tail and not named(tail[0], forms) else ""
+    return f"{'' if named(lead, forms) else lead} {inside} {after}"
+
+
+def _to_brace(text: str) -> str:
+    depth = 1
+    for at, sign in enumerate(text):
+        depth += (sign == "{") - (sign == "}")
+        if not depth:
+            return text[:at]
+    return text
+
+
+def _answer_sentence(text: str, forms: Forms) -> str | None:
+    """Return the part of the last 'the answer is X' that names somebody, if nothing but its reasons follow."""
+    for pattern in (_CUE, _IS_ANSWER):
+        for match in reversed([*pattern.finditer(text)][-_MARKERS:]):
+            start = match.end() if pattern is _CUE else match.start()
+            sentence, sign = next(sentences(text[start : start + 1000]), ("", ""))
+            if not named(sentence, forms):
+                continue
+            begin = max(text.rfind(end, 0, match.start()) for end in (". ", "! ", "? ", "\n", "; ")) + 1
+            rest = text[start + len(sentence) + len(sign) :]
+            follows = named(rest, forms) and (not _EXPLAINS.match(rest) or _TURNS.search(rest))
+            if _IF.search(text[begin:start]) or follows:
+                return None
+            lead = _PART.split(text[begin:start])[-1]
+            return f"{lead if _UNTRUE.search(lead) and not named(lead, forms) else ''}{sentence}{sign}"
+    return None
+
+
+def statements(text: str, forms: Forms) -> list[str]:
+    """Return the sentences with a name, but for those that only plan the work."""
+    return [
+        sentence + sign
+        for sentence, sign in sentences(text)
+        if named(sentence, forms) and not _PLANS.match(sentence)
+    ]
+
+
+def breaks_off(text: str, forms: Forms, question: Collection[str]) -> bool:
+    """Tell whether a reply with one name in it stops before its end.
+
+    Without a final full stop it must end in a name that is being given ('It is Vera'), in nothing but a name, or in
+    a word of the question ('Vera is the tallest').
+    """
+    text = _without_closing(text)
+    tail = text[-300:].rstrip(_WRAPPING)
+    while tail and not (tail[-1].isalnum() or tail[-1] in ".!?…。,;:—–-("):
+        tail = tail[:-1].rstrip(_WRAPPING)  # an emoji
+    if hangs(tail) or tail.endswith((":", ";")):
+        return True
+    if tail.endswith((".", "!", "?", "。")):
+        return False
+    *before, (last, _) = [pair for pair in sentences(text) if WORD.search(pair[0])] or [("", "")]
+    if not named(last, forms):
+        return WORD.search(last) is not None
+    told = [sentence for sentence, sign in before if "?" not in sign]  # a question that is restated plans nothing
+    return not _is_whole(last, told[-1] if told else "", text[text.rfind("\n") + 1 :], forms, question)
+
+
+def _is_whole(sentence: str, before: str, line: str, forms: Forms, question: Collection[str]) -> bool:
+    """Tell whether a last sentence with a name, but without a full stop, says all of what it is to say."""
+    if _STEP.match(line) or _PLANS.match(before or sentence) or _STARTS.match(sentence):
+        return False
+    words = WORD.findall(sentence)
+    if words[-1] not in forms:
+        return words[-1] in _ALL or (words[-1] in question and words[-1] not in _SMALL.split())
+    if all(word in forms for word in words):
+        return not (before and re.match(r"\W*[-*•]\s", line))
+    stems = {word[:_STEM] for word in question if len(word) >= _STEM}
+    return words[-2][:_STEM] in stems or bool(_NAMES_NOW.search(sentence[: sentence.rindex(words[-1])][-40:]))
+
+
+def question_words(prompt: str) -> frozenset[str]:
+    """Return the words of a folded prompt's sentences that ask."""
+    asked = [part for line in prompt.splitlines() for part in line.split("?")[:-1]]
+    return frozenset(word for part in asked for word in WORD.findall(part))

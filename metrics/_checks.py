@@ -1,0 +1,205 @@
+"""What an assertion says of a value, apart from the call that makes the value: only the call meets the program."""
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from data.values import equal
+
+BIGGEST = 1_000_000
+"""Of a text or list that a test repeats, its length; of a power, the bits of its result."""
+
+_ORDERS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
+    "GtE": operator.ge, "In": lambda a, b: a in b, "NotIn": lambda a, b: a not in b,
+}  # fmt: skip
+_SUMS: Mapping[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
+}  # fmt: skip
+_KINDS: Mapping[str, Callable[..., Any]] = {
+    "set": set, "frozenset": frozenset, "list": list, "tuple": tuple, "dict": dict, "float": float, "str": str,
+    "int": int, "bool": bool, "sorted": sorted, "range": range,
+}  # fmt: skip
+_UNPACKED = ast.Name("**", ast.Load())
+_FAILURES = (ValueError, TypeError, ArithmeticError, KeyError, RecursionError, MemoryError)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What must hold of a value: `how` it relates to `expected`, on its left where `left`, or must not."""
+
+    how: str
+    expected: Any = None
+    left: bool = False
+    negated: bool = False
+
+    def holds(self, value: Any) -> bool:
+        """Say whether it holds; a value of which it cannot be said does not pass."""
+        try:
+            return self._says(value) != self.negated
+        except _FAILURES:
+            return False
+
+    def _says(self, value: Any) -> bool:
+        if own := _OWN.get(self.how):
+            return own(value, self.expected)
+        return bool(_ORDERS[self.how](*((self.expected, value) if self.left else (value, self.expected))))
+
+
+Part = tuple[ast.expr, tuple[Check, ...]]
+"""An expression to evaluate beside the program, and what must hold of its value."""
+
+
+def _is(value: Any, expected: Any) -> bool:
+    return type(value) is type(expected) and bool(value == expected)
+
+
+def _within(value: Any, expected: Any) -> bool:
+    middle, within, strictly = expected
+    apart = abs(value - middle)
+    return bool(apart < within if strictly else apart <= within)
+
+
+def as_json(value: Any) -> Any:
+    """Return a value with its tuples as lists: JSON, in which pairs are written, has no tuples."""
+    if type(value) in {list, tuple}:
+        return [as_json(one) for one in value]
+    if type(value) is dict:
+        return {key: as_json(one) for key, one in value.items()}
+    return value
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.rstrip().split("\n")]
+
+
+_OWN: Mapping[str, Callable[[Any, Any], bool]] = {
+    "true": lambda value, _: bool(value),
+    "Is": _is,
+    "IsNot": lambda value, expected: not _is(value, expected),
+    "near": _within,
+    "isclose": lambda value, expected: math.isclose(value, expected[0], **expected[1]),
+    "pair": lambda value, expected: equal(expected, as_json(value)),
+    "lines": lambda value, expected: type(value) is str and _lines(value) == _lines(expected),
+}
+
+
+def constant(node: ast.expr) -> Any:
+    """Return the value of an expression that holds nothing but literals, arithmetic and built-in containers.
+
+    Raises:
+        ValueError: it holds anything else; or what Python raises for it.
+    """
+    match node:
+        case ast.BinOp(left, sign, right):
+            return _sum(constant(left), constant(right), type(sign))
+        case ast.UnaryOp(ast.USub(), inner):
+            return -constant(inner)
+        case ast.Tuple() | ast.List() | ast.Set() | ast.Dict():
+            return _container(node)
+        case ast.Call(ast.Name(kind), arguments, []) if kind in _KINDS:
+            return _KINDS[kind](*map(constant, arguments))
+        case ast.Attribute(ast.Name("math"), ("inf" | "nan" | "pi" | "e" | "tau") as name):
+            return getattr(math, name)
+    return ast.literal_eval(node)
+
+
+def _container(node: ast.Tuple | ast.List | ast.Set | ast.Dict) -> Any:
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return {constant(key or _UNPACKED): constant(value) for key, value in pairs}
+    kind = {ast.Tuple: tuple, ast.List: list, ast.Set: set}[type(node)]
+    return kind(map(constant, node.elts))
+
+
+def _sum(left: Any, right: Any, sign: type) -> Any:
+    if sign is ast.Pow and type(left) is int and type(right) is int and left.bit_length() * right > BIGGEST:
+        raise ValueError("a power too big")
+    for one, other in ((left, right), (right, left)):
+        if type(other) is int and hasattr(one, "__len__") and len(one) * other > BIGGEST:
+            raise ValueError("a repetition too long")
+    return _SUMS[sign](left, right)
+
+
+def is_constant(node: ast.expr) -> bool:
+    """Say whether an expression is one of which the value is known without the program."""
+    try:
+        constant(node)
+    except (*_FAILURES, SyntaxError):
+        return False
+    return True
+
+
+def take_apart(node: ast.expr) -> list[Part] | None:
+    """Return what an assertion asks of which values; None where that cannot be told apart."""
+    match node:
+        case ast.BoolOp(ast.And(), values):
+            parts = [take_apart(value) for value in values]
+            return None if None in parts else [one for part in parts for one in part or ()]
+        case ast.UnaryOp(ast.Not(), inner):
+            return _denied(inner)
+        case ast.Compare():
+            return _near(node) or _compared(node)
+        case ast.Call(ast.Attribute(ast.Name("math"), "isclose") | ast.Name("isclose"), [value, expected]):
+            return _close(node, value, expected)
+    return None if is_constant(node) else [(_truth(node), (Check("true"),))]
+
+
+def _truth(node: ast.expr) -> ast.expr:
+    return ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), node))
+
+
+def _denied(inner: ast.expr) -> list[Part] | None:
+    parts = take_apart(inner)
+    if parts is None or len(parts) != 1 or len(parts[0][1]) != 1:
+        return None
+    ((expression, (check,)),) = parts
+    return [(expression, (Check(check.how, check.expected, check.left, not check.negated),))]
+
+
+def _compared(node: ast.Compare) -> list[Part] | None:
+    """Take `call == literal`, either way round, or `0 <= call < 5`, apart: one operand is not known."""
+    operands = [node.left, *node.comparators]
+    unknown = [n for n, operand in enumerate(operands) if not is_constant(operand)]
+    if len(unknown) != 1:
+        return None
+    checks = []
+    for n, sign in enumerate(node.ops):
+        if unknown[0] in {n, n + 1}:
+            left = unknown[0] == n + 1
+            checks.append(Check(type(sign).__name__, constant(operands[n if left else n + 1]), left))
+    return [(operands[unknown[0]], tuple(checks))]
+
+
+def _near(node: ast.Compare) -> list[Part] | None:
+    """Take `abs(call - literal) < literal` apart, either way round."""
+    if len(node.ops) != 1:
+        return None
+    low, high, sign = node.left, node.comparators[0], node.ops[0]
+    if isinstance(sign, ast.Gt | ast.GtE):
+        low, high = high, low
+    elif not isinstance(sign, ast.Lt | ast.LtE):
+        return None
+    match low:
+        case ast.Call(ast.Name("abs"), [ast.BinOp(left, ast.Sub(), right)], []) if is_constant(high):
+            for value, expected in ((left, right), (right, left)):
+                if is_constant(expected) and not is_constant(value):
+                    strictly = isinstance(sign, ast.Lt | ast.Gt)
+                    return [(value, (Check("near", (constant(expected), constant(high), strictly)),))]
+    return None
+
+
+def _close(node: ast.Call, value: ast.expr, expected: ast.expr) -> list[Part] | None:
+    tolerances = {one.arg: one.value for one in node.keywords}
+    if not tolerances.keys() <= {"rel_tol", "abs_tol"} or not all(map(is_constant, tolerances.values())):
+        return None
+    if is_constant(value):
+        value, expected = expected, value
+    if is_constant(value) or not is_constant(expected):
+        return None
+    known = {str(name): constant(one) for name, one in tolerances.items()}
+    return [(value, (Check("isclose", (constant(expected), known)),))]

@@ -1,0 +1,46 @@
+"""What the metrics of own suites share: the reply as it counts, and the answers that are expected."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from data.records import Sample, Score
+from data.thinking import split
+
+_SPACE = re.compile(r"\s+")
+WORD = r"[^\W\u3040-\u30ff\u3400-\u9fff]"
+"""A character of a word, in the scripts that put spaces between words."""
+
+NO_REPLY = Score(0.0, "no_answer", "empty reply")
+NO_EXPECTED = Score(None, "not_applicable", "the row has no answer")
+
+
+def reply(sample: Sample) -> str:
+    """Return the reply without its thinking, ends trimmed; '' where there is none."""
+    return split(str(sample.get("response") or ""))[0].strip()
+
+
+def expected(sample: Sample) -> list[Any]:
+    """Return the row's answers: any of a list; none where the row has none."""
+    answer = sample.get("answer")
+    listed = answer if isinstance(answer, list | tuple) else [answer]
+    return [one for one in listed if one is not None and one != ""]
+
+
+def written(value: Any) -> str:
+    """Return an expected value as a text: 18.0 as 18, true as true."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def spaced(text: str) -> str:
+    """Return a text with its runs of white space as one space, ends trimmed."""
+    return _SPACE.sub(" ", text).strip()
+
+
+def texts(sample: Sample) -> Iterator[str]:
+    """Yield the row's answers as texts."""
+    return map(written, expected(sample))

@@ -1,0 +1,58 @@
+"""What runs beside a reply's program in the sandbox: tests of its functions, or itself over a standard input.
+
+A test reaches the sandbox when it is its turn, so that a program does not see the later ones.
+"""
+
+CALLED = "basic_control_test"
+"""The function that the sandbox calls: a script's number, statements, expressions -> the expressions' values."""
+
+RUNNER = f"""
+def {CALLED}(script, setup, expressions, scopes={{}}):
+    import builtins as own  # the program may have a `list` or a `map` of its own
+
+    def plain(value):
+        kind = own.type(value)
+        if value is None or kind in (own.bool, own.int, own.float, own.str, own.bytes):
+            return value
+        for base in (own.int, own.float, own.str, own.bytes):
+            if own.isinstance(value, base):
+                return base(value)
+        for base in (own.list, own.tuple, own.set, own.frozenset):
+            if own.isinstance(value, base):
+                return base([plain(one) for one in value])
+        if own.isinstance(value, (own.type({{}}.keys()), own.type({{}}.items()))):
+            return own.set(value)
+        if own.isinstance(value, own.dict):
+            return {{key: plain(one) for key, one in value.items()}}
+        return value
+
+    scope = scopes.setdefault(script, own.dict(own.globals()))
+    own.exec(setup, scope)
+    return own.tuple([plain(value) for value in own.eval(expressions, scope)])
+"""
+"""Each script has its own names, which begin as the program's. Values of subclasses (named tuples, views of
+dictionaries) come back as what they are made of: they are equal to it."""
+
+_MAIN = f"""
+def {CALLED}_main(text):
+    import io, sys, types
+
+    module = sys.modules["__main__"] = types.ModuleType("__main__")
+    stdin, stdout = sys.stdin, sys.stdout
+    sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "replace")), "utf-8")
+    sys.stdout = out = io.TextIOWrapper(io.BytesIO(), "utf-8", "replace", "\\n", write_through=True)
+    written = out.buffer
+    try:
+        exec(compile({CALLED}_source, "<program>", "exec", dont_inherit=True), vars(module))
+    except SystemExit as ended:
+        if ended.code not in (None, 0):
+            raise
+    finally:
+        sys.stdin, sys.stdout = stdin, stdout
+    return written.getvalue().decode("utf-8", "replace")
+"""
+
+
+def stdin_program(source: str) -> str:
+    """Return a program that runs another as a whole, anew for each text that its standard input holds."""
+    return f"{CALLED}_source = {source!r}\n{_MAIN}{RUNNER}"

@@ -1,0 +1,68 @@
+"""Contains: any, all or none of some texts stand in the reply, in any case."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from data.options import Frozen
+from data.records import Found, Metric, Sample, Score
+from metrics._replies import NO_EXPECTED, NO_REPLY, WORD, reply, spaced, texts
+
+
+class Options(Frozen):
+    """Which texts, and how many of them."""
+
+    mode: Literal["any", "all", "none"] = Field("any", description="how many of the texts must be there")
+    words: bool = Field(default=True, description="only whole words count: 'art' is not in 'start'")
+    texts: tuple[str, ...] = Field((), description="what to look for; the row's answer unless given")
+
+
+def holds(reply: str, text: str, *, words: bool) -> bool:
+    """Say whether a text stands in a reply, in any case, white space normalised.
+
+    A boundary is wanted only at an end of the text that is a letter or a digit: '$5' ends so, '(a)' does not, nor
+    does what is written without spaces, such as Chinese.
+    """
+    text, reply = (spaced(unicodedata.normalize("NFC", one)).casefold() for one in (text, reply))
+    wanted = re.escape(text)
+    if words:
+        before = f"(?<!{WORD})" if re.match(WORD, text) else ""
+        after = f"(?!{WORD})" if re.search(f"{WORD}$", text) else ""
+        wanted = f"{before}{wanted}{after}"
+    return re.search(wanted, reply) is not None
+
+
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Return 1 if the reply holds any, all or none of the texts, else 0.
+
+    Source: SPEC 14.
+    """
+    del found
+    wanted = [text for text in options["texts"] or texts(sample) if spaced(text)]
+    if not wanted:
+        return NO_EXPECTED
+    if not (said := reply(sample)):
+        return NO_REPLY
+    there = [holds(said, text, words=options["words"]) for text in wanted]
+    right = {"any": any(there), "all": all(there), "none": not any(there)}[options["mode"]]
+    missing = [text for text, found_ in zip(wanted, there, strict=True) if not found_]
+    unwanted = [text for text, found_ in zip(wanted, there, strict=True) if found_]
+    if right:
+        return Score(1.0, reason="as wanted")
+    if options["mode"] == "none":
+        return Score(0.0, reason="holds an unwanted text", details={"unwanted": unwanted})
+    return Score(0.0, reason="a text is missing", details={"missing": missing})
+
+
+UNIT = Metric(
+    name="contains",
+    version=2,
+    bounds=(0.0, 1.0),
+    score=score,
+    options=Options,
+    yes_no=True,
+    title={"en": "Contains", "ru": "Содержит"},
+)

@@ -1,0 +1,59 @@
+"""Number: the number that a reply gives as its answer, by the cascade that word problems use."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from pydantic import Field
+
+from data.answers import final_number
+from data.options import Frozen, Number
+from data.records import Found, Metric, Sample, Score
+from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, written
+
+
+class Options(Frozen):
+    """When two numbers count as equal, and which of several is meant."""
+
+    tolerance: Number = Field(0.0, ge=0, description="the largest difference that does not count")
+    unit: str = Field("", description="of several numbers in the answer, the one in this unit or currency")
+
+
+def _value(answer: Any) -> Fraction | None:
+    found = final_number(written(answer))
+    return None if found is None else found.value
+
+
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Return 1 if the reply's number equals an expected one within the tolerance, else 0.
+
+    Source: SPEC 14, with the extraction of SPEC 3.
+    """
+    del found
+    wanted = [value for value in map(_value, expected(sample)) if value is not None]
+    if not wanted:
+        return NO_EXPECTED
+    if not (said := reply(sample)):
+        return NO_REPLY
+    question = str(sample.get("question") or "")
+    if options["unit"]:
+        question = f"{question} How many {options['unit']}?"
+    answer = final_number(said, question)
+    if answer is None:
+        return Score(0.0, "no_answer", "no final answer could be extracted")
+    details = {"answer": answer.text[:100], "rule": answer.rule}
+    if any(abs(answer.value - value) <= Fraction(str(options["tolerance"])) for value in wanted):
+        return Score(1.0, reason="equal", details=details)
+    return Score(0.0, reason="another number", details=details)
+
+
+UNIT = Metric(
+    name="number",
+    version=1,
+    bounds=(0.0, 1.0),
+    score=score,
+    options=Options,
+    needs=("answer",),
+    yes_no=True,
+    title={"en": "Number", "ru": "Число"},
+)

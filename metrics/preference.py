@@ -1,0 +1,119 @@
+"""Preference: a judge compares the response with a baseline's in both orders; preferring a place is a tie."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import Field
+
+from data.json_reply import read_object
+from data.options import Frozen
+from data.records import Found, Metric, Question, Sample, Score, Shown, Step, Unparsable
+from metrics._judged_texts import question, reference, schema
+from metrics._replies import NO_REPLY, reply, spaced
+from metrics.judging import Judgement, label, reason_of
+
+BASELINE = "baseline"
+TIE = 0.5
+WINNERS: Mapping[str, Mapping[str, float]] = {
+    "ab": {"FIRST": 1.0, "TIE": TIE, "SECOND": 0.0},
+    "ba": {"FIRST": 0.0, "TIE": TIE, "SECOND": 1.0},
+}
+"""Both orders: what each winner says of the response, which stands first in `ab` and second in `ba`."""
+
+SAID = {1.0: "better", TIE: "tie", 0.0: "worse"}
+
+
+class Options(Frozen):
+    """With what the response is compared, and by what."""
+
+    baseline: str = Field(BASELINE, min_length=1, description="the column with the other response")
+    criteria: str = Field(
+        "", description="what makes a response the better one; unless given, what serves who asked"
+    )
+
+
+def other(sample: Sample, options: Mapping[str, Any]) -> str | None:
+    """Return the baseline's response without its thinking; None where there is none."""
+    column = options["baseline"]
+    found = sample.get(column if sample.get(column) is not None else BASELINE)
+    return None if found is None else reply({"response": found})
+
+
+def _settled(sample: Sample, options: Mapping[str, Any]) -> Score | None:
+    """Return the score that needs no judge."""
+    theirs, ours = other(sample, options), reply(sample)
+    if theirs is None:
+        return Score(None, "not_applicable", "no baseline", parts={"flipped": None})
+    if not ours:
+        return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts={"flipped": 0.0})
+    if not theirs:
+        return Score(1.0, reason="the baseline is empty", parts={"flipped": 0.0})
+    if spaced(ours) == spaced(theirs):
+        return Score(TIE, reason="equal", parts={"flipped": 0.0})
+    return None
+
+
+def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+    """Ask in both orders at once, unless the score is settled without."""
+    del found
+    if _settled(sample, options):
+        return
+    ours, theirs = reply(sample), other(sample, options)
+    shared = {
+        "question": question(sample),
+        "reference": reference(sample),
+        "criteria": options["criteria"].strip(),
+    }
+    yield Question("ab", {**shared, "first": ours, "second": theirs})
+    yield Question("ba", {**shared, "first": theirs, "second": ours})
+
+
+def read_winner(asked: Question, text: str) -> Judgement:
+    """Read `{"reason": …, "winner": first, second or tie}`: what it says of the response, by the order asked in.
+
+    Raises:
+        Unparsable: the winner is missing or another.
+    """
+    found = read_object(text, "winner")
+    winner = label(found["winner"])
+    if winner not in WINNERS[asked.key]:
+        raise Unparsable('"winner" must be exactly one of "first", "second", "tie"')
+    return Judgement(winner.lower(), WINNERS[asked.key][winner], reason_of(found))
+
+
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Return 1 where the response is better in both orders, 0 where it is worse in both, else 0.5.
+
+    `flipped` is 1 where the two orders disagree, be it that one calls a tie.
+
+    Source: SPEC 14; both orders after Zheng et al. 2023.
+    """
+    if settled := _settled(sample, options):
+        return settled
+    judged: Mapping[str, Judgement] = found["compare"]
+    flipped = judged["ab"].value != judged["ba"].value
+    details = {key: {"winner": one.label, "reason": one.reason} for key, one in sorted(judged.items())}
+    value = TIE if flipped else judged["ab"].value
+    reason = "the two orders disagree" if flipped else SAID[value]
+    return Score(value, reason=reason, details=details, parts={"flipped": float(flipped)})
+
+
+UNIT = Metric(
+    name="preference",
+    version=1,
+    bounds=(0.0, 1.0),
+    score=score,
+    steps=(
+        Step(
+            name="compare",
+            rows=rows,
+            prompt="preference/compare",
+            parse=read_winner,
+            schema=schema("winner", {"type": "string", "enum": ["first", "second", "tie"]}),
+        ),
+    ),
+    options=Options,
+    temperature=0.0,
+    title={"en": "Preference", "ru": "Предпочтение"},
+    shown=Shown(parts=("flipped",)),
+)

@@ -1,0 +1,101 @@
+"""Regex: a pattern is found in the reply, or what its group holds is the expected answer."""
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import regex
+from pydantic import Field, field_validator
+
+from data.options import Frozen
+from data.records import Found, Metric, Sample, Score
+from metrics._replies import NO_REPLY, reply, spaced, texts
+
+LIMIT_S = 2.0
+"""CPU seconds for one reply; a pattern that backtracks without end is stopped."""
+SHOWN = 200
+_PATIENCE = 6
+"""Doublings of the wall limit while a busy machine keeps the CPU from the match."""
+
+Flag = Literal["i", "m", "s", "x"]
+
+
+class Options(Frozen):
+    """What is looked for."""
+
+    pattern: str = Field(min_length=1, description="a regular expression (the package regex, as Python's re)")
+    group: int | str = Field(0, description="0: a match suffices; another: that group must equal the row's answer")
+    flags: tuple[Flag, ...] = Field((), description="i: any case; m: ^ and $ at lines; s: . is any; x: verbose")
+
+    @field_validator("pattern")
+    @classmethod
+    def _valid(cls, value: str) -> str:
+        try:
+            regex.compile(value)
+        except regex.error as error:
+            raise ValueError(f"not a regular expression ({error})") from error
+        return value
+
+
+def last(pattern: str, text: str, flags: tuple[str, ...]) -> "regex.Match[str] | None":
+    """Return the last match.
+
+    The limit counts this thread's CPU, not the wall: a busy machine changes no verdict.
+
+    Raises:
+        TimeoutError: the pattern took too long.
+    """
+    found = regex.compile(pattern, sum(getattr(regex, flag.upper()) for flag in flags))
+    wall = LIMIT_S
+    for _ in range(_PATIENCE):
+        began = time.thread_time()
+        try:
+            return next(iter(deque(found.finditer(text, timeout=wall), maxlen=1)), None)
+        except TimeoutError:
+            if time.thread_time() - began >= LIMIT_S:
+                raise
+            wall *= 2
+    raise TimeoutError
+
+
+def _compared(match: "regex.Match[str]", group: int | str, wanted: list[str]) -> Score:
+    """Compare what a group holds with the expected answers; a match suffices where there is nothing to compare."""
+    if not group or not wanted:
+        return Score(1.0, reason="matches", details={"match": match[0][:SHOWN]})
+    try:
+        held = match[group]
+    except IndexError:
+        return Score(None, "not_applicable", "the pattern has no such group")
+    details = {"match": (held or "")[:SHOWN]}
+    if held is not None and spaced(held) in wanted:
+        return Score(1.0, reason="equal", details=details)
+    return Score(0.0, reason="another text", details=details)
+
+
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Return 1 if the pattern is found (group 0), or if the last match's group equals an expected answer; else 0.
+
+    Source: SPEC 14.
+    """
+    del found
+    if not (said := reply(sample)):
+        return NO_REPLY
+    try:
+        match = last(options["pattern"], said, options["flags"])
+    except TimeoutError:
+        return Score(0.0, reason="the pattern took too long")
+    if match is None:
+        return Score(0.0, "no_answer" if options["group"] else "scored", "no match")
+    return _compared(match, options["group"], [spaced(text) for text in texts(sample)])
+
+
+UNIT = Metric(
+    name="regex",
+    version=1,
+    bounds=(0.0, 1.0),
+    score=score,
+    options=Options,
+    yes_no=True,
+    title={"en": "Regular expression", "ru": "Регулярное выражение"},
+)

@@ -1,0 +1,148 @@
+"""Rubric: a judge rates the response by one criterion or several, each on a scale of whole numbers."""
+
+from collections.abc import Iterable, Mapping
+from statistics import fmean
+from typing import Annotated, Any, Self
+
+from jinja2 import Environment
+from jinja2.meta import find_undeclared_variables
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from data.errors import InputError
+from data.json_reply import read_object
+from data.options import Frozen
+from data.records import Found, Metric, Question, Sample, Score, Shown, Step, Unparsable
+from metrics._judged_texts import question, reference, schema
+from metrics._replies import NO_REPLY, reply
+from metrics.judging import Judgement, reason_of
+from prompts import own
+
+WIDEST = 100
+"""Steps of a scale: a judge that is asked for more tells no more."""
+
+NAMES = frozenset({"criterion", "lo", "hi", "question", "response", "reference", "mark"})
+"""What a judge's prompt of the user's own may name."""
+
+_FORM = '\n\nJSON: {"reason": "…", "rating": {{ lo }} … {{ hi }}}'
+_WHOLE = "rating"
+"""The key of the one rating where the criteria have no names."""
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Name = Annotated[str, StringConstraints(pattern=r"^\w[\w -]{0,59}$")]
+
+
+class Options(Frozen):
+    """What is rated, and on which scale."""
+
+    criteria: Text | dict[Name, Text] = Field(
+        description="what a good response is; or several by names, each rated"
+    )
+    scale: tuple[int, int] = Field((1, 5), description="the lowest and the highest rating, whole numbers")
+    prompt: str = Field(
+        "",
+        description="the judge's prompt, Jinja2, in place of ours: it may name criterion, lo, hi, question, "
+        "response, reference, and mark, the code that fences texts in",
+    )
+
+    @field_validator("scale", mode="before")
+    @classmethod
+    def _whole(cls, value: object) -> object:
+        if isinstance(value, list | tuple) and not all(type(one) is int for one in value):
+            raise ValueError("expected whole numbers")
+        return value
+
+    @field_validator("prompt")
+    @classmethod
+    def _readable(cls, value: str) -> str:
+        try:
+            own(value)
+        except InputError as error:
+            raise ValueError(str(error)) from error
+        if unknown := find_undeclared_variables(Environment(autoescape=True).parse(value)) - NAMES:
+            raise ValueError(f"names {', '.join(sorted(unknown))}; expected among {', '.join(sorted(NAMES))}")
+        return value
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        lo, hi = self.scale
+        if not 0 < hi - lo <= WIDEST:
+            raise ValueError(f"scale: expected the lowest rating, then one at most {WIDEST} above it")
+        if not self.criteria:
+            raise ValueError("criteria: expected at least one")
+        return self
+
+
+def _criteria(options: Mapping[str, Any]) -> dict[str, str]:
+    given = options["criteria"]
+    return {_WHOLE: given} if isinstance(given, str) else dict(given)
+
+
+def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+    """Ask one question for each criterion, all at once; nothing about an empty response."""
+    del found
+    if not (said := reply(sample)):
+        return
+    lo, hi = options["scale"]
+    shared = {"question": question(sample), "response": said, "reference": reference(sample), "lo": lo, "hi": hi}
+    for name, criterion in _criteria(options).items():
+        yield Question(name, {**shared, "criterion": criterion})
+
+
+def prompt(options: Mapping[str, Any]) -> str:
+    """Return the template's name, or the user's own text with the form of the reply, unless it says that itself."""
+    text: str = options["prompt"]
+    if not text.strip():
+        return "rubric/rate"
+    return text if '"rating"' in text else text + _FORM
+
+
+def rating_schema(asked: Question) -> dict[str, Any]:
+    """Return the schema of a reply: the reason, then one of the scale's ratings."""
+    scale = list(range(asked.values["lo"], asked.values["hi"] + 1))
+    return schema("rating", {"type": "integer", "enum": scale})
+
+
+def read_rating(asked: Question, text: str) -> Judgement:
+    """Read `{"reason": …, "rating": a whole number of the scale}`, which may be written 4.0 or "4".
+
+    Raises:
+        Unparsable: there is none, or it is outside of the scale: nothing is clamped or guessed.
+    """
+    found = read_object(text, "rating")
+    lo, hi = asked.values["lo"], asked.values["hi"]
+    scale = {str(one): one for one in range(lo, hi + 1)}
+    rating = found["rating"]
+    if isinstance(rating, str):
+        rating = scale.get(rating.strip())
+    if isinstance(rating, bool) or not isinstance(rating, int | float) or rating not in scale.values():
+        raise Unparsable(f'"rating" must be exactly one of the whole numbers from {lo} to {hi}')
+    return Judgement(str(int(rating)), float(rating), reason_of(found))
+
+
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Return the rating's place on the scale, 0 to 1; of several criteria the mean, with each as a part.
+
+    Source: SPEC 14.
+    """
+    lo, hi = options["scale"]
+    names = list(_criteria(options))
+    named = not isinstance(options["criteria"], str)
+    if not reply(sample):
+        return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts=dict.fromkeys(names, 0.0) if named else {})
+    judged: Mapping[str, Judgement] = found["rate"]
+    values = {name: (judged[name].value - lo) / (hi - lo) for name in names}
+    details = {name: {"rating": int(judged[name].value), "reason": judged[name].reason} for name in names}
+    return Score(fmean(values.values()), details={"ratings": details}, parts=values if named else {})
+
+
+UNIT = Metric(
+    name="rubric",
+    version=1,
+    bounds=(0.0, 1.0),
+    score=score,
+    steps=(Step(name="rate", rows=rows, prompt=prompt, parse=read_rating, schema=rating_schema),),
+    options=Options,
+    temperature=0.0,
+    title={"en": "Rubric", "ru": "Оценка по критериям"},
+    shown=Shown(bands=True),
+)

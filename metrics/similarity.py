@@ -1,0 +1,51 @@
+"""Similarity: how alike the reply and the expected answer are, letter by letter or word by word."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+from rapidfuzz import fuzz, utils
+
+from data.options import Frozen
+from data.records import Found, Metric, Sample, Score
+from metrics._replies import NO_EXPECTED, NO_REPLY, reply, texts
+
+LONGEST = 100_000
+"""Characters of a reply that are compared: the time grows with the product of both lengths."""
+
+
+class Options(Frozen):
+    """How likeness is measured."""
+
+    scorer: Literal["ratio", "partial_ratio", "token_sort_ratio", "token_set_ratio", "WRatio"] = Field(
+        "ratio", description="rapidfuzz's: ratio compares the whole texts, the token ones their words"
+    )
+    case: bool = Field(default=False, description="true: case and punctuation are alike")
+
+
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Return the greatest likeness to one of the expected answers, 0 to 1.
+
+    Source: SPEC 14; rapidfuzz.
+    """
+    del found
+    wanted = list(texts(sample))
+    if not wanted:
+        return NO_EXPECTED
+    if not (said := reply(sample)):
+        return NO_REPLY
+    alike = getattr(fuzz, options["scorer"])
+    processor = utils.default_process if options["case"] else None
+    best = max(alike(said[:LONGEST], text[:LONGEST], processor=processor) for text in wanted)
+    return Score(best / 100)
+
+
+UNIT = Metric(
+    name="similarity",
+    version=1,
+    bounds=(0.0, 1.0),
+    score=score,
+    options=Options,
+    needs=("answer",),
+    title={"en": "Similarity", "ru": "Сходство"},
+)

@@ -1,0 +1,1 @@
+"""Who answers calls: the providers, each in one file."""

@@ -1,0 +1,19 @@
+"""OpenAI's models on Azure."""
+
+from typing import Any
+
+from data.records import Provider
+
+
+def _open(model: Any) -> Any:
+    from tasks.clients.openai import OpenAIClient
+
+    return OpenAIClient(model)
+
+
+def _check(model: Any) -> str:
+    whole = model.base_url and model.api_version
+    return "" if whole else "provider azure needs `base_url` and `api_version`"
+
+
+UNIT = Provider(name="azure", version=1, open=_open, check=_check)

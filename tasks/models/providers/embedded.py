@@ -1,0 +1,25 @@
+"""A GGUF model in this process, run by llama.cpp."""
+
+from typing import Any
+
+from data.records import Provider
+
+
+def _open(model: Any) -> Any:
+    from tasks.clients.embedded import EmbeddedClient
+
+    return EmbeddedClient(model)
+
+
+def _check(model: Any) -> str:
+    return "provider embedded sends no key" if model.key_place else ""
+
+
+def _missing(model: Any) -> str:
+    from tasks.clients.weights import find_weights
+
+    return "its weights are not downloaded yet" if find_weights(model) is None else ""
+
+
+# Parallel slots are not bit-identical, so calls go one by one.
+UNIT = Provider(name="embedded", version=1, open=_open, check=_check, missing=_missing, serial=True)

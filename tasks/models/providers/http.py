@@ -1,0 +1,89 @@
+"""An application behind HTTP: a template says what it is sent, paths say where its answer holds what."""
+
+import re
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from data.options import Frozen
+from data.records import Provider
+
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,80}")
+_SECRET = re.compile(r"auth|cookie|api[-_]?key|token|secret|password|credential", re.IGNORECASE)
+_OWN = {"host", "content-length", "transfer-encoding", "connection", "accept-encoding"}
+_PATHS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason")
+
+
+class Options(Frozen):
+    """How the application is asked, and where in its answer things stand (dotted paths)."""
+
+    method: Literal["POST", "GET", "PUT"] = Field("POST", description="a GET puts the body's keys into the query")
+    headers: dict[str, str] = Field(default_factory=dict, description="more headers; no secrets: see `api_key_env`")
+    body: Any = Field(
+        default_factory=lambda: {"prompt": "{{ prompt }}"}, description="any JSON whose strings are Jinja2"
+    )
+    text: str = Field("", description="the answer's text; the whole body is the text unless given")
+    contexts: str = Field("", description="what was retrieved: texts, such as documents.*.text")
+    citations: str = Field("", description="what the answer cites")
+    tokens_in: str = ""
+    tokens_out: str = ""
+    finish_reason: str = ""
+    version: str = Field("", description="the application's; another one is asked everything anew")
+
+    @field_validator("headers")
+    @classmethod
+    def _sendable(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, content in value.items():
+            if not _NAME.fullmatch(name) or name.lower() in _OWN:
+                raise ValueError(f"{name[:80]!r} is no header that can be set here")
+            if _SECRET.search(name):
+                raise ValueError(
+                    f"the header {name} carries a secret, which never stands in the configuration: "
+                    "name its variable in `api_key_env`, and the header in `api_key_header`"
+                )
+            if not (content.isascii() and content.isprintable()):
+                raise ValueError(f"the header {name} holds characters that no header can carry")
+        return value
+
+    @field_validator("body")
+    @classmethod
+    def _template(cls, value: Any) -> Any:
+        from tasks.clients.templates import check
+
+        check(value)
+        return value
+
+    @field_validator(*_PATHS)
+    @classmethod
+    def _path(cls, value: str) -> str:
+        from tasks.clients.paths import check
+
+        return check(value)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        others = [name for name in _PATHS[1:] if getattr(self, name)]
+        if others and not self.text:
+            raise ValueError(f"`{others[0]}` is a path into a JSON answer, and so `text` must be one too")
+        if self.method == "GET" and not isinstance(self.body, dict):
+            raise ValueError("a GET has no body: expected in `body` the keys of its query")
+        return self
+
+
+def _open(model: Any) -> Any:
+    from tasks.clients.http import HttpClient
+
+    return HttpClient(model)
+
+
+def _check(model: Any) -> str:
+    return "" if model.base_url else "provider http needs `base_url`: the address that is asked"
+
+
+def _sees(model: Any) -> bool:
+    from tasks.clients.templates import names_item
+
+    return names_item(model.options["body"])
+
+
+UNIT = Provider(name="http", version=1, open=_open, options=Options, check=_check, sees=_sees)

@@ -1,0 +1,14 @@
+"""Servers that speak as OpenAI's does."""
+
+from typing import Any
+
+from data.records import Provider
+
+
+def _open(model: Any) -> Any:
+    from tasks.clients.openai import OpenAIClient
+
+    return OpenAIClient(model)
+
+
+UNIT = Provider(name="openai", version=1, open=_open)

@@ -1,0 +1,40 @@
+"""A function of the user's own, in a file or a package."""
+
+import re
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from data.options import Frozen
+from data.records import Provider
+
+_REFERENCE = re.compile(r"(?P<module>.+\.py|[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<function>[^\W\d]\w*(\.[^\W\d]\w*)*)")
+
+
+class Options(Frozen):
+    """Which function answers."""
+
+    function: str = Field(description="my_app.py:answer or package.module:function")
+    version: str = Field("", description="the application's; another one is asked everything anew")
+
+    @field_validator("function")
+    @classmethod
+    def _reference(cls, value: str) -> str:
+        if not _REFERENCE.fullmatch(value):
+            raise ValueError("expected a function such as my_app.py:answer or package.module:function")
+        return value
+
+
+def _open(model: Any) -> Any:
+    from tasks.clients.python import PythonClient
+
+    return PythonClient(model)
+
+
+def _sees(model: Any) -> bool:
+    from tasks.clients.python import load
+
+    return load(model).sees
+
+
+UNIT = Provider(name="python", version=1, open=_open, options=Options, sees=_sees)

@@ -1,0 +1,84 @@
+"""What suites, metrics and categories are called in a run's reports, and in which order they stand."""
+
+from collections.abc import Sequence
+
+from config.settings import Settings
+from data.errors import InputError
+from data.plugins import families, metric
+from data.suites import Suite
+from metrics.final import beside
+from tasks.report.html_phrases import has, say
+from tasks.report.material import Material
+
+
+def title_of(family: str, language: str) -> str:
+    """Return a family's title in the report's language."""
+    unit = families().get(family)
+    return unit.titles.get(language, family) if unit else family
+
+
+def suite_of(material: Material, name: str) -> Suite | None:
+    """Return a suite of the run by its name; None for one that its configuration does not have."""
+    return next((suite for suite in material.settings.suites if suite.name == name), None)
+
+
+def suite_title(material: Material, name: str) -> str:
+    """Return a suite's title in the report's language."""
+    suite = suite_of(material, name)
+    return suite.titled(material.settings.report.language) if suite else name
+
+
+def metric_title(name: str, language: str) -> str:
+    """Return a metric's title; of a part, `metric: part`."""
+    own, _, part = name.partition(".")
+    try:
+        unit = metric(own)
+    except InputError:
+        return name
+    title = unit.title.get(language) or unit.title.get("en") or own
+    return f"{title}: {say(part, language) if has(part) else part}" if part else title
+
+
+def place(material: Material, name: str) -> tuple[int, str]:
+    """Order suites as the configuration lists them, others after."""
+    names = material.settings.named
+    return (names.index(name) if name in names else len(names), name)
+
+
+def counted(material: Material, name: str) -> Sequence[str]:
+    """Return the metrics that make a suite's score."""
+    suite = suite_of(material, name)
+    return suite.scored_by if suite else (name,)
+
+
+def aside(material: Material, name: str) -> Sequence[str]:
+    """Return the headlines that stand beside a suite's score."""
+    suite = suite_of(material, name)
+    return beside(suite) if suite else ()
+
+
+def by_family(material: Material, name: str) -> bool:
+    """Say whether a suite is shown family by family."""
+    suite = suite_of(material, name)
+    return bool(suite and suite.strata)
+
+
+def where(material: Material, suite: str, metric_name: str) -> str:
+    """Name a metric of a suite: by the suite alone where its score has no other."""
+    title = suite_title(material, suite)
+    if len(counted(material, suite)) > 1 or metric_name not in counted(material, suite):
+        return f"{title}: {metric_title(metric_name, material.settings.report.language)}"
+    return title
+
+
+def row_title(settings: Settings, suite: str, family: str) -> str:
+    """Name a row of a run's summary: by its generated family where the suite has strata, else by the suite."""
+    own = next((one for one in settings.suites if one.name == suite), None)
+    return title_of(family, settings.report.language) if own and own.strata else suite
+
+
+def category(material: Material, suite: str, family: str) -> str:
+    """Name a sample's category: its generated family, or its suite (whose family is a data set's name)."""
+    if by_family(material, suite) and family:
+        return title_of(family, material.settings.report.language)
+    return suite_title(material, suite)

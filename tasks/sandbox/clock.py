@@ -1,0 +1,79 @@
+"""A process's own time: what it computed and slept, without what it waited for a core.
+
+A busy machine makes a program wait, and changes no verdict so: a limit on the clock is kept on this one.
+"""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+UNTOLD = 10
+"""Where the kernel does not tell who waited, the clock is taken to run this much slower."""
+
+_SOON_S = 0.02
+_CPU_CLOCK = 2  # of a whole process: user and system time, by the scheduler
+
+
+class Clock:
+    """Measures one thread of a process, or all of them together, from `start`."""
+
+    def __init__(self, pid: int, thread: int | None = None) -> None:
+        self.pid = pid
+        self._tasks = Path(f"/proc/{pid}/task")
+        self._thread = thread
+        self.start()
+
+    def start(self) -> None:
+        """Count from now."""
+        self._began, self._cpu = time.monotonic(), self._cpu_now()
+        self._waited = dict(self._waits())
+
+    def cpu_s(self) -> float:
+        """Return the CPU seconds of the whole process; 0 where they are not told, or when it is gone."""
+        return max(self._cpu_now() - self._cpu, 0.0)
+
+    def own_s(self) -> float:
+        """Return the seconds on the clock, less those in which the thread that waited most waited for a core."""
+        passed = time.monotonic() - self._began
+        waits = dict(self._waits())
+        if not waits:
+            return passed / UNTOLD
+        return passed - max(waited - self._waited.get(name, 0.0) for name, waited in waits.items())
+
+    def left(self, most_s: float) -> float:
+        """Return how long from now the limit of `most_s` cannot be reached; 0 when it is.
+
+        A thread that runs or wants to run makes progress: what holds it is its budget of CPU time.
+        """
+        left = most_s - self.own_s()
+        if left > 0:
+            return left
+        return _SOON_S if any(self._runs(folder) for folder in self._folders()) else 0.0
+
+    def _folders(self) -> Iterator[Path]:
+        try:
+            yield from [self._tasks / str(self._thread)] if self._thread else list(self._tasks.iterdir())
+        except OSError:
+            return
+
+    def _waits(self) -> Iterator[tuple[str, float]]:
+        """Yield each thread's seconds on a run queue, where the kernel counts them."""
+        for folder in self._folders():
+            try:
+                ran, waited, _ = (folder / "schedstat").read_text().split()
+            except (OSError, ValueError):  # no such file here, or the thread is gone
+                continue
+            if int(ran):  # a kernel without these counts says 0 of everything
+                yield folder.name, int(waited) / 1e9
+
+    def _runs(self, folder: Path) -> bool:
+        try:
+            return (folder / "stat").read_text().rpartition(") ")[2][0] == "R"
+        except (OSError, IndexError):
+            return False
+
+    def _cpu_now(self) -> float:
+        try:
+            return time.clock_gettime((~self.pid << 3) | _CPU_CLOCK)  # as clock_getcpuclockid(3) makes it
+        except (AttributeError, OSError, OverflowError):
+            return 0.0

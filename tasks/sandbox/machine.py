@@ -1,0 +1,91 @@
+"""What this machine has for the sandbox: cores and memory, as its control groups ration them."""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+BESIDE_MB = 128
+"""What a process holds beside its guest's memory: Python, the engine, replies under way."""
+
+_ROOT = Path("/")
+
+
+def workers(memory_mb: int, asked: int | None = None, root: Path = _ROOT) -> int:
+    """Return how many processes of `memory_mb` and BESIDE_MB each to run at once: at least one.
+
+    `asked`, or one for each core; fewer where memory would not do.
+    """
+    free = memory(root)
+    most = asked or cores(root)
+    return max(1, most if free is None else min(most, (free >> 20) // (memory_mb + BESIDE_MB)))
+
+
+def cores(root: Path = _ROOT) -> int:
+    """Return the cores that this process may use, by its affinity and its control groups' quotas: at least one."""
+    try:
+        found = len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS has no such call
+        found = os.cpu_count() or 1
+    # a share of a core is a core: what runs on it runs slower
+    quotas = [-(-quota // period) for folder in _groups("cpu", root) for quota, period in _quota(folder)]
+    return max(1, min([found, *quotas]))
+
+
+def memory(root: Path = _ROOT) -> int | None:
+    """Return the bytes that may still be taken, here and in each control group; None where that is not told."""
+    told = [_field(root / "proc/meminfo", "MemAvailable:", 1024)]
+    for folder in _groups("memory", root):
+        for most, used, file in (
+            ("memory.max", "memory.current", "inactive_file"),
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        ):
+            limit, taken = _number(folder / most), _number(folder / used)
+            if limit is not None and taken is not None:
+                # files that were read lately count as used, and give way
+                told.append(max(limit - taken + (_field(folder / "memory.stat", file, 1) or 0), 0))
+    return min((one for one in told if one is not None), default=None)
+
+
+def _groups(controller: str, root: Path) -> Iterator[Path]:
+    """Yield the folders of this process's control groups that ration something, and of those above them."""
+    mount = root / "sys/fs/cgroup"
+    with contextlib.suppress(OSError, ValueError):
+        for line in (root / "proc/self/cgroup").read_text().splitlines():
+            _, names, path = line.split(":", 2)
+            if names and controller not in names.split(","):
+                continue
+            base = mount / names
+            # in a container the path may be the host's: what is mounted then is the group itself
+            below = [part for part in path.split("/") if part and part != ".."]
+            for depth in range(len(below), -1, -1):
+                yield base.joinpath(*below[:depth])
+
+
+def _quota(folder: Path) -> Iterator[tuple[int, int]]:
+    with contextlib.suppress(OSError, ValueError):
+        quota, period = (folder / "cpu.max").read_text().split()
+        if quota != "max":
+            yield int(quota), int(period)
+    quota_us, period_us = _number(folder / "cpu.cfs_quota_us"), _number(folder / "cpu.cfs_period_us")
+    if quota_us and period_us and quota_us > 0:
+        yield quota_us, period_us
+
+
+def _number(path: Path) -> int | None:
+    return _told(lambda: int(path.read_text()))
+
+
+def _field(path: Path, name: str, unit: int) -> int | None:
+    def read() -> int | None:
+        rows = (line.split() for line in path.read_text().splitlines())
+        return next((int(row[1]) * unit for row in rows if row and row[0] == name), None)
+
+    return _told(read)
+
+
+def _told(read: Callable[[], int | None]) -> int | None:
+    try:
+        return read()
+    except (OSError, ValueError, IndexError):
+        return None

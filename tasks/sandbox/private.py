@@ -1,0 +1,134 @@
+"""Folders and files that nobody else can change: themselves, and whatever leads to them."""
+
+import contextlib
+import grp
+import os
+import pwd
+import secrets
+import stat
+from collections import deque
+from io import BufferedReader
+from pathlib import Path
+
+import platformdirs
+
+from data.errors import InputError
+
+_OURS_ALONE = 0o700
+_LINKS = 40  # on one path, as the kernel counts
+_KEY = 32  # bytes
+_ADVICE = "Set XDG_CACHE_HOME to a folder of your own on a local disk."
+
+
+def private(folder: Path) -> Path:
+    """Make a folder that only we can enter, and check that nobody can swap it or what leads to it.
+
+    Raises:
+        InputError: someone else could write there, or we cannot.
+    """
+    folder = folder.absolute()
+    try:
+        for above in reversed(folder.parents):  # not by `parents=True`, which gives those the mode of the umask
+            if not above.exists():
+                above.mkdir(_OURS_ALONE)
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(_OURS_ALONE)
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            raise InputError(f"sandbox image: {folder} is not a folder of yours. {_ADVICE}")
+        _check_way(folder.parent)
+        if stat.S_IMODE(found.st_mode) != _OURS_ALONE:
+            folder.chmod(_OURS_ALONE)
+    except OSError as error:
+        raise InputError(f"sandbox image: {folder} cannot be used ({error}). {_ADVICE}") from error
+    return folder
+
+
+def own_file(path: Path) -> BufferedReader:
+    """Open a file for reading that only we can write.
+
+    Raises:
+        OSError: it is no such file, or none at all.
+    """
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK), "rb")
+    found = os.fstat(file.fileno())
+    if not stat.S_ISREG(found.st_mode) or shared(found):
+        file.close()
+        raise PermissionError(f"{path} can be written by others")
+    return file
+
+
+def secret(spare: Path) -> bytes:
+    """Return this user's key, made at first use: apart from what it seals, in `spare` where there is no home."""
+    try:
+        return _key(private(platformdirs.user_state_path("basic-control", appauthor=False)) / "sandbox.key")
+    except (InputError, OSError, RuntimeError):
+        return _key(spare / "key")
+
+
+def _key(path: Path) -> bytes:
+    with contextlib.suppress(OSError), own_file(path) as file:
+        if len(found := file.read()) == _KEY:
+            return found
+    made = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(secrets.token_bytes(_KEY))
+    made.chmod(0o600)
+    try:
+        if path.is_symlink() or path.exists():  # and it is no key
+            made.replace(path)
+        else:
+            os.link(made, path)
+    except FileExistsError:  # another process was first, and its key is everyone's
+        pass
+    made.unlink(missing_ok=True)
+    with own_file(path) as file:
+        return file.read()
+
+
+def _check_way(folder: Path) -> None:
+    """Check every step of a path, links and what they lead to.
+
+    Raises:
+        InputError: someone else could put another thing in its place.
+    """
+    here, left, links = Path("/"), deque(folder.parts[1:]), 0
+    while True:
+        if shared(here.lstat()):
+            raise InputError(f"sandbox image: {here}, on the way to {folder}, can be written by others. {_ADVICE}")
+        if not left:
+            return
+        step = here / left[0]
+        if left.popleft() == "..":
+            here = here.parent
+        elif step.is_symlink():
+            links += 1
+            if step.lstat().st_uid not in {0, os.geteuid()} or links > _LINKS:
+                raise InputError(f"sandbox image: {step} is another's link on the way to {folder}. {_ADVICE}")
+            target = step.readlink()
+            left.extendleft(reversed(target.parts[target.is_absolute() :]))
+            here = Path("/") if target.is_absolute() else here
+        else:
+            here = step
+
+
+def shared(found: os.stat_result) -> bool:
+    """Tell whether someone other than us and root can write there (a sticky folder's entries are their owner's)."""
+    if found.st_uid not in {0, os.geteuid()}:
+        return True
+    sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
+    return not sticky and _open_to_others(found)
+
+
+def _open_to_others(found: os.stat_result) -> bool:
+    group = found.st_mode & stat.S_IWGRP and not _own_group(found.st_gid)
+    return bool(group or found.st_mode & stat.S_IWOTH)
+
+
+def _own_group(gid: int) -> bool:
+    """Tell whether a group is the user's private one: of the same name, with no one else in it."""
+    try:
+        user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(gid)
+    except KeyError:
+        return False
+    return group.gr_name == user.pw_name and not set(group.gr_mem) - {user.pw_name}

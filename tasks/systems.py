@@ -1,0 +1,117 @@
+"""Systems under test: which models a suite asks, by which prompt, under which name; and who judges it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from config.settings import Judge, Model, Settings
+from data.errors import InputError
+from data.loading import judged_by, responses_of
+from data.plugins import metric
+from data.suites import Suite, System
+from tasks.judge import Panel
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """What identifies each model and each judge beyond its name; `missing` models cannot be asked: why, by name."""
+
+    models: Mapping[str, Mapping[str, str]]
+    judges: Mapping[str, Mapping[str, str]]
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+def systems_of(settings: Settings, suite: Suite) -> Iterator[tuple[System, Model]]:
+    """Yield every system of a suite, with the model as the suite asks it."""
+    changes: dict[str, Any] = {"system": suite.system, "temperature": suite.temperature}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    for model in settings.models:
+        if suite.models and model.name not in suite.models:
+            continue
+        for short in suite.asked_by:
+            name = f"{model.name} [{short}]" if short else model.name
+            yield System(name, model.name, short), model.model_copy(update=changes)
+
+
+def prompt_of(suite: Suite, system: System) -> str | None:
+    """Return the prompt that stands in for the items' own; None for the first, with which they are stored."""
+    prompt = suite.asked_by[system.prompt]
+    return None if prompt == suite.first_prompt else prompt
+
+
+def took_part(settings: Settings) -> dict[str, tuple[str, ...]]:
+    """Return the suites of each system, and of each whose responses the data holds; models first, as configured.
+
+    Responses that are named as a model of the run are that model's: their suite joins its own.
+
+    Raises:
+        InputError: a system's suites all have weight 0, a suite has nobody to ask, or data cannot be read.
+    """
+    found: dict[str, list[str]] = {}
+    given: set[str] = set()
+    for suite in settings.suites:
+        whose = responses_of(suite)
+        names = [whose] if whose else [system.name for system, _ in systems_of(settings, suite)]
+        if not names:
+            raise InputError(
+                f"suite {suite.name}: found no model, expected at least one under `models`, or a response in every "
+                "row of its data."
+            )
+        given |= {whose} if whose else set()
+        for name in names:
+            found.setdefault(name, []).append(suite.name)
+    weights = {suite.name: suite.weight for suite in settings.suites}
+    for name, suites in found.items():
+        # The only suite of given responses is their whole score, whatever it weighs beside others.
+        if not any(weights[suite] for suite in suites) and not (name in given and len(suites) == 1):
+            raise InputError(
+                f"weights: those of {', '.join(suites)} are 0, and no other suite of {name} is evaluated; "
+                "give one of them a weight."
+            )
+    order = {model.name: n for n, model in enumerate(settings.models)}
+    listed = sorted(found, key=lambda name: order.get(name, len(order)))
+    return {name: tuple(found[name]) for name in listed}
+
+
+def asked_models(settings: Settings) -> tuple[Model, ...]:
+    """Return the models that some suite asks."""
+    asking = [suite for suite in settings.suites if not responses_of(suite)]
+    names = {model.name for suite in asking for _, model in systems_of(settings, suite)}
+    return tuple(model for model in settings.models if model.name in names)
+
+
+def judges_of(settings: Settings, suite: Suite, name: str) -> tuple[Judge, ...]:
+    """Return the judges of a suite's metric.
+
+    Raises:
+        InputError: the configuration has none.
+    """
+    names = suite.use(name).judges or suite.judges
+    chosen = tuple(judge for judge in settings.judges if not names or judge.name in names)
+    if not chosen:
+        raise InputError(
+            f"suite {suite.name}: found no judge, expected at least one under `judges` (the same keys as a model "
+            f"has). Add one, or leave {suite.name} out of `suites`."
+        )
+    return chosen
+
+
+def asked_judges(settings: Settings) -> tuple[Judge, ...]:
+    """Return the judges that some metric of some suite asks."""
+    asked = [judges_of(settings, suite, name) for suite in settings.suites for name in judged_by(suite)]
+    names = {judge.name for judges in asked for judge in judges}
+    return tuple(judge for judge in settings.judges if judge.name in names)
+
+
+def panel_of(
+    settings: Settings,
+    suite: Suite,
+    name: str,
+    identities: Mapping[str, Mapping[str, str]],
+    judges: tuple[Judge, ...] = (),
+) -> Panel:
+    """Return the judges of a suite's metric (all unless given), ready to be asked."""
+    own = suite.use(name).temperature
+    temperature = metric(name).temperature if own is None else own
+    judges = judges or judges_of(settings, suite, name)
+    return Panel(judges, {judge.name: identities[judge.name] for judge in judges}, temperature)

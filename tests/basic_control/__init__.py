@@ -1,0 +1,1 @@
+"""Tests of the start: in a checkout, and of an installed wheel."""

@@ -1,0 +1,232 @@
+"""The wheel, installed beside the locked packages, in a folder where every name of ours is taken."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from basic_control import ROOMS
+from tests.conftest import TOP
+from tests.servers.running import Server, serve_openai
+
+pytestmark = pytest.mark.slow
+
+PACKAGES = Path(sysconfig.get_path("purelib"))
+FAMILY = """
+from data.records import Family, Item, Verdict
+
+
+def generate(rng, **options):
+    word = "".join(rng.choice("aeiou") for _ in range(9))
+    return Item(prompt=f"Say {word}.", answer=word, facts={"word": word})
+
+
+def verify(item, reply):
+    return Verdict(item.facts["word"] in reply, "said" if item.facts["word"] in reply else "not said")
+
+
+UNIT = Family(name="saying", version=1, levels={"easy": {}}, generate=generate, verify=verify)
+"""
+METRIC = """
+from data.records import Metric, Score
+
+
+def score(sample, found, options):
+    return Score(float(sample["response"].isupper()))
+
+
+UNIT = Metric(name="loud", version=1, bounds=(0.0, 1.0), score=score)
+"""
+SPAWN = """
+if __name__ == "__main__":
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    import basic_control
+
+    basic_control.start()
+    from artifacts.manifest import commit
+    from data.plugins import metric
+    from metrics._sentences import count_words
+    from tasks.stage import fingerprint
+
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        words = list(pool.map(count_words, ["one two", "three"]))
+    print(words, metric("loud").name, commit(), fingerprint())
+"""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A wheel, and where it is installed."""
+
+    wheel: Path
+    python: Path
+    site: Path
+    listed: frozenset[str]
+
+    def run(self, folder: Path, *command: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of the environment in a folder, with nothing of the checkout on its path."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        environment |= {"PYTHONDONTWRITEBYTECODE": "1", "OPENAI_API_KEY": "sk-test", "COLUMNS": "160", **extra}
+        words = [str(self.python.with_name(command[0])), *command[1:]]
+        return subprocess.run(
+            words, cwd=folder, env=environment, capture_output=True, text=True, timeout=280, check=False
+        )
+
+
+def copied(folder: Path) -> Path:
+    """Copy what a clean checkout has; what runs leave behind is there as well, and must not be taken."""
+    folder.mkdir()
+    for name in (".gitignore", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(TOP / name, folder)
+    for name in ("basic_control", *ROOMS):
+        left_out = {"runs", "store"} if name == "artifacts" else set()
+        shutil.copytree(TOP / name, folder / name, ignore=lambda _, names, out=left_out: out & {*names})
+    for name in ("runs", "store"):
+        (folder / "artifacts" / name).mkdir()
+        (folder / "artifacts" / name / "left.parquet").write_bytes(b"a user's own")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Build the wheel and install it into an environment that has the locked packages and no other copy of ours."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = copied(folder / "source")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
+    subprocess.run(build, cwd=source, check=True, capture_output=True)
+    (wheel,) = (folder / "dist").iterdir()
+    venv.create(folder / "venv")
+    python = folder / "venv" / "bin" / "python"
+    install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--offline", "--no-deps"]
+    subprocess.run([*install, "--python", str(python), str(wheel)], check=True, capture_output=True)
+    (site,) = (folder / "venv" / "lib").glob("python3*/site-packages")
+    listed = frozenset(path.name for path in site.iterdir())
+    locked = folder / "locked"
+    locked.mkdir()
+    for path in PACKAGES.iterdir():
+        if path.suffix != ".pth" and "basic_control" not in path.name:
+            (locked / path.name).symlink_to(path)
+    (site / "locked.pth").write_text(f"{locked}\n", encoding="utf-8")
+    return Installed(wheel, python, site, listed)
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """Return a folder with a module or a package of every name of ours, and two plug-ins."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for room in ROOMS:
+        said = f"raise SystemExit('the user has a {room} of their own')\n"
+        if room in {"data", "prompts"}:
+            (folder / room).mkdir()
+            (folder / room / "__init__.py").write_text(said, encoding="utf-8")
+        else:
+            (folder / f"{room}.py").write_text(said, encoding="utf-8")
+    (folder / "plugins").mkdir()
+    (folder / "plugins" / "saying.py").write_text(FAMILY, encoding="utf-8")
+    (folder / "plugins" / "loud.py").write_text(METRIC, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """Return a model that says what it is asked."""
+    with serve_openai(lambda body: str(body["messages"][-1]["content"])) as server:
+        yield server
+
+
+def test_site_packages_get_one_folder(installed: Installed) -> None:
+    version = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert installed.listed == {"basic_control", f"basic_control-{version}.dist-info"}
+
+
+def test_the_wheel_has_every_file_of_the_rooms_and_nothing_that_runs_left(installed: Installed) -> None:
+    with zipfile.ZipFile(installed.wheel) as wheel:
+        found = {name.removeprefix("basic_control/") for name in wheel.namelist() if ".dist-info/" not in name}
+    wanted = set()
+    for room in ROOMS:
+        for path in (TOP / room).rglob("*"):
+            inside = path.relative_to(TOP)
+            if path.is_file() and "__pycache__" not in inside.parts and inside.parts[1] not in {"runs", "store"}:
+                wanted.add(inside.as_posix())
+    assert found == wanted | {"__init__.py", "__main__.py", "py.typed"}
+    endings = {Path(name).suffix for name in found}
+    assert {".py", ".yaml", ".j2", ".css", ".js", ".wit", ".jsonl", ".typed"} <= endings
+
+
+def test_help_answers_in_a_hostile_folder(installed: Installed, hostile: Path) -> None:
+    by_name = installed.run(hostile, "basic-control", "--help")
+    by_module = installed.run(hostile, "python", "-m", "basic_control", "--help")
+    assert by_name.returncode == by_module.returncode == 0
+    assert by_name.stdout == by_module.stdout
+    assert "leaderboard" in by_name.stdout
+
+
+@pytest.mark.parametrize("command", ["serve", "deploy", "worker"])
+def test_deployments_are_refused_where_there_is_no_checkout(
+    installed: Installed, tmp_path: Path, command: str
+) -> None:
+    before = {*installed.site.rglob("*")}
+    done = installed.run(tmp_path, "basic-control", command)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: found an installed copy, expected a checkout")
+    assert {*installed.site.rglob("*")} == before, "no password is written among the packages"
+
+
+def test_other_processes_find_our_modules_and_rules_are_the_checkouts(installed: Installed, hostile: Path) -> None:
+    from tasks.stage import fingerprint
+
+    subprocess.run(["git", "init", "-q", str(hostile.parent)], check=True)
+    (hostile / "spawning.py").write_text(SPAWN, encoding="utf-8")
+    done = installed.run(hostile, "python", "-P", "spawning.py", BASIC_CONTROL_PLUGINS=str(hostile / "plugins"))
+    assert done.stdout == f"[2, 1] loud None {fingerprint()}\n", done.stderr
+
+
+def words(server: Server, folder: Path, **sets: str) -> list[str]:
+    """Return the options of a run of three families, of which a plug-in's is one."""
+    model = {"name": "echo", "provider": "openai", "base_url": server.base_url}
+    sets |= {"models": json.dumps([model]), "suites": "[basic_control]", "basic_control.n_items": "3"}
+    sets |= {"basic_control.families": "[saying, arithmetic, code_gen]", "gate": "point"}
+    sets |= {"store.root": str(folder / "store"), "store.runs": str(folder / "runs")}
+    return [word for name, value in sets.items() for word in ("--set", f"{name}={value}")]
+
+
+def test_a_run_comes_to_its_verdict_in_a_hostile_folder(
+    installed: Installed, hostile: Path, tmp_path: Path, server: Server
+) -> None:
+    """The temporary Prefect server and the sandbox's workers are processes of their own."""
+    given = words(server, tmp_path)
+    done = installed.run(hostile, "basic-control", "run", *given, BASIC_CONTROL_PLUGINS=str(hostile / "plugins"))
+    assert done.returncode == 1, done.stderr
+    (run,) = (tmp_path / "runs").iterdir()
+    cells = json.loads((run / "results.json").read_text(encoding="utf-8"))["cells"]
+    means = {
+        cell["family"]: cell["mean"] for cell in cells if cell["family"] and not cell["level"] + cell["language"]
+    }
+    assert means == {"saying": 1.0, "arithmetic": 0.0, "code_gen": 0.0}
+    assert json.loads((run / "manifest.json").read_text(encoding="utf-8"))["commit"] is None
+
+
+@pytest.mark.parametrize("runner", ["dask", "ray"])
+def test_a_local_clusters_workers_find_our_modules(
+    installed: Installed, hostile: Path, server: Server, prefect_api: str, runner: str
+) -> None:
+    if not (PACKAGES / f"prefect_{runner}").exists():
+        pytest.skip(f"the extra basic-control[{runner}] is not installed here")
+    given = words(server, hostile.parent, runner=runner, runner_workers="1")
+    there = {"BASIC_CONTROL_PLUGINS": str(hostile / "plugins"), "PREFECT_API_URL": prefect_api}
+    done = installed.run(hostile, "python", "-m", "basic_control", *given, **there)
+    assert done.returncode == 1, done.stderr
+    assert "9 requests: 0 from the cache, 9 asked now, 0 failed." in done.stdout

@@ -1,0 +1,75 @@
+"""Addresses: a key in one is found whatever it is called, refused, and repeated nowhere."""
+
+import pytest
+from pydantic import ValidationError
+
+from config.addresses import mask, secret_part
+from config.reading import read
+from config.settings import Settings
+from data.errors import InputError
+
+SECRETS = [
+    "?key=hunter2", "?KEY=hunter2", "?api-key=hunter2", "?api_key=hunter2", "?apikey=hunter2", "?apiKey=hunter2",
+    "?sig=hunter2", "?sv=2024&sig=hunter2", "?token=hunter2", "?access_token=hunter2", "?accessToken=hunter2",
+    "?subscription-key=hunter2", "?code=hunter2", "?x=1;auth=hunter2", "?%6bey=hunter2", "#key=hunter2",
+    "?clientSecret=hunter2", "?password=hunter2", "?X-Amz-Signature=hunter2", "?v=sk-hunter2", "?hf_hunter2",
+    "?k=hunter2aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "?x-functions-key=hunter2", "?v=Bearer%20hunter2",
+]  # fmt: skip
+PLAIN = [
+    "", "?api-version=2024-05-01-preview", "?region=eu&tier=1", "?keyboard=qwerty", "?tokens=12", "?design=flat",
+    "?tenant=123e4567-e89b-12d3-a456-426614174000", "?monkey=1", "?author=anna", "?alt=sse", "?key=",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", SECRETS)
+@pytest.mark.parametrize("listed", ["models", "judges"])
+def test_a_key_in_an_address_is_refused_and_not_repeated(listed: str, query: str) -> None:
+    address = f"http://127.0.0.1:8000/v1{query}"
+    one = {"name": "m", "provider": "openai", "base_url": address}
+    path = (
+        f"{listed}.0.base_url={address}" if listed == "models" else f"judges=[{{name: m, base_url: '{address}'}}]"
+    )
+    with pytest.raises(InputError, match=rf"{listed}\.0\.base_url: it holds a key .*api_key_query") as caught:
+        read(None, [path])
+    assert "hunter2" not in str(caught.value)
+    with pytest.raises(ValidationError) as validated:
+        Settings.model_validate({"models": [{"name": "m"}], listed: [one]})
+    assert "hunter2" not in str(validated.value), "Prefect keeps what an error says"
+
+
+@pytest.mark.parametrize("query", PLAIN)
+def test_what_is_no_key_may_stand_in_a_query(query: str) -> None:
+    assert not secret_part(f"http://127.0.0.1:8000/v1{query}")
+    assert read(None, [f"models.0.base_url=http://127.0.0.1:8000/v1{query}"])
+
+
+@pytest.mark.parametrize("address", ["http://hunter2@host/v1", "http://me:hunter2@host/v1", "me:hunter2@host"])
+def test_a_user_in_an_address_is_refused_and_not_repeated(address: str) -> None:
+    with pytest.raises(InputError, match="holds a user or a password"):
+        read(None, [f"models.0.base_url={address}"])
+    assert "hunter2" not in mask(f"--set models.0.base_url={address}:") or "://" not in address
+
+
+@pytest.mark.parametrize("key", ["root", "cache"])
+def test_a_key_in_the_stores_address_is_refused(key: str) -> None:
+    with pytest.raises(InputError, match="holds a password or a key") as caught:
+        read(None, [f"store.{key}=postgresql://db.example/replies?password=hunter2"])
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"api_key_header": "X-Api-Key"}, "name its variable in `api_key_env`"),
+        ({"api_key_env": "K", "api_key_header": "X", "api_key_query": "key"}, "not into both"),
+        ({"api_key_env": "K", "api_key_header": "X-Api-Key: hunter2"}, "expected the name of a header"),
+        ({"api_key_env": "K", "api_key_query": "key=hunter2"}, "expected the name of a header or a query"),
+        ({"api_key_env": "K", "api_key_header": "Host"}, "cannot carry a key"),
+        ({"api_key_env": "K", "api_key_query": "key", "provider": "replay", "file": "f"}, "sends no key"),
+    ],
+)
+def test_a_place_for_a_key_must_make_sense(fields: dict[str, str], said: str) -> None:
+    pairs = ", ".join(f"{name}: '{value}'" for name, value in fields.items())
+    with pytest.raises(InputError, match=said) as caught:
+        read(None, [f"models=[{{name: m, {pairs}}}]"])
+    assert "hunter2" not in str(caught.value).replace(f"--set models=[{{name: m, {pairs}}}]", "")

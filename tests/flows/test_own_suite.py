@@ -1,0 +1,141 @@
+"""What the README says of own suites, metrics, families and providers: written into an empty folder, and run."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from data.draw import draw
+from flows.leaderboard import main as leaderboard
+from tests.conftest import TOP, Run
+from tests.helpers.runs import latest
+
+README = (TOP / "README.md").read_text(encoding="utf-8")
+PROVIDER = """
+from data.records import Provider, Reply
+
+
+class Parrot:
+    def __init__(self, model):
+        self.model = model
+
+    async def identity(self):
+        return {"provider": "parrot", "model": self.model.name}
+
+    async def ask(self, call):
+        text = call.messages[-1].content
+        return Reply(text.partition(": ")[2][::-1] if "backwards" in text else "PLEASE RESTART the router.")
+
+    async def close(self):
+        pass
+
+
+UNIT = Provider(name="parrot", version=1, open=Parrot)
+"""
+TICKETS = [
+    {"ticket": "The network is down.", "expected": "restart"},
+    {"ticket": "I was charged twice.", "expected": "refund"},
+]
+
+
+def block(language: str, holding: str) -> str:
+    """Return the README's code block that holds a text."""
+    found = re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+    return str(next(one for one in found if holding in one))
+
+
+def written(folder: Path) -> Path:
+    """Write the README's own configuration and plug-ins, with a provider that needs no network."""
+    plugins = folder / "plugins"
+    plugins.mkdir()
+    (plugins / "shout.py").write_text(block("python", 'name="shout"'), encoding="utf-8")
+    (plugins / "backwards.py").write_text(block("python", 'name="backwards"'), encoding="utf-8")
+    (plugins / "parrot.py").write_text(PROVIDER, encoding="utf-8")
+    (folder / "tickets.jsonl").write_text("".join(json.dumps(row) + "\n" for row in TICKETS), encoding="utf-8")
+    raw: dict[str, Any] = yaml.safe_load(block("yaml", "name: support"))
+    raw["plugins"] = [str(plugins)]
+    raw["models"] = [{"name": "polly", "provider": "parrot"}]
+    raw["suites"][1]["items"]["data"] = str(folder / "tickets.jsonl")
+    raw["basic_control"] = {"families": ["backwards", "arithmetic"], "n_items": 3}
+    raw["gate"] = "off"
+    path = folder / "run.yaml"
+    path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
+    return path
+
+
+def test_own_units_are_run_scored_and_reported_without_an_edit_of_the_project(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path)
+    planned = run("--config", str(path), "--dry-run")
+    assert planned.returncode == 0, planned.stderr
+    assert "support" in planned.stdout
+    assert "8 calls" in planned.stdout
+    done = run("--config", str(path))
+    assert done.returncode == 0, done.stderr
+    folder = latest(tmp_path)
+    document = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    (model,) = document["final"]["models"]
+    basic, support = model["suites"]
+    assert basic["parts"]["backwards"] == 1.0
+    assert support["parts"]["contains"] == 0.5
+    assert support["parts"]["shout"] == pytest.approx(13 / 22), "PLEASE RESTART of all its letters"
+    assert abs(support["weight"] - 0.3 / 0.7) < 1e-9
+    page = next((folder / "reports").glob("*.html")).read_text(encoding="utf-8")
+    assert "support" in page
+    assert "backwards" in page
+    assert "shout" in page
+    assert leaderboard(["--runs", str(tmp_path / "runs")]) == 0
+    assert "support" in capsys.readouterr().out
+    again = run("--config", str(path))
+    assert "No model call was made" in again.stdout
+
+
+def test_each_model_and_prompt_is_a_system_and_given_responses_need_no_model(run: Run, tmp_path: Path) -> None:
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    (plugins / "parrot.py").write_text(PROVIDER, encoding="utf-8")
+    rows = [{"question": f"say backwards: word{n}", "answer": f"{n}drow", "response": f"{n}drow"} for n in range(6)]
+    for name, kept in (("asked", ("question", "answer")), ("given", ("question", "answer", "response"))):
+        text = "".join(json.dumps({key: row[key] for key in kept}) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    suites: list[dict[str, Any]] = [
+        {
+            "name": "pair",
+            "items": {"data": str(tmp_path / "asked.jsonl")},
+            "prompts": {"plain": "{{ question }}", "other": "Please help. {{ answer }}"},
+            "metrics": ["exact_match"],
+        }
+    ]
+    common = {"plugins": [str(plugins)], "gate": "off"}
+    path = tmp_path / "run.yaml"
+    models = [{"name": "polly", "provider": "parrot"}]
+    path.write_text(yaml.safe_dump({**common, "models": models, "suites": suites}), encoding="utf-8")
+    done = run("--config", str(path))
+    assert done.returncode == 0, done.stderr
+    document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+    scores = {model["model"]: model["score"] for model in document["final"]["models"]}
+    assert scores == {"polly [plain]": 1.0, "polly [other]": 0.0}
+    (pair,) = document["comparisons"]
+    assert {pair["model_a"], pair["model_b"]} == set(scores)
+    assert abs(pair["difference"]) == 1.0
+    given = {"name": "given", "items": {"data": str(tmp_path / "given.jsonl")}, "metrics": ["exact_match"]}
+    path.write_text(yaml.safe_dump({**common, "suites": [given]}), encoding="utf-8")
+    done = run("--config", str(path))
+    assert done.returncode == 0, done.stderr
+    document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+    (model,) = document["final"]["models"]
+    assert (model["model"], model["score"]) == ("responses of given", 1.0)
+
+
+def test_the_readmes_family_has_room_for_ten_thousand_items() -> None:
+    space: dict[str, Any] = {}
+    exec(block("python", 'name="backwards"'), space)  # noqa: S102 - our own page
+    unit = space["UNIT"]
+    items = draw(unit, level="easy", language="en", seed=1, count=10_000)
+    others = {item.prompt for item in draw(unit, level="easy", language="en", seed=2, count=10_000)}
+    assert not others & {item.prompt for item in items}
+    assert all(unit.verify(item, unit.reference(item)).correct for item in items[:100])

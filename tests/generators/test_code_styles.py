@@ -1,0 +1,252 @@
+"""A right program is found in the styles that models reply in, whatever wrong code stands beside it."""
+
+import ast
+import html
+import json
+import time
+
+import pytest
+
+from data.programs.clean import answer_part
+from data.programs.cues import OTHER, PLAIN, WRONG, said
+from data.programs.python import find_python
+from generators._code_kotlin import find_kotlin
+
+RIGHT = """def max_sum(xs):
+    max_sum = 0
+    # the best sum so far
+    best = xs[0]
+    for x in xs:
+        max_sum = max(max_sum + x, x)
+        if max_sum > best and x < 10**9:
+            best = max_sum
+    return best"""
+BODY = "\n".join(RIGHT.split("\n")[1:])
+WRONG_CODE = "def max_sum(xs):\n    return sum(xs) & 3"
+HELPER = """def max_sum(xs):
+    return best_of(xs)
+
+def best_of(xs):
+    max_sum = run = xs[0]
+    for x in xs[1:]:
+        run = max(run + x, x)
+        max_sum = max(max_sum, run)
+    return max_sum"""
+
+
+def fence(code: str, tag: str = "python") -> str:
+    return f"```{tag}\n{code}\n```"
+
+
+def each_line(code: str, before: str) -> str:
+    return "\n".join(before + line for line in code.split("\n"))
+
+
+def escaped(code: str) -> str:
+    return html.escape(code).replace("\n", "<br>").replace("  ", "&nbsp;&nbsp;")
+
+
+def is_right(reply: str) -> bool:
+    """Run a reply's program as the sandbox does, statement by statement, and call it."""
+    source = find_python(reply, "max_sum")
+    if source is None:
+        return False
+    names: dict[str, object] = {}
+    found = None
+    try:
+        for statement in ast.parse(source).body:
+            try:
+                exec(compile(ast.Module([statement], []), "reply", "exec"), names)  # noqa: S102 - sources of this file
+            except (ImportError, NameError, OSError, EOFError, SystemExit, AssertionError):
+                continue
+            found = names["max_sum"] if callable(names.get("max_sum")) else found
+    except SyntaxError:
+        return False
+    names["max_sum"] = found
+    return callable(found) and (found([1, -2, 3, 4]), found([-3, -1])) == (7, -1)
+
+
+LOOSE = RIGHT.replace("    # the", "# the")
+WRAPPED = {
+    "JSON": json.dumps({"code": RIGHT}),
+    "JSON in a fence": fence(json.dumps({"language": "python", "code": RIGHT}, indent=1), "json"),
+    "JSON with lines": fence(json.dumps({"code": RIGHT.split("\n")}), "json"),
+    "JSON with a fence": json.dumps({"answer": fence(RIGHT)}),
+    "JSON in prose": f"Take {{1, 2}}: {json.dumps({'code': RIGHT})} Hope it helps.",
+    "JSON with bare line ends": f'{{"code": "{RIGHT}"}}',
+    "JSON escaped twice": json.dumps({"code": RIGHT.replace("\n", "\\n")}),
+    "a list of JSON": json.dumps([{"type": "code", "content": RIGHT}]),
+    "Russian JSON": json.dumps({"пояснение": 'Ищем "максимум"', "код": RIGHT}, ensure_ascii=False),
+    "a tool's call": f"<tool_call>\n{json.dumps({'name': 'python', 'arguments': {'code': RIGHT}})}\n</tool_call>",
+    "HTML": f'<p>Here:</p><pre><code class="language-python">{html.escape(RIGHT)}</code></pre><p>Done</p>',
+    "HTML not escaped": f"<pre>\n{RIGHT}\n</pre>",
+    "HTML in a fence": fence(f"<pre>{html.escape(RIGHT)}</pre>", "html"),
+    "HTML with line breaks": f"<code>{escaped(RIGHT)}</code>",
+    "entities in a fence": fence(html.escape(RIGHT)),
+    "CDATA": f"<code><![CDATA[{RIGHT}]]></code>",
+    "a tag around": f"<answer>{RIGHT}</answer>",
+    "a tag around a fence": f"<answer>\n{fence(RIGHT)}\n</answer>",
+    "brackets around": f"[PYTHON]{RIGHT}[/PYTHON]",
+    "LaTeX": f"\\begin{{verbatim}}\n{RIGHT}\n\\end{{verbatim}}",
+    "a diff": fence(f"--- a/x.py\n+++ b/x.py\n@@ -0,0 +1,9 @@\n{each_line(RIGHT, '+')}", "diff"),
+    "a diff of a wrong one": fence(f"@@\n{each_line(WRONG_CODE, '-')}\n{each_line(RIGHT, '+')}", "diff"),
+    "a diff with context": fence(f"@@\n def max_sum(xs):\n-    return 0\n{each_line(BODY, '+')}", "diff"),
+    "a diff with a space": fence(each_line(RIGHT, "+ "), "diff"),
+    "a diff, no fence": f"The patch:\n\n{each_line(RIGHT, '+')}\n\nApply it.",
+    "a notebook": fence("In [1]: " + RIGHT.replace("\n", "\n   ...: ") + "\n\nIn [2]: max_sum([1])\nOut[2]: 1"),
+    "a session": ">>> " + RIGHT.replace("\n", "\n... ") + "\n>>> max_sum([1])\n1",
+    "numbered lines": fence("\n".join(f"{n:2} | {line}" for n, line in enumerate(RIGHT.split("\n"), 1))),
+    "magic lines": fence(f"%%time\n!pip install numpy\n{RIGHT}"),
+    "a button's label": f"python\nCopy code\n{RIGHT}",
+    "a label on the line": f"Answer: {RIGHT}",
+    "a Russian label": f"Ответ: {RIGHT}",
+    "single backticks": f"`{RIGHT}`",
+    "YAML": fence(f"code: |\n{each_line(RIGHT, '  ')}", "yaml"),
+    "a fence in a fence": f"````markdown\nHere:\n{fence(RIGHT)}\n````",
+    "a fence in a nameless one": f"````\n{fence(WRONG_CODE)}\nBetter:\n{fence(RIGHT)}\n````",
+    "zero-width spaces": fence(RIGHT).replace("def ", "def\u200b ").replace("return", "\u200breturn"),
+    "a zero-width joiner in the name": fence(RIGHT.replace("max_sum", "max\u200d_sum")),
+    "a byte order mark in the fence": fence(f"\ufeff{RIGHT}"),
+    "no-break spaces": fence(RIGHT.replace(" ", "\u00a0")),
+}
+TABLE = "ONE = {}\nfor n in range(2):\n    ONE[n] = n"
+LOOP = "for x in xs:\n    max_sum = max(max_sum + x, x)"
+TEST = "from solution import max_sum\nassert max_sum([1]) == 1"
+METHOD = f"class S:\n    def run(self, xs):\n{each_line(BODY, '    ')}"
+BESIDE = {
+    "no fence": RIGHT,
+    "no fence, a comment at the margin": f"{LOOSE}\n\nThat is all.",
+    "no fence, an open bracket in prose": f"Here:\n\n{RIGHT}\n\nThis keeps (a running sum.\n",
+    "a helper after, no fence": f"Sure.\n\n{HELPER}\n\nDone.",
+    "a helper after, a fence that stays open": f"```python\n{HELPER}\n\nExplanation: none needed.",
+    "a table filled at the margin": f"{TABLE}\n\n{RIGHT.replace('= 0', '= ONE[0]')}",
+    "the name is taken by its result": fence(f"{RIGHT}\n\nmax_sum = max_sum([1, 2])\nprint(max_sum)"),
+    "a block takes the name": f"{fence(RIGHT)}\nUsage:\n{fence('max_sum = max_sum([1, 2])')}",
+    "a block of lines explained": f"{fence(RIGHT)}\nWe begin with\n{fence('    max_sum = 0')}\nand loop.",
+    "a loop explained": f"{fence(RIGHT)}\n2. Loop:\n{fence(LOOP)}",
+    "a stub after": f"{fence(RIGHT)}\nSignature:\n{fence('def max_sum(xs: list[int]) -> int: ...')}",
+    "a skeleton after": f"{fence(RIGHT)}\nSkeleton:\n{fence('def max_sum(xs):' + chr(10) + '    pass')}",
+    "a stub before": f"{fence('def max_sum(xs: list[int]) -> int:' + chr(10) + '    ...')}\n{fence(RIGHT)}",
+    "a thought's tag in a text": fence(f"def max_sum(xs):\n    s = 'a</think>b'\n{BODY}"),
+    "a thought's tag in a text, no fence": f'def max_sum(xs):\n    s = "</think>"\n{BODY}',
+    "thoughts' tags in a comment": fence(f"def max_sum(xs):\n    # no </think>, no <think>\n{BODY}"),
+    "a thought's tag in a docstring": fence(f'def max_sum(xs):\n    """Skip the <think> tag."""\n{BODY}'),
+    "a thought's tag in backticks": f"The tag `</think>` is no matter.\n{fence(RIGHT)}",
+    "a thought with an open fence": f"<think>The user's wish:\n```python\n{WRONG_CODE}\n</think>\n{fence(RIGHT)}",
+    "packages that are not there": fence(f"import numpy as np\nfrom sortedcontainers import SortedList\n{RIGHT}"),
+    "input below": fence(f"{RIGHT}\n\nn = list(map(int, open('missing')))\nprint(max_sum(n))"),
+    "a wrong assert below": fence(f"{RIGHT}\n\nassert max_sum([1]) == 5"),
+    "a test that imports it": f"{fence(RIGHT)}\n{fence(TEST)}",
+    "a method by another name": fence(f"{METHOD}\n\nmax_sum = S().run"),
+    "an alternative": f"{fence(RIGHT)}\nAlternatively, though slower:\n{fence(WRONG_CODE)}",
+}  # fmt: skip
+NOT_THIS = (
+    "Do not write this:", "Don't do this:", "**Common mistake:**", "### ❌ Wrong\n\nThis forgets the order.",
+    "A wrong version, for comparison:", "Avoid this:", "An incorrect solution would be", "My first attempt was:",
+    "Note that the following would not work:", "Here's what you should not do:", "Bad example:", "Incorrect:",
+    "Don't just add everything up like this:", "Not this:", "This would be wrong:", "Example of a mistake:",
+    "Please do not use this version, it is buggy:", "Beware of this bug:", "Unlike this broken variant:",
+    "Не пишите так:", "Не делайте этого:", "Неправильный вариант:", "Так делать нельзя:", "Типичная ошибка:",
+    "Пример неверного решения:", "А вот так не надо:", "Как не надо писать:", "Черновик был таким:",
+    "Такой код не работает:", "Плохо:", "Не используйте следующий код:", "Неправильно:", "Вот ошибочная версия:",
+    "Не надо писать вот так:", "Это неправильно:", "Пример ошибки:",
+)  # fmt: skip
+CORRECTED = (
+    "The bug is fixed here:", "That is wrong. Don't use it. Corrected version:", "Good:", "Use this instead:",
+    "Wait, this fails on negative numbers. Use this:", "Hmm, that does not work for an empty list.",
+    "Actually, the code above has a mistake: it ignores the order.", "Better, without the wrong sum:",
+    "Ой, это неверно. Исправленный вариант:", "Этот вариант неправильный, поэтому:", "Правильно:",
+    "Но этот вариант не работает для отрицательных чисел, поэтому:", "## Solution", "## Решение",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("style", [*WRAPPED, *BESIDE])
+def test_the_program_is_found_in_every_style(style: str) -> None:
+    assert is_right({**WRAPPED, **BESIDE}[style])
+
+
+@pytest.mark.parametrize("words", NOT_THIS)
+def test_what_is_not_to_be_written_is_not_the_answer(words: str) -> None:
+    """Before the answer or after it, fenced or (with a colon) not; alone it is what the model answered."""
+    assert is_right(f"{fence(RIGHT)}\n\n{words}\n\n{fence(WRONG_CODE)}")
+    assert is_right(f"{words}\n{fence(WRONG_CODE)}\n\n## Solution\n{fence(RIGHT)}")
+    if words.endswith(":"):
+        assert is_right(f"{RIGHT}\n\n{words}\n\n{WRONG_CODE}\n")
+    assert find_python(f"{words}\n{fence(WRONG_CODE)}", "max_sum") is not None
+
+
+@pytest.mark.parametrize("words", CORRECTED)
+def test_a_correction_is_the_answer(words: str) -> None:
+    assert is_right(f"{fence(WRONG_CODE)}\n\n{words}\n\n{fence(RIGHT)}")
+
+
+@pytest.mark.parametrize("words", [*NOT_THIS, *CORRECTED])
+def test_the_other_way_round_the_answer_is_wrong(words: str) -> None:
+    """The right code where it is called wrong, the wrong one where it stands as the answer."""
+    if words in NOT_THIS:
+        assert not is_right(f"{fence(WRONG_CODE)}\n\n{words}\n\n{fence(RIGHT)}")
+    else:
+        assert not is_right(f"{fence(RIGHT)}\n\n{words}\n\n{fence(WRONG_CODE)}")
+
+
+def test_cues_are_read_sentence_by_sentence() -> None:
+    assert said("If the input is wrong, raise ValueError:") is None or said("If the input is wrong:") == WRONG
+    assert said("Handles a wrong value in the list:") is None
+    assert said("This works:") == PLAIN
+    assert said("Another way:") == OTHER
+    assert said("Другой способ:") == OTHER
+    assert said("Here is the function:") is None
+    assert said("Вот функция:") is None
+
+
+def test_a_method_is_no_function_with_or_without_a_fence() -> None:
+    method = "class Solution:\n    @staticmethod\n" + each_line(RIGHT, "    ")
+    assert not is_right(fence(method))
+    assert not is_right(f"The code:\n\n{method}\n\nDone.")
+
+
+@pytest.mark.parametrize("mark", ["'</think>", '"<think>', "`</think>", "# </think>\n", '"\\"</think>'])
+def test_tags_without_end_take_little_time(mark: str) -> None:
+    began = time.process_time()
+    answer_part(mark * 100_000)
+    find_python(f"def f(x):\n    return {mark * 100_000}", "f")
+    assert time.process_time() - began < 4
+
+
+KOTLIN = "fun maxOf3(a: Int, b: Int): Int {\n    return if (a > b && a < 99) a else b\n}"
+KOTLIN_HEAD = "fun maxOf3(a: Int, b: Int): Int"
+KOTLIN_WRONG = "fun maxOf3(a: Int, b: Int): Int {\n    return a\n}"
+KOTLIN_STYLES = {
+    "JSON": json.dumps({"code": KOTLIN}),
+    "JSON in a fence": fence(json.dumps({"code": KOTLIN}), "json"),
+    "HTML": f"<pre><code>{html.escape(KOTLIN)}</code></pre>",
+    "a diff": fence(f"@@ -1 +1 @@\n{each_line(KOTLIN, '+')}", "diff"),
+    "zero-width spaces": fence(KOTLIN.replace("fun ", "fun\u200b "), "kotlin"),
+    "a package with a comment": fence(f"package demo // mine\n\n{KOTLIN}", "kotlin"),
+    "a print below": fence(f"{KOTLIN}\n\nprintln(maxOf3(1, 2))", "kotlin"),
+    "a check below, over lines": fence(f"{KOTLIN}\n\ncheck(\n    maxOf3(1, 2) == 2\n)", "kotlin"),
+    "what not to write": f"{fence(KOTLIN, 'kotlin')}\n\nНе пишите так:\n{fence(KOTLIN_WRONG, 'kotlin')}",
+    "a signature after": f"{fence(KOTLIN, 'kotlin')}\n\nSignature:\n{fence(KOTLIN_HEAD, 'kotlin')}",
+    "a stub after": f"{fence(KOTLIN, 'kotlin')}\n\nStub:\n{fence(KOTLIN_HEAD + ' = TODO()', 'kotlin')}",
+    "a fence in a fence": f"````markdown\n{fence(KOTLIN, 'kotlin')}\n````",
+    "a local of that name, no fence": f"Sure.\n\n{KOTLIN}\n\nThe value maxOf3 = 3 is found.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("style", list(KOTLIN_STYLES))
+def test_the_kotlin_program_is_found_in_every_style(style: str) -> None:
+    assert (find_kotlin(KOTLIN_STYLES[style], "maxOf3") or "").strip() == KOTLIN
+
+
+def test_annotations_of_the_file_stay_first() -> None:
+    head = '@file:Suppress("UNUSED")'
+    block = fence(f"{head}\npackage demo\n\nimport kotlin.math.abs\n\nfun f(x: Int) = g(abs(x))", "kotlin")
+    source = find_kotlin(
+        f"{fence('import kotlin.math.max' + chr(10) + 'fun g(x: Int) = max(x, 1)', 'kotlin')}\n{block}", "f"
+    )
+    assert source is not None
+    lines = [line for line in source.split("\n") if line]
+    assert lines[0] == head
+    assert [line.startswith("import") for line in lines] == [False, True, True, False, False]
+    loose = find_kotlin(f"Sure.\n\n{head}\n\nimport kotlin.math.abs\n\nfun f(x: Int) = abs(x)\n\nDone.", "f")
+    assert loose == f"{head}\nimport kotlin.math.abs\nfun f(x: Int) = abs(x)"

@@ -1,0 +1,116 @@
+"""Forms in which models write numbers, units and numbered lines: the right one passes, the slip is found."""
+
+import time
+
+import pytest
+
+from metrics._cot_chain import read
+
+
+def verdicts(line: str) -> list[bool]:
+    return [one.right for one in read(f"{line}\n#### 1").calculations]
+
+
+PAIRS = {
+    "decimals after groups": [
+        ("716,8*7 = 5 017,60", "716,8*7 = 5 018,60"),
+        ("1 018,4 × 2 = 2 036,8", "1 018,4 × 2 = 2 037,8"),
+        ("1\u202f177.6*4 = 4\u202f710.4 руб.", "1\u202f177.6*4 = 4\u202f711.4 руб."),
+    ],
+    "LaTeX's ways to group": [
+        (r"\[ 2~700 \times 0{,}06 = 162 \]", r"\[ 2~700 \times 0{,}06 = 163 \]"),
+        ("4~284 - 918 = 3~366", "4~284 - 918 = 3~466"),
+        (r"\frac{2{,}380}{70} = 34", r"\frac{2{,}380}{70} = 44"),
+        ("$2{,}020 - 404 = 1{,}616$", "$2{,}020 - 404 = 1{,}626$"),
+        (r"\frac{¥1{,}800}{¥450} = 4 \text{周}", r"\frac{¥1{,}800}{¥450} = 8 \text{周}"),
+    ],
+    "a division slash": [("250 ∕ 100 · 6,5 = 16,25", "250 ∕ 100 · 6,5 = 17,25"), ("175 ∕ 7 = 25", "175 ∕ 7 = 45")],
+    "abbreviated units": [
+        ("4800 р. x 13/100 = 624 р.", "4800 р. x 13/100 = 634 р."),
+        ("7 р. × 3 = 21 р.", "7 р. × 3 = 22 р."),
+        ("110 м*22 р./м = 2420 р.", "110 м*22 р./м = 2421 р."),
+        ("48 часов × 13 ₽/час = 624 ₽", "48 часов × 13 ₽/час = 634 ₽"),
+        (
+            r"\[ 1\,530 \text{ руб.} \div 510 \text{ руб.} = 3 \]",
+            r"\[ 1\,530 \text{ руб.} \div 510 \text{ руб.} = 4 \]",
+        ),
+        ("8 × 9 = 72 (m²)", "8 × 9 = 73 (m²)"),
+        ("2 × (7 + 8) = 30 (м)", "2 × (7 + 8) = 31 (м)"),
+    ],
+    "a quantity in two units": [
+        ("45 minutes + 30 minutes = 1 hour 15 minutes", "45 minutes + 30 minutes = 1 hour 25 minutes"),
+        ("45 мин + 30 мин = 1 ч и 15 мин", "45 мин + 30 мин = 1 ч и 25 мин"),
+        ("45分钟 + 30分钟 = 1小时15分钟", "45分钟 + 30分钟 = 1小时25分钟"),
+        ("1 hour 15 minutes * 2 = 150 minutes", "1 hour 15 minutes * 2 = 160 minutes"),
+    ],
+    "a numbered line": [
+        ("Step 1) 3 * 4 = 12", "Step 1) 3 * 4 = 13"),
+        ("(a) 3 * 4 = 12", "(a) 3 * 4 = 13"),
+        ("Шаг 1) 16 × 2 = 32 билета", "Шаг 1) 16 × 2 = 42 билета"),
+        ("**步骤1)** 3 * 4 = 12", "**步骤1)** 3 * 4 = 13"),
+    ],
+    "in brackets after the result": [
+        ("The new salary is 2987 (2900 + 87 = 2987).", "The new salary is 2978 (2900 + 87 = 2978)."),
+        ("Получаем $130 (5*26 = $130).", "Получаем $125 (5*26 = $125)."),
+        ("得到￥77（80 - 3 = ￥77）。", "得到￥87（80 - 3 = ￥87）。"),
+    ],
+    "in italics": [
+        ("*26 * 2 = 52*", "*26 * 2 = 42*"),
+        ("Цена: *1105 * 4 = 4420*", "Цена: *1105 * 4 = 4426*"),
+        ("总时间: *8只*(12 + 3) = 120*", "总时间: *8只*(12 + 3) = 130*"),
+    ],
+    "ten times as much": [
+        ("26 * 2 = 52 years", "26 * 2 = 520 years"),
+        ("22 + 8 = 30 years", "22 + 8 = 300 years"),
+        ("128 m * £10 = £1,280", "128 m * £10 = £12,800"),
+        ("64 м² * 4 = 256 плиток", "64 м² * 4 = 2 560 плиток"),
+        ("64米 * 4 = 256块", "64米 * 4 = 2560块"),
+    ],
+    "a unit that is not said": [
+        ("2 km + 500 = 2500", "2 km + 500 = 2600"),
+        ("3 * 50 cents = 1.50", "3 * 50 cents = 1.60"),
+        ("5 тысяч * 3 = 15000", "5 тысяч * 3 = 16000"),
+        ("500 + 1500 = 2 km", "500 + 1500 = 3 km"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("right", "slip"), [pair for pairs in PAIRS.values() for pair in pairs])
+def test_what_is_right_passes_and_the_slip_is_found(right: str, slip: str) -> None:
+    assert verdicts(right) == [True]
+    assert verdicts(slip) == [False]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("550 / 100*6 = 5,5*6 = 33", [True, True]),
+        ("550 / 100 * 6 = 5,5 * 6 = 33", [True, True]),
+        ("550 / 100*6 = 5,5*6 = 34", [True, False]),
+        ("3*4=12,12+5=17,17+3=20", [True, True, True]),
+        ("3*4=12,12+5=17,17+3=21", [True, True, False]),
+        ("50+50=100,100+5=105", [True, True]),
+    ],
+)
+def test_a_comma_parts_equations_only_where_the_first_is_right(line: str, expected: list[bool]) -> None:
+    assert verdicts(line) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "9个苹果 / 18天 = 18个苹果 / x天",
+        "9 apples/18 days = 18 apples/x days",
+        "9 яблок/18 дней = 18 яблок/x дней",
+        "45 + 30 = 1 hour 15 minutes",
+    ],
+)
+def test_what_is_not_decidable_is_no_calculation(line: str) -> None:
+    assert False not in verdicts(line)
+
+
+@pytest.mark.parametrize("piece", ["1 h 2 min ", "*4*", "1(", "=1,1+", "=5,5*", "1 234,5 ", "р./", "1) "])
+def test_hostile_lines_take_no_long_time(piece: str) -> None:
+    started = time.process_time()
+    read(f"{piece * 200_000} = 3\n" + f"{piece * 300} = 3\n" * 20)
+    assert time.process_time() - started < 5

@@ -1,0 +1,113 @@
+# ruff: noqa: E501 - a response stands on one line
+"""SPEC 14, choice: exactly the right option, by letter or text, in the styles that models reply in."""
+
+from typing import Any
+
+import pytest
+
+from data.options import options_of
+from data.records import Score
+from metrics.choice import UNIT
+
+EN = ["Venus", "Mars", "Jupiter", "New York City"]
+RU = ["Венера", "Марс", "Юпитер", "Нижний Новгород"]
+ZH = ["金星", "火星", "木星", "北京市"]
+
+
+def scored(response: str | None, answer: Any = "B", options: Any = None, **given: Any) -> Score:
+    row = {"response": response, "answer": answer, **({} if options is None else {"options": options})}
+    return UNIT.score(row, {}, options_of(UNIT, given))
+
+
+RIGHT_LETTERS = [
+    "B", "b)", "(B)", "B.", "**B**", "[B]", "B) Mars", "B. Mars", "B: Mars", "**B) Mars**", "`B`", '"B"', "$B$", "$\\boxed{B}$",
+    "\\boxed{\\text{B}}", "The answer is B.", "The correct answer is (B).", "The answer is: **B**", "Answer: B", "ANSWER: B",
+    "**Answer:** B", "Answer: **B) Mars**", "Final answer: B", "### Answer\nB", "The correct option is B) Mars.", "Option B",
+    "Option B is correct.", "I choose B.", "I would go with B.", "My choice: B", "The best answer is B because A is too hot.",
+    "A is wrong: it is too hot. C is a gas giant. The answer is B.", "B is correct, while A and C are not.",
+    "Let us see.\nA) Venus is too hot.\nB) Mars is red.\nC) Jupiter is a giant.\n\nSo the answer is B.",
+    "The answer is not C but B.", "Ответ — не C, а B.", "答案不是C，而是B。", "The answer is not C; rather, it is B.",
+    "B is the right one.", "Option B is the best choice here.", "B — верный ответ.", "B正确。", "选项B是正确的。", "The answer is b.",
+    "The answer is B, not A.", "The answer is not A but B.", "It can't be A or C. Answer: B", "Correct answer: B (Mars)",
+    "<think>Perhaps A? The answer is A.</think>B", "The answer is\n\nB", "The answer is:\n\n**B) Mars**", "Answer:B",
+    "B, because it is red.", "B - Mars", "B — Mars", "Mars is the red planet, so the correct choice is B.",
+    "Thus, the correct answer is option B.", "Therefore, **B** is the right answer.", "The right one is **B**.", "answer: b",
+    "The correct answer is $\\mathbf{B}$.", "Hence, the answer is \\(B\\).", 'The answer is "B".', '{"answer": "B"}',
+    "Ответ: B", "Ответ: **B**", "Правильный ответ: B) Марс", "Верный ответ — B.", "Правильный вариант — B.", "Выбираю B.",
+    "Вариант B верный.", "Ответ — вариант B, а не A.", "Я выбираю вариант B.", "A не подходит. Ответ: B.",
+    "答案是B。", "答案：B", "正确答案是 B。", "选B", "我选择B。", "正确选项是B，而不是A。", "答案：**B**", "选项A太热，所以答案是B。", "B。", "B、火星", "答案为B",
+    "因此，正确答案是（B）。", "应选B。",
+]  # fmt: skip
+WRONG = [
+    "A", "The answer is A.", "The answer is C, not B.", "Answer: D", "A or B", "A and B", "Both A and B are correct.",
+    "The answer is A or B.", "The answer is either B or C.", "B and C", "B, C", "Answer: A, B", "\\boxed{A}", "A) Venus",
+    "It is not B. The answer is A.", "B is wrong. The answer is A.", "Ответ: A", "Ответ: A или B", "Ответ — не B, а C.",
+    "Правильный ответ: C) Юпитер", "答案是A。", "答案是A或B。", "选C", "答案不是B，而是C。", "Answer: B\nNo, wait. Answer: C",
+    "First I thought the answer is B, but the answer is C.", "All of them: A, B, C, D.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("response", RIGHT_LETTERS)
+def test_the_right_letter_however_it_is_said(response: str) -> None:
+    for options in (None, EN if response.isascii() else RU if any("а" <= c <= "я" for c in response) else ZH):
+        assert scored(response, options=options).value == 1.0
+
+
+@pytest.mark.parametrize("response", WRONG)
+def test_another_letter_or_two_of_them(response: str) -> None:
+    for options in (None, EN):
+        score = scored(response, options=options)
+        assert (score.value, score.status) == (0.0, "scored")
+
+
+@pytest.mark.parametrize(
+    ("response", "answer", "options", "value"),
+    [
+        ("Mars", "B", EN, 1.0), ("mars.", "B", EN, 1.0), ("It is Mars.", "B", EN, 1.0), ("The answer is Mars.", "B", EN, 1.0),
+        ("**Mars**", "B", EN, 1.0), ("Answer: Mars", "Mars", EN, 1.0), ("B", "Mars", EN, 1.0), ("B", 1, EN, 1.0), ("B", 0, EN, 0.0),
+        ("Venus or Mars", "B", EN, 0.0), ("Venus is hot, but the answer is Mars.", "B", EN, 1.0), ("Jupiter", "B", EN, 0.0),
+        ("The answer is Mars, not Venus.", "B", EN, 1.0), ("New York City", "D", EN, 1.0), ("York", "D", EN, 0.0),
+        ("New York City", "A", ["New York", "New York City"], 0.0), ("New York", "A", ["New York", "New York City"], 1.0),
+        ("Marsupials", "B", EN, 0.0), ("Марс", "B", RU, 1.0), ("Ответ: Марс", "B", RU, 1.0), ("Это Марс.", "Марс", RU, 1.0),
+        ("Ответ: Венера или Марс", "B", RU, 0.0), ("нижний новгород", "D", RU, 1.0), ("火星", "B", ZH, 1.0), ("答案是火星。", "B", ZH, 1.0),
+        ("答案是木星。", "B", ZH, 0.0), ("B", ["A", "B"], EN, 1.0), ("B", "B", {"a": "x", "b": "y"}, 1.0),
+        ("y", "B", {"a": "x one", "b": "y"}, 1.0), ("18", "A", ["18", "180"], 1.0), ("180", "A", ["18", "180"], 0.0),
+        ("The answer is 18.", "A", ["18", "180"], 1.0), ("$18", "A", ["18", "180"], 1.0), ("В", "B", RU, 1.0), ("Ответ: С", "C", RU, 1.0),
+    ],
+)  # fmt: skip
+def test_options_by_their_texts(response: str, answer: Any, options: Any, value: float) -> None:
+    assert scored(response, answer, options).value == value
+
+
+@pytest.mark.parametrize(
+    "response",
+    ["I do not know.", "Не знаю.", "我不知道。", "It depends on what is meant.", "…", "???", "I cannot say."],
+)
+def test_a_reply_that_names_no_option_is_no_answer(response: str) -> None:
+    for options in (EN, RU, ZH):
+        score = scored(response, options=options)
+        assert (score.value, score.status, score.reason) == (0.0, "no_answer", "no option is named")
+
+
+@pytest.mark.parametrize(
+    ("response", "letters", "answer"),
+    [("Ответ: Б", "АБВГ", "Б"), ("Б) Марс", "АБВГ", "Б"), ("Правильный ответ — б.", "АБВГ", "Б"), ("The answer is 2.", "1234", "2"),
+     ("2", "1234", 2), ("(2) Mars", "1234", "2"), ("E", "ABCDE", "E"), ("Answer: J", "ABCDEFGHIJ", "J")],
+)  # fmt: skip
+def test_other_letters(response: str, letters: str, answer: Any) -> None:
+    assert scored(response, answer, letters=letters).value == 1.0
+
+
+@pytest.mark.parametrize("response", [None, "", " \n", "<think>B</think>", "<think>B"])
+def test_an_empty_reply_and_a_row_without_an_answer(response: str | None) -> None:
+    score = scored(response)
+    assert (score.value, score.status, score.reason) == (0.0, "no_answer", "empty reply")
+    for answer in (None, "", "Z", 99):
+        assert scored("B", answer, EN).status == "not_applicable"
+
+
+@pytest.mark.parametrize(
+    "response", ["answer " * 100_000, "B" * 1_000_000, "A B " * 200_000, "\\boxed{" * 100_000, "not " * 200_000]
+)
+def test_a_megabyte_is_read_in_time(response: str) -> None:
+    assert scored(response, options=EN).value is not None

@@ -1,0 +1,102 @@
+"""A verdict does not depend on load: not on how many workers there are, nor on what else the machine does."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from data.records import Program
+from tasks.sandbox import Pool
+from tasks.sandbox.clock import Clock
+
+CPU_S = 0.5
+BUSY = 8
+COUNT = 1_000_000
+
+
+@cache
+def rounds(cpu_s: float) -> int:
+    """Return how often a loop goes round in so many CPU seconds of this machine's guest, company or none."""
+    source = f"def f(): \n    for _ in range({COUNT}): pass\n    return 1"
+    with Pool(workers=1) as pool:
+        pool.layers()
+        clock = Clock(pool.workers[0].process.pid)
+        pool.run([Program("python", source, "f", ((),) * 5)], cpu_s=60.0)
+        return int(COUNT * 5 * cpu_s / clock.cpu_s())
+
+
+def programs() -> list[Program]:
+    """Return programs that use a third of their budget, and others that use all of it, sleep, or are quick."""
+    sources = [
+        *[f"def f(x):\n    for _ in range({rounds(CPU_S / 3)}): pass\n    return x"] * 12,
+        "def f(x):\n    while True: pass",
+        f"def f(x):\n    for _ in range({rounds(CPU_S * 3)}): pass\n    return x",
+        "import time\ndef f(x):\n    time.sleep(0.1)\n    return x",
+        "import time\ndef f(x):\n    time.sleep(1000)",
+        "def f(x): return x",
+        "def f(x): return 'x' * 200_000",
+    ]
+    return [Program("python", source, "f", ((7,),)) for source in sources]
+
+
+EXPECTED = [*[7] * 12, "timeout", "timeout", 7, "timeout", 7, "x" * 200_000]
+
+
+@pytest.fixture
+def crowd() -> Iterator[None]:
+    """Eight busy loops beside the test."""
+    loops = [subprocess.Popen([sys.executable, "-I", "-c", "while True: pass"]) for _ in range(BUSY)]
+    yield
+    for loop in loops:
+        loop.kill()
+        loop.wait()
+
+
+def verdicts(workers: int) -> list[object]:
+    with Pool(workers=workers) as pool:
+        found = pool.run(programs(), cpu_s=CPU_S)
+    return [outcome.value if outcome.kind == "value" else outcome.kind for (outcome,) in found]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 16])
+def test_verdicts_are_the_same_with_any_number_of_workers(workers: int) -> None:
+    assert verdicts(workers) == EXPECTED
+
+
+@pytest.mark.usefixtures("crowd")
+def test_verdicts_are_the_same_beside_eight_busy_loops() -> None:
+    """With sixteen workers a program that uses a third of its CPU budget takes several on the clock."""
+    assert verdicts(16) == EXPECTED
+
+
+def test_a_timeout_is_tried_once_more_alone() -> None:
+    """While it is tried again, no other worker has a job; its calls before the end keep their values."""
+    loop = Program("python", "def f(x):\n    while x: pass\n    return x", "f", ((0,), (1,), (0,)))
+    quick = Program("python", "def f(x): return x", "f", ((1,),))
+    busy: list[int] = []
+    with Pool(workers=4) as pool:
+        found = pool.run(
+            [loop, *[quick] * 6, loop],
+            cpu_s=0.2,
+            progress=lambda *_: busy.append(sum(worker.state == "busy" for worker in pool.workers)),
+        )
+    kinds = [[outcome.kind for outcome in outcomes] for outcomes in found]
+    assert kinds == [["value", "timeout", "timeout"], *[["value"]] * 6, ["value", "timeout", "timeout"]]
+    assert busy[-2:] == [0, 0]
+
+
+def test_a_program_slept_out_is_told_from_one_that_waits_for_a_core(crowd: None) -> None:  # noqa: ARG001
+    """Beside eight loops, waiting for a core is most of the clock, and none of a program's own time."""
+    code = "import sys, time\nwhile time.process_time() < 0.3: pass\nprint(1, flush=True)\nsys.stdin.read()"
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    clock = Clock(process.pid)
+    assert process.stdout
+    assert process.stdout.readline() == "1\n"
+    own, cpu = clock.own_s(), clock.cpu_s()
+    process.communicate("")
+    assert 0.2 < cpu < 0.6
+    assert own < 1.0

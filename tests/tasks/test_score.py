@@ -1,0 +1,186 @@
+"""Score: what a metric's programs come to reaches the score of the reply that held them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.settings import Store
+from data.draw import canonical
+from data.options import options_of
+from data.plugins import metrics
+from data.records import Batch, Cell, Metric, Score
+from data.tables import ITEMS, JUDGEMENTS, REQUESTS, RESPONSES, SCORES, VERDICTS
+from metrics.judging import Judgement
+from tasks.judge import encode
+from tasks.place import open_store
+from tasks.samples import Answered
+from tasks.score import measure, metric_rows, ran, score, scores_of, weigh
+
+
+def answer(text: str | None) -> Answered:
+    """Return a reply to a question that tests a function."""
+    sample = {"tests": ["assert f(1) == 2", "assert f(2) == 4"], "response": text}
+    return Answered("i", "m", 0, "en", sample, "network" if text is None else None, None)
+
+
+def test_the_programs_of_a_batch_are_run_together_and_each_reply_gets_its_own_outcomes() -> None:
+    unit = metrics()["code_tests"]
+    options = options_of(unit, {})
+    replies = [answer(text) for text in ("def f(x): return x + 1", None, "no code", "def f(x): return 2 * x", "")]
+    found = ran(unit, replies, options)
+    assert [len(each["programs"]) for each in found] == [1, 0, 0, 1, 0]
+    scores = [unit.score(reply.sample, each, options) for reply, each in zip(replies, found, strict=True)]
+    assert [score.value for score in scores] == [0.5, 0.0, 0.0, 1.0, 0.0]
+    assert [score.reason for score in scores][2:] == ["no code in the reply", "all tests pass", "empty reply"]
+
+
+def test_a_metric_without_programs_runs_none() -> None:
+    assert ran(metrics()["exact_match"], [answer("x"), answer(None)], {}) == [{}, {}]
+
+
+def verdict(status: str, *, correct: bool | None, details: str = "{}") -> dict[str, Any]:
+    row = {"item_id": "i", "model": "m", "repeat": 1, "correct": correct, "status": status, "reason": "why"}
+    return {**row, "details": details}
+
+
+@pytest.mark.parametrize(
+    ("status", "correct", "value"),
+    [
+        ("scored", True, 1.0),
+        ("scored", False, 0.0),
+        ("no_answer", None, 0.0),
+        ("model_error", None, None),
+        ("not_applicable", None, None),
+    ],
+)
+def test_a_verdict_is_one_score_in_its_own_state(status: str, correct: bool | None, value: float | None) -> None:  # noqa: FBT001 - a case
+    (row,) = scores_of(verdict(status, correct=correct))
+    assert (row["metric"], row["value"], row["status"], row["reason"]) == ("correct", value, status, "why")
+
+
+def test_what_a_verifier_keeps_beside_its_verdict_is_scored_beside_it() -> None:
+    details = '{"precision": 0.5, "recall": 1, "similarity": "near", "other": 0.3}'
+    rows = list(scores_of(verdict("scored", correct=False, details=details)))
+    assert [(row["metric"], row["value"]) for row in rows] == [
+        ("correct", 0.0),
+        ("precision", 0.5),
+        ("recall", 1.0),
+    ]
+    assert [row["details"] for row in rows] == [details, "{}", "{}"]
+    assert {(row["item_id"], row["model"], row["repeat"]) for row in rows} == {("i", "m", 1)}
+
+
+def test_a_table_of_verdicts_becomes_a_table_of_scores(tmp_path: Path) -> None:
+    place = Store(root=str(tmp_path))
+    rows = [verdict("scored", correct=True), {**verdict("no_answer", correct=None), "item_id": "j"}]
+    ref = score.function(place, open_store(place).write(VERDICTS, VERDICTS.frame(rows)))
+    found = open_store(place).read(ref)
+    assert ref.table == "scores"
+    assert found.select("item_id", "value", "status").rows() == [("i", 1.0, "scored"), ("j", 0.0, "no_answer")]
+
+
+def parted(sample: Any, found: Any, options: Any) -> Score:
+    raise NotImplementedError
+
+
+def test_every_sample_has_every_part_in_a_state_that_says_why_it_is_missing() -> None:
+    unit = Metric(name="chain", version=3, bounds=(0.0, 1.0), score=parted)
+    scored = [
+        (answer("a"), Score(0.5, reason="half", parts={"first": 1.0, "second": None})),
+        (answer("b"), Score(1.0, parts={"third": 0.25})),
+        (answer(None), Score(None, "model_error", "network")),
+    ]
+    rows = [(row["metric"], row["value"], row["status"]) for row in metric_rows(unit, scored)]
+    absent, failed = (None, "not_applicable"), (None, "model_error")
+    assert rows == [
+        ("chain", 0.5, "scored"), ("chain.first", 1.0, "scored"), ("chain.second", *absent),
+        ("chain.third", *absent),
+        ("chain", 1.0, "scored"), ("chain.first", *absent), ("chain.second", *absent),
+        ("chain.third", 0.25, "scored"),
+        ("chain", *failed), ("chain.first", *failed), ("chain.second", *failed), ("chain.third", *failed),
+    ]  # fmt: skip
+    assert {row["version"] for row in metric_rows(unit, scored)} == {3}
+
+
+def batch_of(store: Store, replies: Sequence[str | None], **facts: Any) -> Batch:
+    """Return a batch of items 0, 1, …, of which each was answered so, or not at all."""
+    place = open_store(store)
+    items = [
+        {
+            "item_id": f"{n}", "suite": "mine", "family": "mine", "version": 1, "level": "", "language": "en",
+            "template": "", "seed": 0, "index": n, "prompt": "Who?", "answer": "Anna", "facts": canonical(facts),
+        }
+        for n in range(len(replies))
+    ]  # fmt: skip
+    requests = [
+        {
+            "request_id": f"r{n}",
+            "item_id": f"{n}",
+            "model": "m",
+            "step": "",
+            "key": "",
+            "repeat": 0,
+            "payload": "{}",
+        }
+        for n in range(len(replies))
+    ]
+    answers = [
+        {
+            "request_id": f"r{n}", "text": text, "error": None if text is not None else "refused",
+            "error_kind": None if text is not None else "network", "latency_s": 0.1, "cached": False,
+        }
+        for n, text in enumerate(replies)
+    ]  # fmt: skip
+    refs = (
+        place.write(table, table.frame(rows))
+        for table, rows in ((ITEMS, items), (REQUESTS, requests), (RESPONSES, answers))
+    )
+    return Batch(Cell("mine", "m"), *refs)
+
+
+def scored_in(store: Store, ref: Any, *columns: str) -> list[tuple[Any, ...]]:
+    return open_store(store).read(ref).sort("item_id", "metric").select(*columns).rows()
+
+
+def test_a_computed_metric_scores_every_reply_and_a_call_that_failed_is_no_zero(tmp_path: Path) -> None:
+    store = Store(root=str(tmp_path))
+    batch = batch_of(store, ["Anna", "Boris", "", None])
+    ref = measure.function(store, batch, metric="exact_match", options={})
+    assert ref.table == SCORES.name
+    assert scored_in(store, ref, "value", "status", "reason") == [
+        (1.0, "scored", "equal"),
+        (0.0, "scored", "another text"),
+        (0.0, "no_answer", "empty reply"),
+        (None, "model_error", "network"),
+    ]
+
+
+def judged(item: str, judge: str, rating: int | None) -> dict[str, Any]:
+    label = ("NOT_GROUNDED", "PARTLY_GROUNDED", "FULLY_GROUNDED")[rating or 0]
+    found = {} if rating is None else {"rate": {"rating": Judgement(label, float(rating), "so it is")}}
+    failure = "" if rating is not None else "no JSON object"
+    row = {"item_id": item, "model": "m", "repeat": 0, "metric": "response_groundedness", "judge": judge}
+    return {**row, "found": canonical(encode(found)), "failure": failure, "error": "", "n_calls": 1, "n_repairs": 0}
+
+
+def test_judges_are_joined_and_one_that_failed_is_left_out_and_never_a_zero(tmp_path: Path) -> None:
+    store = Store(root=str(tmp_path))
+    facts = {"retrieved_contexts": ["The book of ten chapters was written by Anna, as everybody knows."]}
+    batch = batch_of(
+        store, ["Anna wrote it herself.", "It was Boris who did.", "Nobody ever wrote it.", None], **facts
+    )
+    rows = [
+        judged("0", "a", 2), judged("0", "b", 1),
+        judged("1", "a", None), judged("1", "b", 1),
+        judged("2", "a", None), judged("2", "b", None),
+    ]  # fmt: skip
+    judgements = open_store(store).write(JUDGEMENTS, JUDGEMENTS.frame(rows))
+    ref = weigh.function(store, batch, judgements, metric="response_groundedness", options={}, aggregate="mean")
+    assert scored_in(store, ref, "item_id", "value", "status") == [
+        ("0", 0.75, "scored"),
+        ("1", 0.5, "scored"),
+        ("2", None, "judge_failed"),
+        ("3", None, "model_error"),
+    ]

@@ -1,0 +1,196 @@
+"""A stage: keyed by content, taken from the cache only where its tables are whole, and recorded."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from prefect import flow
+from prefect.context import TaskRunContext
+from prefect.settings import PREFECT_API_URL, temporary_settings
+
+from config.settings import Store
+from data.records import Batch, Cell, Ref
+from data.tables import VERDICTS
+from tasks.place import open_store
+from tasks.stage import ContentAddress, Ledger, Stage, encode, fingerprint, keeping, ledger, refs_in, stage
+
+ONE, OTHER = (Ref("verdicts", digit * 64, 3, digit * 64) for digit in "12")
+SAME = Ref("verdicts", "9" * 64, 3, ONE.content)
+"""The table of ONE in another file: only what is true of one run differs."""
+
+
+def key(name: str = "verify", version: int = 1, **inputs: Any) -> str:
+    context = cast("TaskRunContext", SimpleNamespace(task=SimpleNamespace(name=name)))
+    return ContentAddress(version).compute_key(context, inputs, {})
+
+
+def test_a_key_follows_the_content_of_tables_and_not_their_files() -> None:
+    assert key(items=ONE) == key(items=SAME)
+    assert key(items=ONE) != key(items=OTHER)
+
+
+def test_a_key_names_its_stage_and_follows_version_and_options() -> None:
+    plain = key(options={"a": 1, "b": 2})
+    assert plain.startswith("verify-")
+    assert plain == key(options={"b": 2, "a": 1})
+    others = (key("score", options={"a": 1, "b": 2}), key(version=2, options={"a": 1, "b": 2}))
+    assert len({plain, *others, key(options={"a": 1, "b": 3})}) == 4
+
+
+def test_where_the_store_is_and_what_a_cell_is_called_does_not_change_a_key(tmp_path: Path) -> None:
+    batch = Batch(Cell("cot", "m", 0), ONE, OTHER, ONE)
+    renamed = Batch(Cell("mine", "n", 7), SAME, OTHER, ONE)
+    here = key(store=Store(root=str(tmp_path)), batch=batch, cell=batch.cell)
+    assert here == key(store=Store(root="elsewhere"), batch=renamed, cell=renamed.cell)
+    assert here != key(store=Store(root="elsewhere"), batch=Batch(batch.cell, OTHER, OTHER, ONE), cell=batch.cell)
+
+
+def test_a_key_follows_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = key(items=ONE)
+    monkeypatch.setattr("tasks.stage.fingerprint", lambda: "other rules")
+    assert key(items=ONE) != before
+
+
+def test_the_rules_are_fingerprinted_wherever_they_stand() -> None:
+    assert len(fingerprint()) == 16
+    assert int(fingerprint(), 16) >= 0
+
+
+def test_an_input_is_encoded_as_plain_json() -> None:
+    assert encode({1: (ONE, None), "a": [True]}) == {
+        "1": [{"table": "verdicts", "content": ONE.content}, None],
+        "a": [True],
+    }
+
+
+def test_every_reference_in_a_result_is_found() -> None:
+    @dataclass(frozen=True)
+    class Result:
+        listed: list[Ref]
+        named: dict[str, Any]
+
+    found = Result([ONE], {"b": (OTHER, "text"), "c": {"d": SAME}})
+    assert list(refs_in(found)) == [ONE, OTHER, SAME]
+    assert list(refs_in("text")) == []
+
+
+@pytest.fixture
+def prefect(prefect_api: str) -> Iterator[None]:
+    with temporary_settings({PREFECT_API_URL: prefect_api}):
+        yield
+
+
+def counted(name: str, calls: list[str], *, cached: bool = True) -> Stage[[Store, str], Ref]:
+    """Return a stage that writes a table of one row and notes that it ran."""
+
+    def write(store: Store, word: str) -> Ref:
+        calls.append(word)
+        row = {"item_id": word, "model": "m", "repeat": 0, "correct": True, "status": "scored", "reason": ""}
+        return open_store(store).write(VERDICTS, VERDICTS.frame([{**row, "details": "{}"}]))
+
+    write.__name__ = name
+    return stage(version=1, cached=cached)(write)
+
+
+def within(call: Callable[[], Any], book: Ledger) -> Any:
+    """Run in a flow, as stages are."""
+
+    @flow(name="test")
+    def outer() -> Any:
+        with keeping(book):
+            return call()
+
+    return outer()
+
+
+@pytest.mark.usefixtures("prefect")
+def test_a_second_run_is_taken_from_the_cache_and_says_so(tmp_path: Path) -> None:
+    calls: list[str] = []
+    written, store, book = counted(f"a{tmp_path.name}", calls), Store(root=str(tmp_path)), Ledger()
+    cell = Cell("cot", "m", 0)
+    first, second = (within(lambda: written(cell, store, "x"), book) for _ in range(2))
+    assert first == second
+    assert calls == ["x"]
+    assert [(e.stage, e.cell, e.cached, e.note) for e in book.executions] == [
+        (written.name, cell, False, ""),
+        (written.name, cell, True, ""),
+    ]
+    row = book.rows()[1]
+    assert (row["label"], row["suite"], row["model"], row["batch"]) == ("cot m 0", "cot", "m", 0)
+
+
+@pytest.mark.usefixtures("prefect")
+def test_a_cached_result_whose_table_is_gone_is_made_anew(tmp_path: Path) -> None:
+    calls: list[str] = []
+    written, store, book = counted(f"b{tmp_path.name}", calls), Store(root=str(tmp_path)), Ledger()
+    ref = within(lambda: written(Cell("cot"), store, "x"), book)
+    Path(open_store(store).address(ref.digest)).unlink()
+    assert within(lambda: written(Cell("cot"), store, "x"), book) == ref
+    assert calls == ["x", "x"]
+    assert (book.executions[1].cached, book.executions[1].note) == (
+        False,
+        "a table of its result was missing or damaged",
+    )
+    assert open_store(store).whole(ref)
+
+
+@pytest.mark.usefixtures("prefect")
+def test_what_is_told_to_run_anew_runs_for_its_cells_only(tmp_path: Path) -> None:
+    calls: list[str] = []
+    written, store = counted(f"c{tmp_path.name}", calls), Store(root=str(tmp_path))
+    book = Ledger(anew=lambda name, cell: name == written.name and cell.model == "m")
+
+    def both() -> None:
+        for model in ("m", "n"):
+            written(Cell("cot", model), store, model)
+
+    within(both, Ledger())
+    within(both, book)
+    assert calls == ["m", "n", "m"]
+    assert [(e.cell.model, e.cached, e.note) for e in book.executions] == [
+        ("m", False, "asked to run anew"),
+        ("n", True, ""),
+    ]
+
+
+@pytest.mark.usefixtures("prefect")
+def test_a_stage_without_a_cache_always_runs(tmp_path: Path) -> None:
+    calls: list[str] = []
+    written, store = counted(f"d{tmp_path.name}", calls, cached=False), Store(root=str(tmp_path))
+    for _ in range(2):
+        within(lambda: written(Cell(), store, "x"), Ledger())
+    assert calls == ["x", "x"]
+
+
+@pytest.mark.usefixtures("prefect")
+def test_stages_side_by_side_give_their_own_results(tmp_path: Path) -> None:
+    calls: list[str] = []
+    written, store, book = counted(f"e{tmp_path.name}", calls), Store(root=str(tmp_path)), Ledger()
+
+    def together() -> list[Ref]:
+        started = [written.start(Cell("cot", word), store, word) for word in "abc"]
+        return [one.finish() for one in started]
+
+    found = within(together, book)
+    assert [open_store(store).read(ref)["item_id"].to_list() for ref in found] == [["a"], ["b"], ["c"]]
+    assert sorted(calls) == ["a", "b", "c"]
+    assert [e.cell.model for e in book.executions] == ["a", "b", "c"]
+
+
+@pytest.mark.usefixtures("prefect")
+def test_an_error_of_a_stage_reaches_its_caller(tmp_path: Path) -> None:
+    @stage(version=1)
+    def broken(store: Store) -> Ref:
+        raise ValueError(f"nothing at {store.root}")
+
+    book = Ledger()
+    with pytest.raises(ValueError, match="nothing at"):
+        within(lambda: broken(Cell(), Store(root=str(tmp_path))), book)
+    assert book.executions == []
+
+
+def test_outside_a_run_there_is_an_empty_ledger() -> None:
+    assert ledger().rows() == []
