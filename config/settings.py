@@ -76,7 +76,7 @@ STAGES: tuple[StageName, ...] = ("generate", "query", "verify", "judge", "score"
 """The stages in the order in which they depend on each other."""
 
 
-class Again(Frozen):
+class Rerun(Frozen):
     """What of an earlier run is done again; everything else comes from the caches."""
 
     resume: str = Field("", description="the unfinished run to go on with, in its own folder")

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from data.errors import InputError
-from tasks.logs import FORMS, VARIABLE, begin, event, structured
+from tasks.runtime.logs import FORMS, VARIABLE, begin, event, structured
 
 if TYPE_CHECKING:
-    from config.settings import Again, Settings
+    from config.settings import Rerun, Settings
     from data.records import Cell
     from flows.runs import Outcome
-    from tasks.asking import Tally
+    from tasks.models.scheduler import Tally
 
 STAGES = ("generate", "query", "verify", "judge", "score", "aggregate", "report")
 ERROR = 2
@@ -132,7 +132,7 @@ def _show(outcome: "Outcome", settings: "Settings") -> None:
 
     from metrics.final import leads
     from metrics.summary import Cell
-    from tasks.report.marks import percent
+    from tasks.report.text import percent
     from tasks.report.titles import row_title
 
     console = Console()
@@ -161,8 +161,8 @@ def _show(outcome: "Outcome", settings: "Settings") -> None:
 
 def _verdict(outcome: "Outcome") -> list[str]:
     """Return what a run came to, in lines: TOTAL, suites and overall of each model, and what was asked."""
-    from tasks.report.marks import percent, total_percent
     from tasks.report.phrases import phrase, why
+    from tasks.report.text import percent, total_percent
 
     lines = []
     final = outcome.results["final"]
@@ -197,7 +197,7 @@ def _verdict(outcome: "Outcome") -> list[str]:
 _WHY = {
     "query": "always: asks what the reply cache does not hold",
     "judge": "always: asks what the reply cache does not hold",
-    "conclude": "always: writes this run's files",
+    "gate": "always: writes this run's files",
     "report": "always: writes this run's files",
 }
 """Why a stage that nothing else explains was run."""
@@ -218,7 +218,7 @@ def _show_stages(outcome: "Outcome") -> None:
 
 def _interruptible() -> None:
     """Have Ctrl-C and a polite kill stop the asking first, from whatever thread waits for it."""
-    from tasks.asking import stop
+    from tasks.models.scheduler import stop
 
     def interrupt(_signal: int, _frame: Any) -> None:
         stop()
@@ -259,10 +259,10 @@ def _agree(given: argparse.Namespace) -> None:
         raise InputError("--suite and --model: expected --rerun STAGE beside them.")
 
 
-def _chosen(flow: str, given: argparse.Namespace) -> tuple["Settings", "Again", bool]:
+def _chosen(flow: str, given: argparse.Namespace) -> tuple["Settings", "Rerun", bool]:
     """Return the configuration, what is done again, and whether a run's failed calls are asked again."""
     from config.reading import read
-    from config.settings import Again
+    from config.settings import Rerun
 
     sets = [*given.set]
     if data := getattr(given, "data", None):
@@ -293,12 +293,11 @@ def _chosen(flow: str, given: argparse.Namespace) -> tuple["Settings", "Again", 
     if given.suite and given.suite not in settings.named:
         there = ", ".join(settings.named)
         raise InputError(f"--suite {given.suite}: the run has none of that name, expected one of {there}.")
-    again = Again(rerun=given.rerun or "", of=given.run or "", suite=given.suite, model=given.model, resume=resume)
+    again = Rerun(rerun=given.rerun or "", of=given.run or "", suite=given.suite, model=given.model, resume=resume)
     return settings, again, given.only_failed
 
 
-def _run(settings: "Settings", again: "Again", *, only_failed: bool) -> int:
-    from flows import temporary
+def _run(settings: "Settings", again: "Rerun", *, only_failed: bool) -> int:
     from flows.environment import prepare, results_of
 
     prepare(results_of(settings))
@@ -306,9 +305,11 @@ def _run(settings: "Settings", again: "Again", *, only_failed: bool) -> int:
         # Importing Prefect makes hundreds of thousands of objects that stay: nothing to collect among them.
         gc.disable()
         server = None
-        if temporary.wanted():
+        from flows import ephemeral
+
+        if ephemeral.wanted():
             _say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
-            server = stack.enter_context(temporary.serving())
+            server = stack.enter_context(ephemeral.serving())
         from flows.full_eval import full_eval
 
         gc.freeze()

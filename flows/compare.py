@@ -14,12 +14,12 @@ from flows.offline import carry_out
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from metrics.comparison import Comparison
-    from tasks.contrast import Contrast
+    from metrics.stats.pairs import Comparison
+    from tasks.compare.runs import RunComparison
 
 _ROWS = 60
 _KEYS = 12
-_SIGNS = 600
+_CHARACTERS = 600
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -61,9 +61,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         from config.settings import Store
-        from tasks.contrast import contrast
+        from tasks.compare.runs import compare_runs
 
-        found = contrast(
+        found = compare_runs(
             given.runs,
             runs=Path(given.folder or Store().runs),
             root=given.root,
@@ -76,19 +76,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     return carry_out(work)
 
 
-def _write(found: "Contrast", given: argparse.Namespace) -> None:
+def _write(found: "RunComparison", given: argparse.Namespace) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from tasks.report import contrasted
+    from tasks.report import comparison
 
-    for path, compose in ((given.html, contrasted.html), (given.markdown, contrasted.markdown)):
+    for path, compose in ((given.html, comparison.html), (given.markdown, comparison.markdown)):
         if path:
-            written = contrasted.write(compose(found), Path(path))
+            written = comparison.write(compose(found), Path(path))
             Console().print(Text(f"Written: {written}"), soft_wrap=True)
 
 
-def show(found: "Contrast", *, most: int) -> None:
+def show(found: "RunComparison", *, most: int) -> None:
     """Print what differs, and at most `most` changed items with both texts side by side."""
     from rich.console import Console
 
@@ -97,19 +97,19 @@ def show(found: "Contrast", *, most: int) -> None:
         console.print(part, soft_wrap=isinstance(part, str))
 
 
-def _parts(found: "Contrast", most: int) -> Iterator["RenderableType"]:
+def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     from rich.text import Text
 
-    from tasks.report import contrasted
-    from tasks.report.marks import visible
+    from tasks.report import comparison
+    from tasks.report.text import visible
 
     yield Text("Runs compared: " + ", ".join(run.name for run in found.runs), style="bold")
-    for line in (*contrasted.asked(found), *found.notes):
+    for line in (*comparison.asked(found), *found.notes):
         yield Text(visible(line))
     if found.differences:
         yield _configurations(found)
     yield _pairs(found)
-    for line in contrasted.groups(found):
+    for line in comparison.groups(found):
         yield Text(visible(line))
     total = sum(frame.height for frame in found.changed)
     for pair, row in _chosen(found, most):
@@ -120,7 +120,7 @@ def _parts(found: "Contrast", most: int) -> Iterator["RenderableType"]:
         yield Text("Nothing changed on any item.")
 
 
-def _chosen(found: "Contrast", most: int) -> Iterator[tuple["Comparison", Mapping[str, Any]]]:
+def _chosen(found: "RunComparison", most: int) -> Iterator[tuple["Comparison", Mapping[str, Any]]]:
     """Choose changes to show: of every pair in turn, losses and gains in turn, the greatest first."""
     import polars as pl
 
@@ -132,13 +132,13 @@ def _chosen(found: "Contrast", most: int) -> Iterator[tuple["Comparison", Mappin
     yield from islice((one for turn in zip_longest(*queues) for one in turn if one), most)
 
 
-def _configurations(found: "Contrast") -> "RenderableType":
+def _configurations(found: "RunComparison") -> "RenderableType":
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    from tasks.contrast import shorten
-    from tasks.report.marks import visible
+    from tasks.compare.runs import shorten
+    from tasks.report.text import visible
 
     table = Table(title="What differs in the configurations", box=SIMPLE_HEAD, title_justify="left")
     for name in ("key", *(run.name for run in found.runs)):
@@ -150,13 +150,13 @@ def _configurations(found: "Contrast") -> "RenderableType":
     return table
 
 
-def _pairs(found: "Contrast") -> "RenderableType":
+def _pairs(found: "RunComparison") -> "RenderableType":
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    from tasks.report.contrasted import cells, correction, verdict
-    from tasks.report.marks import visible
+    from tasks.report.comparison import cells, correction, verdict
+    from tasks.report.text import visible
 
     table = Table(
         box=SIMPLE_HEAD,
@@ -185,14 +185,14 @@ def _change(pair: "Comparison", row: Mapping[str, Any]) -> "RenderableType":
     from rich.table import Table
     from rich.text import Text
 
-    from tasks.report.contrasted import clip, outcome, place_of
-    from tasks.report.marks import visible
+    from tasks.report.comparison import clip, outcome, place_of
+    from tasks.report.text import visible
 
     title = Text(visible(f"{row['change']}: {pair.suite}: {pair.metric}: {place_of(row)}"), style="bold")
     table = Table(title=title, title_justify="left", box=ROUNDED, expand=True)
     for label, side in ((pair.model_b, "before"), (pair.model_a, "after")):
         table.add_column(Text(visible(f"{label}: {outcome(row, side)}")), ratio=1, overflow="fold")
-    texts = [clip(str(row[f"{side}_text"] or ""), _SIGNS) for side in ("before", "after")]
+    texts = [clip(str(row[f"{side}_text"] or ""), _CHARACTERS) for side in ("before", "after")]
     table.add_row(*(Text(visible(text)) for text in texts))
     table.caption = Text(visible(f"expected: {clip(str(row['answer']), 200)}"))
     table.caption_justify = "left"

@@ -7,13 +7,13 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from config.settings import Settings
-    from tasks.forecast import Effect, Forecast, Portion
+    from tasks.estimate.calls import Effect, Estimate, Portion
 
 MINUTE, HOUR = 60, 3600
 
 
 def dry_run(settings: "Settings") -> int:
-    """Print the forecast and return the exit code, 0.
+    """Print the estimate and return the exit code, 0.
 
     Raises:
         InputError: the items cannot be made, or the cache cannot be read.
@@ -23,19 +23,19 @@ def dry_run(settings: "Settings") -> int:
     from flows.environment import prepare, results_of
 
     prepare(results_of(settings))
-    from tasks.forecast import forecast
+    from tasks.estimate.calls import estimate
 
     console = Console()
-    for part in _parts(forecast(settings)):
+    for part in _parts(estimate(settings)):
         console.print(part)
     return 0
 
 
-def _parts(found: "Forecast") -> Iterator["RenderableType"]:
+def _parts(found: "Estimate") -> Iterator["RenderableType"]:
     from rich.text import Text
 
-    from tasks.forecast import FRAME, SIGNS_PER_TOKEN
-    from tasks.report.marks import visible
+    from tasks.estimate.calls import CHARACTERS_PER_TOKEN, FRAME
+    from tasks.report.text import visible
 
     yield Text("Dry run: nothing is asked.", style="bold")
     yield _table(found)
@@ -43,7 +43,7 @@ def _parts(found: "Forecast") -> Iterator["RenderableType"]:
         yield Text(line)
     for one in found.effects:
         yield Text(told(one))
-    signs = ", ".join(f"{name} {n:g}" for name, n in SIGNS_PER_TOKEN.items())
+    signs = ", ".join(f"{name} {n:g}" for name, n in CHARACTERS_PER_TOKEN.items())
     yield Text(
         f"Tokens in: signs of the prompts over signs a token ({signs}), and {FRAME} a call. Tokens out: the mean "
         "of what the last column names. ~: what judges are asked depends on replies that are not there yet; "
@@ -53,7 +53,7 @@ def _parts(found: "Forecast") -> Iterator["RenderableType"]:
         yield Text(visible(f"Note: {note}"))
 
 
-def totals(found: "Forecast") -> Iterator[str]:
+def totals(found: "Estimate") -> Iterator[str]:
     """Yield the sums, in lines."""
     calls, cached = sum(p.calls for p in found.portions), sum(p.cached for p in found.portions)
     fresh = sum(p.fresh for p in found.portions)
@@ -75,7 +75,7 @@ def totals(found: "Forecast") -> Iterator[str]:
 
 def told(one: "Effect") -> str:
     """Say what so many items can show."""
-    from tasks.report.marks import percent
+    from tasks.report.text import percent
 
     between = "no difference between two models"
     if one.between is not None:
@@ -102,12 +102,12 @@ def duration(seconds: float | None) -> str:
     return f"{seconds / HOUR:.1f} h"
 
 
-def _table(found: "Forecast") -> "RenderableType":
+def _table(found: "Estimate") -> "RenderableType":
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    from tasks.report.marks import visible
+    from tasks.report.text import visible
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("suite", "asked"):

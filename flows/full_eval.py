@@ -15,23 +15,23 @@ from pathlib import Path
 from prefect import flow
 
 from artifacts import manifest as manifests
-from config.settings import Again, Settings
+from config.settings import Rerun, Settings
 from data.errors import InputError
 from data.records import Cell
-from flows.exhibits import exhibit
+from flows.interface import publish
 from flows.runners import running
 from flows.runs import Outcome, anew, counts_of, describe, open_run
 from flows.suite import run_suite
 from tasks.aggregate import aggregate
-from tasks.conclude import conclude
-from tasks.logs import event
-from tasks.place import open_cache
-from tasks.progress import deployed
+from tasks.gate import gate
+from tasks.models.progress import deployed
+from tasks.models.systems import Identities, asked_judges, asked_models, took_part
 from tasks.query import identify
 from tasks.report.material import Tables
 from tasks.report.writing import report
+from tasks.runtime.logs import event
+from tasks.runtime.storage import open_cache
 from tasks.stage import Ledger, keeping
-from tasks.systems import Identities, asked_judges, asked_models, took_part
 
 
 def identify_all(settings: Settings) -> Identities:
@@ -64,13 +64,13 @@ def _times(clock: float) -> dict[str, float]:
 
 
 @flow(name="full_eval", flow_run_name="{settings.title}")
-def full_eval(settings: Settings, again: Again | None = None) -> Outcome:
-    """Run every enabled suite on every model; aggregate, conclude and report.
+def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
+    """Run every enabled suite on every model; aggregate, gate and report.
 
     `again` says what of an earlier run is done again. A stage that is not cached is run; `query` asks what the
     reply cache does not hold.
     """
-    again = again or Again()
+    again = again or Rerun()
     clock = time.monotonic()
     open_cache(settings.store)
     took_part(settings)
@@ -88,7 +88,7 @@ def full_eval(settings: Settings, again: Again | None = None) -> Outcome:
             book.distributed = False
         summary = aggregate(Cell(), settings.store, tables.items, tables.scores)
         manifest = {**opened.facts, "rerun": again.model_dump(), **describe(settings, tables, summary, identities)}
-        concluded = conclude(
+        gated = gate(
             Cell(),
             settings,
             tables.items,
@@ -107,7 +107,7 @@ def full_eval(settings: Settings, again: Again | None = None) -> Outcome:
             started=opened.started,
             folder=str(opened.folder),
             manifest=manifest,
-            results=concluded.document,
+            results=gated.document,
         )
         manifest |= {
             "status": "completed",
@@ -122,9 +122,9 @@ def full_eval(settings: Settings, again: Again | None = None) -> Outcome:
         reports=reports,
         summary=summary,
         requests=counts_of(tables),
-        results=concluded.document,
+        results=gated.document,
         stages=book.rows(),
-        exit_code=concluded.exit_code,
+        exit_code=gated.exit_code,
     )
-    exhibit(outcome, settings)
+    publish(outcome, settings)
     return outcome

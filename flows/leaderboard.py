@@ -10,7 +10,7 @@ from flows.offline import carry_out
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tasks.standings import Board, Standing, Standings
+    from tasks.compare.leaderboard import Board, Entry, Leaderboard
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def work() -> None:
         from config.settings import Store
-        from tasks.standings import gather
+        from tasks.compare.leaderboard import gather
 
         found = gather(Path(given.runs or Store().runs), every=given.all)
         _show(found)
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return carry_out(work)
 
 
-def _write(found: "Standings", given: argparse.Namespace) -> None:
+def _write(found: "Leaderboard", given: argparse.Namespace) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -54,15 +54,15 @@ def _write(found: "Standings", given: argparse.Namespace) -> None:
         write_atomically(Path(given.markdown), markdown(found).encode("utf-8", "replace"))
         written.append(given.markdown)
     if given.csv:
+        from tasks.compare.leaderboard import frame
         from tasks.report.exports import write_csv
-        from tasks.standings import frame
 
         written.append(write_csv(frame(found), Path(given.csv)))
     for path in written:
         Console().print(Text(f"Written: {path}"), soft_wrap=True)
 
 
-def _show(found: "Standings") -> None:
+def _show(found: "Leaderboard") -> None:
     from rich.console import Console
 
     console = Console()
@@ -70,10 +70,10 @@ def _show(found: "Standings") -> None:
         console.print(part)
 
 
-def _parts(found: "Standings") -> Iterator["RenderableType"]:
+def _parts(found: "Leaderboard") -> Iterator["RenderableType"]:
     from rich.text import Text
 
-    from tasks.report.marks import visible
+    from tasks.report.text import visible
 
     for line in remarks(found):
         yield Text(visible(line))
@@ -85,7 +85,7 @@ def _parts(found: "Standings") -> Iterator["RenderableType"]:
             yield Text(visible(f"Not quite comparable: {note}."))
 
 
-def remarks(found: "Standings") -> Iterator[str]:
+def remarks(found: "Leaderboard") -> Iterator[str]:
     """Yield what is to be known of all results."""
     if len(found.boards) > 1:
         yield (
@@ -111,17 +111,17 @@ def _few(names: Sequence[str]) -> str:
 
 def header(board: "Board") -> list[str]:
     """Return the columns of a board."""
-    suites = list(board.standings[0].suites)
+    suites = list(board.entries[0].suites)
     shown = suites if len(suites) > 1 else []
-    judges = ["judge"] if any(one.judges for one in board.standings) else []
+    judges = ["judge"] if any(one.judges for one in board.entries) else []
     return ["#", "model", "overall", *shown, "scored / asked", "verdict", *judges, "date", "run"]
 
 
-def row(board: "Board", rank: int, one: "Standing") -> list[str]:
+def row(board: "Board", rank: int, one: "Entry") -> list[str]:
     """Return a standing's row under `header`."""
     overall = score({"score": one.score, "interval": {"low": one.low, "high": one.high}})
     suites = [score(suite) for suite in one.suites.values()] if len(one.suites) > 1 else []
-    judges = [", ".join(one.judges)] if any(other.judges for other in board.standings) else []
+    judges = [", ".join(one.judges)] if any(other.judges for other in board.entries) else []
     scored, asked = one.n
     date = f"{one.started:%Y-%m-%d %H:%M}"
     return [str(rank), one.model, overall, *suites, f"{scored} / {asked}", one.verdict, *judges, date, one.run]
@@ -129,7 +129,7 @@ def row(board: "Board", rank: int, one: "Standing") -> list[str]:
 
 def score(part: Mapping[str, Any]) -> str:
     """Write a score with its interval."""
-    from tasks.report.marks import percent
+    from tasks.report.text import percent
 
     low, high = part["interval"]["low"], part["interval"]["high"]
     return percent(part["score"]) + (f" ({percent(low)} – {percent(high)})" if low is not None else "")
@@ -140,7 +140,7 @@ def _table(board: "Board") -> "RenderableType":
     from rich.table import Table
     from rich.text import Text
 
-    from tasks.report.marks import visible
+    from tasks.report.text import visible
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     names = header(board)
@@ -148,19 +148,19 @@ def _table(board: "Board") -> "RenderableType":
         words = {"model", "verdict", "judge", "run"}
         whole = name in {"date", "run"}
         table.add_column(name, justify="left" if name in words else "right", overflow="fold", no_wrap=whole)
-    for rank, one in enumerate(board.standings, 1):
+    for rank, one in enumerate(board.entries, 1):
         table.add_row(*(Text(visible(cell)) for cell in row(board, rank, one)))
     return table
 
 
-def markdown(found: "Standings") -> str:
+def markdown(found: "Leaderboard") -> str:
     """Return the leaderboard as Markdown."""
-    from tasks.report.marks import plain, table
+    from tasks.report.text import plain, table
 
     lines = ["# Leaderboard", "", *(f"* {plain(line)}" for line in remarks(found))]
     for number, board in enumerate(found.boards, 1):
         lines += ["", f"## Questions {number}", "", *(f"* {plain(line)}" for line in board.asked.values()), ""]
-        rows = [[plain(cell) for cell in row(board, rank, one)] for rank, one in enumerate(board.standings, 1)]
+        rows = [[plain(cell) for cell in row(board, rank, one)] for rank, one in enumerate(board.entries, 1)]
         lines += table(header(board), rows, left=2)
         lines += ["", *(f"* Not quite comparable: {plain(note)}." for note in board.notes)]
     return "\n".join(lines).rstrip() + "\n"

@@ -10,51 +10,51 @@ from typing import Any
 from artifacts import manifest as manifests
 from artifacts.repair import remembered
 from artifacts.store import Damaged
-from config.settings import Again, Settings
+from config.settings import Rerun, Settings
 from data.errors import InputError
 from data.loading import runs_programs, verifiers_of, versions_of
 from data.records import Cell, Ref
 from flows.earlier import settings_of
 from tasks import sandbox
-from tasks.place import open_cache, open_store
+from tasks.models.systems import Identities, took_part
 from tasks.report.material import Tables
+from tasks.runtime.storage import open_cache, open_store
 from tasks.stage import fingerprint
-from tasks.systems import Identities, took_part
 
 _log = logging.getLogger("artifacts.runs")
 
 PARTS: Mapping[str, str] = {
     "generate": "generate",
     "load": "generate",
-    "pose": "query",
+    "prepare": "query",
     "given": "query",
     "query": "query",
     "verify": "verify",
     "cite": "query",
     "judge": "judge",
     "measure": "score",
-    "weigh": "score",
+    "score_judged": "score",
     "score": "score",
     "aggregate": "aggregate",
-    "conclude": "report",
+    "gate": "report",
     "report": "report",
 }
 """Each task's place among the stages that a user names; `cite`, which fetches pages, goes with the replies."""
 
 _ITEMS = ("generate", "load")
 TAKES: Mapping[str, tuple[str, ...]] = {
-    "pose": _ITEMS,
+    "prepare": _ITEMS,
     "given": _ITEMS,
-    "query": ("pose",),
+    "query": ("prepare",),
     "verify": ("query",),
     "cite": ("query",),
     "judge": ("query", "given", "cite"),
     "measure": ("query",),
-    "weigh": ("judge",),
+    "score_judged": ("judge",),
     "score": ("verify",),
-    "aggregate": ("score", "measure", "weigh"),
-    "conclude": ("aggregate",),
-    "report": ("conclude",),
+    "aggregate": ("score", "measure", "score_judged"),
+    "gate": ("aggregate",),
+    "report": ("gate",),
 }
 """The tasks whose results each task is made from."""
 
@@ -167,7 +167,7 @@ class Opened:
         return {"run": self.folder.name, "started": self.started.isoformat()}
 
 
-def _check(settings: Settings, again: Again) -> None:
+def _check(settings: Settings, again: Rerun) -> None:
     models = [*took_part(settings)] if again.model else []
     for option, one, there in (("suite", again.suite, settings.named), ("model", again.model, models)):
         if one and one not in there:
@@ -175,7 +175,7 @@ def _check(settings: Settings, again: Again) -> None:
             raise InputError(f"--{option} {one}: the run has none of that name, expected one of {known}.")
 
 
-def open_run(settings: Settings, again: Again) -> Opened:
+def open_run(settings: Settings, again: Rerun) -> Opened:
     """Begin a run, or go on with an unfinished one, and say so in its manifest.
 
     Raises:
@@ -205,7 +205,7 @@ def open_run(settings: Settings, again: Again) -> Opened:
     return opened
 
 
-def anew(again: Again) -> Callable[[str, Cell], bool]:
+def anew(again: Rerun) -> Callable[[str, Cell], bool]:
     """Return what says of a stage whether it is run anew: the named one, and all that depend on it."""
     due = _due(again.rerun)
 

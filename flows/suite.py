@@ -12,11 +12,11 @@ from data.suites import Suite
 from tasks.cite import cite
 from tasks.judge import judge
 from tasks.load import Wanted, generate, given, load
-from tasks.query import pose, query
+from tasks.models.systems import Identities, panel_of, prompt_of, systems_of
+from tasks.query import prepare, query
 from tasks.report.material import Tables
 from tasks.sandbox import kotlin_tools
-from tasks.score import measure, score, weigh
-from tasks.systems import Identities, panel_of, prompt_of, systems_of
+from tasks.score import measure, score, score_judged
 from tasks.verify import verify
 
 
@@ -54,7 +54,7 @@ def ask(
             continue
         for number, batch in zip(numbers, items, strict=True):
             cell = Cell(suite.name, system.name, number)
-            requests = pose(
+            requests = prepare(
                 cell,
                 store,
                 batch,
@@ -86,7 +86,7 @@ def value(settings: Settings, suite: Suite, batch: Batch, name: str, identities:
         return Tables(scores=[measure(cell, store, batch, metric=name, options=options)])
     panel = panel_of(settings, suite, name, identities.judges)
     judged = judge(cell, store, batch, metric=name, options=options, panel=panel)
-    scores = weigh(
+    scores = score_judged(
         cell,
         store,
         batch,

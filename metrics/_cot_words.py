@@ -54,7 +54,7 @@ _PARTS = re.compile(
 )
 _OF = frozenset({"of", "от", "из"})
 _OVER_NUMBERS = frozenset("times plus minus раз раза плюс минус less than чем more fewer больше меньше".split())
-_SIGNS = frozenset({"times", "plus", "minus", "плюс", "минус"})
+_SIGN_WORDS = frozenset({"times", "plus", "minus", "плюс", "минус"})
 _BY = frozenset({"by", "на"})
 _OPERATION = re.compile(r"(?:multipl|divid|умнож|дел|раздел|подел)\w*")
 _HAN_PARTS = ("一半", "半", "分之一", "倍", "两倍", "三倍")
@@ -87,7 +87,7 @@ def operates(found: Sequence[Token], at: int) -> bool:
         return True
     counted = before is not None and before.kind in {"number", "close", "percent"}
     if words[0] in _OVER_NUMBERS:
-        return counted or (len(words) > 1 and words[0] in _SIGNS)
+        return counted or (len(words) > 1 and words[0] in _SIGN_WORDS)
     return words[0] in _BY and ((counted and len(words) == 1) or any(map(_OPERATION.match, words)))
 
 

@@ -10,9 +10,9 @@ import polars as pl
 from data.errors import InputError
 from data.plugins import metric, metrics
 from data.suites import Suite
-from metrics.intervals import Interval
-from metrics.statistics import deciding_n
-from metrics.strata import correlated, stratified
+from metrics.stats.intervals import Interval
+from metrics.stats.power import deciding_n
+from metrics.stats.strata import correlated, stratified
 from metrics.summary import Cell, Total, cells, rounded, totals
 
 Gate = Literal["point", "interval", "off"]
@@ -124,8 +124,8 @@ def finalise(
     when no part of it does, else is undecided. `undecided` names suites that cannot be decided by any n, with
     the reason; the whole is then decided only where it comes out the same whatever their scores were.
 
-    Intervals (`metrics.strata`): TOTAL's from its families' and the overall one from the suites', as of strata; a
-    suite's of several metrics on the same items as of correlated parts.
+    Intervals (`metrics.stats.strata`): TOTAL's from its families' and the overall one from the suites', as strata;
+    a suite's of several metrics on the same items as of correlated parts.
 
     Raises:
         InputError: no model, no suite, or only suites of weight 0.

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from metrics.agreement import JudgeAgreement, Repeats
-from metrics.comparison import Comparison, Grouping
 from metrics.final import Final
+from metrics.stats.agreement import JudgeAgreement, Repeats
+from metrics.stats.pairs import Comparison, Grouping
 from metrics.summary import Cell, Total
 
 SCHEMA_VERSION = 1

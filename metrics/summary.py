@@ -13,7 +13,7 @@ import polars as pl
 from data.errors import InputError
 from data.records import STATUSES
 from data.tables import SUMMARY
-from metrics.intervals import Bounds, Codes, Estimate, Floats, Pool, estimate, pool
+from metrics.stats.intervals import Bounds, Codes, Estimate, Floats, Pool, estimate, pool
 
 ROLL_UPS: tuple[tuple[str, ...], ...] = (
     (),
@@ -96,7 +96,7 @@ def summarise(
     scored, mean and interval are null.
 
     A metric is yes/no when all its values are 0 or 1. `bounds` are a metric's, (0, 1) unless given; a metric
-    with values outside 0 and 1 and no bounds given has none. Intervals: `metrics.intervals`; clusters are the
+    with values outside 0 and 1 and no bounds given has none. Intervals: `metrics.stats.intervals`; clusters are the
     templates of a family, units are items where they were asked several times.
 
     Raises:

@@ -4,7 +4,7 @@ from config.settings import Store
 from data.records import Ref
 from data.tables import ITEMS, SCORES, SUMMARY
 from metrics.summary import summarise
-from tasks.place import open_store
+from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 

@@ -1,12 +1,12 @@
 """Cite: check the sources that answers name, by rule and, where it is allowed, on the network."""
 
+from artifacts.samples import answered
 from config.settings import Store
 from data.records import Batch, Ref
 from data.tables import EVIDENCE
-from tasks.place import open_store
-from tasks.samples import answered
-from tasks.sources import check
+from tasks.runtime.storage import open_store
 from tasks.stage import stage
+from tasks.web import check
 
 
 @stage(version=1)

@@ -12,6 +12,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any
 
+from artifacts.samples import Answered, answered
 from config.settings import Judge
 from config.settings import Store as StoreSettings
 from data.draw import canonical
@@ -20,10 +21,9 @@ from data.plugins import metrics
 from data.records import Asked, Batch, Cell, Metric, Ref, Sample
 from data.tables import JUDGEMENTS, REQUESTS
 from metrics.judging import Ask, Failed, Judgement, Session, advance, begin
-from tasks.place import open_store
+from tasks.models.requests import request
 from tasks.query import query
-from tasks.requests import request
-from tasks.samples import Answered, answered
+from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 

@@ -15,7 +15,7 @@ from data.sources import name_of
 from data.suites import Suite
 from data.tables import ITEMS, REQUESTS, RESPONSES
 from prompts import fill
-from tasks.place import open_store
+from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 

@@ -15,13 +15,13 @@ from data.draw import canonical
 from data.errors import InputError
 from data.records import Asked, Cell, Ref
 from data.tables import REQUESTS, RESPONSES
-from tasks.asking import Answer, Tally, ask_all, line
-from tasks.clients import open_client
-from tasks.clients.protocol import FATAL, CallError, Client
-from tasks.logs import event
-from tasks.place import open_cache, open_store
-from tasks.progress import counts, showing
-from tasks.requests import call_of, for_items
+from tasks.models import open_client
+from tasks.models.progress import counts, showing
+from tasks.models.protocol import FATAL, CallError, Client
+from tasks.models.requests import call_of, for_items
+from tasks.models.scheduler import Answer, Tally, ask_all, line
+from tasks.runtime.logs import event
+from tasks.runtime.storage import open_cache, open_store
 from tasks.stage import ledger, stage
 
 IDENTITY_S = 60.0
@@ -136,7 +136,7 @@ def _refuse_hopeless(model: Model, responses: pl.DataFrame) -> None:
 
 
 @stage(version=1)
-def pose(
+def prepare(
     store: StoreSettings,
     items: Ref,
     *,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from artifacts.samples import Answered, answered
 from config.settings import Store
 from data.draw import canonical
 from data.options import options_of
@@ -13,8 +14,7 @@ from data.tables import SCORES
 from metrics.correct import UNIT as correct  # noqa: N811 - a unit, not a constant
 from metrics.judging import combine
 from tasks.judge import reopen
-from tasks.place import open_store
-from tasks.samples import Answered, answered
+from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 
@@ -96,7 +96,7 @@ def measure(store: Store, batch: Batch, *, metric: str, options: Mapping[str, An
 
 
 @stage(version=1)
-def weigh(
+def score_judged(
     store: Store,
     batch: Batch,
     judgements: Ref,

@@ -24,8 +24,8 @@ from pydantic import BaseModel
 from config.settings import Store as StoreSettings
 from data.draw import canonical
 from data.records import Cell, Ref
-from tasks.logs import event
-from tasks.place import open_results, open_store
+from tasks.runtime.logs import event
+from tasks.runtime.storage import open_results, open_store
 
 P = ParamSpec("P")
 R = TypeVar("R")

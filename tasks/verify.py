@@ -11,8 +11,8 @@ from data.errors import InputError
 from data.plugins import family
 from data.records import Batch, Item, Outcome, Program, Ref, Status, Verdict
 from data.tables import VERDICTS
-from tasks.parallel import map_chunks
-from tasks.place import open_store
+from tasks.runtime.parallel import map_chunks
+from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 _FOUND = Sandbox()

@@ -10,7 +10,7 @@ REPLY_CAP = 1_000_000
 
 _UNSEEN = (0xAD, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
 _SPACES = (0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)
-_CHARACTERS = {**dict.fromkeys(_UNSEEN), **dict.fromkeys(_SPACES, " ")}
+_SIGNS = {**dict.fromkeys(_UNSEEN), **dict.fromkeys(_SPACES, " ")}
 """Zero-width characters go, spaces of other widths become plain: Python reads neither."""
 
 _TAG = r"<(?P<close>/?)(?:think|thinking|thought|reasoning)>"
@@ -29,7 +29,7 @@ def answer_part(reply: str) -> str:
     An opening tag that is never closed hides the rest; a closing one that was never opened, all before it. A tag
     in a literal, in a comment or amid a line of fenced code is text.
     """
-    text = reply[-REPLY_CAP:].replace("\r\n", "\n").replace("\r", "\n").translate(_CHARACTERS)
+    text = reply[-REPLY_CAP:].replace("\r\n", "\n").replace("\r", "\n").translate(_SIGNS)
     kept: list[str] = []
     start = at = 0
     thinking = fenced = False

@@ -1,1 +1,5 @@
-"""Who answers calls: the providers, each in one file."""
+"""The only code that talks to a model."""
+
+from tasks.models.registry import open_client
+
+__all__ = ["open_client"]

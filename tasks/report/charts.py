@@ -15,9 +15,9 @@ from xml.etree import ElementTree as ET
 
 from markupsafe import Markup
 
-from tasks.place import cache_folder
 from tasks.report.html_phrases import say
-from tasks.report.marks import visible
+from tasks.report.text import visible
+from tasks.runtime.storage import cache_folder
 
 SERIES = 8
 """Colours that can be told apart; the page's style sheet has them as --series-1 and so on."""

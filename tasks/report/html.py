@@ -19,8 +19,8 @@ from markupsafe import Markup
 from artifacts.store import write_atomically
 from tasks.report import charts, explained, operations, overview, samples
 from tasks.report.html_phrases import named, said_by_script, say
-from tasks.report.marks import p_value, percent, points, total_percent, visible
 from tasks.report.material import Material
+from tasks.report.text import p_value, percent, points, total_percent, visible
 
 HERE = Path(__file__).parent
 

@@ -15,12 +15,12 @@ from data.suites import Suite
 from metrics.bands import FLOORS, band
 from metrics.final import reaches
 from metrics.summary import Cell, Total, cells, totals
-from tasks.report.marks import code, percent, plain, table, total_percent
+from tasks.models.systems import systems_of
 from tasks.report.material import Material
 from tasks.report.phrases import meaning, phrase, why
 from tasks.report.reasons import translated
+from tasks.report.text import code, percent, plain, table, total_percent
 from tasks.report.titles import metric_title, title_of
-from tasks.systems import systems_of
 
 SHOWN_ERRORS = 5
 

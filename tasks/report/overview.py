@@ -10,10 +10,10 @@ import polars as pl
 from metrics.final import THRESHOLD, reaches, totals_of
 from metrics.summary import Cell, cells
 from tasks.report.html_phrases import say
-from tasks.report.marks import percent
 from tasks.report.material import Material
 from tasks.report.phrases import why
 from tasks.report.samples import primary
+from tasks.report.text import percent
 from tasks.report.titles import (
     aside,
     by_family,

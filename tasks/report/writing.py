@@ -7,9 +7,9 @@ from typing import Any
 
 from config.settings import Settings
 from data.records import Ref
-from tasks.place import open_store
 from tasks.report import exports, html, junit, markdown, raw, records
 from tasks.report.material import Tables, gather
+from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 

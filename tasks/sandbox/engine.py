@@ -3,7 +3,7 @@
 import wasmtime
 
 STACK = 2 << 20
-"""Bytes of native stack for the guest: recursion through C (lru_cache, sorted keys) to depth 900 fits."""
+"""Bytes of native stack for the component: recursion through C (lru_cache, sorted keys) to depth 900 fits."""
 
 
 def engine() -> wasmtime.Engine:

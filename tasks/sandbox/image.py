@@ -1,4 +1,4 @@
-"""The image: CPython and our guest code as one WebAssembly component, compiled for this machine, kept privately.
+"""The image: CPython and our component as one WebAssembly component, compiled for this machine, kept privately.
 
 It is built once, in child processes (compiling takes 400 MB that the caller should not keep), into a folder named
 by a hash of everything it depends on. It is native code: it is loaded only from a folder that nobody else can
@@ -28,7 +28,7 @@ from tasks.sandbox import child
 from tasks.sandbox.private import own_file, private, secret
 
 _HERE = Path(__file__).parent
-_SOURCES = ("guest/app.py", "guest/world.wit", "values.py", "engine.py")
+_SOURCES = ("component/app.py", "component/world.wit", "values.py", "engine.py")
 _LIMIT_S = 600
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -119,7 +119,11 @@ def _build(work: Path, progress: Progress) -> Path:
     (work / "empty").mkdir()  # stands for a virtual environment: nothing installed here belongs in the image
     package = work / "app" / "tasks" / "sandbox"
     package.mkdir(parents=True)
-    for source, target in (("guest/app.py", work / "app"), ("guest/world.wit", work), ("values.py", package)):
+    for source, target in (
+        ("component/app.py", work / "app"),
+        ("component/world.wit", work),
+        ("values.py", package),
+    ):
         shutil.copyfile(_HERE / source, target / Path(source).name)
     progress("Sandbox: building its Python (once, some 10 s) …")
     _run("building the component", child.command("tasks.sandbox.build", "componentize"), work)

@@ -2,7 +2,7 @@
 
 Elsewhere they are `unavailable`. A virtual machine is less of a wall than WebAssembly: what holds it is the kernel
 (limits, Landlock and seccomp: no files but its own, no sockets, no processes; without them nothing is run), its
-heap limit, and its CPU time. Its replies are read like the WebAssembly guest's.
+heap limit, and its CPU time. Its replies are read like the WebAssembly component's.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """The Kotlin that stands around programs: the harness that calls one, and the driver that compiles one by one.
 
-The harness replies as the WebAssembly guest does (`tasks.sandbox.values`), each reply on a line that begins with a
-number only known at run time. The program shares the virtual machine with it and may forge its own replies: that
+The harness replies as the WebAssembly component does (`tasks.sandbox.values`), each on a line that starts with
+a number only known at run time. The program shares the virtual machine with it and may forge its own replies: that
 gains nothing, as no expected value is in there.
 """
 

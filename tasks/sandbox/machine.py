@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 BESIDE_MB = 128
-"""What a process holds beside its guest's memory: Python, the engine, replies under way."""
+"""What a process holds beside its component's memory: Python, the engine, replies under way."""
 
 _ROOT = Path("/")
 

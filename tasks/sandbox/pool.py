@@ -25,7 +25,7 @@ WALL_MORE_S = 1.0
 """A program that sleeps or hangs is ended past its CPU budget by this, its waiting for a core not counted."""
 
 MEMORY_MB = (128, 2048)
-"""The least and most memory of a guest: its interpreter takes 60 of them."""
+"""The least and most memory of a component: its interpreter takes 60 of them."""
 
 _TRIES = 2
 """A program whose worker dies is tried once more: the system, not it, may have been the reason."""
@@ -37,7 +37,7 @@ class Pool:
     """Workers that run Python programs: a context manager, safe to share between threads.
 
     `workers` is the number of processes (one for each core unless given; fewer where their memory would not fit);
-    `memory_mb` is the guest's memory, its interpreter included. Runs from several threads take turns: each uses
+    `memory_mb` is the component's memory, its interpreter included. Runs from several threads take turns: each uses
     all the workers.
     """
 

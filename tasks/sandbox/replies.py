@@ -12,7 +12,7 @@ CLASSES = 32
 """Classes kept of an exception's line of them."""
 
 _GUEST_KINDS = frozenset({"exception", "memory", "syntax", "no such function", "bad value"})
-"""What a guest may say beside a value: never `unavailable`, which would take its item out of the score."""
+"""What a component may say beside a value: never `unavailable`, which would take its item out of the score."""
 
 
 def clean(text: str) -> str:

@@ -1,6 +1,6 @@
 """Plain values as tagged JSON: the one form in which anything enters or leaves the sandbox.
 
-The same file is built into the guest, so it imports nothing of the project. null, booleans, strings and small
+The same file is built into the component, so it imports nothing of the project. null, booleans, strings and small
 integers stand for themselves; everything else is an array that begins with its tag, so that a tuple is not a
 list, `1.0` not `1`, and a dictionary may have any hashable keys:
 

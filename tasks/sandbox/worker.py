@@ -2,8 +2,8 @@
 
 Started by `tasks.sandbox.pool` as `python -m tasks.sandbox.worker IMAGE MEMORY_MB`, with frames on standard input
 and output. It first confines itself, then runs one small program to see that the image works, then says hello. A
-job is `{load, calls, cpu_s}`, the guest's requests ready made; to it answer `["load", 0, reply]` when the program
-did not load, else `["call", k, reply]` for each call that came back, with the guest's text unread, and one
+job is `{load, calls, cpu_s}`, the component's requests ready made; to it answer `["load", 0, reply]` when the
+program did not load, else `["call", k, reply]` for each call that came back, its text unread, and one
 `["end", kind, error, message]`.
 """
 
@@ -30,10 +30,10 @@ REPLY = 1 << 20
 
 TICK_S = 0.01
 GRACE_S = 3
-"""Past its CPU budget by this, the kernel ends a worker whose guest could not be interrupted."""
+"""Past its CPU budget by this, the kernel ends a worker whose component could not be interrupted."""
 
 _MEMORY_MORE = 1 << 30
-"""Bytes that a worker may hold beside its guest: Python, the engine, replies under way."""
+"""Bytes that a worker may hold beside its component: Python, the engine, replies under way."""
 
 
 class _SpentError(Exception):
@@ -48,10 +48,10 @@ def _cpu_clock() -> Callable[[], float]:
 
 
 class _Watch:
-    """Interrupt the guest when its CPU time is used up, and end the process when its parent is gone.
+    """Interrupt the component when its CPU time is used up, and end the process when its parent is gone.
 
     CPU time is that of the thread that makes the watch: a busy machine makes a program slower, not wrong. Epochs
-    interrupt WebAssembly only; a guest that sleeps in a host call is the pool's to end.
+    interrupt WebAssembly only; a component that sleeps in a host call is the pool's to end.
     """
 
     def __init__(self, held: wasmtime.Engine) -> None:
@@ -125,8 +125,10 @@ class _Guest:
 class _Run:
     """One program in one instance: `send` gets its replies, in order; `run` says how it ended."""
 
-    def __init__(self, guest: _Guest, watch: _Watch, job: dict[str, Any], send: Callable[[Any], object]) -> None:
-        self.guest, self.watch, self.job, self.send = guest, watch, job, send
+    def __init__(
+        self, component: _Guest, watch: _Watch, job: dict[str, Any], send: Callable[[Any], object]
+    ) -> None:
+        self.component, self.watch, self.job, self.send = component, watch, job, send
         self.left = REPLY
 
     def _ask(self, store: wasmtime.Store, function: Any, request: str) -> str:
@@ -140,7 +142,7 @@ class _Run:
 
     def run(self) -> tuple[str, str, str]:
         """Load the program and make its calls; return how that ended: a kind, an error and a message."""
-        with contextlib.closing(self.guest.store()) as store:
+        with contextlib.closing(self.component.store()) as store:
             self.watch.start(self.job["cpu_s"])
             try:
                 self._converse(store)
@@ -159,8 +161,8 @@ class _Run:
         return "done", "", ""
 
     def _converse(self, store: wasmtime.Store) -> None:
-        instance = self.guest.linker.instantiate(store, self.guest.component)
-        load, call = instance.get_func(store, self.guest.load), instance.get_func(store, self.guest.call)
+        instance = self.component.linker.instantiate(store, self.component.component)
+        load, call = instance.get_func(store, self.component.load), instance.get_func(store, self.component.call)
         loaded = self._ask(store, load, self.job["load"])
         if loaded != '["loaded"]':
             self.send(["load", 0, loaded])
@@ -228,19 +230,19 @@ _TRIAL: dict[str, Any] = {
 """Touches whatever the engine prepares at first use, such as its timer threads."""
 
 
-def _trial(guest: _Guest, watch: _Watch) -> str:
-    """Run the trial program; return the guest's Python version."""
+def _trial(component: _Guest, watch: _Watch) -> str:
+    """Run the trial program; return the component's Python version."""
     replies: list[Any] = []
-    ended = _Run(guest, watch, _TRIAL, replies.append).run()
+    ended = _Run(component, watch, _TRIAL, replies.append).run()
     if ended[0] != "done" or not str(replies[-1][2]).startswith('["value"'):
         raise RuntimeError(f"the trial program came to {ended} {replies}: build the image anew")
     return str(values.read(replies[-1][2])[1])
 
 
-def _serve(guest: _Guest, layers: dict[str, str]) -> None:
+def _serve(component: _Guest, layers: dict[str, str]) -> None:
     try:
-        watch = _Watch(guest.engine)
-        python = _trial(guest, watch)
+        watch = _Watch(component.engine)
+        python = _trial(component, watch)
     except Exception as error:  # noqa: BLE001 - whatever it is, the pool reports it
         _send(["failed", f"{type(error).__name__}: {str(error)[:2000]}"])
         return
@@ -249,25 +251,25 @@ def _serve(guest: _Guest, layers: dict[str, str]) -> None:
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     while True:
         job = _receive()
-        # the kernel's own end to a loop that is not the guest's
+        # the kernel's own end to a loop that is not the component's
         resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + job["cpu_s"]) + GRACE_S, hard))
-        _send(["end", *_Run(guest, watch, job, _send).run()])
+        _send(["end", *_Run(component, watch, job, _send).run()])
 
 
 def main() -> None:
-    """Load, confine, and serve on a thread with room for the guest's stack.
+    """Load, confine, and serve on a thread with room for the component's stack.
 
     The thread begins after the confinement, and so inherits it.
     """
     memory = int(sys.argv[2]) << 20
     try:
-        guest = _Guest(sys.argv[1], memory)
+        component = _Guest(sys.argv[1], memory)
         layers = {"wasm": f"wasmtime {version('wasmtime')}", **_confine(memory)}
     except Exception as error:  # noqa: BLE001 - whatever it is, the pool reports it
         _send(["failed", f"{type(error).__name__}: {str(error)[:2000]}"])
         return
     threading.stack_size(16 << 20)
-    serving = threading.Thread(target=_serve, args=(guest, layers))
+    serving = threading.Thread(target=_serve, args=(component, layers))
     serving.start()
     serving.join()
 

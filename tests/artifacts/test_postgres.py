@@ -18,7 +18,7 @@ from artifacts.replies import Remembered, ReplyCache, owner
 from config.settings import Model, Store
 from data.errors import InputError
 from data.records import Cell, Reply
-from tasks.asking import Tally
+from tasks.models.scheduler import Tally
 from tasks.query import ask, watch
 from tests.conftest import TOP, Run, free_port
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
@@ -59,8 +59,8 @@ import json, sys
 from artifacts.replies import ReplyCache
 from config.settings import Model
 from data.records import Call, Message
-from tasks.asking import ask_all, line
-from tasks.clients import open_client
+from tasks.models.scheduler import ask_all, line
+from tasks.models import open_client
 base_url, url = sys.argv[1:]
 model = Model.model_validate({"name": "m", "provider": "openai", "base_url": base_url, "max_concurrency": 4})
 calls = [(f"{n:064x}", Call((Message("user", str(n)),))) for n in range(200)]

@@ -150,7 +150,7 @@ def test_an_evaluation_runs_on_s3_and_a_second_one_is_cached(
     ]
     first, second = sorted(manifests, key=lambda one: str(one["started"]))
     cached = {stage["stage"]: stage["cached"] for stage in second["stages"]}
-    assert all(cached[stage] for stage in ("generate", "pose", "verify", "score", "aggregate"))
+    assert all(cached[stage] for stage in ("generate", "prepare", "verify", "score", "aggregate"))
     assert not any(stage["cached"] for stage in first["stages"])
     s3: Any = fsspec.filesystem("s3")
     s3.invalidate_cache()

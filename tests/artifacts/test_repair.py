@@ -21,7 +21,7 @@ from artifacts.store import Store
 from data.errors import InputError
 from data.records import Reply
 from data.tables import RESPONSES
-from tasks import logs
+from tasks.runtime import logs
 from tests.conftest import Run
 from tests.helpers.runs import TWO, at, results
 from tests.servers.running import serve_openai

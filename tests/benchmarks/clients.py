@@ -11,7 +11,7 @@ import time
 
 from config.settings import Model
 from data.records import Call, Message
-from tasks.clients import open_client
+from tasks.models import open_client
 from tests.servers import serve_ollama, serve_openai
 
 CALLS, IN_FLIGHT, LATENCY_S = 1319, 64, 0.2

@@ -16,7 +16,7 @@ import polars as pl
 
 from artifacts.store import Store
 from data.records import Ref
-from tasks.requests import call_of
+from tasks.models.requests import call_of
 from tests.benchmarks.street import evaluate
 from tests.servers.running import serve_openai
 

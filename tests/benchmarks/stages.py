@@ -25,8 +25,8 @@ from data.loading import versions_of
 from data.records import Asked, Batch, Cell, Ref
 from tasks.aggregate import aggregate
 from tasks.load import Wanted, generate
-from tasks.place import cache_url, open_store
-from tasks.query import pose, query
+from tasks.query import prepare, query
+from tasks.runtime.storage import cache_url, open_store
 from tasks.score import score
 from tasks.verify import verify
 from tests.servers.postgres import Postgres
@@ -93,10 +93,10 @@ def street(place: Place, items: int, base_url: str) -> None:
     rows = sum(ref.rows for ref in drawn)
     identity = {"provider": "openai"}
     posed = timed(
-        "pose",
+        "prepare",
         rows,
         lambda: [
-            pose.function(place, ref, model=model, system="m", prompt=None, identity=identity, repeats=1)
+            prepare.function(place, ref, model=model, system="m", prompt=None, identity=identity, repeats=1)
             for ref in drawn
         ],
     )

@@ -17,10 +17,10 @@ from multiprocessing import get_context
 import numpy as np
 import polars as pl
 
-from metrics.comparison import adjusted, compare
-from metrics.intervals import Estimate, Floats, estimate, mean_interval, pool
-from metrics.statistics import ALPHA
-from metrics.strata import strata_limits
+from metrics.stats.intervals import Estimate, Floats, estimate, mean_interval, pool
+from metrics.stats.pairs import adjusted, compare
+from metrics.stats.power import ALPHA
+from metrics.stats.strata import strata_limits
 from metrics.summary import summarise
 from tests.strata import SPREADS, shares
 

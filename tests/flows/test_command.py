@@ -6,7 +6,7 @@ from data.records import Ref
 from flows.command import _verdict
 from flows.runs import Outcome
 from metrics.final import Final, ModelResult, SuiteResult
-from metrics.intervals import Interval
+from metrics.stats.intervals import Interval
 
 
 def test_what_is_undecided_says_how_many_answers_would_decide() -> None:

@@ -18,9 +18,9 @@ from artifacts.store import Store
 from config.reading import read
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
 from flows.compare import main
-from tasks.contrast import contrast
+from tasks.compare.runs import compare_runs
 from tasks.load import items_of
-from tasks.report import contrasted
+from tasks.report import comparison
 from tests.conftest import TOP, Run
 from tests.helpers.runs import at
 from tests.servers.running import serve_openai
@@ -141,7 +141,7 @@ def test_models_of_different_names_are_compared_with_each_other(tmp_path: Path) 
     finished(tmp_path, "r1", ["a"], lambda _, n: float(n % 10 < 9))
     finished(tmp_path, "r2", ["b"], lambda _, n: float(n % 10 < 3))
     finished(tmp_path, "r3", ["c"], lambda _, n: float(n % 10 < 8))
-    found = contrast(["r1", "r2", "r3"], runs=tmp_path / "runs")
+    found = compare_runs(["r1", "r2", "r3"], runs=tmp_path / "runs")
     assert [(p.model_b, p.model_a, round(p.difference or 0, 2)) for p in found.pairs] == [
         ("a", "b", -0.6),
         ("a", "c", -0.1),
@@ -153,21 +153,21 @@ def test_models_of_different_names_are_compared_with_each_other(tmp_path: Path) 
 def test_what_else_may_be_behind_a_difference_is_said(tmp_path: Path) -> None:
     finished(tmp_path, "r1", ["m", "alone"], rules="old", digest="d1")
     finished(tmp_path, "r2", ["m"], rules="new", digest="d2", temperature=0.7)
-    found = contrast(["r1", "r2"], runs=tmp_path / "runs")
+    found = compare_runs(["r1", "r2"], runs=tmp_path / "runs")
     said = " ".join(found.notes)
     assert "r1: old, r2: new" in said
     assert "Behind the name m there was not the same model in all runs: digest d1 / d2." in said
     assert "compared with nothing: alone" in said
     assert ("models.m.temperature", [0, 0.7]) in found.differences
-    assert len(contrast(["r1", "r2"], runs=tmp_path / "runs", every=True).pairs) == 3
+    assert len(compare_runs(["r1", "r2"], runs=tmp_path / "runs", every=True).pairs) == 3
 
 
 def test_a_run_is_found_by_the_path_of_its_folder_and_its_tables_where_the_store_is_now(tmp_path: Path) -> None:
     folders = [str(finished(tmp_path, name)) for name in ("r1", "r2")]
     (tmp_path / "store").rename(tmp_path / "moved")
     with pytest.raises(Exception, match="Say where its store is with --root"):
-        contrast(folders, runs=Path("nowhere"))
-    assert contrast(folders, runs=Path("nowhere"), root=str(tmp_path / "moved")).pairs[0].n == 60
+        compare_runs(folders, runs=Path("nowhere"))
+    assert compare_runs(folders, runs=Path("nowhere"), root=str(tmp_path / "moved")).pairs[0].n == 60
 
 
 def _misses(tmp_path: Path) -> dict[str, tuple[list[str], str]]:
@@ -216,21 +216,21 @@ def test_equal_runs_say_that_nothing_changed(tmp_path: Path, capsys: pytest.Capt
 def test_many_long_texts_are_cut_to_what_a_page_can_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     finished(tmp_path, "r1", right=lambda *_: 1.0)
     finished(tmp_path, "r2", right=lambda *_: 0.0)
-    found = contrast(["r1", "r2"], runs=tmp_path / "runs")
-    assert contrasted.cut(found) == contrasted.LONGEST
-    monkeypatch.setattr(contrasted, "ROOM", 1000)
-    assert contrasted.cut(found) == contrasted.SHORTEST
-    assert len(contrasted.html(found)) < 200_000
+    found = compare_runs(["r1", "r2"], runs=tmp_path / "runs")
+    assert comparison.cut(found) == comparison.LONGEST
+    monkeypatch.setattr(comparison, "ROOM", 1000)
+    assert comparison.cut(found) == comparison.SHORTEST
+    assert len(comparison.html(found)) < 200_000
 
 
 def test_words_that_differ_are_marked_and_escaped() -> None:
-    before, after = contrasted.marked("The <b>cat</b> sat.", "The <b>dog</b> sat.")
+    before, after = comparison.marked("The <b>cat</b> sat.", "The <b>dog</b> sat.")
     assert before == "The <mark>&lt;b&gt;cat&lt;/b&gt; </mark>sat."
     assert after == "The <mark>&lt;b&gt;dog&lt;/b&gt; </mark>sat."
 
 
 def test_a_megabyte_of_words_is_not_marked_word_by_word() -> None:
-    before, after = contrasted.marked("a " * 500_000, "b " * 500_000)
+    before, after = comparison.marked("a " * 500_000, "b " * 500_000)
     assert "<mark>" not in before + after
     assert len(before) == 1_000_000
 

@@ -138,7 +138,7 @@ def test_a_scheduled_run_is_completed_with_its_artifacts_and_a_retry_asks_nothin
         assert len(server.requests) == 4, "a retry asks nothing that was answered"
     again = max((place.tree / "artifacts" / "runs").glob("*/manifest.json"))
     stages = json.loads(again.read_text(encoding="utf-8"))["stages"]
-    assert {s["stage"] for s in stages if s["cached"]} >= {"generate", "pose", "verify", "score", "aggregate"}
+    assert {s["stage"] for s in stages if s["cached"]} >= {"generate", "prepare", "verify", "score", "aggregate"}
     assert "query" in {s["stage"] for s in stages if not s["cached"]}, "its cache is the reply cache"
     assert [s["stage"] for s in stages] == [s["stage"] for s in manifest["stages"]]
 

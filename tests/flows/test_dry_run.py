@@ -11,12 +11,12 @@ from config.reading import read
 from data.records import Cell
 from data.tables import ITEMS
 from flows.dry_run import told, totals
-from metrics.statistics import detectable_difference
-from tasks.forecast import Forecast, Portion, effect, forecast
+from metrics.stats.power import detectable_difference
+from tasks.estimate.calls import Estimate, Portion, effect, estimate
+from tasks.estimate.judged import stand_in
 from tasks.load import items_of
+from tasks.models.requests import for_items
 from tasks.query import ask, identify
-from tasks.rehearsal import stand_in
-from tasks.requests import for_items
 from tests.conftest import Run
 from tests.helpers.judges import CLAIMS, judged_by
 from tests.helpers.judges import kind as asked_kind
@@ -38,7 +38,7 @@ def speak(body: dict[str, Any]) -> str:
     return json.dumps({"verdicts": [{"id": i, "reason": "so", "verdict": "SUPPORTED"} for i in ("1", "2")]})
 
 
-def by_name(found: Forecast) -> dict[tuple[str, str, str], Portion]:
+def by_name(found: Estimate) -> dict[tuple[str, str, str], Portion]:
     return {(p.suite, p.role, p.metric): p for p in found.portions}
 
 
@@ -55,11 +55,11 @@ def test_what_a_run_asks_was_forecast_and_is_remembered_afterwards(run: Run, tmp
         assert not server.requests
         assert not (tmp_path / "store" / "tables").exists()
         assert not (tmp_path / "runs").exists()
-        supposed = forecast(read(None, [*words, f"store.root={tmp_path}/store"]))
+        supposed = estimate(read(None, [*words, f"store.root={tmp_path}/store"]))
         done = run(*sets(*words))
         calls = Counter("judge" if "response_format" in r.body else "model" for r in server.requests)
-        known = forecast(read(None, [*words, f"store.root={tmp_path}/store"]))
-        assert sum(calls.values()) == len(server.requests), "the second forecast asked nothing"
+        known = estimate(read(None, [*words, f"store.root={tmp_path}/store"]))
+        assert sum(calls.values()) == len(server.requests), "the second estimate asked nothing"
     assert done.returncode == 0, done.stderr
     assert "0 from the cache" in before.stdout
     n = calls["model"] + calls["judge"]
@@ -83,7 +83,7 @@ def test_a_part_that_is_remembered_tells_tokens_time_and_cost_of_the_rest(tmp_pa
         requests = for_items(ITEMS.frame(items_of(settings.suites[0])), model, identify(model), 1)
         ask(requests, model, settings.store, Cell("some"))
         n = len(server.requests)
-        found = forecast(read(None, [*words, "basic_control.n_items=12", f"store.root={tmp_path}/store"]))
+        found = estimate(read(None, [*words, "basic_control.n_items=12", f"store.root={tmp_path}/store"]))
         assert len(server.requests) == n
     (portion,) = found.portions
     assert (portion.calls, portion.cached, portion.fresh) == (24, 8, 16)
@@ -99,7 +99,7 @@ def test_a_server_that_cannot_be_reached_counts_everything_and_says_so(tmp_path:
     model = {"name": "m", "provider": "ollama", "base_url": "http://127.0.0.1:9", "requests_per_minute": 6}
     settings = read(None, [f"models=[{json.dumps(model)}]", *BASIC, "suites=[basic_control]", "repeats=3",
                            f"store.root={tmp_path}/store"])  # fmt: skip
-    found = forecast(settings)
+    found = estimate(settings)
     assert [(p.calls, p.cached) for p in found.portions] == [(24, 0)]
     assert any("cannot be looked up for model m" in note and "127.0.0.1:9" in note for note in found.notes)
     assert not (tmp_path / "store").exists()
@@ -120,7 +120,7 @@ def test_judges_calls_follow_from_the_metrics_steps(tmp_path: Path, mode: str, e
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     judge = {"name": "j", "provider": "ollama", "base_url": "http://127.0.0.1:9"}
     words = [f"judges=[{json.dumps(judge)}]", "suites=[rag]", f"rag.data={data}", f"store.root={tmp_path}/store"]
-    found = forecast(read(None, [*words, f"rag.factual_correctness.mode={mode}"]))
+    found = estimate(read(None, [*words, f"rag.factual_correctness.mode={mode}"]))
     calls = {p.metric: p.calls for p in found.portions}
     assert calls == {"factual_correctness": 3 * each, "response_groundedness": 3}
 
@@ -129,7 +129,7 @@ def test_cited_answers_are_rehearsed_with_citations(tmp_path: Path) -> None:
     judge = {"name": "j", "provider": "ollama", "base_url": "http://127.0.0.1:9"}
     words = [f"models=[{json.dumps(judge)}]", f"judges=[{json.dumps(judge)}]", "suites=[citation]"]
     for mode in ("passages", "closed_book"):
-        found = forecast(read(None, [*words, f"citation.mode={mode}", f"store.root={tmp_path}/store"]))
+        found = estimate(read(None, [*words, f"citation.mode={mode}", f"store.root={tmp_path}/store"]))
         model, judged = found.portions
         assert model.calls == 5
         assert 5 + 5 <= judged.calls <= 5 + 3 * 5, "correctness, and support of one to three citations"

@@ -15,10 +15,10 @@ import pytest
 from config.reading import read
 from flows.leaderboard import main
 from metrics.final import finalise
-from metrics.pairing import question_sets
 from metrics.results import Results
+from metrics.stats.matching import question_sets
 from metrics.summary import cells, summarise
-from tasks.standings import gather, head
+from tasks.compare.leaderboard import gather, head
 from tests.conftest import TOP
 from tests.helpers.suites import declared
 from tests.tasks.scored import rows
@@ -58,12 +58,12 @@ def runs(tmp_path: Path) -> Path:
 
 def test_each_model_stands_once_with_its_latest_result_best_first(runs: Path) -> None:
     (board,) = gather(runs).boards
-    assert [(s.model, s.run, round(s.score or 0, 6)) for s in board.standings] == [
+    assert [(s.model, s.run, round(s.score or 0, 6)) for s in board.entries] == [
         ("good", "run_01", 0.9),
         ("middle \x1b[31m|", "run_03", 0.6),
         ("bad", "run_02", 0.4),
     ]
-    assert len(gather(runs, every=True).boards[0].standings) == 4
+    assert len(gather(runs, every=True).boards[0].entries) == 4
 
 
 def test_other_questions_stand_in_another_table(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +74,7 @@ def test_other_questions_stand_in_another_table(runs: Path, capsys: pytest.Captu
     assert "60 questions" in said
     assert "30 questions" in said
     boards = gather(runs).boards
-    assert [board.standings[0].model for board in boards] == ["good", "good"]
+    assert [board.entries[0].model for board in boards] == ["good", "good"]
 
 
 def test_other_weights_and_judges_are_said(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_other_weights_and_judges_are_said(tmp_path: Path) -> None:
         "judges of rag is not the same in all: j2 / j1",
         "weights.rag is not the same in all: 0.5 / 0.2",
     ]
-    assert {s.judges for s in board.standings} == {("j1",), ("j2",)}
+    assert {s.judges for s in board.entries} == {("j1",), ("j2",)}
 
 
 def test_runs_that_cannot_be_read_are_named_and_do_not_hide_the_others(

@@ -40,10 +40,10 @@ sys.exit(main("full_eval", sys.argv[2:]))
 """
 
 STREET = [
-    "generate", "pose", "query", "verify", "score", "load", "given", "judge", "query", "query", "weigh",
-    "judge", "query", "weigh", "aggregate", "conclude", "report",
+    "generate", "prepare", "query", "verify", "score", "load", "given", "judge", "query", "query", "score_judged",
+    "judge", "query", "score_judged", "aggregate", "gate", "report",
 ]  # fmt: skip
-NEVER_CACHED = {"query", "judge", "conclude", "report"}
+NEVER_CACHED = {"query", "judge", "gate", "report"}
 
 
 def reply(body: dict[str, Any]) -> str:
@@ -95,7 +95,7 @@ def stages(tmp_path: Path) -> list[tuple[str, bool]]:
         ("verify", 4),
         ("score", 4),
         ("judge", 4),
-        ("weigh", 8),
+        ("score_judged", 8),
         ("aggregate", 9),
         ("report", 9),
     ],
@@ -134,10 +134,10 @@ def test_a_named_stage_runs_anew_with_what_follows_and_nothing_else(run: Run, tm
         name = latest(tmp_path).name
         for stage, anew in (
             ("generate", set(STREET)),
-            ("verify", {"verify", "score", "aggregate", "conclude", "report"}),
-            ("judge", {"judge", "weigh", "aggregate", "conclude", "report"}),
-            ("score", {"score", "weigh", "aggregate", "conclude", "report"}),
-            ("report", {"conclude", "report"}),
+            ("verify", {"verify", "score", "aggregate", "gate", "report"}),
+            ("judge", {"judge", "score_judged", "aggregate", "gate", "report"}),
+            ("score", {"score", "score_judged", "aggregate", "gate", "report"}),
+            ("report", {"gate", "report"}),
         ):
             done = run("--run", name, "--rerun", stage)
             assert {s for s, cached in stages(tmp_path) if not cached} == anew | NEVER_CACHED, stage
@@ -147,7 +147,7 @@ def test_a_named_stage_runs_anew_with_what_follows_and_nothing_else(run: Run, tm
         run("--run", name, "--rerun", "score", "--suite", "basic_control")
         fresh = Counter(s for s, cached in stages(tmp_path) if not cached)
         assert fresh["score"] == 1
-        assert fresh["weigh"] == 0, "the other suite is left alone"
+        assert fresh["score_judged"] == 0, "the other suite is left alone"
         assert len(server.requests) == sum(CALLS.values())
         run("--run", name, "--fresh")
         assert len(server.requests) == 2 * sum(CALLS.values()), "asked afresh means everything"

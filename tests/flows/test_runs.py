@@ -7,7 +7,7 @@ import pytest
 
 from artifacts.replies import ReplyCache
 from artifacts.store import Store
-from config.settings import Again, Settings
+from config.settings import Rerun, Settings
 from data.errors import InputError
 from data.records import Cell
 from data.tables import RESPONSES
@@ -37,7 +37,7 @@ def test_a_model_named_for_a_rerun_is_that_one_and_not_one_whose_name_begins_so(
     cell: Cell,
     expected: bool,  # noqa: FBT001 - a row of the table above
 ) -> None:
-    assert anew(Again(rerun="generate", model=model))("verify", cell) is expected
+    assert anew(Rerun(rerun="generate", model=model))("verify", cell) is expected
 
 
 BAD = [
@@ -63,14 +63,14 @@ def test_what_the_run_does_not_have_is_refused(
 def test_a_model_that_the_run_does_not_have_is_refused(tmp_path: Path) -> None:
     place = settings(tmp_path)
     with pytest.raises(InputError, match="--model tin: the run has none of that name, expected one of tiny"):
-        open_run(place, Again(rerun="verify", model="tin"))
+        open_run(place, Rerun(rerun="verify", model="tin"))
     assert not (tmp_path / "runs").exists()
     data = tmp_path / "answers.jsonl"
     row = {"question": "?", "response": "a", "reference": "a", "retrieved_contexts": ["a"]}
     data.write_text(json.dumps(row) + "\n", encoding="utf-8")
     raw = place.model_dump(mode="json") | {"suites": ["rag"], "rag": {"data": str(data)}, "judges": [{"name": "j"}]}
     of_file = Settings.model_validate(raw)
-    assert open_run(of_file, Again(rerun="judge", model="responses of answers")).folder.is_dir()
+    assert open_run(of_file, Rerun(rerun="judge", model="responses of answers")).folder.is_dir()
 
 
 def test_an_empty_name_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +90,7 @@ def settings(folder: Path) -> Settings:
 
 def begun(folder: Path, **more: object) -> str:
     """Return a run that has begun, with more in its manifest."""
-    run = open_run(settings(folder), Again()).folder
+    run = open_run(settings(folder), Rerun()).folder
     file = run / "manifest.json"
     file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | more), encoding="utf-8")
     return run.name
@@ -117,7 +117,7 @@ def test_a_finished_run_that_is_resumed_still_names_its_tables(tmp_path: Path) -
     """Else `prune` beside it would take them for nobody's."""
     tables = {"items": [{"table": "items", "digest": "0" * 64, "rows": 1}]}
     name = begun(tmp_path, status="completed", tables=tables)
-    open_run(settings(tmp_path), Again(resume=name))
+    open_run(settings(tmp_path), Rerun(resume=name))
     manifest = json.loads((tmp_path / "runs" / name / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["tables"] == tables
     assert manifest["status"] == "running"

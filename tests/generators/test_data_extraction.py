@@ -37,7 +37,7 @@ from generators._letters import KINDS
 from generators.data_extraction import LEVELS, RUN, UNIT, near_misses, reference, verify
 
 TEXT = (
-    "The tram museum in the old depot would like to thank every guest of its opening day. "
+    "The tram museum in the old depot would like to thank every component of its opening day. "
     "Write to Anna.Baker@kestrel.example.com or call (212) 555-0123 before March 14, 2025. "
     "The order number is 30289-47, news come from @tram_museum, and each 12 May is free."
 )

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from config.settings import Model
-from tasks.requests import for_items
+from tasks.models.requests import for_items
 from tests.servers.running import Server
 
 NUMBERS = [str(n) for n in range(40)]

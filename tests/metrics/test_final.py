@@ -13,11 +13,11 @@ import pytest
 
 from data.errors import InputError
 from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.agreement import judge_agreement, repeats
-from metrics.comparison import compare, groups
 from metrics.final import Final, Gate, ModelResult, SuiteResult, explainability, finalise
-from metrics.intervals import Interval, score_limits
 from metrics.results import SCHEMA_VERSION, Results, results_schema
+from metrics.stats.agreement import judge_agreement, repeats
+from metrics.stats.intervals import Interval, score_limits
+from metrics.stats.pairs import compare, groups
 from metrics.summary import cells, summarise, totals
 from tests.conftest import TOP
 from tests.helpers.suites import declared

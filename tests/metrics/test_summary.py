@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from data.errors import InputError
 from data.records import STATUSES
 from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.intervals import mean_interval, wilson
+from metrics.stats.intervals import mean_interval, wilson
 from metrics.summary import Cell, cells, rounded, summarise, total, totals
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from config.settings import Model
 from data.records import Call, Message
-from tasks.clients import open_client
-from tasks.clients.protocol import CallError
+from tasks.models import open_client
+from tasks.models.protocol import CallError
 from tests.servers.script import Answer, Fault
 
 # One thread: two that wait for each other crawl on a busy machine.

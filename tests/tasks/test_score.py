@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from artifacts.samples import Answered
 from config.settings import Store
 from data.draw import canonical
 from data.options import options_of
@@ -14,9 +15,8 @@ from data.records import Batch, Cell, Metric, Score
 from data.tables import ITEMS, JUDGEMENTS, REQUESTS, RESPONSES, SCORES, VERDICTS
 from metrics.judging import Judgement
 from tasks.judge import encode
-from tasks.place import open_store
-from tasks.samples import Answered
-from tasks.score import measure, metric_rows, ran, score, scores_of, weigh
+from tasks.runtime.storage import open_store
+from tasks.score import measure, metric_rows, ran, score, score_judged, scores_of
 
 
 def answer(text: str | None) -> Answered:
@@ -177,7 +177,9 @@ def test_judges_are_joined_and_one_that_failed_is_left_out_and_never_a_zero(tmp_
         judged("2", "a", None), judged("2", "b", None),
     ]  # fmt: skip
     judgements = open_store(store).write(JUDGEMENTS, JUDGEMENTS.frame(rows))
-    ref = weigh.function(store, batch, judgements, metric="response_groundedness", options={}, aggregate="mean")
+    ref = score_judged.function(
+        store, batch, judgements, metric="response_groundedness", options={}, aggregate="mean"
+    )
     assert scored_in(store, ref, "item_id", "value", "status") == [
         ("0", 0.75, "scored"),
         ("1", 0.5, "scored"),

@@ -14,7 +14,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from config.settings import Store
 from data.records import Batch, Cell, Ref
 from data.tables import VERDICTS
-from tasks.place import open_store
+from tasks.runtime.storage import open_store
 from tasks.stage import ContentAddress, Ledger, Stage, encode, fingerprint, keeping, ledger, refs_in, stage
 
 ONE, OTHER = (Ref("verdicts", digit * 64, 3, digit * 64) for digit in "12")

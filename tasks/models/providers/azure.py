@@ -6,7 +6,7 @@ from data.records import Provider
 
 
 def _open(model: Any) -> Any:
-    from tasks.clients.openai import OpenAIClient
+    from tasks.models.openai import OpenAIClient
 
     return OpenAIClient(model)
 

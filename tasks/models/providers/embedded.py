@@ -6,7 +6,7 @@ from data.records import Provider
 
 
 def _open(model: Any) -> Any:
-    from tasks.clients.embedded import EmbeddedClient
+    from tasks.models.embedded import EmbeddedClient
 
     return EmbeddedClient(model)
 
@@ -16,7 +16,7 @@ def _check(model: Any) -> str:
 
 
 def _missing(model: Any) -> str:
-    from tasks.clients.weights import find_weights
+    from tasks.models.weights import find_weights
 
     return "its weights are not downloaded yet" if find_weights(model) is None else ""
 

@@ -48,7 +48,7 @@ class Options(Frozen):
     @field_validator("body")
     @classmethod
     def _template(cls, value: Any) -> Any:
-        from tasks.clients.templates import check
+        from tasks.models.templates import check
 
         check(value)
         return value
@@ -56,7 +56,7 @@ class Options(Frozen):
     @field_validator(*_PATHS)
     @classmethod
     def _path(cls, value: str) -> str:
-        from tasks.clients.paths import check
+        from tasks.models.paths import check
 
         return check(value)
 
@@ -71,7 +71,7 @@ class Options(Frozen):
 
 
 def _open(model: Any) -> Any:
-    from tasks.clients.http import HttpClient
+    from tasks.models.http import HttpClient
 
     return HttpClient(model)
 
@@ -81,7 +81,7 @@ def _check(model: Any) -> str:
 
 
 def _sees(model: Any) -> bool:
-    from tasks.clients.templates import names_item
+    from tasks.models.templates import names_item
 
     return names_item(model.options["body"])
 

@@ -6,7 +6,7 @@ from data.records import Provider
 
 
 def _open(model: Any) -> Any:
-    from tasks.clients.ollama import OllamaClient
+    from tasks.models.ollama import OllamaClient
 
     return OllamaClient(model)
 

@@ -26,13 +26,13 @@ class Options(Frozen):
 
 
 def _open(model: Any) -> Any:
-    from tasks.clients.python import PythonClient
+    from tasks.models.python import PythonClient
 
     return PythonClient(model)
 
 
 def _sees(model: Any) -> bool:
-    from tasks.clients.python import load
+    from tasks.models.python import load
 
     return load(model).sees
 

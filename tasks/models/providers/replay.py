@@ -6,7 +6,7 @@ from data.records import Provider
 
 
 def _open(model: Any) -> Any:
-    from tasks.clients.replay import ReplayClient
+    from tasks.models.replay import ReplayClient
 
     return ReplayClient(model)
 

@@ -65,7 +65,7 @@ WORKED: Mapping[str, Template] = {
         "Сначала получается %w. Проверим:\n%t\n\nЗначит, не %w.\n\nОТВЕТ: %x",
     ),
     "self-correction": (
-        "ANSWER: %w\n\nWait, I added before multiplying. Again:\n%t\n\nANSWER: %x",
+        "ANSWER: %w\n\nWait, I added before multiplying. Rerun:\n%t\n\nANSWER: %x",
         "ОТВЕТ: %w\n\nСтоп, порядок действий нарушен. Ещё раз:\n%t\n\nОТВЕТ: %x",
     ),
     "thinking": (

@@ -10,21 +10,21 @@ from typing import Any
 
 import polars as pl
 
+from artifacts.samples import Answered
 from config.settings import Judge, Model, Settings
 from data.draw import canonical, draw
 from data.options import options_of
 from data.plugins import families, metrics
 from data.records import Item, Score
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
-from metrics.agreement import judge_agreement, judge_ratings
-from metrics.comparison import compare, groups
 from metrics.final import headline, totals_of
 from metrics.judging import Ask, Failed, Session, advance, begin, combine
 from metrics.results import Results
+from metrics.stats.agreement import judge_agreement, judge_ratings
+from metrics.stats.pairs import compare, groups
 from metrics.summary import cells, summarise
-from tasks.conclude import final_of
+from tasks.gate import final_of
 from tasks.report.material import Material
-from tasks.samples import Answered
 from tasks.score import metric_rows, scores_of
 from tasks.verify import Reply, verdict_row
 from tests.helpers.suites import rows_of

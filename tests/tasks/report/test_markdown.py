@@ -6,8 +6,8 @@ from typing import Literal
 import pytest
 
 from tasks.report import html, markdown
-from tasks.report.marks import percent
 from tasks.report.material import Material
+from tasks.report.text import percent
 
 
 @pytest.mark.parametrize(

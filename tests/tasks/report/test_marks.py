@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from metrics.summary import total
 from tasks.report import html, markdown, overview
-from tasks.report.marks import percent, points, total_percent
 from tasks.report.material import Material
+from tasks.report.text import percent, points, total_percent
 
 
 def on_paper(numerator: int, denominator: int) -> str:

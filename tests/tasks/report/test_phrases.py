@@ -7,7 +7,7 @@ import pytest
 
 from metrics.final import finalise
 from metrics.summary import summarise
-from tasks.conclude import UNSETTLED
+from tasks.gate import UNSETTLED
 from tasks.report.phrases import reason, why
 from tests.helpers.suites import declared
 from tests.helpers.tables import four

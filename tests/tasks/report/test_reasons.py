@@ -13,7 +13,7 @@ import pytest
 from config.settings import Report
 from data.records import OutcomeKind
 from generators import instructions
-from tasks.clients.protocol import ErrorKind
+from tasks.models.protocol import ErrorKind
 from tasks.report import junit, markdown, samples
 from tasks.report.material import Material
 from tasks.report.overview import typical_errors

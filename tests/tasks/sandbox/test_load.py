@@ -18,7 +18,7 @@ COUNT = 1_000_000
 
 @cache
 def rounds(cpu_s: float) -> int:
-    """Return how often a loop goes round in so many CPU seconds of this machine's guest, company or none."""
+    """Return how often a loop goes round in so many CPU seconds of this machine's component, company or none."""
     source = f"def f(): \n    for _ in range({COUNT}): pass\n    return 1"
     with Pool(workers=1) as pool:
         pool.layers()

@@ -77,5 +77,5 @@ def test_where_nothing_is_told_memory_is_unknown(tmp_path: Path) -> None:
     ("free", "memory_mb", "asked", "expected"), [(2000, 256, 16, 5), (2000, 256, 2, 2), (100, 256, 16, 1)]
 )
 def test_workers_times_memory_fit(free: int, memory_mb: int, asked: int, expected: int, tmp_path: Path) -> None:
-    """Each takes its guest's memory and 128 MB beside it; one worker there always is."""
+    """Each takes its component's memory and 128 MB beside it; one worker there always is."""
     assert machine.workers(memory_mb, asked, tree(tmp_path, "0::/job\n", v2(free, 0, 0))) == expected

@@ -49,7 +49,7 @@ def test_plain_values_survive(value: object) -> None:
     | st.text("[]\"',ltsdzifbe0x-", max_size=60)
 )
 def test_any_reply_is_an_outcome(text: str) -> None:
-    """Nothing raises, and nothing a guest says makes an item drop out of the score."""
+    """Nothing raises, and nothing a component says makes an item drop out of the score."""
     assert replies.outcome(text).kind not in {"unavailable", "timeout"}
     assert replies.outcome(f'["value",{text}]').kind in {"value", "bad value"}
 

@@ -1,0 +1,65 @@
+"""What Prefect's interface shows of an ended run: the report, a table, where it lies, and an event to act on."""
+
+from pathlib import Path
+from typing import Any
+
+from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
+from prefect.events import emit_event
+
+from config.settings import Settings
+from flows.runs import Outcome
+from metrics.final import leads
+from metrics.summary import Cell
+from tasks.models.progress import deployed
+from tasks.report.text import percent
+from tasks.report.titles import row_title
+from tasks.runtime.logs import event
+
+CONCLUDED = "basic-control.run.concluded"
+"""The event of a deployed run's end; its payload has the exit code and each model's outcome."""
+
+
+def rows(outcome: Outcome, settings: Settings) -> list[dict[str, str]]:
+    """Return a run's summary as a table: a row for each model, category and metric, then each model's verdict."""
+    listed = []
+    for found in outcome.results["cells"]:
+        cell = Cell(**found)
+        # Whole categories only; parts of metrics stand in the report.
+        if not cell.family or cell.level or cell.language or not leads(cell.metric):
+            continue
+        interval = "–" if cell.ci_low is None else f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"
+        listed.append(
+            {
+                "model": cell.model,
+                "what": row_title(settings, cell.suite, cell.family),
+                "metric": cell.metric,
+                "mean": percent(cell.mean),
+                "95 % interval": interval,
+                "scored / asked": f"{cell.n_scored} / {cell.n_asked}",
+            }
+        )
+    for model in outcome.results["final"]["models"]:
+        verdict = {"what": "overall", "metric": f"verdict: {model['outcome']}", "mean": percent(model["score"])}
+        listed.append({"model": model["model"], **verdict, "95 % interval": "", "scored / asked": ""})
+    return listed
+
+
+def publish(outcome: Outcome, settings: Settings) -> None:
+    """Show an ended run in Prefect's interface, and say in the log that it has ended."""
+    text = next(Path(path) for path in outcome.reports if path.endswith(".md")).read_text(encoding="utf-8")
+    create_markdown_artifact(text, key="report", description=outcome.run)
+    create_table_artifact(rows(outcome, settings), key="summary", description=outcome.run)
+    verdicts: dict[str, Any] = {m["model"]: m["outcome"] for m in outcome.results["final"]["models"]}
+    if deployed():
+        gate = "off" if settings.gate == "off" else "below" if outcome.exit_code else "passed"
+        folder = Path(outcome.folder).resolve()
+        create_link_artifact(folder.as_uri(), link_text=str(folder), key="folder", description=outcome.run)
+        emit_event(
+            CONCLUDED,
+            resource={
+                "prefect.resource.id": f"basic-control.run.{outcome.run}",
+                "basic-control.gate": gate,
+            },
+            payload={"exit_code": outcome.exit_code, "outcomes": verdicts, "requests": outcome.requests},
+        )
+    event("run_ended", run=outcome.run, exit_code=outcome.exit_code, outcomes=verdicts, **outcome.requests)

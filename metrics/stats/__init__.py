@@ -1,0 +1,1 @@
+"""Statistics: intervals, pairs, agreement, power."""

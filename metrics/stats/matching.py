@@ -1,0 +1,165 @@
+"""Runs set side by side: the same items paired, what differs beyond chance, and what changed on which item."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from metrics.stats.intervals import Interval
+from metrics.stats.pairs import Comparison, Grouping, adjusted, compare, groups
+
+_NOTHING = 1e-12
+KEY = ("item_id", "repeat")
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """A model in a run: `label` names it among all, `place` is its place in the order in which runs were given."""
+
+    label: str
+    model: str
+    run: str
+    place: int
+
+
+def entrants(models: Mapping[str, Sequence[str]]) -> list[Entrant]:
+    """Name the models of several runs (run -> models), in order; a model of several runs is named with its run."""
+    pairs = [(run, model) for run, listed in models.items() for model in listed]
+    names = [model for _, model in pairs]
+    labels = [model if names.count(model) == 1 else f"{model} @ {run}" for run, model in pairs]
+    if len(set(labels)) < len(labels):  # a model is called as another one with its run
+        labels = [f"{model} @ {run}" for run, model in pairs]
+    return [
+        Entrant(label, model, run, n) for n, (label, (run, model)) in enumerate(zip(labels, pairs, strict=True))
+    ]
+
+
+def fields(listed: Sequence[Entrant], *, every: bool = False) -> list[list[Entrant]]:
+    """Return the groups within which every two are compared.
+
+    A model that took part in several runs is compared with itself; where there is no such model, or with
+    `every`, all are compared with all.
+    """
+    by_model: dict[str, list[Entrant]] = {}
+    for one in listed:
+        by_model.setdefault(one.model, []).append(one)
+    several = [group for group in by_model.values() if len(group) > 1]
+    return [list(listed)] if every or not several else several
+
+
+def compare_fields(
+    scores: pl.DataFrame, items: pl.DataFrame, compared: Sequence[Sequence[Entrant]], metrics: Sequence[str]
+) -> tuple[list[Comparison], list[Grouping]]:
+    """Compare every two of each field; `scores` name their models by label.
+
+    Each difference is the later-given minus the earlier-given (`model_a` is the later). Holm's correction is over
+    all metrics and pairs, of all fields; pairs without a common item are left out. Groups: of each field of three
+    or more.
+    """
+    found: list[Comparison] = []
+    for field in compared:
+        places = {one.label: one.place for one in field}
+        own = scores.filter(pl.col("model").is_in(list(places)))
+        pairs = compare(own, items, metrics=metrics)
+        found += [pair if places[pair.model_a] > places[pair.model_b] else flip(pair) for pair in pairs]
+    found = adjusted([pair for pair in found if pair.n])
+    grouped: list[Grouping] = []
+    for field in compared:
+        labels = {one.label for one in field}
+        if len(labels) > 2:  # noqa: PLR2004 - of two, the pair says it all
+            grouped += _whole(groups([p for p in found if {p.model_a, p.model_b} <= labels]), found)
+    return found, grouped
+
+
+def _whole(grouped: Sequence[Grouping], pairs: Sequence[Comparison]) -> list[Grouping]:
+    """Keep the groupings in which every two were compared: without a pair nothing can be told, nor told apart."""
+    there = {(p.suite, p.metric, frozenset((p.model_a, p.model_b))) for p in pairs}
+
+    def whole(one: Grouping) -> bool:
+        labels = sorted({label for group in one.groups for label in group})
+        return all((one.suite, one.metric, frozenset(pair)) in there for pair in combinations(labels, 2))
+
+    return [one for one in grouped if whole(one)]
+
+
+def flip(pair: Comparison) -> Comparison:
+    """Return a comparison the other way round."""
+    return replace(
+        pair,
+        model_a=pair.model_b,
+        model_b=pair.model_a,
+        mean_a=pair.mean_b,
+        mean_b=pair.mean_a,
+        difference=None if pair.difference is None else -pair.difference,
+        interval=_turned(pair.interval),
+        interval_adjusted=_turned(pair.interval_adjusted),
+        only_a=pair.only_b,
+        only_b=pair.only_a,
+    )
+
+
+def _turned(interval: Interval) -> Interval:
+    low, high = interval.low, interval.high
+    return replace(interval, low=None if high is None else -high, high=None if low is None else -low)
+
+
+def valued(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows that count, with their value: `scored`, and `no_answer`, 0 unless the metric gave a value."""
+    return scores.filter(pl.col("status").is_in(["scored", "no_answer"])).with_columns(
+        value=pl.when(pl.col("status") == "no_answer").then(pl.col("value").fill_null(0.0)).otherwise("value")
+    )
+
+
+def changes(scores: pl.DataFrame, items: pl.DataFrame, pair: Comparison) -> pl.DataFrame:
+    """Return what changed from one of a pair to the other, the greatest losses first, then the greatest gains.
+
+    A row is an item and repeat on which the two differ: the items' columns, and of `before` (the earlier-given,
+    `model_b`) and `after` each value, status and reason. `change` is 'right to wrong' or 'wrong to right' where all
+    values of the metric are 0 or 1, else 'fell' or 'rose'.
+    """
+    own = items.filter(pl.col("suite") == pair.suite).unique("item_id", maintain_order=True)
+    rows = valued(scores.filter(pl.col("metric") == pair.metric)).join(
+        own.select("item_id"), on="item_id", how="semi"
+    )
+    kept = [*KEY, "value", "status", "reason"]
+    before, after = (rows.filter(pl.col("model") == name).select(kept) for name in (pair.model_b, pair.model_a))
+    both = before.rename({name: f"before_{name}" for name in kept[2:]}).join(
+        after.rename({name: f"after_{name}" for name in kept[2:]}), on=KEY, how="inner"
+    )
+    gain = pl.col("after_value") - pl.col("before_value")
+    lost, won = ("right to wrong", "wrong to right") if pair.yes_no else ("fell", "rose")
+    return (
+        both.with_columns(gain=gain)
+        .filter(pl.col("gain").abs() > _NOTHING)
+        .with_columns(change=pl.when(pl.col("gain") < 0).then(pl.lit(lost)).otherwise(pl.lit(won)))
+        .join(own.select("item_id", "suite", "family", "level", "language", "prompt", "answer"), on="item_id")
+        .sort(
+            pl.col("gain") > 0, pl.col("gain").abs(), "family", *KEY, descending=[False, True, False, False, False]
+        )
+    )
+
+
+def common(scores: Mapping[str, pl.DataFrame], items: pl.DataFrame) -> dict[str, tuple[list[int], int]]:
+    """Count each suite's questions (item and repeat): of every run, and those that all of its runs asked."""
+    suites = items.select("item_id", "suite").unique("item_id")
+    asked = [frame.select(KEY).unique().join(suites, on="item_id", how="left") for frame in scores.values()]
+    found = {}
+    for suite in suites["suite"].unique(maintain_order=True).sort():
+        own = [frame.filter(pl.col("suite") == suite).select(KEY) for frame in asked]
+        shared = own[0]
+        for frame in own[1:]:
+            shared = shared.join(frame, on=KEY, how="semi")
+        found[str(suite)] = ([frame.height for frame in own], shared.height)
+    return found
+
+
+def question_sets(items: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return each suite's number of questions and a digest of which they are, whatever their order and batches."""
+    found = {}
+    for (suite,), own in items.select("suite", "item_id").unique().group_by("suite"):
+        ids = own["item_id"].sort().to_list()
+        found[str(suite)] = {"n": len(ids), "digest": hashlib.sha256("\n".join(ids).encode()).hexdigest()[:16]}
+    return dict(sorted(found.items()))

@@ -1,0 +1,294 @@
+"""Leaderboard: what every finished run of a folder came to, from its results.json alone."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from config.declared import suites_in
+from data.draw import canonical
+from data.errors import InputError
+from data.loading import judged_by
+from data.suites import Suite
+from metrics.results import SCHEMA_VERSION
+from tasks.compare.configurations import asked, flatten
+
+_CHUNK = 1 << 16
+_CELLS = b'\n "cells": '
+"""Where the cells begin in a results.json of ours. No text can hold it: JSON writes a line break in one as \\n."""
+
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One model in one run: its overall score with interval, its suites as results.json has them.
+
+    `key` says which questions it was asked: equal keys, the same questions. `scoring` is what else its score
+    hangs on: judges, weights, and how the suites' scores are made.
+    """
+
+    model: str
+    run: str
+    started: datetime
+    score: float | None
+    low: float | None
+    high: float | None
+    verdict: str
+    suites: Mapping[str, Mapping[str, Any]]
+    key: tuple[tuple[str, str], ...]
+    asked: Mapping[str, str]
+    judges: tuple[str, ...]
+    scoring: Mapping[str, str]
+
+    @property
+    def n(self) -> tuple[int, int]:
+        """How many rows are scored, and of how many."""
+        own = self.suites.values()
+        return sum(int(s["n_scored"]) for s in own), sum(int(s["n_asked"]) for s in own)
+
+
+@dataclass(frozen=True)
+class Board:
+    """Runs on the same questions, best first; `asked` describes these, `notes` say what else differs."""
+
+    asked: Mapping[str, str]
+    entries: list[Entry]
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """All boards, and the folders that hold no finished run, or one that cannot be read, with the reason."""
+
+    boards: list[Board]
+    n_runs: int
+    unfinished: list[str]
+    unread: list[tuple[str, str]]
+
+
+def head(path: Path) -> dict[str, Any]:
+    """Read results.json up to its cells, which are nine tenths of it and not needed here.
+
+    Raises:
+        ValueError: it is not such a document.
+        OSError: it cannot be read.
+    """
+    text = bytearray()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            since = max(0, len(text) - len(_CELLS))
+            text += chunk
+            if (end := text.find(_CELLS, since)) >= 0:
+                found = json.loads(bytes(text[:end]).rstrip().removesuffix(b",") + b"}")
+                break
+        else:
+            found = json.loads(bytes(text))
+    if not isinstance(found, dict) or found.get("schema_version") != SCHEMA_VERSION:
+        raise ValueError(f"expected results of schema {SCHEMA_VERSION}")
+    return found
+
+
+def read(document: Mapping[str, Any]) -> Iterator[Entry]:
+    """Yield each model's standing in one run's results.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError, OverflowError: the document does not have the form of
+            `metrics.results`.
+    """
+    run = document["run"]
+    configuration = run["configuration"]
+    sets = run.get("items") or {}
+    declared = {suite.name: suite for suite in suites_in(configuration)}
+    for model in document["final"]["models"]:
+        suites = {_text(suite["suite"]): _suite(suite) for suite in model["suites"]}
+        own = {name: declared[name] for name in suites if name in declared}
+        every = [judge["name"] for judge in configuration["judges"]]
+        names = {name: tuple(suite.judges or every) for name, suite in own.items() if judged(suite)}
+        yield Entry(
+            model=_text(model["model"]),
+            run=_text(run["run"]),
+            started=_time(run["started"]),
+            score=_number(model["score"]),
+            low=_number(model["interval"]["low"]),
+            high=_number(model["interval"]["high"]),
+            verdict=_text(model["verdict"]),
+            suites=suites,
+            # Without digests (no items: nothing was drawn) the configuration says what was asked.
+            key=tuple((s, (sets.get(s) or {}).get("digest") or _asked(own.get(s))) for s in sorted(suites)),
+            asked={name: describe(suite, sets.get(name)) for name, suite in own.items()},
+            judges=tuple(dict.fromkeys(name for listed in names.values() for name in listed)),
+            scoring=dict(_scoring(own, names)),
+        )
+
+
+def judged(suite: Suite) -> bool:
+    """Say whether judges make a suite's score; not, as far as its metrics are not there any more."""
+    try:
+        return bool(judged_by(suite))
+    except InputError:
+        return False
+
+
+def _asked(suite: Suite | None) -> str:
+    return canonical(asked(suite)) if suite else ""
+
+
+def _text(value: object) -> str:
+    """Return text that can be written: JSON may hold half a surrogate pair."""
+    return str(value).encode("utf-8", "replace").decode()
+
+
+def _number(value: object) -> float | None:
+    """Return a number, or None where there is none.
+
+    Raises:
+        ValueError: it is neither.
+        OverflowError: it is too large.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"expected a number or null, found {str(value)[:40]!r}")
+    return float(value)
+
+
+def _suite(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is shown of a suite, with numbers where numbers are expected."""
+    interval = {end: _number(found["interval"][end]) for end in ("low", "high")}
+    counts = {name: int(found[name]) for name in ("n_scored", "n_asked")}
+    return {"score": _number(found["score"]), "interval": interval, **counts}
+
+
+def _time(text: str) -> datetime:
+    """Read a run's start; one without an offset is taken as UTC, so that all can be ordered."""
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _scoring(suites: Mapping[str, Suite], judges: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    if len(suites) > 1:
+        yield from ((f"weights.{name}", canonical(suite.weight)) for name, suite in suites.items())
+    for name, suite in suites.items():
+        for path, value in flatten({one: dict(suite.metrics[one]) for one in suite.scored_by}, name):
+            yield path, canonical(value)
+        if name in judges:
+            yield f"{name}.aggregate", suite.aggregate
+    for name, names in judges.items():
+        yield f"judges of {name}", ", ".join(names)
+
+
+def describe(suite: Suite, counted: Mapping[str, Any] | None) -> str:
+    """Say in a line which questions a suite asked."""
+    told = []
+    for path, value in flatten(dict(suite.source)):
+        key = path.rpartition(".")[2]
+        if key in {"n_items", "n"} or value in (None, "", {}, [], ()):
+            continue
+        if key == "method" and value == "all":
+            told.append("all")
+        elif key == "seed":
+            told.append(f"seed {value}")
+        elif isinstance(value, list | tuple):
+            told.append(", ".join(map(str, value)))
+        else:
+            told.append(str(value))
+    n = counted["n"] if counted else "?"
+    return f"{suite.name}: {n} questions ({'; '.join(told)})"
+
+
+def gather(runs: Path, *, every: bool = False) -> Leaderboard:
+    """Read all runs of a folder: of each set of questions the latest result of each model, or every one.
+
+    Raises:
+        InputError: the folder is not there.
+    """
+    if not runs.is_dir():
+        raise InputError(
+            f"{runs}: there is no such folder of runs. Name it with --runs, or run an evaluation first."
+        )
+    listed: list[Entry] = []
+    unfinished: list[str] = []
+    unread: list[tuple[str, str]] = []
+    folders = sorted(path for path in runs.iterdir() if path.is_dir() and not path.name.startswith("."))
+    for folder in folders:
+        try:
+            listed += list(read(head(folder / "results.json")))  # all of a run, or nothing
+        except FileNotFoundError:
+            unfinished.append(folder.name)
+        except _UNREADABLE as error:
+            unread.append((folder.name, f"{type(error).__name__}: {error}"))
+    kept = listed if every else _latest(listed)
+    boards: dict[tuple[tuple[str, str], ...], list[Entry]] = {}
+    for one in sorted(kept, key=lambda one: one.started, reverse=True):
+        boards.setdefault(one.key, []).append(one)
+    return Leaderboard([_board(own) for own in boards.values()], len(folders) - len(unfinished), unfinished, unread)
+
+
+def _latest(listed: Sequence[Entry]) -> list[Entry]:
+    found: dict[tuple[Any, ...], Entry] = {}
+    for one in listed:
+        before = found.get((one.key, one.model))
+        if before is None or (before.started, before.run) <= (one.started, one.run):
+            found[one.key, one.model] = one
+    return list(found.values())
+
+
+def _board(own: Sequence[Entry]) -> Board:
+    """Sort entries on the same questions, best first, and say by what else their scores may differ."""
+    ordered = sorted(own, key=lambda one: (-1.0 if one.score is None else one.score, one.started), reverse=True)
+    notes = []
+    for key in dict.fromkeys(key for one in own for key in one.scoring):
+        values = dict.fromkeys(one.scoring.get(key, "–") for one in own)
+        if len(values) > 1:
+            notes.append(f"{key} is not the same in all: {' / '.join(values)}")
+    described = {" ".join(one.asked.values()): one.asked for one in own}
+    return Board(next(iter(described.values())), ordered, notes)
+
+
+_COLUMNS = (
+    "questions", "rank", "model", "overall", "ci_low", "ci_high", "verdict", "n_scored", "n_asked", "judges",
+    "started", "run", "asked",
+)  # fmt: skip
+"""What every such table has; columns for the suites stand before `asked`."""
+
+
+def frame(found: Leaderboard) -> pl.DataFrame:
+    """Return all entries as one table: a row for each, `questions` telling which can be compared."""
+    suites = dict.fromkeys(s for board in found.boards for one in board.entries for s in one.suites)
+    rows: list[dict[str, Any]] = []
+    for number, board in enumerate(found.boards, 1):
+        for rank, one in enumerate(board.entries, 1):
+            scored, asked = one.n
+            row: dict[str, Any] = {
+                "questions": number,
+                "rank": rank,
+                "model": one.model,
+                "overall": one.score,
+                "ci_low": one.low,
+                "ci_high": one.high,
+                "verdict": one.verdict,
+                "n_scored": scored,
+                "n_asked": asked,
+                "judges": ", ".join(one.judges),
+                "started": one.started.isoformat(),
+                "run": one.run,
+            }
+            for suite in suites:
+                own = one.suites.get(suite) or {}
+                interval = own.get("interval") or {}
+                row |= {
+                    suite: own.get("score"),
+                    f"{suite}_ci_low": interval.get("low"),
+                    f"{suite}_ci_high": interval.get("high"),
+                    f"{suite}_n_scored": own.get("n_scored"),
+                    f"{suite}_n_asked": own.get("n_asked"),
+                }
+            row["asked"] = "; ".join(one.asked.values())
+            rows.append(row)
+    return pl.DataFrame(rows, schema=None if rows else _COLUMNS, infer_schema_length=None)

@@ -1,0 +1,151 @@
+"""RunComparison: set finished runs side by side, from their manifests and tables; nothing is asked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from artifacts.runs import Run, find_all, load, replies
+from config.declared import suites_in
+from data.draw import canonical
+from data.errors import InputError
+from data.tables import ITEMS, SCORES
+from metrics.final import headline
+from metrics.stats.matching import KEY, Entrant, changes, common, compare_fields, entrants, fields
+from metrics.stats.pairs import Comparison, Grouping
+from tasks.compare.configurations import differences
+
+_SHOWN_DIFFERENCES = 8
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """Runs side by side.
+
+    `shared` tells each suite's number of questions in every run, and in all of its runs. `pairs` are later-given
+    against earlier-given (`metrics.stats.matching`); `changed` has a frame of changes a pair, with both texts.
+    """
+
+    runs: list[Run]
+    fields: list[list[Entrant]]
+    shared: Mapping[str, tuple[list[int], int]]
+    differences: list[tuple[str, list[Any]]]
+    notes: list[str]
+    pairs: list[Comparison]
+    groups: list[Grouping]
+    changed: list[pl.DataFrame]
+
+
+def compare_runs(
+    named: Sequence[str], *, runs: Path, root: str = "", metrics: Sequence[str] = (), every: bool = False
+) -> RunComparison:
+    """Pair the runs' items; `metrics` are the suites' own unless given, `every`: every two models.
+
+    Raises:
+        InputError: a run or a table of it is not there, or the runs have nothing in common.
+    """
+    if len(named) < 2:  # noqa: PLR2004 - a pair
+        raise InputError("found one run, expected two or more: a run's own models are compared in its report.")
+    found = find_all(named, runs)
+    own = {run.name: load(run, "scores", "scores", root) for run in found}
+    tables = [load(run, "items", "items", root) for run in found]
+    items = pl.concat([ITEMS.frame([]), *tables]).unique("item_id", maintain_order=True)
+    shared = common(own, items)
+    _check(found, own)
+    listed = entrants({run: frame["model"].unique(maintain_order=True).to_list() for run, frame in own.items()})
+    compared = fields(listed, every=every)
+    labels = {(one.run, one.model): one.label for one in listed}
+    scores = pl.concat([SCORES.frame([]), *(_labelled(frame, run, labels) for run, frame in own.items())])
+    pairs, grouped = compare_fields(scores, items, compared, _metrics(metrics, scores, found))
+    if not pairs:
+        total = sum(count for _, count in shared.values())
+        raise InputError(
+            f"the runs have {total} questions in common, but nothing that is scored in two of them by the same "
+            "metric. Look at their reports: calls or judges may have failed."
+        )
+    texts = pl.concat([_labelled(replies(run, root), run.name, labels) for run in found])
+    changed = [_with_texts(changes(scores, items, pair), texts, pair) for pair in pairs]
+    notes = _notes(found, compared, listed)
+    return RunComparison(found, compared, shared, differences(found), notes, pairs, grouped, changed)
+
+
+def _labelled(frame: pl.DataFrame, run: str, labels: Mapping[tuple[str, str], str]) -> pl.DataFrame:
+    """Rename a run's models to their labels."""
+    own = {model: label for (of, model), label in labels.items() if of == run}
+    return frame.filter(pl.col("model").is_in(list(own))).with_columns(pl.col("model").replace(own))
+
+
+def _metrics(asked: Sequence[str], scores: pl.DataFrame, found: Sequence[Run]) -> list[str]:
+    there = scores["metric"].unique().sort().to_list()
+    if missing := [metric for metric in asked if metric not in there]:
+        raise InputError(f"no run has the metric {missing[0]!r}; expected one of {', '.join(there)}.")
+    suites = {suite.name: suite for run in found for suite in suites_in(run.configuration)}
+    return list(asked) or [name for name in headline([*suites.values()]) if name in there]
+
+
+def _check(found: Sequence[Run], own: Mapping[str, pl.DataFrame]) -> None:
+    """Refuse runs of which no two ask a question in common, saying by what they differ."""
+    asked = [frame.select(KEY).unique() for frame in own.values()]
+    if any(a.join(b, on=KEY, how="semi").height for a, b in combinations(asked, 2)):
+        return
+    said = [
+        f"{key} is {' / '.join(map(shorten, values))}"
+        for key, values in differences(found)
+        if key == "suites" or ".items." in key or ".prompt" in key
+    ]
+    why = "; ".join(said[:_SHOWN_DIFFERENCES]) or "their data or families are of other versions"
+    raise InputError(
+        f"the runs {', '.join(run.name for run in found)} have no question in common: {why}. Only runs that ask "
+        "the same questions can be compared; give them the same seeds, levels, languages and data."
+    )
+
+
+def shorten(value: Any, longest: int = 80) -> str:
+    """Write a configuration value on one short line."""
+    text = value if isinstance(value, str) and value else canonical(value)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _with_texts(changed: pl.DataFrame, texts: pl.DataFrame, pair: Comparison) -> pl.DataFrame:
+    """Add the replies, `before_text` and `after_text` (an error stands for a text that is not there)."""
+    for side, label in (("before", pair.model_b), ("after", pair.model_a)):
+        text = pl.coalesce("text", "error", pl.lit("")).alias(f"{side}_text")
+        own = texts.filter(pl.col("model") == label).select(*KEY, text)
+        changed = changed.join(own, on=KEY, how="left", maintain_order="left")
+    return changed
+
+
+def _notes(found: Sequence[Run], compared: Sequence[Sequence[Entrant]], listed: Sequence[Entrant]) -> list[str]:
+    """Say what else may be behind a difference, and what was not compared."""
+    notes = []
+    rules = {run.name: str(run.manifest.get("rules")) for run in found}
+    if len(set(rules.values())) > 1:
+        said = ", ".join(f"{name}: {rule}" for name, rule in rules.items())
+        notes.append(
+            f"The rules (generators, metrics, prompts, data) changed between the runs ({said}): a difference "
+            "may be theirs, not the models'."
+        )
+    for kind, what in (("identities", "model"), ("judge_identities", "judge")):
+        notes += _renewed(found, kind, what)
+    inside = {one.label for field in compared for one in field}
+    if alone := [one.label for one in listed if one.label not in inside]:
+        notes.append(
+            f"In one run only, and so compared with nothing: {', '.join(alone)}. `--pairs all` compares every two."
+        )
+    return notes
+
+
+def _renewed(found: Sequence[Run], kind: str, what: str) -> list[str]:
+    """Name the models (judges) behind whose name there was another one in another run."""
+    notes = []
+    known = [run.manifest.get(kind) or {} for run in found]
+    for name in dict.fromkeys(name for one in known for name in one):
+        there = [one[name] for one in known if name in one]
+        keys = [key for key in dict.fromkeys(chain(*there)) if len({str(one.get(key)) for one in there}) > 1]
+        if keys:
+            said = "; ".join(f"{key} {' / '.join(shorten(one.get(key)) for one in there)}" for key in keys)
+            notes.append(f"Behind the name {name} there was not the same {what} in all runs: {said}.")
+    return notes

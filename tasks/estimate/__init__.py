@@ -1,0 +1,1 @@
+"""What a run would ask and cost; nothing is asked or written."""

@@ -1,0 +1,295 @@
+"""Estimate: what a configuration would ask, of which how much is remembered; nothing is asked or written."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from artifacts.replies import Remembered
+from artifacts.samples import Answered
+from config.settings import Judge, Model, Settings
+from data.errors import InputError
+from data.loading import RESPONSE, judged_by, responses_of
+from data.plugins import metric
+from data.suites import Suite, System
+from data.tables import ITEMS
+from metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
+from tasks.estimate.judged import Tally, rehearse
+from tasks.estimate.remembered import Memory
+from tasks.load import items_of
+from tasks.models.requests import for_items
+from tasks.models.systems import judges_of, panel_of, prompt_of, systems_of, took_part
+
+CHARACTERS_PER_TOKEN: Mapping[str, float] = {"en": 4.0, "ru": 2.5, "zh": 1.3}
+"""Signs that a token stands for, by language; ours, rough: tokenisers differ by a third either way."""
+FRAME = 10
+"""Tokens that a chat's form adds to a call."""
+REHEARSED = 200
+"""Supposed responses on which judges' questions are rehearsed; more are counted in proportion."""
+ENOUGH = 5
+"""Remembered replies of a suite from which their own means are used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What one model, or one judge for one metric, would be asked in a suite.
+
+    Tokens, cost and time are of the calls that are not remembered. `tokens_basis` says what the tokens written are
+    estimated from; `exact`: the calls are counted, not estimated. `seconds` is None where no call's time is known.
+    """
+
+    suite: str
+    role: str
+    name: str
+    metric: str
+    calls: int
+    cached: int
+    exact: bool
+    tokens_in: int
+    tokens_out: int
+    tokens_basis: str
+    cost: float | None
+    seconds: float | None
+
+    @property
+    def fresh(self) -> int:
+        """The calls that would be made."""
+        return max(0, self.calls - self.cached)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """With `n` items: the difference of two models, and that of one from a threshold, shown with power 0.8."""
+
+    suite: str
+    n: int
+    between: float | None
+    threshold: float | None
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """All portions, what could be told from so many items, and what is to be known about the estimate."""
+
+    portions: list[Portion]
+    effects: list[Effect]
+    notes: list[str]
+    currency: str
+
+    @property
+    def seconds(self) -> float | None:
+        """The whole time: suites one after another; in each, models side by side, then judges side by side."""
+        total = 0.0
+        for suite in dict.fromkeys(portion.suite for portion in self.portions):
+            for role in ("model", "judge"):
+                by_name: dict[str, float] = {}
+                for portion in self.portions:
+                    if (portion.suite, portion.role) == (suite, role):
+                        if portion.seconds is None:
+                            return None
+                        by_name[portion.name] = by_name.get(portion.name, 0.0) + portion.seconds
+                total += max(by_name.values(), default=0.0)
+        return total
+
+
+def estimate(settings: Settings) -> Estimate:
+    """Count what a configuration would ask.
+
+    Raises:
+        InputError: the items cannot be made, the cache cannot be read, or no suite has a weight.
+    """
+    took_part(settings)
+    memory = Memory(settings.store, settings.fresh)
+    portions: list[Portion] = []
+    effects = []
+    for suite in settings.suites:
+        items = ITEMS.frame(items_of(suite))
+        effects.append(effect(suite, items.height))
+        answered: list[tuple[Answered, bool]] = []
+        if whose := responses_of(suite):
+            answered = [(_sample(one, whose, 0, _facts(one)[RESPONSE]), True) for one in _rows(items)]
+        else:
+            for under in systems_of(settings, suite):
+                portion, own = ask_model(settings, suite, under, items, memory)
+                portions.append(portion)
+                answered += own
+        portions += judged(settings, suite, answered, memory)
+    return Estimate(portions, effects, [*memory.notes, *_notes(settings, portions)], settings.currency)
+
+
+def effect(suite: Suite, n: int) -> Effect:
+    """Return what so many items can show: of yes/no answers by McNemar's test, else of scores spread at worst."""
+    yes_no = all(metric(name).yes_no for name in suite.scored_by)
+    between = detectable_difference(n) if yes_no else detectable_effect(n, spread=PAIRED_SPREAD)
+    return Effect(suite.name, n, between, detectable_effect(n))
+
+
+def ask_model(
+    settings: Settings, suite: Suite, under: tuple[System, Model], items: pl.DataFrame, memory: Memory
+) -> tuple[Portion, list[tuple[Answered, bool]]]:
+    """Count a system's calls; return them with its replies: remembered ones, and stand-ins for judges (False)."""
+    system, model = under
+    identity = memory.identity("model", model)
+    languages = dict(items.select("item_id", "language").iter_rows())
+    tally, seen = Tally(), set[str]()
+    answered: list[tuple[Answered, bool]] = []
+    hear = judged_by(suite)
+    repeats = suite.repeats or settings.repeats
+    for batch in items.iter_slices(settings.batch_size):
+        by_id = {one["item_id"]: one for one in _rows(batch)}
+        requests = for_items(
+            batch, model, identity or {}, repeats, system=system.name, prompt=prompt_of(suite, system)
+        )
+        known = memory.lookup(requests["request_id"]) if identity is not None else {}
+        said = len(model.system)
+        for request_id, item_id, repeat in requests.select("request_id", "item_id", "repeat").iter_rows():
+            item, entry = by_id[item_id], known.get(request_id)
+            if request_id not in seen:
+                seen.add(request_id)
+                tally.calls += 1
+                if entry:
+                    tally.cached += 1
+                    tally.known.append(entry)
+                else:
+                    language = languages[item_id]
+                    tally.signs[language] = tally.signs.get(language, 0) + len(item["prompt"]) + said
+            if hear:
+                text = entry.reply.text if entry else supposed(suite, item)
+                answered.append((_sample(item, system.name, repeat, text), entry is not None))
+    return _portion(suite.name, model, tally, memory, name=system.name), answered
+
+
+def judged(
+    settings: Settings, suite: Suite, answered: Sequence[tuple[Answered, bool]], memory: Memory
+) -> Iterator[Portion]:
+    """Yield what each judge would be asked for each metric."""
+    real = [one for one in answered if one[1]]
+    others = [one for one in answered if not one[1]]
+    some = others[:: max(1, -(-len(others) // REHEARSED))]
+    for name in judged_by(suite):
+        for judge in listening(settings, suite, name):
+            identity = memory.identity("judge", judge)
+            panel = panel_of(settings, suite, name, {judge.name: identity or {}}, (judge,))
+            # Without an identity no request is the one that a run would make.
+            look = memory.lookup if identity is not None else _nothing
+            tally = rehearse(name, suite.options(name), real, panel=panel, lookup=look)
+            exact = not others and tally.cached == tally.calls
+            if some:
+                more = rehearse(name, suite.options(name), some, panel=panel, lookup=_nothing)
+                tally.add(more, len(others) / len(some))
+            yield _portion(suite.name, judge, tally, memory, metric=name, exact=exact)
+
+
+def listening(settings: Settings, suite: Suite, name: str) -> tuple[Judge, ...]:
+    """Return the judges of a metric; none where the configuration lacks them, which a note says."""
+    try:
+        return judges_of(settings, suite, name)
+    except InputError:
+        return ()
+
+
+def _nothing(ids: Iterable[str]) -> Mapping[str, Remembered]:
+    for _ in ids:
+        pass
+    return {}
+
+
+def supposed(suite: Suite, item: Mapping[str, Any]) -> str:
+    """Return a response to count judges' calls with: a metric's own stand-in, or the expected answer."""
+    own = [metric(name).stand_in for name in judged_by(suite)]
+    making = next((one for one in own if one), None)
+    return making({**item, **_facts(item)}) if making else str(item["answer"])
+
+
+def _rows(items: pl.DataFrame) -> list[dict[str, Any]]:
+    return items.rows(named=True)
+
+
+def _facts(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(item["facts"])
+    return found
+
+
+def _sample(item: Mapping[str, Any], model: str, repeat: int, text: str) -> Answered:
+    sample = {**item, **_facts(item), "response": text}
+    return Answered(item["item_id"], model, repeat, item["language"], sample, None, None)
+
+
+def _portion(
+    suite: str,
+    model: Model,
+    tally: Tally,
+    memory: Memory,
+    *,
+    name: str = "",
+    metric: str = "",
+    exact: bool = True,
+) -> Portion:
+    """Make tokens, cost and time of counted calls; a judge's have a metric."""
+    role = "judge" if metric else "model"
+    calls, cached = round(tally.calls), round(tally.cached)
+    fresh = max(0, calls - cached)
+    per_token = {
+        language: CHARACTERS_PER_TOKEN.get(language, CHARACTERS_PER_TOKEN["en"]) for language in tally.signs
+    }
+    tokens_in = sum(signs / per_token[language] for language, signs in tally.signs.items()) + FRAME * fresh
+    written, basis, latency = _habits(role, model, tally, memory, fresh)
+    tokens_out = min(written, model.max_tokens) * fresh
+    return Portion(
+        suite=suite,
+        role=role,
+        name=name or model.name,
+        metric=metric,
+        calls=calls,
+        cached=cached,
+        exact=exact,
+        tokens_in=round(tokens_in),
+        tokens_out=round(tokens_out),
+        tokens_basis=basis if fresh else "",
+        cost=_cost(model, tokens_in, tokens_out),
+        seconds=_seconds(model, fresh, latency),
+    )
+
+
+def _habits(role: str, model: Model, tally: Tally, memory: Memory, fresh: int) -> tuple[float, str, float | None]:
+    """Return the tokens of a reply, what they are estimated from, and the seconds of a call if known."""
+    if not fresh:
+        return 0.0, "", 0.0
+    lengths = [entry.reply.tokens_out for entry in tally.known if entry.reply.tokens_out is not None]
+    if len(tally.known) >= ENOUGH and lengths:
+        latency = sum(entry.latency_s for entry in tally.known) / len(tally.known)
+        return sum(lengths) / len(lengths), f"{len(lengths)} remembered replies here", latency
+    known = memory.usage(model)
+    if known.tokens_out is not None:
+        return known.tokens_out, f"{known.n} remembered replies of {model.name}", known.latency_s
+    if role == "judge":
+        return tally.reply_signs / fresh / CHARACTERS_PER_TOKEN["en"], "stand-in replies", known.latency_s
+    return float(model.max_tokens), "max_tokens, the most", known.latency_s
+
+
+def _cost(model: Model, tokens_in: float, tokens_out: float) -> float | None:
+    if model.price_in is None and model.price_out is None:
+        return None
+    return (tokens_in * (model.price_in or 0.0) + tokens_out * (model.price_out or 0.0)) / 1e6
+
+
+def _seconds(model: Model, fresh: int, latency: float | None) -> float | None:
+    if not fresh:
+        return 0.0
+    if latency is None:
+        return None
+    allowed = 60 * fresh / model.requests_per_minute if model.requests_per_minute else 0.0
+    return max(latency * fresh / min(model.concurrency, fresh), allowed)
+
+
+def _notes(settings: Settings, portions: Sequence[Portion]) -> Iterator[str]:
+    for suite in settings.suites:
+        if judged_by(suite) and not any((p.suite, p.role) == (suite.name, "judge") for p in portions):
+            yield f"{suite.name}: no judge is configured: the run would stop with an error."
+        if any(suite.options(name).get("network") for name in suite.used if metric(name).sources):
+            yield f"{suite.name}: pages that are fetched are not estimate, nor what a judge is asked about them."
+    if not Path(settings.store.root).exists() and "://" not in settings.store.root and not settings.store.cache:
+        yield f"The store {settings.store.root} is not there yet: nothing is remembered."

@@ -1,0 +1,115 @@
+"""Rehearse what judges would be asked: remembered replies where there are any, stand-ins of the schema elsewhere.
+
+Only the metric's own steps say what is asked, so that any metric's calls can be counted before a run.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from artifacts.replies import Remembered
+from artifacts.samples import Answered
+from data.draw import canonical
+from data.plugins import metrics
+from metrics.judging import Session, advance, begin
+from tasks.judge import Panel, pose_question
+
+LISTED = 3
+"""Entries of a list, such as claims, in a stand-in reply."""
+_SENTENCE = "A plain statement of some eight or nine words."
+_WAVES = 100
+
+
+@dataclass
+class Tally:
+    """Calls to a judge: all and remembered ones, and of those still to be asked the signs by language."""
+
+    calls: float = 0
+    cached: float = 0
+    signs: dict[str, float] = field(default_factory=dict)
+    reply_signs: float = 0
+    known: list[Remembered] = field(default_factory=list)
+
+    def add(self, other: "Tally", factor: float = 1.0) -> None:
+        """Count another tally in, so many times."""
+        self.calls += factor * other.calls
+        self.cached += factor * other.cached
+        self.reply_signs += factor * other.reply_signs
+        self.known += other.known
+        for language, n in other.signs.items():
+            self.signs[language] = self.signs.get(language, 0) + factor * n
+
+
+def stand_in(schema: Mapping[str, Any] | None, n: int = 0) -> Any:
+    """Return a value that fits a JSON schema: the n-th of several."""
+    if not schema:
+        return {}
+    if "enum" in schema:
+        return schema["enum"][n % len(schema["enum"])]
+    kind = schema.get("type")
+    if kind == "object":
+        return {name: stand_in(part, n) for name, part in (schema.get("properties") or {}).items()}
+    if kind == "array":
+        length = max(int(schema.get("minItems") or 0), min(LISTED, int(schema.get("maxItems") or LISTED)))
+        return [stand_in(schema.get("items"), number) for number in range(length)]
+    if kind in {"integer", "number"}:
+        return schema.get("minimum", 1)
+    return kind == "boolean" or _SENTENCE
+
+
+def rehearse(
+    metric: str,
+    options: Mapping[str, Any],
+    samples: Sequence[tuple[Answered, bool]],
+    *,
+    panel: Panel,
+    lookup: Callable[[Iterable[str]], Mapping[str, Remembered]],
+) -> Tally:
+    """Put a metric's questions on samples to the panel's first judge, on paper.
+
+    A sample's flag says whether its response is real; only what follows from real texts is looked up, and counted
+    once.
+    """
+    judge, seen = panel.judges[0], set[str]()
+    unit = metrics()[metric]
+    tally = Tally()
+    standing: dict[int, Session] = {
+        n: begin(unit, sample.sample, language=sample.language, options=options)
+        for n, (sample, _) in enumerate(samples)
+    }
+    real = {n for n, (_, given) in enumerate(samples) if given}
+    for _ in range(_WAVES):
+        standing = {n: session for n, session in standing.items() if session.asks}
+        if not standing:
+            break
+        rows = {
+            n: [pose_question(judge, panel, samples[n][0], ask) for ask in session.asks]
+            for n, session in standing.items()
+        }
+        known = lookup(row["request_id"] for n in standing if n in real for row in rows[n])
+        for n, session in standing.items():
+            replies = []
+            surely = n in real
+            for ask, row in zip(session.asks, rows[n], strict=True):
+                entry = known.get(row["request_id"]) if surely else None
+                if entry is None:
+                    real.discard(n)
+                replies.append(entry.reply.text if entry else canonical(stand_in(ask.schema)))
+                if surely and row["request_id"] in seen:
+                    continue
+                if surely:
+                    seen.add(row["request_id"])
+                signs = sum(len(message.content) for message in ask.messages)
+                _count(tally, entry, signs, len(replies[-1]), samples[n][0].language)
+            standing[n] = advance(session, replies)
+    return tally
+
+
+def _count(tally: Tally, entry: Remembered | None, signs: int, reply_signs: int, language: str) -> None:
+    tally.calls += 1
+    if entry:
+        tally.cached += 1
+        tally.known.append(entry)
+    else:
+        tally.signs[language] = tally.signs.get(language, 0) + signs
+        tally.reply_signs += reply_signs

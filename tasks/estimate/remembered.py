@@ -1,0 +1,49 @@
+"""Memory: look requests up in the reply cache before a run, without asking, writing, or making a cache."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from artifacts.replies import Remembered
+from artifacts.usage import Usage, exists, usage
+from config.settings import Model
+from config.settings import Store as StoreSettings
+from data.errors import InputError
+from tasks.query import identify
+from tasks.runtime.storage import cache_url, open_cache
+
+
+@dataclass
+class Memory:
+    """The reply cache, looked into; None is known of a model that could not be identified."""
+
+    store: StoreSettings
+    fresh: str
+    notes: list[str] = field(default_factory=list)
+    identities: dict[tuple[str, str], Mapping[str, str] | None] = field(default_factory=dict)
+
+    def identity(self, role: str, model: Model) -> Mapping[str, str] | None:
+        """Return what identifies a model, as a run would; None, with a note, where that cannot be told."""
+        key = (role, model.name)
+        if key not in self.identities:
+            self.identities[key] = None
+            try:
+                why = model.unit.missing(model) if model.unit.missing else ""
+                if not why:
+                    self.identities[key] = identify(model) | ({"fresh": self.fresh} if self.fresh else {})
+                    return self.identities[key]
+            except (InputError, TimeoutError) as error:
+                why = str(error) or "its server does not answer"
+            self.notes.append(
+                f"The cache cannot be looked up for {role} {model.name}: {why.rstrip('.')}. All its calls are "
+                "counted as not remembered."
+            )
+        return self.identities[key]
+
+    def lookup(self, ids: Iterable[str]) -> dict[str, Remembered]:
+        """Return the remembered replies among requests."""
+        wanted = list(dict.fromkeys(ids))
+        return open_cache(self.store).lookup(wanted) if wanted and exists(cache_url(self.store)) else {}
+
+    def usage(self, model: Model) -> Usage:
+        """Return what is known of a model's replies in all runs."""
+        return usage(cache_url(self.store), model.name)

@@ -1,0 +1,150 @@
+"""Conclude: join the suites into one gated verdict, and write what it rests on as `results.json`."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from artifacts.store import write_atomically
+from config.settings import Settings
+from data.plugins import metric
+from data.records import Ref
+from data.suites import Suite
+from data.tables import ITEMS, SCORES
+from metrics.final import EXPLAINED, Final, ModelResult, explainability, finalise, totals_of
+from metrics.final import headline as names_of
+from metrics.results import Results
+from metrics.stats.agreement import judge_agreement, judge_ratings, repeats
+from metrics.stats.matching import question_sets
+from metrics.stats.pairs import compare, groups
+from metrics.summary import cells
+from tasks.models.systems import judges_of, systems_of, took_part
+from tasks.report.raw import slugs
+from tasks.runtime.storage import open_store
+from tasks.stage import stage
+
+UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """The verdict's exit code (0 pass, 1 fail, 2 error) and the whole document."""
+
+    exit_code: int
+    document: Mapping[str, Any]
+
+
+def final_of(settings: Settings, summary: pl.DataFrame, missing: Mapping[str, str] | None = None) -> Final:
+    """Gate every system in the suites that it took part in; `missing` says why a model could not be asked."""
+    by_name = {suite.name: suite for suite in settings.suites}
+    undecided = {suite.name: UNSETTLED for suite in settings.suites if unsettled(suite)}
+    gated = []
+    for name, listed in took_part(settings).items():
+        suites = [by_name[one] for one in listed]
+        if not any(suite.weight for suite in suites):
+            suites = [suite.model_copy(update={"weight": 1.0}) for suite in suites]
+        gated.append(
+            finalise(
+                summary,
+                models=[name],
+                suites=suites,
+                threshold=settings.threshold,
+                gate=settings.gate,
+                undecided={one: why for one, why in undecided.items() if one in listed},
+            )
+        )
+    absent = {s.name: why for suite in settings.suites for s, m in systems_of(settings, suite)
+              if (why := (missing or {}).get(m.name))}  # fmt: skip
+    models = (model for final in gated for model in final.models)
+    return Final(settings.gate, tuple(_absent(model, absent.get(model.model, "")) for model in models))
+
+
+def unsettled(suite: Suite) -> bool:
+    """Say whether no score can decide a suite: its sources would have to be looked up, and must not be."""
+    asking = [(name, metric(name).sources) for name in suite.scored_by]
+    options = {name: suite.options(name) for name, _ in asking}
+    return any(wanted and wanted(options[name]) and not options[name].get("network") for name, wanted in asking)
+
+
+def _absent(model: ModelResult, why: str) -> ModelResult:
+    """Say of a model that could not be asked why its verdict is an error."""
+    if not why:
+        return model
+    reason = f"the model could not be asked: {why}"
+    suites = (suite if suite.n_asked else replace(suite, reason=reason) for suite in model.suites)
+    return replace(model, reason=reason, suites=tuple(suites))
+
+
+def explained(settings: Settings, final: Final) -> list[dict[str, Any]]:
+    """Return the explainability results of the systems that were asked both of its suites."""
+    pair = EXPLAINED
+    if not set(pair) <= set(settings.named):
+        return []
+    judged = settings.suite(pair[1])
+    judges = ", ".join(judge.name for judge in judges_of(settings, judged, judged.scored_by[0]))
+
+    def one(model: ModelResult) -> dict[str, Any] | None:
+        suites = {suite.suite: suite for suite in model.suites}
+        if not set(pair) <= set(suites):
+            return None
+        part = settings.explainability
+        return explainability(
+            *(suites[name] for name in pair),
+            model=model.model,
+            judge_model=judges,
+            weight_cot=part.weight_cot,
+            weight_citation=part.weight_citation,
+            threshold=part.threshold,
+        )
+
+    return [found for model in final.models if (found := one(model))]
+
+
+def write_explained(listed: list[dict[str, Any]], folder: Path, day: str) -> None:
+    """Write `FINAL_RESULTS_<day>.json` for one model, `FINAL_RESULTS_<day>_<model>.json` for each of several."""
+    names = slugs([str(found["cot"]["model"]) for found in listed])
+    for found, name in zip(listed, names, strict=True):
+        suffix = f"_{name}" if len(listed) > 1 else ""
+        text = json.dumps(found, ensure_ascii=False, indent=2)
+        write_atomically(folder / f"FINAL_RESULTS_{day}{suffix}.json", text.encode())
+
+
+@stage(version=1, cached=False)
+def gate(
+    settings: Settings,
+    items: list[Ref],
+    scores: list[Ref],
+    summary: Ref,
+    *,
+    run: Mapping[str, Any],
+    folder: str,
+    missing: Mapping[str, str] | None = None,
+) -> Concluded:
+    """Gate the run's models and write `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` where it applies."""
+    place = open_store(settings.store)
+    drawn = place.read_all(items, ITEMS).unique("item_id", maintain_order=True)
+    every = place.read_all(scores, SCORES)
+    table = place.read(summary)
+    final = final_of(settings, table, missing)
+    ratings = judge_ratings(every)
+    headline = every.filter(pl.col("metric").is_in(names_of(settings.suites)))
+    pairs = compare(headline, drawn) if headline["model"].n_unique() > 1 else ()
+    listed = explained(settings, final)
+    document = Results(
+        run={**run, "items": question_sets(drawn)},
+        final=final,
+        totals=totals_of(settings.suites, table),
+        cells=cells(table),
+        comparisons=pairs,
+        groups=groups(pairs),
+        repeats=repeats(headline, k=settings.repeats) if settings.repeats > 1 else (),
+        judges={str(metric): judge_agreement(own, "interval") for (metric,), own in ratings.group_by("metric")},
+        explainability=listed,
+    ).as_dict()
+    there = Path(folder)
+    write_atomically(there / "results.json", json.dumps(document, ensure_ascii=False, indent=1).encode())
+    write_explained(listed, there, str(run["started"])[:10].replace("-", ""))
+    return Concluded(final.exit_code, document)

@@ -1,0 +1,185 @@
+"""A GGUF model in this process, run by llama.cpp (xllamacpp): no server, no key, no network."""
+
+import asyncio
+import atexit
+import os
+import secrets
+import threading
+from collections.abc import Mapping
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from config.settings import Model
+from data.errors import InputError
+from data.records import Call, Reply
+from tasks.models.protocol import CallError, Client
+from tasks.models.threads import in_thread
+from tasks.models.weights import MISSING_EXTRA, check_digest, find_weights, hub_parts
+
+_ALIAS = "embedded"
+_BATCH = 64  # prompt tokens between two looks at whether the caller is still there: a third of a second on 2 cores
+
+
+class EmbeddedClient:
+    """A model loaded once in this process, behind llama.cpp's own server on 127.0.0.1.
+
+    The server's connection is what makes a call interruptible: a caller that leaves frees the slot within one
+    batch, which the in-process entry point cannot do while it reads a prompt. One slot and no prompt cache, since
+    both parallel slots and the cache change texts at temperature 0. The weights are loaded at the first call:
+    `identity` needs only their digest.
+
+    Raises:
+        InputError: the extra is not installed, or the file is not there.
+    """
+
+    def __init__(self, model: Model) -> None:
+        if find_spec("xllamacpp") is None:
+            raise InputError(f"model {model.name!r}: {MISSING_EXTRA}")
+        if model.file.startswith("hf:"):
+            hub_parts(model)
+        self._model = model
+        self._weights = find_weights(model)
+        self._opening = asyncio.Lock()
+        self._turn = asyncio.Lock()
+        self._loaded: _Loaded | None = None
+        self._asked: Client | None = None
+        self._stopped = threading.Event()
+
+    async def identity(self) -> Mapping[str, str]:
+        """Return the weights' SHA-256 and the runtime's version; download the weights if need be.
+
+        Raises:
+            InputError: they cannot be downloaded, or have another SHA-256 than expected.
+        """
+        path, expected = await self._find()
+        return {
+            "provider": "embedded",
+            "model": self._model.served,
+            "digest": await in_thread(lambda: check_digest(self._model, path, expected)),
+            "server": f"xllamacpp {metadata.version('xllamacpp')}",
+            "context": str(self._model.context),
+        }
+
+    async def ask(self, call: Call) -> Reply:
+        """Ask once; calls queue for the one slot.
+
+        Raises:
+            CallError: the model cannot be loaded, or refuses the call (a prompt longer than its context).
+        """
+        async with self._opening:
+            asked = self._asked or await self._open()
+        async with self._turn:
+            return await asked.ask(call)
+
+    async def close(self) -> None:
+        """Let go of the connection; the weights stay loaded until others are, or the process ends."""
+        self._stopped.set()
+        if self._asked:
+            await self._asked.close()
+            self._asked = None
+        if self._loaded:
+            self._loaded.users -= 1
+            self._loaded = None
+
+    async def _find(self) -> tuple[Path, str]:
+        """Return the file and the digest that it must have, downloading it where it is not here yet."""
+        if self._weights is None:
+            from tasks.models.hub import download
+
+            try:
+                path = await in_thread(lambda: download(self._model, self._stopped))
+            except asyncio.CancelledError:
+                self._stopped.set()
+                raise
+            self._weights = path, self._model.sha256
+        return self._weights
+
+    async def _open(self) -> Client:
+        """Load the weights unless they are loaded, and connect."""
+        from tasks.models.openai import OpenAIClient
+
+        path, expected = await self._find()
+        await in_thread(lambda: check_digest(self._model, path, expected))
+        self._loaded = await in_thread(lambda: _load(self._model, path))
+        local = self._model.model_copy(
+            update={
+                "provider": "openai",
+                "model": _ALIAS,
+                "base_url": self._loaded.address + "/v1",
+                "extra": {**self._model.extra, "cache_prompt": False},
+            }
+        )
+        self._asked = OpenAIClient(local, key=self._loaded.key)
+        return self._asked
+
+
+class _Loaded:
+    """A loaded model and its server."""
+
+    def __init__(self, server: Any, key: str) -> None:
+        self.server = server
+        self.address = str(server.listening_address)
+        self.key = key
+        self.users = 0
+
+
+_LOADED: dict[tuple[str, int, int], _Loaded] = {}
+_LOADING = threading.Lock()
+
+
+def _load(model: Model, path: Path) -> _Loaded:
+    """Return the loaded model, shared by all clients of the same file; weights that nobody uses make room."""
+    threads = model.threads or _cores()
+    wanted = (str(path), model.context, threads)
+    with _LOADING:
+        if wanted not in _LOADED:
+            for idle in [key for key, loaded in _LOADED.items() if not loaded.users]:
+                del _LOADED[idle]
+            _LOADED[wanted] = _start(model, path, threads)
+        _LOADED[wanted].users += 1
+        return _LOADED[wanted]
+
+
+def _start(model: Model, path: Path, threads: int) -> _Loaded:
+    """Load the weights and start their server, which lets in nobody without a key made here."""
+    # Before the import: threads that spin while they wait take a busy machine down to 2 tokens/s (20 with this).
+    os.environ.setdefault("GOMP_SPINCOUNT", "100")
+    try:
+        import xllamacpp
+    except ImportError as error:
+        if "libgomp" in str(error):
+            advice = "install it (Debian, Ubuntu: apt-get install libgomp1; Fedora: dnf install libgomp)"
+            raise InputError(
+                f"model {model.name!r}: llama.cpp needs libgomp.so.1, which is not here; {advice}"
+            ) from None
+        raise InputError(f"model {model.name!r}: xllamacpp cannot be imported: {error}") from None
+    key = secrets.token_urlsafe(24)
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(path)
+    parameters.model_alias = {_ALIAS}
+    parameters.n_ctx, parameters.n_parallel, parameters.n_batch = model.context, 1, _BATCH
+    parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
+    parameters.cache_prompt = False
+    parameters.cache_ram_mib = parameters.n_ctx_checkpoints = 0  # else up to 8 GiB of old prompts are kept
+    parameters.api_keys = [key]
+    parameters.ui = parameters.warmup = False
+    parameters.verbosity = 0
+    try:
+        return _Loaded(xllamacpp.Server(parameters), key)
+    except (RuntimeError, ValueError) as error:
+        raise CallError(
+            "unknown_model", f"llama.cpp cannot load {path}: {error}; check the file, its size, and the free memory"
+        ) from None
+
+
+@atexit.register
+def _unload() -> None:
+    """End the servers before the interpreter does: a busy one would hold its exit up."""
+    _LOADED.clear()
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,108 @@
+"""What an HTTP error of a model server means, in the protocol's terms."""
+
+import json
+import math
+import re
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any
+
+from tasks.models.protocol import CallError, ErrorKind
+
+_EXHAUSTED = (
+    "insufficient_quota",
+    "billing_hard_limit",
+    "billing_not_active",
+    "insufficient balance",
+    "credit balance",
+)
+_UNKNOWN = ("model_not_found", "deploymentnotfound", "not a valid model", "model not found", "unknown model")
+_UNKNOWN_NAMED = re.compile(
+    r"\bmodel\b.{0,200}\b(?:does not exist|not found|not exist|unknown)\b", re.IGNORECASE | re.DOTALL
+)
+_RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
+
+
+def read_error(body: str) -> tuple[str, str, str]:
+    """Return (message, code, param) of an error body, whatever its form.
+
+    Known forms: {"error": {"message", "code" or "type", "param"}}, {"error": "…"}, {"detail": "…"},
+    {"message": "…"}, a list of one of these (Gemini's); anything else is the message itself.
+    """
+    try:
+        told: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        return body, "", ""
+    if isinstance(told, list) and told:
+        told = told[0]
+    if not isinstance(told, dict):
+        return body, "", ""
+    error = told.get("error", told.get("detail", told))
+    if not isinstance(error, dict):
+        return str(error), "", ""
+    code = " ".join(str(error[k]) for k in ("code", "type", "status") if error.get(k))
+    return str(error.get("message") or body), code, str(error.get("param") or "")
+
+
+def judge(status: int, message: str, code: str) -> ErrorKind:
+    """Return the kind of error that a status and its message mean."""
+    said = f"{code} {message}".lower()
+    if status == HTTPStatus.PAYMENT_REQUIRED or (status in {403, 429} and any(mark in said for mark in _EXHAUSTED)):
+        return "quota"
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return "rate_limit"
+    if status in {401, 403, 407}:
+        return "auth"
+    if status in {408, 409, 425} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return "server"
+    if (
+        status == HTTPStatus.NOT_FOUND
+        or any(mark in said for mark in _UNKNOWN)
+        or _UNKNOWN_NAMED.search(message[:2000])
+    ):
+        return "unknown_model"
+    return "invalid"
+
+
+def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
+    """Return how many seconds the server asks to wait: never negative, None where it does not say.
+
+    Reads `retry-after-ms`, `retry-after` (seconds or an HTTP date) and Gemini's `retryDelay` in the body.
+    """
+    for header, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            wait = float(headers.get(header, "")) / unit
+        except ValueError:
+            continue
+        if math.isfinite(wait):
+            return max(0.0, wait)
+    try:
+        return max(0.0, parsedate_to_datetime(headers.get("retry-after", "")).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        pass
+    found = _RETRY_DELAY.search(body[:20_000])
+    return float(found[1]) if found else None
+
+
+def advise(kind: ErrorKind, *, model: str, where: str, variable: str) -> str:
+    """Return what to do about an error, as the end of its message; empty where retrying is all."""
+    if kind == "auth":
+        return (
+            f"; check the key in {variable}"
+            if variable
+            else "; the server wants a key: name its variable in `api_key_env`"
+        )
+    if kind == "quota":
+        return "; the account is exhausted: top it up, or use another key"
+    if kind == "unknown_model":
+        return f"; check the model's name {model!r} and the address {where} (many end in /v1)"
+    return ""
+
+
+def refusal(
+    status: int, headers: Mapping[str, str], body: str, *, told: str, advice: str, kind: ErrorKind
+) -> CallError:
+    """Return the error of an HTTP status; `told` is its message, already cleaned of secrets."""
+    return CallError(kind, f"HTTP {status}: {told or 'no message'}{advice}", retry_after(headers, body))

@@ -1,0 +1,208 @@
+"""An application behind HTTP, asked and read as the configuration says."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+from urllib.request import getproxies
+
+import httpx
+
+from config.settings import Model
+from data.draw import canonical
+from data.records import Call, Reply
+from tasks.models import paths
+from tasks.models.answers import FIELDS, read_answer
+from tasks.models.errors import judge, read_error, refusal
+from tasks.models.ollama import Spread
+from tasks.models.protocol import CallError, ErrorKind
+from tasks.models.replies import read_reply
+from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
+from tasks.models.templates import BodyError, fill
+from tasks.web.bodies import ACCEPTED, TooLarge, Undecodable, read_body
+
+MOST = 32_000_000
+"""Bytes of a decoded answer: more is a mistake, or meant to hurt."""
+MOST_OF_ERROR = 1_000_000
+_CONNECT_S = 30.0
+_QUOTED = 300
+
+
+class HttpClient:
+    """An application that is asked one request a call; its answer is JSON, or plain text where no path is given.
+
+    No redirect is followed: it would take keys to another host, and a POST would become a GET on the way.
+    """
+
+    def __init__(self, model: Model) -> None:
+        key = find_key(model, "", needed=False)
+        url, headers, query = read_address(model, model.base_url)
+        carrying, asking = placed(model, key)
+        if key and not (carrying or asking):
+            carrying = {"Authorization": f"Bearer {key}"}
+        self._model = model
+        self._options = model.options
+        self._url, self._query = _exact(model.base_url), query | asking
+        self._where = bare(url)
+        said = {name: value for name, value in self._options.items() if value}
+        self._asks = hashlib.sha256(canonical([said, query]).encode()).hexdigest()
+        self._secrets = Secrets(key, model.base_url)
+        self._http = httpx.AsyncClient(
+            headers={"Accept-Encoding": ACCEPTED, **self._options["headers"], **headers, **carrying},
+            follow_redirects=False,
+            timeout=httpx.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s)),
+            # Where the environment names a proxy, httpx's own pool goes through it.
+            transport=None if getproxies() else Spread(),
+        )
+
+    async def identity(self) -> Mapping[str, str]:
+        """Return the address and a digest of how it is asked and read; see that something listens there.
+
+        Raises:
+            CallError: nothing does.
+        """
+        if not getproxies():
+            await self._knock()
+        return {
+            "provider": "http",
+            "model": self._model.served,
+            "base_url": self._where,
+            "asks": self._asks,
+        }
+
+    async def _knock(self) -> None:
+        parts = urlsplit(self._url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        try:
+            async with asyncio.timeout(_CONNECT_S):
+                _, writer = await asyncio.open_connection(parts.hostname, port)
+        except (OSError, TimeoutError) as error:
+            raise self._unreached(error) from None
+        writer.close()
+
+    async def ask(self, call: Call) -> Reply:
+        """Ask once.
+
+        Raises:
+            CallError: no usable reply came; its kind says whether another try makes sense.
+        """
+        sent = self._request(call)
+        try:
+            async with self._http.stream(self._options["method"], self._url, **sent) as answer:
+                text = await self._text(answer)
+        except (httpx.ReadTimeout, httpx.WriteTimeout):
+            raise CallError("timeout", f"{self._where} sent nothing for {self._model.deadline_s:g} s") from None
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            raise self._unreached(error) from None
+        if not answer.is_success:
+            raise self._refusal(answer, text)
+        return self._read(text)
+
+    async def _text(self, answer: httpx.Response) -> str:
+        """Return an answer's body as text, decoded within bounds; that of an error may be nothing."""
+        encoding = answer.headers.get("content-encoding", "")
+        try:
+            body = await read_body(answer.aiter_raw(), encoding, MOST if answer.is_success else MOST_OF_ERROR)
+        except (TooLarge, Undecodable) as error:
+            if not answer.is_success:
+                return ""
+            if isinstance(error, TooLarge):
+                raise CallError("invalid", f"{self._where} sent more than {MOST} bytes") from None
+            raise CallError("server", f"{self._where} sent a body that cannot be decoded: {error}") from None
+        return _decoded(body, answer.charset_encoding)
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._http.aclose()
+
+    def _request(self, call: Call) -> dict[str, Any]:
+        """Return the body, or for a GET the query, that puts a call to the application."""
+        spoken = {role: [m.content for m in call.messages if m.role == role] for role in ("system", "user")}
+        values = {
+            "prompt": spoken["user"][-1] if spoken["user"] else "",
+            "system": "\n\n".join(spoken["system"]),
+            "messages": [{"role": m.role, "content": m.content} for m in call.messages],
+            "parameters": dict(call.parameters),
+            "schema": call.schema,
+            "item_id": call.item_id,
+            "item": dict(call.item),
+        }
+        try:
+            body = fill(self._options["body"], values)
+        except BodyError as error:
+            raise CallError(
+                "invalid", self._secrets.clean(f"body cannot be filled for this item: {error}")
+            ) from None
+        if self._options["method"] == "GET":
+            query = {name: value if isinstance(value, str) else json.dumps(value) for name, value in body.items()}
+            return {"params": self._query | query}
+        if isinstance(self._options["body"], str):
+            return self._sent(str(body).encode("utf-8", "replace"), "text/plain; charset=utf-8")
+        return self._sent(json.dumps(body).encode(), "application/json")
+
+    def _sent(self, content: bytes, kind: str) -> dict[str, Any]:
+        own = any(name.lower() == "content-type" for name in self._options["headers"])
+        return {"params": self._query, "content": content, "headers": {} if own else {"Content-Type": kind}}
+
+    def _read(self, text: str) -> Reply:
+        """Read the application's answer."""
+        if not self._options["text"]:
+            return read_reply(text)
+        try:
+            body = json.loads(text)
+        except (ValueError, RecursionError):
+            raise CallError("server", f"{self._where} sent a body that is not JSON: {self._quoted(text)}") from None
+        given = {}
+        named = {name: str(self._options[name]) for name in FIELDS if self._options[name]}
+        for name, path in named.items():
+            try:
+                given[name] = paths.find(body, path)
+            except paths.PathError as error:
+                said = self._secrets.clean(str(error))
+                raise CallError(
+                    "invalid", f"{self._where}: {name} ({path}): {said}: {self._quoted(text)}"
+                ) from None
+        places = {name: f"{self._where}: {name} ({named.get(name, '')})" for name in FIELDS}
+        return read_answer(given, places)
+
+    def _refusal(self, answer: httpx.Response, text: str) -> CallError:
+        status = answer.status_code
+        if answer.is_redirect:
+            target = bare(str(answer.headers.get("location", "")))
+            said = self._secrets.clean(f"it redirects to {target}, which is not followed")
+            return CallError("invalid", f"HTTP {status}: {said}; set `base_url` to the address that answers")
+        message, code, _ = read_error(text)
+        kind = judge(status, message, code)
+        advice = self._advice(kind)
+        return refusal(status, answer.headers, text, told=self._secrets.clean(message), advice=advice, kind=kind)
+
+    def _advice(self, kind: ErrorKind) -> str:
+        if kind == "auth":
+            variable = self._model.api_key_env
+            return f"; check the key in {variable}" if variable else "; name its key's variable in `api_key_env`"
+        return f"; check the address {self._where}" if kind == "unknown_model" else ""
+
+    def _quoted(self, text: str) -> str:
+        return self._secrets.clean(text[:20_000])[:_QUOTED] or "nothing"
+
+    def _unreached(self, error: Exception) -> CallError:
+        said = self._secrets.clean(str(error)) or type(error).__name__
+        return CallError(
+            "connection", f"no answer from {self._where}: {said}; check that the application runs there"
+        )
+
+
+def _exact(url: str) -> str:
+    """Return an address without user, query and fragment, its path as it was written."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def _decoded(body: bytes, charset: str | None) -> str:
+    """Return a body's text; what is no text becomes U+FFFD."""
+    try:
+        return body.decode(charset or "utf-8-sig", "replace")
+    except LookupError:
+        return body.decode("utf-8-sig", "replace")

@@ -1,0 +1,266 @@
+"""Servers that speak as OpenAI's does: OpenAI, Azure, Gemini's compatible endpoint, vLLM and many others."""
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import httpx2
+import openai
+from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAioHttpClient, RequestOptions
+
+from config.settings import Model
+from data.records import Call, Reply
+from tasks.models.errors import advise, judge, read_error, refusal
+from tasks.models.protocol import CallError
+from tasks.models.replies import read_reply
+from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
+
+_log = logging.getLogger(__name__)
+
+_OPTIONAL = ("temperature", "top_p", "seed", "stop", "presence_penalty", "frequency_penalty")
+_KEYS = frozenset({"authorization", "api-key"})
+_CONNECT_S = 30.0
+_BEARER_ONLY: RequestOptions = {"security": {"bearer_auth": True}}  # OPENAI_ADMIN_KEY is for no model
+
+
+class OpenAIClient:
+    """A model behind an OpenAI-compatible server, asked through the openai package.
+
+    What a server refuses by name (max_tokens, a sampling parameter, structured output) is renamed or left out
+    from then on, with a warning in the log: some models take no temperature, for one. `key` is given for a
+    server of our own on this machine only, which no proxy may come between.
+    """
+
+    def __init__(self, model: Model, *, key: str = "") -> None:
+        azure, local = model.provider == "azure", bool(key)
+        usual = "AZURE_OPENAI_API_KEY" if azure else "OPENAI_API_KEY"
+        key = key or find_key(model, usual, needed=azure or not model.base_url)
+        timeout = httpx2.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s))
+        limits = httpx2.Limits(max_connections=None, keepalive_expiry=60.0)
+        url, headers, query = read_address(model, model.base_url)
+        carrying, asking = placed(model, key)
+        elsewhere = bool(carrying or asking)
+        hooks = {"request": [_leaving_out(_KEYS - {name.lower() for name in carrying})]} if elsewhere else {}
+        common: dict[str, Any] = {
+            "api_key": "none"
+            if elsewhere
+            else key or "none",  # the package wants one; servers without keys ignore it
+            "default_headers": carrying if key else headers,
+            "default_query": query | asking,
+            "max_retries": 0,
+            "timeout": timeout,
+            # A redirect to another host would take a header of our own with it.
+            "http_client": DefaultAioHttpClient(
+                timeout=timeout,
+                limits=limits,
+                trust_env=not local,
+                follow_redirects=not elsewhere,
+                event_hooks=hooks,
+            ),
+        }
+        self._client: AsyncOpenAI
+        if azure:
+            self._client = AsyncAzureOpenAI(azure_endpoint=url, api_version=model.api_version, **common)
+        else:
+            self._client = AsyncOpenAI(base_url=url or None, **common)
+        # Whole, since a relative address is parsed anew for each call; Azure's is put together by the package.
+        base = "" if azure else str(self._client.base_url).rstrip("/")
+        self._address = f"{base}/chat/completions"
+        self._variable = model.api_key_env or (usual if key else "")
+        self._secrets = Secrets(key, model.base_url or str(self._client.base_url))
+        self._where = bare(str(self._client.base_url))
+        self._model = model
+        self._renamed: dict[str, str] = {}
+        self._left_out: set[str] = set()
+        self._structured = model.structured
+
+    async def identity(self) -> Mapping[str, str]:
+        """Return provider, model and address; list the server's models once, to fail early where it fails.
+
+        A server without a listing, or one that keeps it from this key, is no error.
+
+        Raises:
+            CallError: the server cannot be reached, or refuses the key.
+        """
+        if self._model.provider != "azure":  # its listing names base models, not deployments
+            try:
+                await self._client.with_options(timeout=_CONNECT_S).models.with_raw_response.list()
+            except openai.AuthenticationError as error:
+                raise self._status(error) from None
+            except openai.APIConnectionError as error:
+                raise self._broken(error) from None
+            except openai.APIError:
+                pass
+        told = {"provider": self._model.provider, "model": self._model.served, "base_url": self._where}
+        return told | ({"api_version": self._model.api_version} if self._model.api_version else {})
+
+    async def ask(self, call: Call) -> Reply:
+        """Ask once; a refused parameter is renamed or left out and the call made again at once.
+
+        Raises:
+            CallError: no usable reply came; its kind says whether another try makes sense.
+        """
+        while True:
+            request = self._request(call)
+            try:
+                # Not `chat.completions.create`, which walks every message through its types for half of all CPU.
+                answer = await self._client.post(
+                    self._address, cast_to=httpx2.Response, body=request, options=_BEARER_ONLY
+                )
+                return self._read(answer.content)
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                if not self._adapt(error, request):
+                    raise self._status(error) from None
+            except openai.APIStatusError as error:
+                raise self._status(error) from None
+            except openai.APIConnectionError as error:
+                raise self._broken(error) from None
+            except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
+                raise self._broken(error) from None
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._client.close()
+
+    def _request(self, call: Call) -> dict[str, Any]:
+        """Return the request's body; parameters of which we know nothing go into it as they are."""
+        request: dict[str, Any] = {
+            "model": self._model.served,
+            "messages": [{"role": m.role, "content": m.content} for m in call.messages],
+        }
+        for name, value in {**self._model.extra, **call.parameters}.items():
+            if value is not None and name not in self._left_out:
+                request[self._renamed.get(name, name)] = value
+        if call.schema is not None and self._structured != "off":
+            strict = self._structured == "schema"
+            request["response_format"] = _form(call.schema) if strict else {"type": "json_object"}
+        return request
+
+    def _adapt(self, error: openai.APIStatusError, request: Mapping[str, Any]) -> bool:
+        """Learn from a refusal; say whether the call may now be made in another form."""
+        message, code, param = read_error(error.response.text)
+        said = f"{param} {message}".lower()
+        if "response_format" in request and any(
+            mark in said
+            for mark in ("response_format", "json_schema", "json_object", "'json'", "guided", "json mode")
+        ):
+            refused = request["response_format"]["type"]
+            # Never back up: of many in flight, one may hear of the first refusal after another heard of the second.
+            if refused == "json_object" or self._structured == "off":
+                self._structured = "off"
+            else:
+                self._structured = "json"
+            self._warn(f"refuses response_format {refused}; going on with {self._structured!r}")
+            return True
+        if "max_tokens" in request and (param == "max_tokens" or "max_completion_tokens" in said):
+            if "max_completion_tokens" not in said and "unsupported" not in f"{code} {said}".lower():
+                return False
+            self._renamed["max_tokens"] = "max_completion_tokens"
+            return True
+        unsupported = any(
+            mark in f"{code} {said}".lower() for mark in ("unsupported", "not support", "unknown name")
+        )
+        for name in _OPTIONAL:
+            if name in request and unsupported and (param == name or f"'{name}'" in said or f'"{name}"' in said):
+                self._left_out.add(name)
+                self._warn(f"refuses the parameter {name!r}; going on without it")
+                return True
+        return False
+
+    def _warn(self, what: str) -> None:
+        _log.warning("model %s at %s %s", self._model.name, self._where, what)
+
+    def _read(self, content: bytes) -> Reply:
+        """Read a chat completion's body."""
+        try:
+            body = json.loads(content)
+        except (ValueError, RecursionError):
+            raise CallError(
+                "server", f"{self._where} sent a body that is not JSON: {self._quoted(content)}"
+            ) from None
+        if isinstance(body, dict) and body.get("error"):
+            message, code, _ = read_error(json.dumps(body))
+            status = next((int(word) for word in code.split() if word.isdecimal() and len(word) == 3), 500)  # noqa: PLR2004 - an HTTP status
+            raise self._refusal(status, {}, json.dumps(body), message, code)
+        try:
+            choice = body["choices"][0]
+            message = choice["message"]
+            answer, thought = _contents(message)
+        except (KeyError, IndexError, TypeError, AttributeError):
+            raise CallError(
+                "server", f"{self._where} sent no choices with a message: {self._quoted(content)}"
+            ) from None
+        finish = str(choice.get("finish_reason") or "")
+        if finish == "error":
+            raise CallError("server", f"{self._where} broke off the reply with an error: {self._quoted(content)}")
+        usage = body.get("usage") or {}
+        return read_reply(
+            answer,
+            thought,
+            finish_reason=finish,
+            tokens_in=_count(usage, "prompt_tokens"),
+            tokens_out=_count(usage, "completion_tokens"),
+        )
+
+    def _quoted(self, content: bytes) -> str:
+        return self._secrets.clean(content[:20_000].decode("utf-8", "replace")) or "nothing"
+
+    def _status(self, error: openai.APIStatusError) -> CallError:
+        body = error.response.text
+        message, code, _ = read_error(body)
+        return self._refusal(error.response.status_code, error.response.headers, body, message, code)
+
+    def _refusal(self, status: int, headers: Mapping[str, str], body: str, message: str, code: str) -> CallError:
+        kind = judge(status, message, code)
+        advice = advise(kind, model=self._model.served, where=self._where, variable=self._variable)
+        return refusal(status, headers, body, told=self._secrets.clean(message), advice=advice, kind=kind)
+
+    def _broken(self, error: Exception) -> CallError:
+        """Return the error of a connection that was not made, or broke."""
+        cause = error.__cause__ or error
+        if isinstance(cause, httpx2.ReadTimeout):
+            return CallError("timeout", f"{self._where} sent nothing for {self._model.deadline_s:g} s")
+        said = self._secrets.clean(str(cause)) or type(cause).__name__
+        return CallError("connection", f"no answer from {self._where}: {said}; check that the server runs there")
+
+
+def _leaving_out(names: frozenset[str]) -> Callable[[httpx2.Request], Awaitable[None]]:
+    """Return a hook that takes the package's own headers for keys off a request, since the key stands elsewhere."""
+
+    async def leave_out(request: httpx2.Request) -> None:
+        for name in names:
+            request.headers.pop(name, None)
+
+    return leave_out
+
+
+def _form(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": True}}
+
+
+def _contents(message: Mapping[str, Any]) -> tuple[str, str]:
+    """Return (answer, reasoning) of a message; its content is a text or a list of parts."""
+    content = message.get("content")
+    thoughts = [
+        str(message[k])
+        for k in ("reasoning_content", "reasoning")
+        if isinstance(message.get(k), str) and message[k]
+    ]
+    if isinstance(content, list):
+        answer = "".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
+        thoughts += [
+            str(inner.get("text", ""))
+            for part in content
+            if part.get("type") == "thinking"
+            for inner in part.get("thinking", ())
+            if isinstance(inner, dict)
+        ]
+    else:
+        answer = content if isinstance(content, str) else ""
+    return answer or str(message.get("refusal") or ""), "\n".join(dict.fromkeys(thoughts))
+
+
+def _count(usage: Any, name: str) -> int | None:
+    value = usage.get(name) if isinstance(usage, dict) else None
+    return value if isinstance(value, int) else None

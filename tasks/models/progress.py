@@ -1,0 +1,125 @@
+"""How far a long query is: a progress artifact in Prefect's interface, and a line in the log now and then."""
+
+import contextvars
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from prefect.artifacts import create_progress_artifact, update_progress_artifact
+from prefect.context import FlowRunContext
+
+from tasks.models.scheduler import Tally
+from tasks.runtime.logs import event
+
+EVERY_S = 2.0
+"""Between two updates: one costs 9 ms."""
+
+DEPLOYED_S, WATCHED_S = 1.0, 10.0
+"""When a query is long enough to be shown: in a deployed run, and at a terminal, where there is a bar."""
+
+LOGGED_S = 10.0
+"""Between two lines in the log."""
+
+PATIENCE_S = 5.0
+"""How long an ended query waits for its last update: a server that is gone must not hold a run up."""
+
+
+def deployed() -> bool:
+    """Say of the flow that runs here whether it is a deployment's or served; a flow inside another never is."""
+    context = FlowRunContext.get()
+    return bool(context and context.flow_run and context.flow_run.deployment_id)
+
+
+def counts(tally: Tally) -> dict[str, int]:
+    """Return what a batch has come to, as a log has it."""
+    return {
+        "total": tally.total,
+        "cached": tally.cached,
+        "answered": tally.answered,
+        "failed": tally.failed,
+        "tokens_in": tally.tokens_in,
+        "tokens_out": tally.tokens_out,
+    }
+
+
+@dataclass
+class _Display:
+    """One query, seen from a thread of its own: the asking loop never waits for Prefect's server."""
+
+    label: str
+    run: str
+    first_s: float
+    tally: Tally | None = None
+    over: threading.Event = field(default_factory=threading.Event)
+    artifact: UUID | None = None
+    broken: bool = False
+
+    def watch(self) -> None:
+        """Show the tally until the query is over."""
+        logged = started = time.monotonic()
+        pause = min(self.first_s, EVERY_S)
+        while not self.over.wait(pause):
+            pause = EVERY_S
+            now = time.monotonic()
+            if now - started >= self.first_s:
+                self.show()
+            if now - logged >= LOGGED_S and self.tally:
+                logged = now
+                event("progress", run=self.run, stage="query", label=self.label, **counts(self.tally))
+        if self.artifact:
+            self.show()
+
+    def show(self) -> None:
+        """Create or update the artifact; what goes wrong is said once and does not hold the query up."""
+        if self.broken or self.tally is None:
+            return
+        tally = self.tally
+        percent = 100.0 * tally.done / tally.total if tally.total else 100.0
+        said = (
+            f"{self.label}: {tally.done} of {tally.total} ({tally.cached} from the cache, {tally.failed} failed, "
+            f"{tally.tokens_in + tally.tokens_out} tokens)"
+        )
+        try:
+            if self.artifact is None:
+                made = create_progress_artifact(percent, key=key_of(self.label), description=said)
+                # Prefect's functions are coroutines only where an event loop runs; here none does.
+                self.artifact = made if isinstance(made, UUID) else None
+            else:
+                update_progress_artifact(self.artifact, percent, description=said)
+        except Exception as error:  # noqa: BLE001 - whatever the server's trouble is, it is not the evaluation's
+            self.broken = True
+            event(
+                "progress_not_shown",
+                level=logging.WARNING,
+                run=self.run,
+                label=self.label,
+                error=type(error).__name__,
+            )
+
+
+def key_of(label: str) -> str:
+    """Return an artifact's key: lower-case letters, digits and dashes."""
+    return "-".join(("query", *re.findall(r"[a-z0-9]+", label.lower())))
+
+
+@contextmanager
+def showing(label: str, run: str, *, deployed: bool) -> Iterator[Callable[[Tally], None]]:
+    """Show a query while it lasts; yield what is to be called with its tally, from any thread."""
+    display = _Display(label, run, DEPLOYED_S if deployed else WATCHED_S)
+
+    def tell(tally: Tally) -> None:
+        display.tally = tally
+
+    # The thread has the run's context, by which Prefect knows whose artifact it is.
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(display.watch,), daemon=True)
+    thread.start()
+    try:
+        yield tell
+    finally:
+        display.over.set()
+        thread.join(PATIENCE_S)

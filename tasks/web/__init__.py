@@ -1,0 +1,6 @@
+"""The only code that fetches a cited page, and only where `citation.network` says so."""
+
+from tasks.web.checking import check
+from tasks.web.policy import Limits, Net, Refused
+
+__all__ = ["Limits", "Net", "Refused", "check"]

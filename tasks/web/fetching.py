@@ -1,0 +1,277 @@
+"""Fetch a page: hop by hop, each checked, with caps on size and time."""
+
+import asyncio
+import re
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from types import TracebackType
+from typing import Self
+from urllib.parse import urljoin
+
+import httpcore
+from protego import Protego
+
+from metrics.sources import Finding, Url, judge_outcome, judge_status, read_url
+from tasks.web.bodies import ACCEPTED, TooLarge, Undecodable, read_body
+from tasks.web.guard import Guard, Metered
+from tasks.web.policy import PRODUCT, USER_AGENT, Net, Refused
+from tasks.web.robots import read_robots
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_TEXT = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
+_LOGIN = re.compile(r"/(?:log-?in|sign-?in|auth|sso|account/login|wp-login\.php|session/new)\b", re.IGNORECASE)
+_BINARY = (b"%PDF-", b"\x1f\x8b", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x28\xb5\x2f\xfd", b"BZh")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page that came: where it stood in the end, its bytes, its media type and charset."""
+
+    url: Url
+    status: int
+    kind: str
+    charset: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A fetch that ended without a page: where, with which status if any, and what that means."""
+
+    url: Url
+    status: int | None
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
+@dataclass(slots=True)
+class Fetcher:
+    """Fetch pages within a policy; robots.txt is read once for each origin. No cookies, no proxies, no retries."""
+
+    net: Net
+    _robots: dict[str, Protego | Finding] = field(default_factory=dict)
+    _pool: httpcore.AsyncConnectionPool | None = None
+    _online: asyncio.Task[bool] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=self.net.tls,
+            network_backend=Guard(self.net),
+            max_connections=self.net.limits.at_once,
+            max_keepalive_connections=0,
+            retries=0,
+            http2=False,
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool:
+            await self._pool.aclose()
+
+    async def fetch(self, url: Url) -> Page | Missed:
+        """Fetch a page; whatever happens, one of the two comes back within `total_s`."""
+        reached = [url]
+        try:
+            async with asyncio.timeout(self.net.limits.total_s):
+                return await self._follow(reached)
+        except TimeoutError:
+            return Missed(reached[-1], None, judge_outcome("time-out"))
+
+    def delay_of(self, url: Url) -> float:
+        """Return the seconds that a site wants between two fetches, as far as its robots.txt is known."""
+        known = self._robots.get(_origin(url))
+        asked = known.crawl_delay(PRODUCT) if isinstance(known, Protego) else None
+        return max(self.net.limits.delay_s, min(asked or 0.0, self.net.limits.longest_delay_s))
+
+    async def _follow(self, reached: list[Url]) -> Page | Missed:
+        for _ in range(self.net.limits.redirects + 1):
+            url = reached[-1]
+            if refusal := await self._forbidden(url):
+                return Missed(url, None, _after(refusal, reached))
+            reply = await self._get(url, self.net.limits.page_bytes, pages=True)
+            if isinstance(reply, Finding):
+                return Missed(url, None, _after(reply, reached))
+            if reply.status not in _REDIRECTS:
+                return _judge(reply, reached)
+            following = _next(url, reply.headers.get("location", ""))
+            if isinstance(following, Finding):
+                return Missed(url, reply.status, following)
+            reached.append(following)
+        return Missed(reached[-1], None, judge_outcome("redirects too often"))
+
+    async def _forbidden(self, url: Url) -> Finding | None:
+        """Return why robots.txt keeps us from a page; None where it does not."""
+        origin = _origin(url)
+        if origin not in self._robots:
+            self._robots[origin] = await self._read_robots(url)
+        robots = self._robots[origin]
+        if isinstance(robots, Finding):
+            return robots
+        return None if robots.can_fetch(url.text, PRODUCT) else judge_outcome("robots.txt forbids it")
+
+    async def _read_robots(self, url: Url) -> Protego | Finding:
+        """Fetch an origin's robots.txt through the same guard: none (4xx) allows all, a failing server nothing."""
+        first = at = read_url(f"{url.scheme}://{url.authority}/robots.txt")
+        for _ in range(self.net.limits.redirects + 1):
+            if isinstance(at, Finding):
+                return Protego()
+            reply = await self._get(at, self.net.limits.robots_bytes, pages=False)
+            if isinstance(reply, Finding):
+                unread = reply.reason in {"larger than is read", "an encoding that is not read", "broken reply"}
+                if unread:
+                    return Protego()
+                # What is wrong with a host that only robots.txt leads to says nothing of the page.
+                return reply if at == first else judge_outcome("robots.txt cannot be read")
+            if reply.status not in _REDIRECTS:
+                if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                    return judge_outcome("robots.txt cannot be read")
+                found = reply.body.decode("utf-8", "replace") if reply.status == HTTPStatus.OK else ""
+                return read_robots(found, PRODUCT)
+            at = _next(at, reply.headers.get("location", ""))
+        return Protego()
+
+    async def _get(self, url: Url, most: int, *, pages: bool) -> _Reply | Finding:
+        """Ask for one URL, once; a finding where no whole reply came."""
+        try:
+            return await self._ask(url, most, pages=pages)
+        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as error:
+            reason = _failure(error)
+        except (Refused, TooLarge, Undecodable) as error:
+            reason = str(error)
+        except Exception:  # noqa: BLE001 - whatever a hostile server provokes must not end the run
+            reason = "broken reply"
+        if reason == "the name does not resolve" and not await self._is_online():
+            reason = "no name resolves here"
+        return judge_outcome(reason)
+
+    async def _ask(self, url: Url, most: int, *, pages: bool) -> _Reply:
+        if self._pool is None:
+            raise RuntimeError("a Fetcher is entered before it fetches")
+        limits = self.net.limits
+        async with self._pool.stream(
+            b"GET",
+            httpcore.URL(
+                scheme=url.scheme.encode(), host=url.host.encode(), port=url.port, target=url.target.encode()
+            ),
+            headers=[
+                (b"Host", url.authority.encode()),
+                (b"User-Agent", USER_AGENT.encode()),
+                (b"Accept", b"text/html,application/xhtml+xml,text/plain;q=0.8"),
+                (b"Accept-Encoding", ACCEPTED.encode()),
+                (b"Connection", b"close"),
+            ],
+            extensions={"timeout": {"connect": limits.connect_s, "read": limits.read_s, "write": limits.read_s}},
+        ) as response:
+            headers = _headers(response.headers)
+            wanted = response.status == HTTPStatus.OK or (pages and judge_status(response.status) is None)
+            if not wanted or (pages and _kind(headers)[0] not in {*_TEXT, ""}):
+                return _Reply(response.status, headers)
+            length = headers.get("content-length", "")
+            if length.isascii() and length.isdigit() and int(length[:12]) > most:
+                raise TooLarge("larger than is read")
+            stream = response.extensions.get("network_stream")
+            if isinstance(stream, Metered):
+                stream.allow(most + limits.head_bytes)  # the framing of chunks comes on top
+            body = await read_body(response.aiter_stream(), headers.get("content-encoding", ""), most)
+            return _Reply(response.status, headers, body)
+
+    async def _is_online(self) -> bool:
+        """Tell whether names resolve here at all, by the control name, looked up once."""
+        if self._online is None:
+            self._online = asyncio.ensure_future(self._look_up_control())
+        return await asyncio.shield(self._online)
+
+    async def _look_up_control(self) -> bool:
+        try:
+            return bool(await self.net.resolve(self.net.control))
+        except Refused:
+            return False
+
+
+def _origin(url: Url) -> str:
+    return f"{url.scheme}://{url.authority}"
+
+
+def _headers(listed: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return the headers by lower-case name; of a name that stands twice the first."""
+    found: dict[str, str] = {}
+    for name, value in listed:
+        found.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
+    return found
+
+
+def _failure(error: BaseException) -> str:
+    """Return what a failed exchange is, as one of the outcomes."""
+    if isinstance(error, httpcore.TimeoutException):
+        return "time-out"
+    if not isinstance(error, httpcore.ConnectError):
+        return "broken reply"
+    cause = error.__cause__ or error.__context__
+    return "no trusted TLS" if isinstance(cause, ssl.SSLError) else "no connection"
+
+
+def _next(url: Url, location: str) -> Url | Finding:
+    """Return where a redirect leads, read as strictly as a cited URL; a finding where that is not fetched."""
+    other = judge_outcome("redirects to what is not fetched")
+    text = location.encode("latin-1", "replace").decode("utf-8", "replace").strip(" ")
+    # urljoin drops tabs and line ends, and readers disagree about backslashes: neither gets as far as that.
+    if not text or "\\" in text or any(sign.isspace() or not sign.isprintable() for sign in text):
+        return other
+    try:
+        found = read_url(urljoin(url.text, text))
+    except ValueError:
+        return other
+    if isinstance(found, Url):
+        return found
+    inside = found.reason in {"not a public address", "a reserved name", "an address in disguise"}
+    return judge_outcome("redirects to no public address") if inside else other
+
+
+def _after(finding: Finding, reached: list[Url]) -> Finding:
+    """Return a hop's finding as that of the whole way."""
+    if len(reached) > 1 and finding.reason == "not a public address":
+        return judge_outcome("redirects to no public address")
+    return finding
+
+
+def _kind(headers: Mapping[str, str]) -> tuple[str, str]:
+    """Return the media type and the charset that a reply states, '' for none."""
+    kind, _, rest = headers.get("content-type", "").partition(";")
+    charset = re.search(r"charset[ ]*=[ ]*[\"']?([A-Za-z0-9_:.-]{1,40})", rest, re.IGNORECASE)
+    return kind.strip().lower(), charset[1].lower() if charset else ""
+
+
+def _is_binary(body: bytes) -> bool:
+    """Tell whether bytes are no text, whatever the headers say; UTF-16 has NULs, but a mark before them."""
+    marked = body.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return body.startswith(_BINARY) or (b"\0" in body[:4096] and not marked)
+
+
+def _judge(reply: _Reply, reached: list[Url]) -> Page | Missed:
+    """Say whether the last reply of a way is a page that can be read."""
+    first, last = reached[0], reached[-1]
+    kind, charset = _kind(reply.headers)
+    reason = ""
+    if finding := judge_status(reply.status):
+        return Missed(last, reply.status, finding)
+    if len(reached) > 1 and last.at_home and not first.at_home:
+        reason = "redirects to the home page"
+    elif len(reached) > 1 and _LOGIN.search(last.target) and not _LOGIN.search(first.target):
+        reason = "redirects to a log-in page"
+    elif kind == "application/pdf" or reply.body.startswith(b"%PDF-"):
+        reason = "a PDF is not read"
+    elif kind not in {*_TEXT, ""} or _is_binary(reply.body):
+        reason = "not a text page"
+    if reason:
+        return Missed(last, reply.status, judge_outcome(reason))
+    return Page(last, reply.status, kind, charset, reply.body)

@@ -1,0 +1,165 @@
+"""Read pages in a process of its own: `python -m tasks.web.reader`.
+
+Hostile markup may take any time and memory: whoever waits for this process ends it when its time is over. A job
+is a line of JSON (`length`, `kind`, `charset`, `asks`) and then as many bytes; its reply is a line of JSON.
+"""
+
+import contextlib
+import json
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from html.parser import HTMLParser
+from typing import Any
+
+from metrics.sources import Finding, judge_outcome, judge_page
+
+MEMORY_BYTES = 2_000_000_000
+_CHARSETS = re.compile(
+    r"utf-?8|utf-?16(?:le|be)?|us-ascii|ascii|latin-?1|windows-?\d{3,4}|cp-?\d{3,4}|x-cp\d{4}|iso-?8859-?\d{1,2}|"
+    r"koi8-[ru]|gb2312|gbk|gb18030|big5(?:-hkscs)?|shift[_-]jis|sjis|euc-(?:jp|kr)|iso-2022-jp|tis-620",
+    re.IGNORECASE,
+)
+"""Charsets that pages are written in; Python knows others (idna, unicode_escape) that cost time or do harm."""
+
+_BLOCKS = frozenset(
+    """address article aside blockquote body br caption dd details div dl dt fieldset figcaption figure footer form
+    h1 h2 h3 h4 h5 h6 head header hr li main nav ol option p pre section summary table tbody td tfoot th thead
+    title tr ul""".split()  # noqa: SIM905 - words read as words
+)
+_HIDDEN = frozenset({"script", "style", "noscript", "template"})
+_META = re.compile(rb"<meta[^>]{0,200}?charset\s{0,4}=\s{0,4}[\"']?([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
+
+
+def decode(body: bytes, charset: str) -> str:
+    """Decode a page: by its byte order mark, the charset that is stated, UTF-8, or the likeliest."""
+    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return body.decode("utf-16", "replace")
+    stated = _META.search(body[:4096])
+    for name in (charset, stated[1].decode("ascii") if stated else "", "utf-8"):
+        if name and _CHARSETS.fullmatch(name):
+            with contextlib.suppress(UnicodeDecodeError, LookupError):
+                return body.decode(name.lower().replace("x-cp", "cp")).removeprefix("\ufeff")
+    return body.decode(charset if _CHARSETS.fullmatch(charset) and _known(charset) else "cp1252", "replace")
+
+
+def _known(charset: str) -> bool:
+    try:
+        "".encode(charset)
+    except LookupError:
+        return False
+    return True
+
+
+class Text(HTMLParser):
+    """Collect all that a page says, without a tree: markup may be as deep as it likes."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._pieces: list[str] = []
+        self._hidden = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - its interface
+        """Begin a line at a block, and skip what is not shown."""
+        if tag in _BLOCKS:
+            self._pieces.append("\n")
+        if tag in _HIDDEN and not self._hidden:
+            self._hidden = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        """End a line at a block."""
+        if tag in _BLOCKS:
+            self._pieces.append("\n")
+        if tag == self._hidden:
+            self._hidden = ""
+
+    def handle_data(self, data: str) -> None:
+        """Keep text."""
+        if not self._hidden:
+            self._pieces.append(" ".join(data.split("\n")))
+
+    @classmethod
+    def of(cls, page: str) -> str:
+        """Return a page's text, a block a line."""
+        reader = cls()
+        with contextlib.suppress(AssertionError):  # what the parser raises on some broken declarations
+            reader.feed(page)
+            reader.close()
+        lines = (" ".join(line.split()) for line in "".join(reader._pieces).split("\n"))
+        return "\n".join(line for line in lines if line)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A page's texts: all that it says, for quotes from anywhere on it, and what its article says, for claims."""
+
+    page: str
+    kind: str
+
+    @cached_property
+    def everything(self) -> str:
+        """All text."""
+        return self.page if self.kind == "text/plain" else Text.of(self.page)
+
+    @cached_property
+    def article(self) -> str:
+        """The main text, without menus and the like; '' where none is made out."""
+        if self.kind == "text/plain":
+            return self.page
+        with contextlib.suppress(Exception):  # whatever hostile markup provokes in a parser: no article
+            import trafilatura
+
+            return trafilatura.extract(self.page, fast=True, favor_recall=True, include_comments=False) or ""
+        return ""
+
+    def judge(self, ask: Mapping[str, Any]) -> Finding:
+        """Judge one citation: a quote by all the text; claims by the article, or else by all the text."""
+        if not self.everything:
+            return judge_outcome("the page cannot be read")
+        whole = judge_page(self.everything, **ask)
+        if whole.reason not in {"page found, nothing quoted", "the claim's words found"}:
+            return whole
+        main = judge_page(self.article, **ask) if self.article else whole
+        return whole if whole.verdict == "VERIFIED" != main.verdict else main
+
+
+def answer(job: Mapping[str, Any], body: bytes) -> list[dict[str, Any]]:
+    """Return a finding for each ask of a job."""
+    shown = Shown(decode(body, job["charset"]), job["kind"])
+    rows = [asdict(shown.judge(ask)) for ask in job["asks"]]
+    for row in rows:  # half of a surrogate pair cannot be stored
+        row["span"] = row["span"].encode("utf-8", "replace").decode("utf-8")
+    return rows
+
+
+def _confine() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows: the time limit is all there is
+        return
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def main() -> None:
+    """Answer jobs until standard input ends."""
+    _confine()
+    jobs, replies = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr  # what a library prints is no reply
+    while line := jobs.readline():
+        job = json.loads(line)
+        body = jobs.read(job["length"])
+        try:
+            rows: list[dict[str, Any]] | None = answer(job, body)
+        except (MemoryError, RecursionError):
+            rows = None
+        replies.write(json.dumps(rows).encode() + b"\n")
+        replies.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""Requests: the same question has the same identity for ever, and what is sent is what was declared."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from config.settings import Model
+from data.plugins import metrics
+from data.records import Message, Question
+from tasks.models.requests import call_of, request
+from tests.servers import Server, serve_ollama, serve_openai
+from tests.tasks.models.asking import ask
+
+SERVED = Model(name="m", provider="openai", model="served", system="Be brief.", extra={"top_p": 0.9})
+IDENTITY = {"provider": "openai", "model": "served", "base_url": "http://127.0.0.1:8000/v1"}
+QUESTION = (Message("user", "q"),)
+REVERSED = {"type": "object", "properties": {"b": {}, "a": {}}}
+SORTED = {"properties": {"a": {}, "b": {}}, "type": "object"}
+
+
+def questions() -> Mapping[str, Question]:
+    """Return a question for each step whose schema depends on it."""
+    claims = [{"id": "1", "text": "A claim."}, {"id": "2", "text": "Another."}]
+    return {
+        "entails": Question("response", {"claims": claims, "source": "A text."}),
+        "rate": Question("polite", {"lo": 1, "hi": 5}),
+    }
+
+
+def schemas() -> dict[str, Mapping[str, Any]]:
+    """Return every schema that a shipped metric sends to its judges."""
+    return {
+        f"{metric.name} {step.name}": step.schema(questions()[step.name]) if callable(step.schema) else step.schema
+        for metric in metrics().values()
+        for step in metric.steps
+        if step.schema is not None
+    }
+
+
+def objects(schema: Any) -> Iterator[list[str]]:
+    """Yield the declared properties of each object in a schema."""
+    if isinstance(schema, dict):
+        if isinstance(schema.get("properties"), dict):
+            yield list(schema["properties"])
+        for part in schema.values():
+            yield from objects(part)
+
+
+def test_requests_without_a_schema_keep_the_identity_that_they_had() -> None:
+    spoken = [Message("system", "Be brief."), Message("user", "Сколько будет 2 + 2?")]
+    asked = request(SERVED, IDENTITY, spoken, item_id="x", repeat=1)
+    assert asked["request_id"] == "711bf923be43e9aa0c47062bf58449ff8bb77b904af7ddf1b0ad40c16f2d5871"
+    replay = Model(name="r", provider="replay", file="f.jsonl")
+    replayed = request(replay, {"provider": "replay", "digest": "d"}, QUESTION, item_id="x")
+    assert replayed["request_id"] == "a91772faafb27608a6bdfa0954f97710243a689283c2bb9c253b4a25eea34082"
+
+
+@pytest.mark.parametrize(
+    ("structured", "schema", "digest"),
+    [
+        ("off", REVERSED, "98c729c587a6c41c4d99823803fc5c5a50e5a73a9a21ff9d17aa6356efee90f8"),
+        ("json", REVERSED, "95096b7612cb8bfcb21773abb2ab9ddaf8bef286cd1b967531a9f4467c0adaee"),
+        ("schema", SORTED, "cf91123841c0aaf7017d5ac873aed7f049024575747439536ac286bf394f4411"),
+    ],
+)
+def test_a_schema_that_is_sent_as_ever_or_not_at_all_changes_no_identity(
+    structured: str, schema: dict[str, Any], digest: str
+) -> None:
+    model = SERVED.model_copy(update={"structured": structured})
+    assert request(model, IDENTITY, QUESTION, item_id="x", schema=schema)["request_id"] == digest
+
+
+def test_schemas_of_another_order_are_other_requests() -> None:
+    ids = {
+        request(SERVED, IDENTITY, QUESTION, item_id="x", schema=schema)["request_id"]
+        for schema in (SORTED, REVERSED, {"type": "object", "properties": {"a": {}, "b": {}}})
+    }
+    assert len(ids) == 3
+
+
+def test_every_judge_is_asked_for_its_reason_before_its_verdict() -> None:
+    found = {
+        name: [o for o in objects(schema) if {"verdict", "rating"} & set(o)] for name, schema in schemas().items()
+    }
+    for name, declared in found.items():
+        for properties in declared:
+            told = next(p for p in properties if p in {"verdict", "rating"})
+            assert properties.index("reason") < properties.index(told), name
+    assert sum(map(len, found.values())) >= 5
+
+
+@pytest.mark.parametrize("serve", [serve_openai, serve_ollama])
+@pytest.mark.parametrize("name", schemas())
+def test_a_schema_reaches_the_server_as_it_was_declared(serve: Any, name: str) -> None:
+    schema = schemas()[name]
+    server: Server
+    with serve("{}") as server:
+        model = Model(name="m", provider=server.kind, base_url=server.base_url, deadline_s=20)
+        ask(model, call_of(request(model, IDENTITY, QUESTION, item_id="x", schema=schema)))
+        body = server.requests[0].body
+    sent = body["format"] if server.kind == "ollama" else body["response_format"]["json_schema"]["schema"]
+    assert json.dumps(sent) == json.dumps(schema), "the same keys in the same order"

@@ -1,0 +1,307 @@
+"""Every request ends in a stated way, none is lost, and nothing answered is asked again: over real HTTP."""
+
+import asyncio
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from artifacts.replies import ReplyCache, owner
+from config.settings import Model, Store
+from data.records import Cell
+from data.tables import REQUESTS
+from tasks.models import scheduler
+from tasks.models.scheduler import Stopped, Tally, line
+from tasks.query import ask, identify, watch
+from tasks.runtime.storage import cache_url
+from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
+from tests.servers.running import serve_openai
+from tests.servers.script import Fault
+
+RATE = Fault("status", status=429, headers={"Retry-After": "1"})
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0000")
+
+
+def test_everything_is_answered_once_and_then_remembered(tmp_path: Path) -> None:
+    place = Store(root=str(tmp_path))
+    with serve_openai(lambda body: "re: " + body["messages"][-1]["content"]) as server:
+        model = model_at(server)
+        requests = requests_of(model, NUMBERS)
+        responses, tally = ask(requests, model, place, Cell("x"))
+        again, second = ask(requests, model, place, Cell("x"))
+    assert responses["text"].to_list() == [f"re: {n}" for n in NUMBERS]
+    assert (tally.answered, tally.cached, tally.failed) == (40, 0, 0)
+    assert (second.answered, second.cached, second.failed) == (0, 40, 0)
+    assert prompts_seen(server) == Counter(NUMBERS)
+    assert again.drop("cached").equals(responses.drop("cached"))
+
+
+def test_equal_requests_are_asked_once_and_repeats_each(tmp_path: Path) -> None:
+    with serve_openai("yes") as server:
+        model = model_at(server)
+        same = requests_of(model, ["hello"] * 10)
+        assert same["request_id"].n_unique() == 1
+        ask(same, model, Store(root=str(tmp_path)), Cell("x"))
+        assert len(server.requests) == 1
+        ask(requests_of(model, ["hello"], repeats=3), model, Store(root=str(tmp_path)), Cell("x"))
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"temperature": 0.5},
+        {"seed": 7},
+        {"max_tokens": 9},
+        {"system": "Be brief."},
+        {"extra": {"top_p": 0.5}},
+    ],
+)
+def test_every_sampling_parameter_is_part_of_a_requests_identity(change: dict[str, Any]) -> None:
+    plain = Model(name="m", provider="openai")
+    other = Model.model_validate({"name": "m", "provider": "openai", **change})
+    assert requests_of(plain, ["a"])["request_id"][0] != requests_of(other, ["a"])["request_id"][0]
+
+
+def test_concurrency_speed_limits_and_prices_are_not_part_of_it() -> None:
+    plain = Model(name="m", provider="openai")
+    other = Model(name="shown as", model="m", provider="openai", max_concurrency=99, deadline_s=1, price_in=3)
+    assert requests_of(plain, ["a"])["request_id"][0] == requests_of(other, ["a"])["request_id"][0]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        RATE,
+        Fault("status", status=500),
+        Fault("status", status=408),
+        Fault("status", status=409),
+        Fault("cut"),
+        Fault("reset"),
+        Fault("broken_json"),
+        Fault("empty"),
+        Fault("slow"),
+    ],
+    ids=lambda f: f"{f.kind} {f.status}" if f.kind == "status" else f.kind,
+)
+def test_a_passing_fault_loses_nothing(tmp_path: Path, fault: Fault) -> None:
+    with serve_openai("yes", faults=[None, fault, None, fault]) as server:
+        model = model_at(server, max_concurrency=2)
+        responses, tally = ask(requests_of(model, NUMBERS[:8]), model, Store(root=str(tmp_path)), Cell("x"))
+    assert responses["text"].is_in(["yes", "a good answer"]).all()
+    assert tally.answered == 8
+
+
+def test_retry_after_is_obeyed_and_concurrency_halves_then_grows(tmp_path: Path) -> None:
+    limits: list[int] = []
+
+    def note(cell: Cell, tally: Tally) -> None:
+        if cell.suite == "limits":
+            limits.append(tally.limit)
+
+    watch(note)
+    times: list[float] = []
+
+    def reply(_body: dict[str, Any]) -> str:
+        times.append(time.monotonic())
+        return "yes"
+
+    def fault(number: int, _body: dict[str, Any]) -> Fault | None:
+        if number == 7:
+            times.append(-time.monotonic())
+            return RATE
+        return None
+
+    with serve_openai(reply, faults=fault) as server:
+        model = model_at(server, max_concurrency=8)
+        _, tally = ask(
+            requests_of(model, [str(n) for n in range(200)]), model, Store(root=str(tmp_path)), Cell("limits")
+        )
+    assert tally.answered == 200
+    refused = next(-t for t in times if t < 0)
+    after = [t - refused for t in times if t > refused]
+    in_flight = [gap for gap in after if gap < 0.95]
+    assert len(in_flight) <= 8, "only what was in flight already may arrive before the second is over"
+    assert min(limits) <= 5 < max(limits[len(limits) // 2 :])
+
+
+def test_no_more_calls_are_in_flight_than_allowed(tmp_path: Path) -> None:
+    with serve_openai("yes", latency_s=0.02) as server:
+        model = model_at(server, max_concurrency=3)
+        ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("x"))
+    assert server.peak == 3
+
+
+def test_requests_a_minute_are_spaced(tmp_path: Path) -> None:
+    times: list[float] = []
+
+    def reply(_body: dict[str, Any]) -> str:
+        times.append(time.monotonic())
+        return "yes"
+
+    with serve_openai(reply) as server:
+        model = model_at(server, requests_per_minute=600)
+        ask(requests_of(model, NUMBERS[:11]), model, Store(root=str(tmp_path)), Cell("x"))
+    assert times[-1] - times[0] >= 0.95, "eleven calls at ten a second span a second"
+
+
+def test_a_hang_ends_with_the_deadline_and_the_others_are_answered(tmp_path: Path) -> None:
+    with serve_openai(
+        "yes", faults=lambda _n, body: Fault("hang") if body["messages"][-1]["content"] == "3" else None
+    ) as server:
+        model = model_at(server, deadline_s=1.0)
+        responses, tally = ask(requests_of(model, NUMBERS[:8]), model, Store(root=str(tmp_path)), Cell("x"))
+    assert tally.failed == 1
+    assert responses["error_kind"].to_list() == [None, None, None, "timeout", None, None, None, None]
+    assert "no reply within 1 s (deadline_s)" in responses["error"][3]
+
+
+def test_a_retry_after_longer_than_the_deadline_ends_every_call_soon(tmp_path: Path) -> None:
+    rate = Fault("status", status=429, headers={"Retry-After": "3600"})
+    with serve_openai("yes", faults=lambda number, _body: rate if number < 2 else None) as server:
+        model = model_at(server, deadline_s=1.0, max_concurrency=2)
+        began = time.monotonic()
+        responses, tally = ask(requests_of(model, NUMBERS[:8]), model, Store(root=str(tmp_path)), Cell("x"))
+    assert time.monotonic() - began < 30
+    assert tally.failed >= 6
+    assert set(responses["error_kind"].drop_nulls()) == {"timeout"}
+    assert "asks to wait" in responses["error"][7]
+
+
+def test_a_failure_is_never_remembered(tmp_path: Path) -> None:
+    place = Store(root=str(tmp_path))
+    with serve_openai("yes", faults=[Fault("hang")]) as server:
+        model = model_at(server, deadline_s=0.5)
+        requests = requests_of(model, ["a"])
+        assert ask(requests, model, place, Cell("x"))[1].failed == 1
+        assert ask(requests, model, place, Cell("x"))[0]["text"].to_list() == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (Fault("status", status=401, message="bad key", echo=True), "auth"),
+        (Fault("status", status=404, code="model_not_found", message="no such model"), "unknown_model"),
+        (Fault("status", status=429, code="insufficient_quota", message="quota"), "quota"),
+    ],
+)
+def test_what_every_call_would_meet_fails_at_once_without_the_key(tmp_path: Path, fault: Fault, kind: str) -> None:
+    with serve_openai("yes", faults=lambda _n, _b: fault) as server:
+        model = model_at(server, max_concurrency=2)
+        responses, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("x"))
+    assert tally.failed == 40
+    assert set(responses["error_kind"]) == {kind}
+    assert len(server.requests) <= 4, "after the first refusal nothing more is asked"
+    assert not responses["error"].str.contains("sk-test").any()
+
+
+def test_a_request_that_the_server_refuses_fails_alone(tmp_path: Path) -> None:
+    def fault(_number: int, body: dict[str, Any]) -> Fault | None:
+        return Fault("status", status=400, message="too long") if body["messages"][-1]["content"] == "5" else None
+
+    with serve_openai("yes", faults=fault) as server:
+        model = model_at(server)
+        responses, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("x"))
+    assert tally.answered == 39
+    assert responses.filter(error_kind="invalid").height == 1
+
+
+def test_a_server_that_dies_and_comes_back_loses_nothing(tmp_path: Path) -> None:
+    with serve_openai("yes", latency_s=0.02) as server:
+        model = model_at(server, max_concurrency=4)
+
+        def restart() -> None:
+            server.stop()
+            server.start()
+
+        def bounce(cell: Cell, tally: Tally) -> None:
+            if cell.suite == "bounce" and tally.answered == 10 and server.script.version != "down":
+                server.script.version = "down"
+                threading.Thread(target=restart).start()
+
+        watch(bounce)
+        _, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("bounce"))
+    assert tally.answered == 40
+
+
+def test_what_another_worker_holds_is_waited_for_and_not_asked(tmp_path: Path) -> None:
+    place = Store(root=str(tmp_path))
+    with serve_openai("yes", latency_s=0.2) as server:
+        model = model_at(server)
+        requests = requests_of(model, NUMBERS[:16])
+        tallies: list[Tally] = []
+        workers = [
+            threading.Thread(target=lambda: tallies.append(ask(requests, model, place, Cell("x"))[1]))
+            for _ in range(3)
+        ]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    assert prompts_seen(server) == Counter(NUMBERS[:16])
+    assert sum(t.answered for t in tallies) == 16
+    assert sum(t.cached for t in tallies) == 32
+
+
+def test_an_answer_that_came_between_look_up_and_claim_is_taken(tmp_path: Path) -> None:
+    """A holder elsewhere whose lease has run out is asked for; its answered calls are not."""
+    place = Store(root=str(tmp_path))
+    with serve_openai("yes") as server:
+        model = model_at(server)
+        requests = requests_of(model, NUMBERS[:2])
+        cache = ReplyCache(cache_url(place))
+        cache.claim(requests["request_id"].to_list(), holder="elsewhere:1:1", lease_s=1.0)
+        _, tally = ask(requests, model, place, Cell("x"))
+    assert tally.answered == 2
+
+
+def test_a_stop_keeps_what_was_answered_and_ends_at_once(tmp_path: Path) -> None:
+    place = Store(root=str(tmp_path))
+
+    def fault(number: int, _body: dict[str, Any]) -> Fault | None:
+        return Fault("hang") if number >= 10 else None
+
+    with serve_openai("yes", faults=fault) as server:
+        model = model_at(server, max_concurrency=4)
+        requests = requests_of(model, NUMBERS)
+
+        def stop_at_ten(cell: Cell, tally: Tally) -> None:
+            if cell.suite == "stopping" and tally.answered == 10:
+                scheduler.stop()
+
+        watch(stop_at_ten)
+        started = time.monotonic()
+        try:
+            with pytest.raises(Stopped):
+                ask(requests, model, place, Cell("stopping"))
+        finally:
+            line().stopping.clear()
+        assert time.monotonic() - started < 10, "bounded by the stop, not by the deadline of five minutes"
+        # The cancelled batch gives its claims back on the asking loop.
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0.2), line().loop).result()
+        cache = ReplyCache(cache_url(place))
+        assert cache.count() == 10
+        free = cache.claim(requests["request_id"].to_list(), holder=owner(), lease_s=1)
+        assert len(free) == 40
+
+
+def test_an_unreachable_server_is_one_message(tmp_path: Path) -> None:
+    del tmp_path
+    from data.errors import InputError
+
+    with serve_openai("yes") as server:
+        pass
+    with pytest.raises(InputError, match="model m \\(openai\\)"):
+        identify(model_at(server))
+
+
+def test_request_rows_fit_their_table() -> None:
+    model = Model(name="m", provider="openai")
+    assert REQUESTS.check(requests_of(model, NUMBERS, repeats=2)).height == 80
