@@ -1,7 +1,6 @@
 """The command line that all flows share: arguments, messages, the progress bar, exit codes.
 
-Exit codes: 0 pass, 1 a model below a threshold, 2 an error, 130 stopped. Prefect is imported only after the
-arguments and the configuration have been found good.
+Prefect is imported only after the arguments and the configuration have been found good.
 """
 
 import argparse
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from data.errors import InputError
+from data.exits import EXPLAINED, Exit
 from tasks.runtime.logs import FORMS, VARIABLE, begin, event, structured
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tasks.models.scheduler import Tally
 
 STAGES = ("generate", "query", "verify", "judge", "score", "aggregate", "report")
-ERROR = 2
-STOPPED = 130
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -41,8 +39,7 @@ def arguments(flow: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"python -m flows.{flow}",
         description="Evaluate language models: generate, query, verify, score, aggregate, report.",
-        epilog="Exit codes: 0 pass, 1 a model below a threshold, 2 an error, 130 stopped. "
-        "Replies are cached: what was answered once is never asked or paid again.",
+        epilog=f"{EXPLAINED} Replies are cached: what was answered once is never asked or paid again.",
     )
     parser.add_argument("--config", metavar="FILE", help=f"a YAML file (shipped: {shipped})")
     parser.add_argument(
@@ -343,7 +340,7 @@ def main(flow: str = "full_eval", argv: Sequence[str] | None = None) -> int:
         return _run(settings, again, only_failed=only_failed)
     except InputError as error:
         _say(f"error: {error}", level=logging.ERROR)
-        return ERROR
+        return Exit.ERROR
     except Exception as error:
         if os.environ.get("BASIC_CONTROL_DEBUG"):
             raise
@@ -351,13 +348,13 @@ def main(flow: str = "full_eval", argv: Sequence[str] | None = None) -> int:
 
         if said := unreached(error):
             _say(f"error: {said} Everything answered so far is kept.", level=logging.ERROR)
-            return ERROR
+            return Exit.ERROR
         _say(
             f"error: {type(error).__name__}: {error}\nThis is a defect of the program, or of a plugin "
             "of it. Everything answered so far is kept. BASIC_CONTROL_DEBUG=1 shows where it happened.",
             level=logging.ERROR,
         )
-        return ERROR
+        return Exit.ERROR
     except KeyboardInterrupt:
         _say("Stopped. Everything answered so far is kept; run the same command again to go on.")
-        return STOPPED
+        return Exit.STOPPED

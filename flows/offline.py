@@ -5,9 +5,7 @@ import sys
 from collections.abc import Callable
 
 from data.errors import InputError
-
-ERROR = 2
-STOPPED = 130
+from data.exits import Exit
 
 
 def carry_out(work: Callable[[], None]) -> int:
@@ -16,14 +14,14 @@ def carry_out(work: Callable[[], None]) -> int:
         work()
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201 - the command line's voice
-        return ERROR
+        return Exit.ERROR
     except Exception as error:
         if os.environ.get("BASIC_CONTROL_DEBUG"):
             raise
         said = f"error: {type(error).__name__}: {error}\n"
         said += "A run that was read may be damaged, or this is a defect of the program; nothing was changed. "
         print(f"{said}BASIC_CONTROL_DEBUG=1 shows where it happened.", file=sys.stderr)  # noqa: T201 - likewise
-        return ERROR
+        return Exit.ERROR
     except KeyboardInterrupt:
-        return STOPPED
-    return 0
+        return Exit.STOPPED
+    return Exit.PASSED
