@@ -3,7 +3,6 @@
 import ast
 import html
 import json
-import time
 
 import pytest
 
@@ -11,6 +10,7 @@ from data.programs.clean import answer_part
 from data.programs.cues import OTHER, PLAIN, WRONG, said
 from data.programs.python import find_python
 from generators._code_kotlin import find_kotlin
+from tests.helpers.bounds import bounded
 
 RIGHT = """def max_sum(xs):
     max_sum = 0
@@ -207,10 +207,9 @@ def test_a_method_is_no_function_with_or_without_a_fence() -> None:
 
 @pytest.mark.parametrize("mark", ["'</think>", '"<think>', "`</think>", "# </think>\n", '"\\"</think>'])
 def test_tags_without_end_take_little_time(mark: str) -> None:
-    began = time.process_time()
-    answer_part(mark * 100_000)
-    find_python(f"def f(x):\n    return {mark * 100_000}", "f")
-    assert time.process_time() - began < 4
+    with bounded(4):
+        answer_part(mark * 100_000)
+        find_python(f"def f(x):\n    return {mark * 100_000}", "f")
 
 
 KOTLIN = "fun maxOf3(a: Int, b: Int): Int {\n    return if (a > b && a < 99) a else b\n}"

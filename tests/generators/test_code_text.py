@@ -1,7 +1,6 @@
 # ruff: noqa: E501 - a response stands on one line
 """Which program is read from a response, in all the shapes that models answer in."""
 
-import time
 from random import Random
 
 import pytest
@@ -11,6 +10,7 @@ from data.programs.python import find_python
 from data.programs.text import SOURCE_CAP
 from generators._code_kotlin import find_kotlin
 from generators.code_gen import FUNCTIONS, generate, program, reference, verify
+from tests.helpers.bounds import bounded
 
 DEF = "def f(x):\n    return x + 1"
 OTHER = "def f(x):\n    return x - 1"
@@ -253,9 +253,8 @@ def test_hostile_responses_take_little_time_and_do_not_raise(shape: str) -> None
     for code in ("python", "kotlin"):
         item = generate(Random(1), level="easy", language="en", languages=(code,))
         reply = hostile(item.facts["function"])[shape]
-        began = time.process_time()
-        found = program(item, reply)
-        assert time.process_time() - began < 2
+        with bounded(2):
+            found = program(item, reply)
         assert found is None or len(found.source) <= SOURCE_CAP
         if found is None:
             assert verify(item, reply, None).correct is None

@@ -1,11 +1,10 @@
 """What stands around a number: denied, asked about, a bound or one of several, it is no answer; else it is."""
 
-import time
-
 import pytest
 
 from data.records import Item
 from generators.arithmetic import verify
+from tests.helpers.bounds import bounded
 
 SUM = Item(prompt="", answer="39", facts={"expression": "4 + 5 * (10 - 3)"})
 
@@ -70,6 +69,5 @@ def test_the_reason_says_what_is_amiss(reply: str, reason: str) -> None:
 @pytest.mark.parametrize("unit", ["1,", "39, ", "not ", "39 and ", "(", "{", "\\", "> ", "39 — ", "39, not ", " "])
 def test_what_stands_around_a_number_is_read_in_bounded_time(unit: str) -> None:
     reply = unit * 2_000 + "39" + unit * 2_000
-    began = time.process_time()
-    verify(SUM, reply)
-    assert time.process_time() - began < 2
+    with bounded(2):
+        verify(SUM, reply)

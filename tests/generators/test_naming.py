@@ -1,13 +1,12 @@
 """Whom a reply of the logic family names: styles that models write in, right and wrong, in both languages."""
 
-import time
-
 import pytest
 
 from data.draw import draw
 from data.records import Item
 from generators._people import cases
 from generators.simple_logic import MARKERS, UNIT, verify
+from tests.helpers.bounds import bounded
 
 NANCY = Item(
     prompt="Who is the tallest?", answer="Nancy", facts={"names": ["Felix", "Nancy", "Vera"]}, language="en"
@@ -216,6 +215,5 @@ UNITS = (
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_megabyte_is_read_in_little_time(unit: str) -> None:
-    start = time.process_time()
-    verify(NANCY, unit * (1_000_000 // len(unit)) + "x")
-    assert time.process_time() - start < 15  # takes a few seconds at most; a quadratic scan takes hours
+    with bounded(15):  # takes a few seconds at most; a quadratic scan takes hours
+        verify(NANCY, unit * (1_000_000 // len(unit)) + "x")

@@ -1,7 +1,6 @@
 """SPEC 4: support, verification, interpretability, correctness, and ALCE's values beside them."""
 
 import json
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from metrics._passages import verify
 from metrics._quotes import find_quote
 from metrics.citation import UNIT, interpretability, parse
 from metrics.judging import Ask, Failed, begin, combine
+from tests.helpers.bounds import bounded
 from tests.metrics.judges import Script, converse, judged, never
 
 TITANIC = {
@@ -210,12 +210,11 @@ def test_a_quote_and_a_passage_of_two_signs_cost_bounded_time_however_often_they
     """Every place of such a passage looks like the quote: compared everywhere, it took minutes."""
     passage = {"title": "", "text": "ab" * 100_000}
     text = f'{"It was written ab [1]. " * 40}\n\nSources:\n[1] Ab: "{"ab " * 1300}abc"'
-    start = time.monotonic()
-    score = judged(UNIT, {**PASSAGES, "passages": [passage], "response": text}, scripted())
+    with bounded(20):
+        score = judged(UNIT, {**PASSAGES, "passages": [passage], "response": text}, scripted())
+        quoted = verify(1, "ab" * 1999 + "c", [passage], 90)
     assert score.details["n_citations"] == 40
-    quoted = verify(1, "ab" * 1999 + "c", [passage], 90)
     assert (quoted["verdict"], quoted["match"]) == ("VERIFIED", 100.0)
-    assert time.monotonic() - start < 40
 
 
 def test_a_long_quote_with_slips_is_found_in_a_long_passage() -> None:

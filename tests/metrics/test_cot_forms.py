@@ -1,10 +1,9 @@
 """Forms in which models write numbers, units and numbered lines: the right one passes, the slip is found."""
 
-import time
-
 import pytest
 
 from metrics._cot_chain import read
+from tests.helpers.bounds import bounded
 
 
 def verdicts(line: str) -> list[bool]:
@@ -111,6 +110,5 @@ def test_what_is_not_decidable_is_no_calculation(line: str) -> None:
 
 @pytest.mark.parametrize("piece", ["1 h 2 min ", "*4*", "1(", "=1,1+", "=5,5*", "1 234,5 ", "р./", "1) "])
 def test_hostile_lines_take_no_long_time(piece: str) -> None:
-    started = time.process_time()
-    read(f"{piece * 200_000} = 3\n" + f"{piece * 300} = 3\n" * 20)
-    assert time.process_time() - started < 5
+    with bounded(5):
+        read(f"{piece * 200_000} = 3\n" + f"{piece * 300} = 3\n" * 20)

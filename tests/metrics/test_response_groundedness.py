@@ -1,11 +1,10 @@
 """SPEC 7: response groundedness, its shortcuts, its golden and its statuses."""
 
-import time
-
 import pytest
 
 from metrics.judging import combine
 from metrics.response_groundedness import UNIT, shortcut
+from tests.helpers.bounds import bounded
 from tests.metrics.judges import always, converse, judged, never
 
 MOSCOW = {
@@ -158,7 +157,6 @@ def test_majority_over_ratings_and_a_tie_goes_to_the_lower() -> None:
 
 
 def test_a_megabyte_is_compared_in_little_time() -> None:
-    start = time.process_time()
-    assert shortcut("A b c d. " * 55_000 + "E", ["A b c d. " * 111_000 + "F"]) == ""
-    assert shortcut("a" * 500_000, ["a" * 1_000_000]) == ""
-    assert time.process_time() - start < 10
+    with bounded(10):
+        assert shortcut("A b c d. " * 55_000 + "E", ["A b c d. " * 111_000 + "F"]) == ""
+        assert shortcut("a" * 500_000, ["a" * 1_000_000]) == ""

@@ -84,16 +84,15 @@ def test_a_call_that_is_left_frees_the_model_within_a_moment_even_while_it_reads
 
 
 def test_the_event_loop_stays_free_while_the_model_works() -> None:
-    async def act(client: Client) -> float:
+    async def act(client: Client) -> int:
         asking = asyncio.ensure_future(client.ask(asked("Count from 1 to 30.")))
-        longest, before = 0.0, time.monotonic()
+        turns = 0
         while not asking.done():
             await asyncio.wait([asking], timeout=0.01)
-            now = time.monotonic()
-            longest, before = max(longest, now - before), now
-        return longest
+            turns += 1
+        return turns
 
-    assert using(SMOLLM2, act) < 0.5
+    assert using(SMOLLM2, act) >= 10, "a call that holds the loop leaves it one or two turns"
 
 
 def test_calls_at_once_are_answered_one_after_another() -> None:

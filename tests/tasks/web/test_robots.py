@@ -1,11 +1,10 @@
 """robots.txt as RFC 9309 says."""
 
-import time
-
 import pytest
 from protego import Protego
 
 from tasks.web.robots import read_robots
+from tests.helpers.bounds import bounded
 
 RULES = """\
 # for all
@@ -72,17 +71,15 @@ def test_what_is_no_rule_forbids_nothing(text: str) -> None:
 
 @pytest.mark.parametrize("rule", ["/" + "*a" * 900, "/" + "*" * 1900, "/a*" * 600 + "$", "/%2a" * 400])
 def test_hostile_rules_take_bounded_time(rule: str) -> None:
-    started = time.process_time()
-    robots = read_robots("User-agent: *\n" + f"Disallow: {rule}\n" * 2000, "a")
-    allows(robots, "a", "/" + "a" * 1999)
-    assert time.process_time() - started < 3
+    with bounded(3):
+        robots = read_robots("User-agent: *\n" + f"Disallow: {rule}\n" * 2000, "a")
+        allows(robots, "a", "/" + "a" * 1999)
 
 
 @pytest.mark.parametrize("agent", ["User-agent: a{}", "Useragent a{}", "USER\xa0AGENT\xa0a{}", "user agent :a{}*"])
 def test_rules_for_many_agents_take_bounded_time(agent: str) -> None:
     """Each of thousands of rules for each of thousands of agents: only our own group is kept apart."""
-    started = time.process_time()
-    agents = "\n".join(agent.format(n) for n in range(2500))
-    robots = read_robots(f"{agents}\n" + "".join(f"Disallow: /{n}\n" for n in range(10_000)), "a")
-    assert allows(robots, "a", "/1")
-    assert time.process_time() - started < 1
+    with bounded(1):
+        agents = "\n".join(agent.format(n) for n in range(2500))
+        robots = read_robots(f"{agents}\n" + "".join(f"Disallow: /{n}\n" for n in range(10_000)), "a")
+        assert allows(robots, "a", "/1")

@@ -1,0 +1,38 @@
+"""Bounds on work, in a measure that neither a slow nor a busy machine changes."""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_ORDINARY_S = 0.02
+"""CPU seconds of `_yardstick` on the machine on which the bounds were set."""
+
+_TEXT = "The 12 ships, 3.5 of them red; sank: at dawn (they say)! " * 400
+
+
+def _yardstick() -> float:
+    """Return this thread's CPU seconds for fixed work like that of our parsers: patterns, slices, dicts."""
+    began = time.thread_time()
+    counts: dict[str, int] = {}
+    for _ in range(4):
+        for found in re.finditer(r"[^\W_]+|[^\w\s]", _TEXT):
+            word = found.group().lower()
+            counts[word] = counts.get(word, 0) + len(_TEXT[found.start() : found.start() + 20].split())
+    return time.thread_time() - began
+
+
+@contextmanager
+def bounded(cpu_s: float) -> Iterator[None]:
+    """Fail where the block takes this thread more CPU than `cpu_s` seconds of an ordinary machine.
+
+    Only this thread's own CPU counts, and it is set against a yardstick that is measured before and after: a
+    machine that runs at a third of the speed gives three times as long. Bounds are far above what linear work
+    takes, and far below a quadratic scan of a megabyte.
+    """
+    before = _yardstick()
+    began = time.thread_time()
+    yield
+    taken = time.thread_time() - began
+    slower = max(1.0, before / _ORDINARY_S, _yardstick() / _ORDINARY_S)
+    assert taken < cpu_s * slower, f"{taken:.1f} s of CPU; expected less than {cpu_s * slower:.1f} s"
