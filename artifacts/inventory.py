@@ -45,7 +45,8 @@ class Run:
     @property
     def suites(self) -> list[str]:
         """The suites run."""
-        return [str(suite) for suite in self.manifest.get("configuration", {}).get("suites", [])]
+        listed = self.manifest.get("configuration", {}).get("suites", [])
+        return [str(suite.get("name", "?") if isinstance(suite, dict) else suite) for suite in listed]
 
     @property
     def tables(self) -> dict[str, set[str]]:

@@ -4,7 +4,7 @@ import csv
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,10 @@ Row = Mapping[str, Any]
 _LONGEST_FIELD = 100_000_000
 
 
-def rows(path: Path) -> Iterator[Row]:
+def rows(path: Path, *, unnamed: Sequence[str] = ()) -> Iterator[Row]:
     """Yield a file's rows, one at a time where it is read by lines.
+
+    `unnamed`: the columns of a TSV that has no header: one whose first line does not name the first of them.
 
     Raises:
         InputError: no such file, an unknown type, or a row that cannot be read.
@@ -36,7 +38,35 @@ def rows(path: Path) -> Iterator[Row]:
     reader = next((found for ending, found in readers.items() if name.endswith(ending)), None)
     if reader is None:
         raise InputError(f"{path}: unknown file type {path.suffix!r}; expected one of {', '.join(readers)}.")
+    if unnamed and name.endswith(".tsv") and unnamed[0] not in _first_line(path):
+        return _headless(path, unnamed)
     return reader(path)
+
+
+def _first_line(path: Path) -> list[str]:
+    line = next(_lines(path), b"")
+    return line.decode("utf-8-sig", "replace").rstrip("\r\n").split("\t")
+
+
+def _headless(path: Path, names: Sequence[str]) -> Iterator[Row]:
+    """Read lines of cells with tabs between them; a quotation mark is a character as any other."""
+    for number, line in enumerate(_lines(path), 1):
+        text = _decoded(line, f"{path}, line {number}").rstrip("\r\n")
+        if not text.strip():
+            continue
+        cells = text.split("\t")
+        if len(cells) != len(names):
+            raise InputError(
+                f"{path}, line {number}: found {len(cells)} columns, expected {len(names)} ({', '.join(names)})."
+            )
+        yield dict(zip(names, cells, strict=True))
+
+
+def _decoded(line: bytes, where: str) -> str:
+    try:
+        return line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8.") from error
 
 
 def _parquet(path: Path) -> Iterator[Row]:
@@ -63,6 +93,8 @@ def _csv(path: Path) -> Iterator[Row]:
         raise InputError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8.") from error
     except csv.Error as error:
         raise InputError(f"{path}: not CSV ({error}).") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -71,18 +103,17 @@ def _lines(path: Path) -> Iterator[bytes]:
             yield from lines
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read as gzip ({error}).") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
 
 
 def _jsonl(path: Path) -> Iterator[Row]:
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
             continue
+        text = _decoded(line, f"{path}, line {number}")
         try:
-            row = json.loads(line.decode("utf-8-sig"))
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{path}, line {number}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8."
-            ) from error
+            row = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{path}, line {number}: not JSON ({error}). Expected one object a line.") from error
         if not isinstance(row, dict):

@@ -5,11 +5,8 @@ Every form becomes the same frame, one row a problem: `id`, `language`, `templat
 `answer` (the final answer, as written).
 """
 
-import csv
-import io
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ import polars as pl
 
 from data.answers import final_number
 from data.errors import InputError
+from data.files import Row, rows
 from data.sources import locate
 
 SAMPLE = Path(__file__).parent / "samples" / "word_problems.jsonl"
@@ -31,10 +29,11 @@ SCHEMA: Mapping[str, pl.DataType] = {
     "answer": pl.String(),
 }
 FORMS = "columns question and answer (GSM8K), or question and answer_number (MGSM)"
+MGSM = ("question", "answer_number")
+"""The columns of MGSM's own TSV, which has no header."""
+
 _MARKER = "####"
 _NAMED = re.compile(r"(?:^|[_.-])(en|ru|zh)(?:[_.-]|$)")
-
-Row = Mapping[str, Any]
 
 
 def load(source: str | Path = "sample", *, language: str = "") -> pl.DataFrame:
@@ -47,71 +46,20 @@ def load(source: str | Path = "sample", *, language: str = "") -> pl.DataFrame:
         InputError: no such file, columns missing, a broken row, or nothing left.
     """
     path = SAMPLE if str(source) == "sample" else locate(source)
-    raw = [*_rows(path)]
+    raw = [*rows(path, unnamed=MGSM)]
     there = dict.fromkeys(name for row in raw for name in row)
     if not raw or "question" not in there or not {"answer", "answer_number"} & set(there):
         found = f"columns {', '.join(map(str, there))}" if raw else "no row"
         raise InputError(f"{path}: found {found}; expected {FORMS}.")
-    rows = [_row(row, number, path) for number, row in enumerate(raw, 1)]
-    kept = [row for row in rows if not language or row["language"] == language]
+    problems = [_row(row, number, path) for number, row in enumerate(raw, 1)]
+    kept = [row for row in problems if not language or row["language"] == language]
     if not kept:
-        has = ", ".join(sorted({row["language"] for row in rows}))
+        has = ", ".join(sorted({row["language"] for row in problems}))
         raise InputError(
-            f"{path}: no problem in language {language!r} among {len(rows)} (there are: {has}). "
+            f"{path}: no problem in language {language!r} among {len(problems)} (there are: {has}). "
             "Set cot.language to one that is there."
         )
     return pl.DataFrame(kept, schema=dict(SCHEMA), orient="row")
-
-
-def _rows(path: Path) -> Iterator[Row]:
-    """Yield a file's rows."""
-    if path.suffix == ".parquet":
-        try:
-            yield from pl.read_parquet(path).iter_rows(named=True)
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(f"{path}: cannot be read as Parquet ({error}).") from error
-        return
-    try:
-        text = path.read_text("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start}).") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
-    if path.suffix in {".tsv", ".csv"}:
-        yield from _table(text, path)
-        return
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise InputError(
-                    f"{path}, line {number}: not JSON ({error}). Expected one object a line."
-                ) from error
-            if not isinstance(row, dict):
-                raise InputError(f"{path}, line {number}: expected a JSON object, found a {type(row).__name__}.")
-            yield row
-
-
-def _table(text: str, path: Path) -> Iterator[Row]:
-    """Yield the rows of a CSV or TSV; a TSV without a header is MGSM's own: question, tab, answer."""
-    if path.suffix == ".csv":
-        reader = csv.DictReader(io.StringIO(text, newline=""), strict=False)
-        try:
-            yield from reader
-        except csv.Error as error:
-            raise InputError(f"{path}, line {reader.line_num + 1}: cannot be read as CSV ({error}).") from error
-        return
-    lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
-    header = lines[0].split("\t") if lines else []
-    names = header if "question" in header else ["question", "answer_number"]
-    for number, line in enumerate(lines[names is header :], 1 + (names is header)):
-        cells = line.split("\t")
-        if len(cells) != len(names):
-            raise InputError(
-                f"{path}, line {number}: found {len(cells)} columns, expected {len(names)} ({', '.join(names)})."
-            )
-        yield dict(zip(names, cells, strict=True))
 
 
 def _row(raw: Row, number: int, path: Path) -> dict[str, Any]:

@@ -5,10 +5,7 @@ Every form becomes the same frame, one row a question: `id`, `language`, `questi
 `gold_number` (null where it is not known).
 """
 
-import gzip
-import json
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ import polars as pl
 
 from data.draw import source as random_source
 from data.errors import InputError
+from data.files import Row, rows
 
 SAMPLE = Path(__file__).parent / "samples" / "nq.jsonl"
 """The sample that ships: facts in the project's own words, English and Russian."""
@@ -41,8 +39,6 @@ _FORMS = (
     "question_text, annotations (original Natural Questions); or question, answer (NQ-open)"
 )
 
-Row = Mapping[str, Any]
-
 
 def load(
     source: str | Path = "sample", *, language: str = "", passages: bool = True, seed: int = 50
@@ -57,51 +53,19 @@ def load(
         InputError: no such file, an unknown form, a broken line, or nothing left.
     """
     path = SAMPLE if str(source) == "sample" else Path(source)
-    converted = (_convert(raw, n, path, seed) for n, raw in enumerate(_rows(path), 1))
-    rows = [row for row in converted if row is not None]
+    converted = (_convert(raw, n, path, seed) for n, raw in enumerate(rows(path), 1))
+    kept = [row for row in converted if row is not None]
     if language:
-        rows = [row for row in rows if row["language"] == language]
-    if not rows:
-        kept = f" in language {language!r}" if language else ""
-        raise InputError(f"{path}: no question with an answer{kept}; expected {_FORMS}.")
-    if passages and not all(row["passages"] for row in rows):
+        kept = [row for row in kept if row["language"] == language]
+    if not kept:
+        wanted = f" in language {language!r}" if language else ""
+        raise InputError(f"{path}: no question with an answer{wanted}; expected {_FORMS}.")
+    if passages and not all(row["passages"] for row in kept):
         raise InputError(
-            f"{path}: {sum(not row['passages'] for row in rows)} of {len(rows)} questions have no passages "
+            f"{path}: {sum(not row['passages'] for row in kept)} of {len(kept)} questions have no passages "
             "(NQ-open has none). Take citation.mode closed_book, or data with passages."
         )
-    return pl.DataFrame(rows, schema=dict(SCHEMA), orient="row")
-
-
-def _rows(path: Path) -> Iterator[Row]:
-    """Yield a file's rows, one at a time where the file is read by lines."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such file. Give `sample`, or a Parquet, JSONL or JSONL.gz file.")
-    if path.suffix == ".parquet":
-        try:
-            frame = pl.read_parquet(path)
-        except pl.exceptions.PolarsError as error:
-            raise InputError(f"{path}: cannot be read as Parquet ({error}).") from error
-        yield from frame.iter_rows(named=True)
-        return
-    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
-        for number, line in enumerate(_lines(lines, path), 1):
-            if line.strip():
-                try:
-                    row = json.loads(line.removeprefix(b"\xef\xbb\xbf"))
-                except (ValueError, RecursionError) as error:
-                    raise InputError(f"{path}, line {number}: not JSON ({error}).") from error
-                if not isinstance(row, dict):
-                    raise InputError(
-                        f"{path}, line {number}: expected a JSON object, found a {type(row).__name__}."
-                    )
-                yield row
-
-
-def _lines(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
-    try:
-        yield from lines
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read as gzip ({error}).") from error
+    return pl.DataFrame(kept, schema=dict(SCHEMA), orient="row")
 
 
 def _convert(raw: Row, number: int, path: Path, seed: int) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ Prefect reads its settings once, when it is imported; those of a run from the co
 configuration is known (`flows.environment`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -45,4 +45,22 @@ def settings_of(runs: str, run: str, sets: Sequence[str] = (), only: str = "") -
         ) from error
     if not isinstance(configuration, dict):
         raise InputError(f"{path}: found no configuration in it. Start the run's own command again.")
-    return parse(configuration, str(path), {}, sets, only), manifest
+    return parse(_recorded(configuration), str(path), {}, sets, only), manifest
+
+
+def _recorded(configuration: dict[str, Any]) -> dict[str, Any]:
+    """Return a recorded configuration, with a judge's temperature of 0.0 that nobody set left out.
+
+    Before suites were declarations, every judge was recorded with that default, which was not heeded: the
+    metric's own was what judges were asked with.
+    """
+    suites, judges = configuration.get("suites"), configuration.get("judges")
+    old = isinstance(suites, list) and not any(isinstance(suite, Mapping) for suite in suites)
+    if not old or not isinstance(judges, list):
+        return configuration
+
+    def unset(judge: Any) -> bool:
+        return isinstance(judge, Mapping) and judge.get("temperature") == 0.0
+
+    told = [{k: v for k, v in one.items() if k != "temperature"} if unset(one) else one for one in judges]
+    return {**configuration, "judges": told}

@@ -212,7 +212,7 @@ INTERVALS = Function(
         ("merged.append((start, end))", "merged.append([start, end])"),
     ),
     edges=lambda rng, c: [
-        ([(20 + c["GAP"], 30), (1, 9), (9 + c["GAP"], 12), (2, between(rng, 3, 5))],),
+        ([(20 + c["GAP"], 30), (1, 9), (9 + c["GAP"], max(12, 9 + c["GAP"])), (2, between(rng, 3, 5))],),
         ([(1, 9), (2, 4), (10 + c["GAP"], 15 + c["GAP"])],),
         ([],),
         (_intervals(rng, c["GAP"]),),

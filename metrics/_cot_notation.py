@@ -1,6 +1,7 @@
 """What a chain of thought writes its arithmetic in: LaTeX, Markdown, dashes, colons, times of day; made plain."""
 
 import re
+from fractions import Fraction
 
 from data.numerals import narrow
 from metrics._cot_expressions import evaluate, tokens
@@ -95,7 +96,8 @@ _CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
 _HAN = re.compile("[\u4e00-\u9fff]")
 _WIDE_COMMA = re.compile("，(?![０-９])|[、；。]")  # no comma of a number, which `narrow` would make of it
 _TIGHT_COMMA = re.compile(r"(=\s?)([0-9]{1,15}),\2(?=\s?[-+*/×÷−·])")  # 3×4=12,12+5=17
-_SUM = re.compile(r"[-0-9.,()+*/×÷−· $€£¥₽]++\Z")
+_SUM = re.compile(r"[-0-9.,()+*/×÷−· $€£¥₽%]++\Z")
+_OPERATED = re.compile(r"[0-9)%]\s*[-+*/×÷−·]\s*[^\s]")
 _LONGEST_SUM = 100
 _QUARTERS = frozenset({"00", "15", "30", "45"})
 _HOURS = 24
@@ -129,11 +131,15 @@ def plain(line: str, *, money: bool) -> str:
 def _parted(match: re.Match[str]) -> str:
     """Part two equations at a comma without a space; where it may be a decimal comma, if the first one is right.
 
-    In `11 / 2*6 = 5,5*6` it is one. Chinese has none.
+    In `11 / 2*6 = 5,5*6` it is one: what stands before it comes to 5.5, or to nothing. Chinese has none. Behind a
+    comma of its own, as in `1*6,6 = 6,6*2`, only a calculation counts as the first equation.
     """
     before = _SUM.search(match.string, max(0, match.start() - _LONGEST_SUM), match.start())
-    sums = (before[0], before[0].rpartition(",")[2]) if before else ()
-    ends = _HAN.search(match.string) or any(evaluate(tokens(normalise(one))) == int(match[2]) for one in sums)
+    whole, _, last = before[0].rpartition(",") if before else ("", "", "")
+    sums = ((before[0],) if before else ()) + ((last,) if whole and _OPERATED.search(last) else ())
+    values = [evaluate(tokens(normalise(one))) for one in sums]
+    decimal = Fraction(f"{match[2]}.{match[2]}")
+    ends = _HAN.search(match.string) or (int(match[2]) in values and decimal not in values)
     return f"{match[1]}{match[2]} ; {match[2]}" if ends else match[0]
 
 

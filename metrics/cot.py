@@ -310,7 +310,7 @@ class Options(Frozen):
 
 UNIT = Metric(
     name="cot",
-    version=3,
+    version=4,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

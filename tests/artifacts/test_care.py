@@ -138,6 +138,14 @@ def test_a_name_in_a_manifest_cannot_speak_to_the_terminal(
     assert "\x1b" not in capsys.readouterr().out
 
 
+def test_suites_are_listed_by_their_names_however_a_manifest_holds_them(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place.run(configuration={"models": [], "suites": ["cot", {"name": "support", "weight": 0.3}]})
+    place.care("list")
+    assert "cot, support" in capsys.readouterr().out
+
+
 def test_a_whole_store_is_whole(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     place.run(place.table("a"), place.answers("r1"))
     place.remember("r1")

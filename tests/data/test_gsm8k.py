@@ -40,6 +40,12 @@ def test_mgsm_has_an_answer_and_no_steps(tmp_path: Path) -> None:
     assert frame["language"].to_list() == ["ru", "ru"]
 
 
+def test_a_quotation_mark_in_mgsms_own_form_is_a_character_as_any_other(tmp_path: Path) -> None:
+    path = tmp_path / "mgsm_en.tsv"
+    path.write_text('"Two", he said. How many?\t2\n"Three\t3\n', "utf-8")
+    assert gsm8k.load(path)["question"].to_list() == ['"Two", he said. How many?', '"Three']
+
+
 def test_a_tsv_may_have_a_header(tmp_path: Path) -> None:
     path = tmp_path / "own.tsv"
     path.write_text("question\tanswer_number\nHow many?\t18\n", "utf-8")
@@ -77,7 +83,8 @@ def test_language_comes_from_the_row_the_name_or_the_letters(tmp_path: Path) -> 
         ("i.tsv", "one\ttwo\tthree\n", "line 1: found 3 columns, expected 2"),
         ("k.jsonl", '{"question": "q", "answer_number": {}}', "row 1: found no final answer"),
         ("l.jsonl", "[" * 100_000, "line 1: not JSON"),
-        ("m.csv", f'question,answer\n"{"x" * 200_000}",5\n', "line 2: cannot be read as CSV"),
+        ("m.csv", 'question,answer\n"q"x,5\n', "not CSV"),
+        ("m.txt", '{"question": "q", "answer": "5"}', "unknown file type"),
         ("n.jsonl", '{"question": "\\ud800?", "answer": "5"}', "row 1: found half a surrogate pair"),
         ("o.jsonl", '{"question": "q", "answer": "\\udfff #### 5"}', "row 1: found half a surrogate pair"),
     ],

@@ -1,20 +1,27 @@
 """What of an earlier run is done again, and where finished stages are remembered."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from artifacts.replies import ReplyCache
+from artifacts.samples import Answered
 from artifacts.store import Store
 from config.settings import Rerun, Settings
 from data.errors import InputError
-from data.records import Cell
+from data.records import Cell, Message, Question
 from data.tables import RESPONSES
 from flows.command import main
 from flows.earlier import latest, settings_of
 from flows.environment import results_of
 from flows.runs import anew, layers_of, open_run, restore
+from metrics.judging import Ask
+from tasks.judge import pose_question
+from tasks.models.systems import panel_of
+
+RECORDED = Path(__file__).parents[1] / "fixtures" / "recorded"
 
 
 @pytest.mark.parametrize(
@@ -111,6 +118,27 @@ def test_a_manifest_of_another_version_is_one_message(tmp_path: Path, more: dict
     with pytest.raises(InputError, match=words):
         settings_of(f"{tmp_path}/runs", name)
     assert latest(tmp_path / "runs") == name
+
+
+def test_a_judge_recorded_before_suites_were_declarations_is_asked_at_the_metrics_temperature(
+    tmp_path: Path,
+) -> None:
+    """Then every judge was recorded with 0.0, heeded or not; `k` was given 0.3."""
+    folder = tmp_path / "runs" / "20261001_120000"
+    shutil.copytree(RECORDED, folder)
+    old, _ = settings_of(f"{tmp_path}/runs", folder.name)
+    assert [judge.temperature for judge in old.judges] == [None, 0.3]
+    panel = panel_of(old, old.suite("rag"), "response_groundedness", {"j": {}, "k": {}})
+    sample = Answered("1", "tiny", 0, "en", {}, None, None)
+    ask = Ask("rate", Question("", {}), (Message("user", "?"),))
+    payloads = [json.loads(pose_question(judge, panel, sample, ask)["payload"]) for judge in panel.judges]
+    assert [payload["parameters"]["temperature"] for payload in payloads] == [0.1, 0.3]
+    document = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    document["configuration"] = old.model_dump(mode="json")
+    document["configuration"]["judges"][0]["temperature"] = 0.0
+    (folder / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
+    now, _ = settings_of(f"{tmp_path}/runs", folder.name)
+    assert [judge.temperature for judge in now.judges] == [0.0, 0.3], "now it was given"
 
 
 def test_a_finished_run_that_is_resumed_still_names_its_tables(tmp_path: Path) -> None:

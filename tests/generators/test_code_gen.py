@@ -213,6 +213,18 @@ def test_reasons_are_classes_of_mistakes() -> None:
     assert reasons == ["no ValueError raised", *list(replies.values())[1:]]
 
 
+def test_every_interval_begins_before_it_ends_and_items_that_were_right_keep_their_ids() -> None:
+    """The prompt says start ≤ end; a GAP above 3 once drew (9 + GAP, 12)."""
+    drawn = [
+        one for one in draw(UNIT, level="hard", language="en", seed=1, count=300) if one.template == "intervals"
+    ]
+    pairs = [decode(pair) for one in drawn for (listed,) in one.facts["calls"] for pair in decode(listed)]
+    assert len(pairs) > 100
+    assert all(start <= end for start, end in pairs)
+    ids = [one.item_id for one in drawn if one.facts["constants"]["GAP"] <= 3]
+    assert ids[:4] == ["f49e9f810e2f49cf", "2ded0045a7388bed", "8cc34760c935e8c7", "9f5f012bd9e21624"]
+
+
 def test_kotlin_numbers_fit_an_int() -> None:
     """A Kotlin Int has 32 bits: neither arguments nor results may leave it."""
 

@@ -89,6 +89,13 @@ def test_what_is_right_passes_and_the_slip_is_found(right: str, slip: str) -> No
         ("3*4=12,12+5=17,17+3=20", [True, True, True]),
         ("3*4=12,12+5=17,17+3=21", [True, True, False]),
         ("50+50=100,100+5=105", [True, True]),
+        ("3*4=12=12,12+5=17", [True, True]),
+        ("100 / 100 × 6,6 = 6,6 × 1 = 6,6", [True, True]),  # here the last number before it only ends in 6
+        ("100 / 100 × 6,6 = 6,6 × 1 = 7,6", [True, False]),
+        ("2 × 50% × 5,5 = 5,5 × 2 = 11", [True, True]),
+        ("1,1 × 5 = 5,5 × 2 = 11", [True, True]),
+        ("50% + 5 = 5,5 × 2 = 11", [True, True]),
+        ("20% × 2,75 × 10 = 5,5 × 2 = 11", [True, True]),
     ],
 )
 def test_a_comma_parts_equations_only_where_the_first_is_right(line: str, expected: list[bool]) -> None:
