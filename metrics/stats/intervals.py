@@ -14,6 +14,7 @@ template), where there are at least `MIN_CLUSTERS`. Which method a sample gets i
   values differ from those seen (Wilson's limit for 0 of n), and these may lie anywhere within the bounds. At 0
   and 1 this is Wilson's interval.
 - `stratified`, `combined`: of several means together (`metrics.stats.strata`).
+- `bonett-price`, `tango`, `sign-flip`: of paired differences (`metrics.stats.pairs`, `metrics.stats.margins`).
 - `none`: no value, or a single or constant one without bounds: both ends are None.
 
 Source: Wilson 1927; Korn & Graubard 1998 (effective sample size); Hesterberg 2015 (percentiles for small
@@ -33,7 +34,18 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 Singles = npt.NDArray[np.float32]
 Bounds = tuple[float, float] | None
-Method = Literal["wilson", "bootstrap", "analytic", "constant", "stratified", "combined", "bonett-price", "none"]
+Method = Literal[
+    "wilson",
+    "bootstrap",
+    "analytic",
+    "constant",
+    "stratified",
+    "combined",
+    "bonett-price",
+    "tango",
+    "sign-flip",
+    "none",
+]
 
 LEVEL = 0.95
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
