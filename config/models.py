@@ -40,7 +40,11 @@ class Model(Frozen):
         "", description="embedded: a GGUF path or hf:owner/repo/file.gguf; replay: a Parquet or JSONL file"
     )
     sha256: str = Field("", description="embedded: what the downloaded file must hash to")
-    threads: int = Field(0, ge=0, description="embedded: threads; 0 means one for each core")
+    threads: int = Field(
+        0,
+        ge=0,
+        description="embedded: threads of one engine, 0 for one; engines are as many as cores and memory hold",
+    )
     context: int = Field(4096, ge=256, description="embedded: context length in tokens")
 
     system: str = Field("", description="the system prompt; none unless given")
@@ -145,8 +149,9 @@ class Model(Frozen):
 
     @property
     def concurrency(self) -> int:
-        """The most calls in flight; one where calls side by side would change the texts."""
-        return 1 if self.unit.serial else self.max_concurrency
+        """The most calls in flight; where the model runs on this machine, no more than it has room for."""
+        allowed = self.unit.at_once
+        return min(self.max_concurrency, allowed(self)) if allowed else self.max_concurrency
 
     @property
     def unit(self) -> Provider:

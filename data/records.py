@@ -337,8 +337,9 @@ class Provider:
 
     `open(model)` returns a client (`tasks.models.protocol.Client`) for an entry of the configuration; what only
     this provider needs is imported there. `options` are the keys of the entry that only it has; they are found in
-    `model.options`. `check(model)` says what is wrong with an entry as a whole ('' where nothing is). `serial`: one
-    call at a time, since calls side by side change the texts. `by_item`: it answers by the item, not by the prompt.
+    `model.options`. `check(model)` says what is wrong with an entry as a whole ('' where nothing is).
+    `at_once(model)`: the most calls in flight, where this machine sets it and no server; entries with as many share
+    one set of limits. `by_item`: it answers by the item, not by the prompt.
     `sees(model)`: it is shown the item (`Call.item`), which is then a part of the request. `missing(model)` says
     what has to be fetched before it can answer ('' where nothing has).
     """
@@ -348,7 +349,7 @@ class Provider:
     open: Callable[[Any], Any]
     options: Declared = field(default_factory=dict)
     check: Callable[[Any], str] | None = None
-    serial: bool = False
+    at_once: Callable[[Any], int] | None = None
     by_item: bool = False
     sees: Callable[[Any], bool] | None = None
     missing: Callable[[Any], str] | None = None

@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import logging
 import os
 import secrets
 import threading
@@ -17,18 +18,20 @@ from data.records import Call, Reply
 from tasks.models.protocol import CallError, Client
 from tasks.models.threads import in_thread
 from tasks.models.weights import MISSING_EXTRA, check_digest, find_weights, hub_parts
+from tasks.runtime.logs import event
 
 _ALIAS = "embedded"
 _BATCH = 64  # prompt tokens between two looks at whether the caller is still there: a third of a second on 2 cores
 
 
 class EmbeddedClient:
-    """A model loaded once in this process, behind llama.cpp's own server on 127.0.0.1.
+    """A model loaded in this process, into as many engines as there is room for, each with a queue of its own.
 
-    The server's connection is what makes a call interruptible: a caller that leaves frees the slot within one
-    batch, which the in-process entry point cannot do while it reads a prompt. One slot and no prompt cache, since
-    both parallel slots and the cache change texts at temperature 0. The weights are loaded at the first call:
-    `identity` needs only their digest.
+    An engine is llama.cpp's own server on 127.0.0.1. The connection is what makes a call interruptible: a caller
+    that leaves frees the engine within one batch, which the in-process entry point cannot do while it reads a
+    prompt. Engines of one thread each bring more together than one of many threads, which wait for each other,
+    and the same texts. One slot and no prompt cache, since both parallel slots and the cache change texts at
+    temperature 0. The weights are loaded at the first call: `identity` needs only their digest.
 
     Raises:
         InputError: the extra is not installed, or the file is not there.
@@ -42,9 +45,9 @@ class EmbeddedClient:
         self._model = model
         self._weights = find_weights(model)
         self._opening = asyncio.Lock()
-        self._turn = asyncio.Lock()
         self._loaded: _Loaded | None = None
-        self._asked: Client | None = None
+        self._turns = asyncio.Semaphore(1)
+        self._clients: dict[_Engine, Client] = {}
         self._stopped = threading.Event()
 
     async def identity(self) -> Mapping[str, str]:
@@ -63,22 +66,27 @@ class EmbeddedClient:
         }
 
     async def ask(self, call: Call) -> Reply:
-        """Ask once; calls queue for the one slot.
+        """Ask once; calls queue for the engines.
 
         Raises:
             CallError: the model cannot be loaded, or refuses the call (a prompt longer than its context).
         """
         async with self._opening:
-            asked = self._asked or await self._open()
-        async with self._turn:
-            return await asked.ask(call)
+            loaded = self._loaded or await self._open()
+        async with self._turns:
+            engine = min(loaded.engines, key=lambda one: one.calls)
+            engine.calls += 1
+            try:
+                return await self._client(engine).ask(call)
+            finally:
+                engine.calls -= 1
 
     async def close(self) -> None:
-        """Let go of the connection; the weights stay loaded until others are, or the process ends."""
+        """Let go of the connections; the weights stay loaded until others are, or the process ends."""
         self._stopped.set()
-        if self._asked:
-            await self._asked.close()
-            self._asked = None
+        for client in self._clients.values():
+            await client.close()
+        self._clients.clear()
         if self._loaded:
             self._loaded.users -= 1
             self._loaded = None
@@ -96,32 +104,46 @@ class EmbeddedClient:
             self._weights = path, self._model.sha256
         return self._weights
 
-    async def _open(self) -> Client:
-        """Load the weights unless they are loaded, and connect."""
-        from tasks.models.openai import OpenAIClient
-
+    async def _open(self) -> "_Loaded":
+        """Load the weights unless they are loaded."""
         path, expected = await self._find()
         await in_thread(lambda: check_digest(self._model, path, expected))
         self._loaded = await in_thread(lambda: _load(self._model, path))
-        local = self._model.model_copy(
-            update={
-                "provider": "openai",
-                "model": _ALIAS,
-                "base_url": self._loaded.address + "/v1",
-                "extra": {**self._model.extra, "cache_prompt": False},
-            }
-        )
-        self._asked = OpenAIClient(local, key=self._loaded.key)
-        return self._asked
+        self._turns = asyncio.Semaphore(len(self._loaded.engines))
+        return self._loaded
+
+    def _client(self, engine: "_Engine") -> Client:
+        """Return this client's connection to an engine."""
+        from tasks.models.openai import OpenAIClient
+
+        if engine not in self._clients:
+            local = self._model.model_copy(
+                update={
+                    "provider": "openai",
+                    "model": _ALIAS,
+                    "base_url": engine.address + "/v1",
+                    "extra": {**self._model.extra, "cache_prompt": False},
+                }
+            )
+            self._clients[engine] = OpenAIClient(local, key=engine.key)
+        return self._clients[engine]
 
 
-class _Loaded:
-    """A loaded model and its server."""
+class _Engine:
+    """One engine behind its server, and how many calls it has."""
 
     def __init__(self, server: Any, key: str) -> None:
         self.server = server
         self.address = str(server.listening_address)
         self.key = key
+        self.calls = 0
+
+
+class _Loaded:
+    """A loaded model: its engines."""
+
+    def __init__(self) -> None:
+        self.engines: list[_Engine] = []
         self.users = 0
 
 
@@ -131,18 +153,27 @@ _LOADING = threading.Lock()
 
 def _load(model: Model, path: Path) -> _Loaded:
     """Return the loaded model, shared by all clients of the same file; weights that nobody uses make room."""
-    threads = model.threads or _cores()
+    threads = model.threads or 1
     wanted = (str(path), model.context, threads)
     with _LOADING:
+        loaded = _LOADED.get(wanted) or _Loaded()
         if wanted not in _LOADED:
-            for idle in [key for key, loaded in _LOADED.items() if not loaded.users]:
+            for idle in [key for key, other in _LOADED.items() if not other.users]:
                 del _LOADED[idle]
-            _LOADED[wanted] = _start(model, path, threads)
-        _LOADED[wanted].users += 1
-        return _LOADED[wanted]
+        while len(loaded.engines) < model.concurrency:
+            try:
+                loaded.engines.append(_start(model, path, threads))
+            except CallError:
+                if not loaded.engines:
+                    raise
+                event("engine_not_started", level=logging.WARNING, model=model.name, started=len(loaded.engines))
+                break
+        loaded.users += 1
+        _LOADED[wanted] = loaded
+        return loaded
 
 
-def _start(model: Model, path: Path, threads: int) -> _Loaded:
+def _start(model: Model, path: Path, threads: int) -> _Engine:
     """Load the weights and start their server, which lets in nobody without a key made here."""
     # Before the import: threads that spin while they wait take a busy machine down to 2 tokens/s (20 with this).
     os.environ.setdefault("GOMP_SPINCOUNT", "100")
@@ -167,7 +198,7 @@ def _start(model: Model, path: Path, threads: int) -> _Loaded:
     parameters.ui = parameters.warmup = False
     parameters.verbosity = 0
     try:
-        return _Loaded(xllamacpp.Server(parameters), key)
+        return _Engine(xllamacpp.Server(parameters), key)
     except (RuntimeError, ValueError) as error:
         raise CallError(
             "unknown_model", f"llama.cpp cannot load {path}: {error}; check the file, its size, and the free memory"
@@ -178,8 +209,3 @@ def _start(model: Model, path: Path, threads: int) -> _Loaded:
 def _unload() -> None:
     """End the servers before the interpreter does: a busy one would hold its exit up."""
     _LOADED.clear()
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -115,9 +115,9 @@ def stop() -> None:
 
 
 def endpoint_of(model: Model) -> str:
-    """Return what models share a server by: a serial engine, or the provider and its address."""
-    if model.unit.serial:
-        return model.provider
+    """Return what models share a server by: this machine's cores, or the provider and its address."""
+    if model.unit.at_once:
+        return f"{model.provider} {model.concurrency}"
     return f"{model.provider} {model.base_url or model.file or canonical(model.options)}"
 
 

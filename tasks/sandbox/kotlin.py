@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import IO, cast
 
 from data.records import Outcome, Program
-from tasks.sandbox import child, kotlin_tools, machine, replies
+from tasks.runtime import machine
+from tasks.sandbox import child, kotlin_tools, replies
 from tasks.sandbox.clock import Clock
 from tasks.sandbox.kotlin_compiler import BATCH, Batch, Compiled
 from tasks.sandbox.kotlin_tools import Tools

@@ -14,7 +14,8 @@ from typing import Any, Self
 
 from data.errors import InputError
 from data.records import Outcome, Program
-from tasks.sandbox import machine, values
+from tasks.runtime import machine
+from tasks.sandbox import values
 from tasks.sandbox.image import prepare
 from tasks.sandbox.workers import Job, Worker
 

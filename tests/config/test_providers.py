@@ -32,7 +32,7 @@ UNIT = Provider(
     version=1,
     open=lambda model: None,
     options=Options,
-    serial=True,
+    at_once=lambda model: 1,
     check=lambda model: "" if model.base_url else "provider parrot needs `base_url`",
 )
 """

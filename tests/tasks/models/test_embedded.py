@@ -18,7 +18,8 @@ from data.errors import InputError
 from data.records import Call, Message, Reply
 from tasks.models import open_client
 from tasks.models.protocol import CallError, Client
-from tasks.models.weights import BUNDLED_SHA256
+from tasks.models.weights import BUNDLED_SHA256, fit
+from tasks.runtime import machine
 from tests.servers import serve
 from tests.servers.hub import Hub
 from tests.tasks.models.asking import ask, using
@@ -26,8 +27,7 @@ from tests.tasks.models.asking import ask, using
 pytest.importorskip("xllamacpp", reason="the extra `embedded` is not installed")
 
 ROOT = Path(__file__).parents[3]
-# One thread: two that wait for each other crawl on a busy machine.
-SMOLLM2 = Model(name="smollm2", provider="embedded", threads=1)
+SMOLLM2 = Model(name="smollm2", provider="embedded")
 GREEDY = {"temperature": 0.0, "seed": 0, "max_tokens": 8}
 SCHEMA = {
     "type": "object",
@@ -95,12 +95,53 @@ def test_the_event_loop_stays_free_while_the_model_works() -> None:
     assert using(SMOLLM2, act) >= 10, "a call that holds the loop leaves it one or two turns"
 
 
-def test_calls_at_once_are_answered_one_after_another() -> None:
-    async def act(client: Client) -> list[Reply]:
-        return await asyncio.gather(*(client.ask(asked(f"What is {n}+1?")) for n in (1, 2, 1)))
+@pytest.mark.skipif(machine.cores() < 2, reason="one core has one engine")
+def test_engines_side_by_side_give_the_texts_of_one() -> None:
+    """The same replies to the letter, whichever engine answers and whatever the other does meanwhile."""
+    calls = [asked(f"Name {n} things that are {what}.", parameters=GREEDY | {"max_tokens": 16})
+             for n in (2, 3, 4) for what in ("red", "cold")]  # fmt: skip
+    calls += [asked(f"What is {n}+2?", schema=SCHEMA, parameters=GREEDY | {"max_tokens": 24}) for n in (1, 5)]
 
-    first, _, third = using(SMOLLM2, act)
-    assert first == third
+    async def act(client: Client) -> list[Reply]:
+        return await asyncio.gather(*map(client.ask, calls))
+
+    two, one = SMOLLM2.model_copy(update={"max_concurrency": 2}), SMOLLM2.model_copy(update={"max_concurrency": 1})
+    alone = using(one, act)
+    assert using(two, act) == alone
+    open_ports = [c for c in psutil.Process().net_connections("tcp") if c.status == psutil.CONN_LISTEN]
+    assert len(open_ports) >= 2, "two engines have a server each"
+    assert ask(one, *calls) == alone
+
+
+@pytest.mark.parametrize(
+    ("cores", "free_mb", "size_mb", "fields", "expected"),
+    [
+        (8, 100_000, 98, {}, 8),
+        (64, 100_000, 98, {}, 8),  # max_concurrency is 8 unless given
+        (64, 100_000, 98, {"max_concurrency": 64}, 64),
+        (8, 100_000, 98, {"threads": 2}, 4),
+        (8, 100_000, 98, {"threads": 16}, 1),
+        (8, 100_000, 98, {"max_concurrency": 3}, 3),
+        (8, 14_000, 1100, {}, 3),  # half of it holds three of 2 × 1100 + 128 MB
+        (8, 2_000, 1100, {}, 1),  # one is always tried
+        (2, None, 1100, {}, 2),  # a system that does not tell
+    ],
+)
+def test_there_are_as_many_engines_as_cores_and_memory_hold(
+    *,
+    cores: int,
+    free_mb: int | None,
+    size_mb: int,
+    fields: dict[str, int],
+    expected: int,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "big.gguf"
+    with path.open("wb") as file:
+        file.write(b"GGUF")
+        file.truncate(size_mb << 20)  # a hole: it takes no disk
+    model = Model(name="m", provider="embedded", file=str(path), **fields)
+    assert fit(model, cores, None if free_mb is None else free_mb << 20) == expected
 
 
 def test_memory_does_not_grow_with_the_calls() -> None:
@@ -130,7 +171,7 @@ def test_the_process_ends_at_once_in_the_middle_of_a_call() -> None:
         from tasks.models import open_client
 
         async def main():
-            client = open_client(Model(name="smollm2", provider="embedded", threads=1))
+            client = open_client(Model(name="smollm2", provider="embedded"))
             await client.ask(Call((Message("user", "Hi"),), {"max_tokens": 1}))
             asking = asyncio.ensure_future(client.ask(Call((Message("user", "One two three. " * 900),), {})))
             await asyncio.wait([asking], timeout=0.5)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.sandbox import machine
+from tasks.runtime import machine
 
 MB = 1 << 20
 FREE = 8192

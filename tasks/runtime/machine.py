@@ -1,4 +1,4 @@
-"""What this machine has for the sandbox: cores and memory, as its control groups ration them."""
+"""What this machine has: cores and memory, as its control groups ration them."""
 
 import contextlib
 import os
