@@ -1,0 +1,121 @@
+"""Confidence sequences: intervals of a mean that hold at every moment, however often they are looked at.
+
+Two gamblers start with capital 1 and bet, before each value in [0, 1] is seen, on a mean above m and on a mean
+below m. Were m the mean, neither could expect to gain, and the chance that either ever multiplies the capital by
+2 / alpha is at most alpha / 2 (Ville's inequality). The sequence is made of the m that neither has refused so far.
+Each capital is spread over a fixed set of bets: none has to be tuned to the gap that is there, and a capital is
+monotone in m, so what is left is an interval.
+
+`tests.benchmarks.stopping` measures it against other bets (predictable plug-in, aGRAPA).
+
+Source: Waudby-Smith and Ramdas, JRSS B 2024 (hedged capital; bets on a grid: section B.6); Ville 1939.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import logsumexp
+
+from metrics.stats.intervals import Floats
+
+Side = Literal["above", "below", ""]
+PARTS = np.minimum(np.geomspace(0.03, 1.0, 24), 0.99)
+"""The shares of the capital that the bets put at risk. Gaps differ by factors, so these do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A confidence sequence after `n` observations: their mean, and what no look so far has refused."""
+
+    n: int
+    mean: float
+    low: float
+    high: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON."""
+        return asdict(self)
+
+
+def share_of(alpha: float, sequences: int) -> float:
+    """Return the share of `alpha` that each of several sequences may spend (Bonferroni)."""
+    return alpha / max(sequences, 1)
+
+
+def capital(values: Floats, counts: Floats, m: float) -> float:
+    """Compute the logarithm of what betting on a mean above m has made of 1; never more for a greater m.
+
+    `values` in [0, 1], each seen `counts` times; 0 < m <= 1.
+    """
+    growth = np.log1p(PARTS[:, None] * (values / m - 1)) @ counts
+    return float(logsumexp(growth) - np.log(len(PARTS)))
+
+
+def lower(values: Floats, counts: Floats, alpha: float) -> float:
+    """Return the smallest mean that betting on a greater one has not refused at level alpha, in [0, 1]."""
+    goal = -np.log(alpha)
+    mean = float(values @ counts / counts.sum())
+    tiny = 1e-12
+    if mean <= tiny or capital(values, counts, tiny) < goal:
+        return 0.0
+    if capital(values, counts, mean) >= goal:  # only rounding: at the mean of what was seen nothing is won
+        return mean
+    return float(brentq(lambda m: capital(values, counts, m) - goal, tiny, mean, xtol=1e-10))
+
+
+def follow(
+    values: Sequence[float] | Floats,
+    *,
+    alpha: float,
+    looks: Iterable[int] | None = None,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    ceiling: Sequence[float] | Floats | None = None,
+) -> tuple[Look, ...]:
+    """Compute the confidence sequence of the mean of `values`, in the order in which they were seen.
+
+    A look after each of `looks` observations (every one unless given; more than there are is left out), whose
+    interval is the intersection with all before it. `alpha` is the chance that the mean is ever outside. Values
+    within `bounds`, (-1, 1) for differences of two scores. `ceiling`: where the values are lower bounds of what
+    they might be (cut replies), the upper bounds, value by value; the interval then reaches from the lower end of
+    the one mean to the upper end of the other.
+
+    Raises:
+        ValueError: a value out of bounds.
+    """
+    least, most = bounds
+    below = (np.asarray(values, np.float64) - least) / (most - least)
+    above = below if ceiling is None else (np.asarray(ceiling, np.float64) - least) / (most - least)
+    for column in (below, above):
+        if column.size and not (column.min() >= 0 and column.max() <= 1):
+            raise ValueError(f"expected values within {least:g} and {most:g}")
+    found: list[Look] = []
+    low, high = 0.0, 1.0
+    for n in range(1, len(below) + 1) if looks is None else looks:
+        if not 0 < n <= len(below):
+            continue
+        now = lower(*_distinct(below[:n]), alpha / 2), 1 - lower(*_distinct(1 - above[:n]), alpha / 2)
+        if max(low, now[0]) <= min(high, now[1]):  # else one of the two is wrong: the earlier one stands
+            low, high = max(low, now[0]), min(high, now[1])
+        width = most - least
+        found.append(Look(n, least + width * float(below[:n].mean()), least + width * low, least + width * high))
+    return tuple(found)
+
+
+def _distinct(values: Floats) -> tuple[Floats, Floats]:
+    seen, counts = np.unique(values, return_counts=True)
+    return seen, counts.astype(np.float64)
+
+
+def side(look: Look, threshold: float) -> Side:
+    """Say on which side of a threshold all that is left lies; '' where the threshold is not excluded."""
+    if look.low > threshold:
+        return "above"
+    return "below" if look.high < threshold else ""
+
+
+def decided(looks: Iterable[Look], threshold: float) -> Look | None:
+    """Return the first look that excludes the threshold; None where none does."""
+    return next((look for look in looks if side(look, threshold)), None)
