@@ -61,6 +61,9 @@ class Model(Frozen):
     max_concurrency: int = Field(8, ge=1, le=4096)
     requests_per_minute: int | None = Field(None, ge=1)
     deadline_s: Number = Field(300.0, gt=0, description="one call's limit in seconds, retries included")
+    max_response_bytes: int = Field(
+        16_000_000, ge=1000, description="the most decoded bytes of one answer; a call that sends more fails"
+    )
     price_in: Number | None = Field(None, ge=0, description="price of 1 000 000 input tokens, in `currency`")
     price_out: Number | None = Field(None, ge=0, description="price of 1 000 000 output tokens")
 

@@ -8,7 +8,7 @@ from config.declared import known, suites_in
 from data.draw import canonical
 from data.suites import Suite
 
-_ASIDE = ("max_concurrency", "requests_per_minute", "deadline_s", "api_key_env", "threads")
+_ASIDE = ("max_concurrency", "requests_per_minute", "deadline_s", "max_response_bytes", "api_key_env", "threads")
 
 
 def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -15,17 +15,14 @@ from data.draw import canonical
 from data.records import Call, Reply
 from tasks.models import paths
 from tasks.models.answers import FIELDS, read_answer
+from tasks.models.bodies import ACCEPTED, bound
 from tasks.models.errors import judge, read_error, refusal
-from tasks.models.ollama import Spread
+from tasks.models.ollama import BoundedStream, Spread
 from tasks.models.protocol import CallError, ErrorKind
 from tasks.models.replies import read_reply
 from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
 from tasks.models.templates import BodyError, fill
-from tasks.web.bodies import ACCEPTED, TooLarge, Undecodable, read_body
 
-MOST = 32_000_000
-"""Bytes of a decoded answer: more is a mistake, or meant to hurt."""
-MOST_OF_ERROR = 1_000_000
 _CONNECT_S = 30.0
 _QUOTED = 300
 
@@ -55,6 +52,7 @@ class HttpClient:
             timeout=httpx.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s)),
             # Where the environment names a proxy, httpx's own pool goes through it.
             transport=None if getproxies() else Spread(),
+            event_hooks={"response": [bound(BoundedStream, model.max_response_bytes, self._where)]},
         )
 
     async def identity(self) -> Mapping[str, str]:
@@ -90,28 +88,15 @@ class HttpClient:
         """
         sent = self._request(call)
         try:
-            async with self._http.stream(self._options["method"], self._url, **sent) as answer:
-                text = await self._text(answer)
+            answer = await self._http.request(self._options["method"], self._url, **sent)
         except (httpx.ReadTimeout, httpx.WriteTimeout):
             raise CallError("timeout", f"{self._where} sent nothing for {self._model.deadline_s:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             raise self._unreached(error) from None
+        text = _decoded(answer.content, answer.charset_encoding)
         if not answer.is_success:
             raise self._refusal(answer, text)
         return self._read(text)
-
-    async def _text(self, answer: httpx.Response) -> str:
-        """Return an answer's body as text, decoded within bounds; that of an error may be nothing."""
-        encoding = answer.headers.get("content-encoding", "")
-        try:
-            body = await read_body(answer.aiter_raw(), encoding, MOST if answer.is_success else MOST_OF_ERROR)
-        except (TooLarge, Undecodable) as error:
-            if not answer.is_success:
-                return ""
-            if isinstance(error, TooLarge):
-                raise CallError("invalid", f"{self._where} sent more than {MOST} bytes") from None
-            raise CallError("server", f"{self._where} sent a body that cannot be decoded: {error}") from None
-        return _decoded(body, answer.charset_encoding)
 
     async def close(self) -> None:
         """Let go of the connections."""

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from tasks.models.weights import check_digest, hub_parts, hub_path
 
 ENDPOINT = "https://huggingface.co"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_DIGITS = 18
 _TIMEOUT = httpx.Timeout(60.0, connect=30.0)
 
 
@@ -37,7 +39,11 @@ def download(model: Model, stopped: threading.Event) -> Path:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(path), httpx.Client(follow_redirects=True, timeout=_TIMEOUT, headers=headers) as client:
+        # What was packed would be unpacked here, to any size.
+        headers["Accept-Encoding"] = "identity"
+        hooks = {"response": [_leave_unread]}
+        opened = httpx.Client(follow_redirects=True, timeout=_TIMEOUT, headers=headers, event_hooks=hooks)
+        with _locked(path), opened as client:
             if not path.exists():
                 _fetch(client, url, path, model, stopped)
     except httpx.HTTPStatusError as error:
@@ -61,12 +67,18 @@ def _fetch(client: httpx.Client, url: str, path: Path, model: Model, stopped: th
     tag = next((h["x-linked-etag"] for h in told if "x-linked-etag" in h), head.headers.get("etag", ""))
     tag = tag.removeprefix("W/").strip('"')
     expected = model.sha256.lower() or (tag if _SHA256.fullmatch(tag) else "")
-    size = int(
-        next((h["x-linked-size"] for h in told if "x-linked-size" in h), head.headers.get("content-length", 0))
-    )
+    linked = (h["x-linked-size"] for h in told if "x-linked-size" in h)
+    said = next(linked, head.headers.get("content-length", ""))
+    if not (said.isascii() and said.isdecimal()):
+        raise InputError(f"model {model.name!r}: {url}: the hub does not tell how large the file is")
+    size = int(said[:_DIGITS])
     part = path.with_name(f"{path.name}.{hashlib.sha256(tag.encode()).hexdigest()[:16]}.part")
     done = part.stat().st_size if part.exists() else 0
-    if not size or done < size:
+    if size - done > (free := shutil.disk_usage(path.parent).free):
+        raise InputError(
+            f"model {model.name!r}: {url}: {size - done} bytes are to come, and {path.parent} has room for {free}"
+        )
+    if done < size:
         _append(client, url, part, size, stopped)
     try:
         digest = check_digest(model, part, expected)
@@ -78,22 +90,35 @@ def _fetch(client: httpx.Client, url: str, path: Path, model: Model, stopped: th
 
 
 def _append(client: httpx.Client, url: str, part: Path, size: int, stopped: threading.Event) -> None:
-    """Append what is missing; a server that does not resume is taken from the start."""
+    """Append what is missing, and no more; a server that does not resume is taken from the start."""
     done = part.stat().st_size if part.exists() else 0
-    headers = (
-        {"Range": f"bytes={done}-", "Accept-Encoding": "identity"} if done else {"Accept-Encoding": "identity"}
-    )
-    with client.stream("GET", url, headers=headers) as answer:
+    with client.stream("GET", url, headers={"Range": f"bytes={done}-"} if done else {}) as answer:
         answer.raise_for_status()
+        if answer.headers.get("content-encoding", "identity").lower() != "identity":
+            raise httpx.DecodingError("it comes packed, though it was asked for as it is")
         resumed = answer.status_code == httpx.codes.PARTIAL_CONTENT
-        with part.open("ab" if resumed else "wb") as file, _bar(part.name, size, done if resumed else 0) as bar:
-            for block in answer.iter_bytes():
+        done = done if resumed else 0
+        with part.open("ab" if resumed else "wb") as file, _bar(part.name, size, done) as bar:
+            for block in answer.iter_raw():
                 if stopped.is_set():
                     raise httpx.ReadError("stopped")
+                done += len(block)
+                if done > size:
+                    break
                 file.write(block)
                 bar(len(block))
-    if size and part.stat().st_size != size:
-        raise httpx.ReadError(f"{part.stat().st_size} of {size} bytes came")
+    if done > size:
+        part.unlink()
+        raise httpx.ReadError(f"more than the {size} bytes came that the hub tells of")
+    if done != size:
+        raise httpx.ReadError(f"{done} of {size} bytes came")
+
+
+def _leave_unread(response: httpx.Response) -> None:
+    """Put nothing in the place of a redirect's or a refusal's body, which could be endless."""
+    if not response.is_success:
+        response.stream.close()  # type: ignore[union-attr] # a synchronous client's
+        response.stream = httpx.ByteStream(b"")
 
 
 def _reason(status: int) -> str:

@@ -14,6 +14,7 @@ import ollama
 
 from config.settings import Model
 from data.records import Call, Reply
+from tasks.models.bodies import ACCEPTED, Bounded, bound
 from tasks.models.errors import judge, read_error, refusal
 from tasks.models.protocol import CallError
 from tasks.models.replies import read_reply
@@ -55,6 +56,10 @@ class Spread(httpx.AsyncBaseTransport):
             await pool.aclose()
 
 
+class BoundedStream(Bounded, httpx.AsyncByteStream):
+    """A bounded body that httpx reads."""
+
+
 class OllamaClient:
     """A model of an Ollama server at `base_url`, else OLLAMA_HOST, else port 11434 of this machine."""
 
@@ -71,17 +76,17 @@ class OllamaClient:
             host=url.removeprefix("//").removesuffix(
                 "/v1"
             ),  # the address of its OpenAI-compatible side, often copied
-            headers=headers,
+            headers={"Accept-Encoding": ACCEPTED, **headers},
             params=query | asking,
             follow_redirects=not elsewhere,  # which would take a header of our own to another host
             timeout=httpx.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s)),
             # Where the environment names a proxy, httpx's own pool goes through it.
             transport=None if getproxies() else Spread(),
-            event_hooks={"response": [_note]},
         )
         self._secrets = Secrets(key or os.environ.get("OLLAMA_API_KEY", ""), host)
         self._http: httpx.AsyncClient = self._client._client  # noqa: SLF001 - the package has no call for /api/version
         self._where = bare(str(self._http.base_url))
+        self._http.event_hooks = {"response": [_note, bound(BoundedStream, model.max_response_bytes, self._where)]}
         self._variable = model.api_key_env
         self._model = model
 

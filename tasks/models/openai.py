@@ -11,6 +11,7 @@ from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAioHttpClient, RequestO
 
 from config.settings import Model
 from data.records import Call, Reply
+from tasks.models.bodies import ACCEPTED, Bounded, bound
 from tasks.models.errors import advise, judge, read_error, refusal
 from tasks.models.protocol import CallError
 from tasks.models.replies import read_reply
@@ -22,6 +23,10 @@ _OPTIONAL = ("temperature", "top_p", "seed", "stop", "presence_penalty", "freque
 _KEYS = frozenset({"authorization", "api-key"})
 _CONNECT_S = 30.0
 _BEARER_ONLY: RequestOptions = {"security": {"bearer_auth": True}}  # OPENAI_ADMIN_KEY is for no model
+
+
+class _Stream(Bounded, httpx2.AsyncByteStream):
+    """A bounded body that httpx2 reads."""
 
 
 class OpenAIClient:
@@ -41,12 +46,13 @@ class OpenAIClient:
         url, headers, query = read_address(model, model.base_url)
         carrying, asking = placed(model, key)
         elsewhere = bool(carrying or asking)
-        hooks = {"request": [_leaving_out(_KEYS - {name.lower() for name in carrying})]} if elsewhere else {}
+        without = [_leaving_out(_KEYS - {name.lower() for name in carrying})] if elsewhere else []
+        held = bound(_Stream, model.max_response_bytes, bare(url) or "the server")
         common: dict[str, Any] = {
             "api_key": "none"
             if elsewhere
             else key or "none",  # the package wants one; servers without keys ignore it
-            "default_headers": carrying if key else headers,
+            "default_headers": {"Accept-Encoding": ACCEPTED, **(carrying if key else headers)},
             "default_query": query | asking,
             "max_retries": 0,
             "timeout": timeout,
@@ -56,7 +62,7 @@ class OpenAIClient:
                 limits=limits,
                 trust_env=not local,
                 follow_redirects=not elsewhere,
-                event_hooks=hooks,
+                event_hooks={"request": without, "response": [held]},
             ),
         }
         self._client: AsyncOpenAI
@@ -88,8 +94,10 @@ class OpenAIClient:
                 await self._client.with_options(timeout=_CONNECT_S).models.with_raw_response.list()
             except openai.AuthenticationError as error:
                 raise self._status(error) from None
-            except openai.APIConnectionError as error:
-                raise self._broken(error) from None
+            except (openai.APIConnectionError, CallError) as error:
+                broken = self._broken(error)
+                if broken.kind in {"connection", "timeout"}:
+                    raise broken from None
             except openai.APIError:
                 pass
         told = {"provider": self._model.provider, "model": self._model.served, "base_url": self._where}
@@ -219,6 +227,8 @@ class OpenAIClient:
     def _broken(self, error: Exception) -> CallError:
         """Return the error of a connection that was not made, or broke."""
         cause = error.__cause__ or error
+        if isinstance(cause, CallError):  # ours, of a body that is too large
+            return cause
         if isinstance(cause, httpx2.ReadTimeout):
             return CallError("timeout", f"{self._where} sent nothing for {self._model.deadline_s:g} s")
         said = self._secrets.clean(str(cause)) or type(cause).__name__

@@ -11,7 +11,8 @@ class Hub:
     """The files by `owner/repo/revision/file`, and how the hub behaves.
 
     `cut_after`: the bytes after which each of the first transfers breaks. `ranges`: resumes where asked to.
-    `token`: the only one let in. `tag`: told as the content's SHA-256 in its place.
+    `token`: the only one let in. `tag`: told as the content's SHA-256 in its place. `size`: told as its size in
+    its place. `endless`: bytes without end go out with a redirect and after a file. `packed`: files are said to be.
     """
 
     files: dict[str, bytes]
@@ -19,6 +20,10 @@ class Hub:
     ranges: bool = True
     token: str = ""
     tag: str = ""
+    size: str = ""
+    endless: bool = False
+    packed: bool = False
+    sent: int = 0
     seen: list[tuple[str, str, str, str]] = field(default_factory=list)
 
     def build(self) -> web.Application:
@@ -43,8 +48,10 @@ class Hub:
         headers = {
             "Location": f"/bytes/{name}",
             "X-Linked-ETag": f'"{self.tag or hashlib.sha256(content).hexdigest()}"',
-            "X-Linked-Size": str(len(content)),
+            "X-Linked-Size": self.size or str(len(content)),
         }
+        if self.endless and request.method == "GET":
+            return await self._flood(request, web.StreamResponse(status=302, headers=headers))
         return web.Response(status=302, headers=headers)
 
     async def _send(self, request: web.Request) -> web.StreamResponse:
@@ -54,7 +61,10 @@ class Hub:
         if self.ranges and (asked := request.headers.get("Range")):
             start, status = int(asked.removeprefix("bytes=").rstrip("-")), 206
             headers["Content-Range"] = f"bytes {start}-{len(content) - 1}/{len(content)}"
-        headers["Content-Length"] = str(len(content) - start)
+        if not self.endless:
+            headers["Content-Length"] = str(len(content) - start)
+        if self.packed:
+            headers["Content-Encoding"] = "gzip"
         response = web.StreamResponse(status=status, headers=headers)
         await response.prepare(request)
         if request.method == "HEAD":
@@ -65,4 +75,14 @@ class Hub:
             request.transport.close()
             return response
         await response.write(content[start:])
-        return response
+        return await self._flood(request, response) if self.endless else response
+
+    async def _flood(self, request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
+        if not response.prepared:
+            await response.prepare(request)
+        while True:
+            try:
+                await response.write(bytes(100_000))
+            except ConnectionError:
+                return response
+            self.sent += 100_000

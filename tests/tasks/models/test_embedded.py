@@ -293,6 +293,32 @@ def test_a_download_with_another_sha256_is_thrown_away(
     assert [p.suffix for p in (cache / "models").rglob("tiny.*")] == [".lock"]
 
 
+def test_a_hub_that_sends_without_end_is_cut_off_and_leaves_nothing(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = a_hub(endless=True)
+    with pytest.raises(InputError, match=f"more than the {len(GGUF)} bytes came"):
+        fetched(hub, monkeypatch)
+    assert hub.sent < 50_000_000, "neither the redirect's body nor the rest is read"
+    assert [p.suffix for p in (cache / "models").rglob("tiny.*")] == [".lock"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"size": "much"}, "does not tell how large the file is"),
+        ({"size": "9" * 30}, "bytes are to come, and .* has room for"),
+        ({"packed": True}, "it comes packed"),
+    ],
+)
+def test_a_download_whose_size_is_not_told_does_not_fit_or_is_packed_is_not_begun(
+    fields: dict[str, Any], said: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match=said):
+        fetched(a_hub(**fields), monkeypatch)
+    assert [p.suffix for p in (cache / "models").rglob("tiny.*")] == [".lock"]
+
+
 def test_the_token_goes_to_the_hub_and_its_absence_is_explained(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,63 @@
+"""Hold what a model's server sends to a size, whichever HTTP package reads it."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+from tasks.models.protocol import CallError
+from tasks.web.bodies import ACCEPTED, TooLarge, Undecodable, read_body
+
+__all__ = ["ACCEPTED", "MOST_OF_ERROR", "Bounded", "bound"]
+
+MOST_OF_ERROR = 1_000_000
+"""Decoded bytes: of a refusal or a redirect no more is read, and a larger one is not read at all."""
+
+
+class Bounded:
+    """A response's body, decoded here and given up once it is larger than is read.
+
+    To be mixed into the stream class of the package that reads it. The packages' own decoders unpack whatever
+    comes at once, however large, and hold the event loop for as long.
+    """
+
+    def __init__(self, stream: Any, encoding: str, most: int, where: str, *, refused: bool) -> None:
+        self._stream = stream
+        self._encoding = encoding
+        self._most = min(most, MOST_OF_ERROR) if refused else most
+        self._where = where
+        self._refused = refused
+
+    @property
+    def elapsed(self) -> timedelta | None:
+        """What the package's own stream has measured."""
+        return getattr(self._stream, "elapsed", None)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Yield the body, decoded, in one piece; nothing of a refusal's that cannot be read.
+
+        Raises:
+            CallError: it is larger than is read, or cannot be decoded.
+        """
+        try:
+            yield await read_body(self._stream, self._encoding, self._most)
+        except (TooLarge, Undecodable) as error:
+            if self._refused:
+                return
+            if isinstance(error, TooLarge):
+                said = f"{self._where} sent more than {self._most} bytes (max_response_bytes)"
+                raise CallError("invalid", said) from None
+            raise CallError("server", f"{self._where} sent a body that cannot be decoded: {error}") from None
+
+    async def aclose(self) -> None:
+        """Let go of the connection."""
+        await self._stream.aclose()
+
+
+def bound(stream: Callable[..., Any], most: int, where: str) -> Callable[[Any], Awaitable[None]]:
+    """Return a response hook that holds bodies to `most` decoded bytes; `stream`: the package's kind of Bounded."""
+
+    async def hold(response: Any) -> None:
+        encoding = response.headers.pop("content-encoding", "")
+        response.stream = stream(response.stream, encoding, most, where, refused=not response.is_success)
+
+    return hold
