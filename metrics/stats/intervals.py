@@ -15,6 +15,7 @@ template), where there are at least `MIN_CLUSTERS`. Which method a sample gets i
   and 1 this is Wilson's interval.
 - `stratified`, `combined`: of several means together (`metrics.stats.strata`).
 - `bonett-price`, `tango`, `sign-flip`: of paired differences (`metrics.stats.pairs`, `metrics.stats.margins`).
+- `corrected`, `prediction-powered`: of judged means (`metrics.stats.calibration`, `metrics.stats.labelled`).
 - `none`: no value, or a single or constant one without bounds: both ends are None.
 
 Source: Wilson 1927; Korn & Graubard 1998 (effective sample size); Hesterberg 2015 (percentiles for small
@@ -44,6 +45,8 @@ Method = Literal[
     "bonett-price",
     "tango",
     "sign-flip",
+    "corrected",
+    "prediction-powered",
     "none",
 ]
 

@@ -1,0 +1,94 @@
+"""Corrected means: SPEC 11's goldens, what stays within bounds, and what is not corrected at all."""
+
+import numpy as np
+import pytest
+
+from metrics.stats.calibration import Rate, corrected_mean, corrected_share, kappa, least_contrast
+
+
+def test_the_golden_share_is_corrected() -> None:
+    """SPEC 11: p 600 of 1000, sensitivity 90 of 100, specificity 80 of 100: (0.6 - 0.2) / 0.7."""
+    found = corrected_share(0.6, 1000, Rate(90, 100), Rate(80, 100))
+    assert found.value == pytest.approx(0.5714, abs=5e-5)
+    assert found.informedness == pytest.approx(0.7)
+    assert found.interval.low is not None
+    assert found.interval.high is not None
+    # The delta method by hand: √(0.00024 + 0.5714² · 0.0009 + 0.4286² · 0.0016) / 0.7 is 0.0411.
+    assert found.interval.low == pytest.approx(0.5714 - 1.96 * 0.0411, abs=0.01)
+    assert found.interval.high == pytest.approx(0.5714 + 1.96 * 0.0411, abs=0.01)
+
+
+def test_a_share_is_never_corrected_out_of_bounds() -> None:
+    low = corrected_share(0.05, 200, Rate(90, 100), Rate(80, 100))
+    high = corrected_share(0.99, 200, Rate(90, 100), Rate(80, 100))
+    assert (low.value, high.value) == (0.0, 1.0)
+    assert low.interval.low == 0.0
+    assert high.interval.high == 1.0
+
+
+def test_a_judge_near_chance_measures_nothing() -> None:
+    weak = corrected_share(0.6, 1000, Rate(59, 100), Rate(60, 100))
+    assert (weak.value, weak.interval.low) == (None, None)
+    assert weak.reason == "this judge cannot measure this"
+    assert weak.informedness == pytest.approx(0.19)
+    assert corrected_share(0.6, 1000, Rate(60, 100), Rate(60, 100)).value is not None
+    assert corrected_share(0.6, 1000, Rate(1, 100), Rate(2, 100)).value is None, "always wrong is no measure either"
+
+
+def test_an_exam_without_one_kind_corrects_nothing() -> None:
+    found = corrected_share(0.6, 1000, Rate(0, 0), Rate(80, 100))
+    assert found.value is None
+    assert "asked nothing" in found.reason
+
+
+def test_the_larger_the_exam_the_narrower_the_interval() -> None:
+    widths = []
+    for n in (50, 200, 1000):
+        found = corrected_share(0.6, 1000, Rate(n * 9 // 10, n), Rate(n * 8 // 10, n)).interval
+        assert found.low is not None
+        assert found.high is not None
+        widths.append(found.high - found.low)
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_two_labels_are_the_corrected_share() -> None:
+    share = corrected_share(0.6, 1000, Rate(90, 100), Rate(80, 100))
+    assert corrected_mean([400, 600], [[80, 20], [10, 90]], [0, 1]) == share
+
+
+def test_ratings_are_inverted_by_the_whole_table() -> None:
+    """Truth 0.5, 0.3, 0.2 said through the table: 0.5·(.8 .1 .1) + 0.3·(.1 .8 .1) + 0.2·(.0 .2 .8)."""
+    table = [[800, 100, 100], [100, 800, 100], [0, 200, 800]]
+    said = [430, 330, 240]
+    found = corrected_mean(said, table, [0, 0.5, 1])
+    assert found.value == pytest.approx(0.3 * 0.5 + 0.2, abs=1e-4)
+    assert found.interval.low is not None
+    assert found.interval.high is not None
+    assert found.interval.low < 0.35 < found.interval.high
+
+
+def test_an_impossible_count_of_ratings_stays_within_bounds() -> None:
+    table = [[80, 10, 10], [10, 80, 10], [0, 20, 80]]
+    assert corrected_mean([0, 0, 100], table, [0, 0.5, 1]).value == pytest.approx(1.0, abs=1e-3)
+    assert corrected_mean([100, 0, 0], table, [0, 0.5, 1]).value == pytest.approx(0.0, abs=1e-3)
+
+
+def test_a_judge_that_says_the_same_to_all_is_not_inverted() -> None:
+    found = corrected_mean([10, 80, 10], [[0, 50, 0], [0, 50, 0], [0, 50, 0]], [0, 0.5, 1])
+    assert found.value is None
+    assert found.informedness == pytest.approx(0.0)
+    assert found.reason == "this judge cannot measure this"
+
+
+def test_contrast_of_two_labels_is_informedness_and_a_mixture_has_none() -> None:
+    assert least_contrast(np.array([[0.8, 0.2], [0.1, 0.9]])) == pytest.approx(0.7)
+    middle = np.array([[0.9, 0.1, 0.0], [0.45, 0.1, 0.45], [0.0, 0.1, 0.9]])
+    assert least_contrast(middle) == pytest.approx(0.0, abs=1e-9), "half yes, half no looks like the middle"
+    assert least_contrast(np.eye(3)) == pytest.approx(1.0)
+
+
+def test_kappa_by_hand() -> None:
+    """Cohen 1960's form: agreement 0.7, chance 0.5·0.6 + 0.5·0.4 = 0.5."""
+    assert kappa([[20, 5], [10, 15]]) == pytest.approx(0.4)
+    assert kappa([[50, 0], [0, 0]]) is None
+    assert kappa([[0, 0], [0, 0]]) is None

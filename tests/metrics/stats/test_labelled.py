@@ -1,0 +1,100 @@
+"""The prediction-powered mean: SPEC 11's golden, its limits, and when there is no interval."""
+
+import numpy as np
+import pytest
+
+from metrics.stats.intervals import wilson
+from metrics.stats.labelled import Powered, prediction_powered
+
+
+def width(found: Powered) -> float:
+    assert found.interval.low is not None
+    assert found.interval.high is not None
+    return found.interval.high - found.interval.low
+
+
+def evaluation(judge: float, n: int, total: int, share: float, seed: int) -> tuple[list[float], list[float]]:
+    """Return a judge's scores, right with a chance of `judge`, and the truth of all."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(total) < share).astype(float)
+    said = np.where(rng.random(total) < judge, truth, 1 - truth)
+    return said.tolist(), truth[:n].tolist()
+
+
+def test_the_golden_estimate_with_full_reliance() -> None:
+    """SPEC 11: λ = 1, the judge's mean over all 0.70, over the labelled 0.72, people's 0.66: 0.70 + 0.66 - 0.72."""
+    scores = [1.0] * 36 + [0.0] * 14 + [1.0] * 34 + [0.0] * 16
+    labels = [1.0] * 33 + [0.0] * 17
+    found = prediction_powered(scores, range(50), labels, rely=1.0)
+    assert found.judged == pytest.approx(0.70)
+    assert found.labelled == pytest.approx(0.66)
+    assert found.value == pytest.approx(0.64)
+
+
+def test_a_useless_judge_leaves_the_labels_alone() -> None:
+    scores = [0.5] * 400
+    labels = [1.0] * 60 + [0.0] * 40
+    found = prediction_powered(scores, range(100), labels)
+    assert found.rely == 0.0
+    assert found.value == pytest.approx(0.6)
+    alone = wilson(60, 100)
+    assert alone.low is not None
+    assert alone.high is not None
+    assert width(found) <= 1.05 * (alone.high - alone.low)
+
+
+def test_a_good_judge_narrows_the_interval() -> None:
+    scores, labels = evaluation(0.85, 100, 1000, 0.5, seed=3)
+    found = prediction_powered(scores, range(100), labels)
+    assert found.rely > 0.5
+    assert found.labels_alone.low is not None
+    assert found.labels_alone.high is not None
+    assert width(found) < 0.9 * (found.labels_alone.high - found.labels_alone.low)
+
+
+def test_no_interval_below_ten_labels_of_either_class() -> None:
+    scores, _ = evaluation(0.85, 50, 500, 0.5, seed=4)
+    nine = prediction_powered(scores, range(50), [1.0] * 41 + [0.0] * 9)
+    ten = prediction_powered(scores, range(50), [1.0] * 40 + [0.0] * 10)
+    assert nine.interval.low is None
+    assert nine.reason == "9 labels of the rarer class; an interval needs 10 of either"
+    assert ten.interval.low is not None
+
+
+def test_as_many_labels_as_it_says_halve_the_interval() -> None:
+    truth = ([1.0] * 6 + [0.0] * 4) * 400
+    scores = ([1.0] * 5 + [0.0] * 1 + [0.0] * 3 + [1.0]) * 400
+    few = prediction_powered(scores, range(50), truth[:50])
+    assert few.n_halving is not None
+    many = prediction_powered(scores, range(few.n_halving), truth[: few.n_halving])
+    assert width(many) == pytest.approx(width(few) / 2, rel=0.08)
+
+
+def test_no_number_of_labels_halves_what_only_more_samples_would() -> None:
+    scores, labels = evaluation(1.0, 100, 120, 0.5, seed=5)
+    assert prediction_powered(scores, range(100), labels).n_halving is None
+
+
+def test_samples_drawn_with_unlike_probabilities_are_weighed() -> None:
+    """Failures labelled ten times as often: unweighted 0.5, each weighed by its chance 10 of 11."""
+    labels = [1.0] * 50 + [0.0] * 50
+    scores = [0.5] * 1000
+    found = prediction_powered(scores, range(100), labels, probabilities=[0.05] * 50 + [0.5] * 50)
+    assert found.value == pytest.approx(10 / 11)
+
+
+@pytest.mark.parametrize(
+    ("places", "labels", "chances"),
+    [
+        ([], [], None),
+        ([0, 0], [1, 0], None),
+        ([0, 9], [1, 0], None),
+        ([0, 1], [1, 2], None),
+        ([0, 1], [1, 0], [0, 1]),
+    ],
+)
+def test_what_cannot_be_labels_is_refused(
+    places: list[int], labels: list[float], chances: list[float] | None
+) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        prediction_powered([0.5] * 4, places, labels, probabilities=chances)
