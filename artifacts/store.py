@@ -9,8 +9,8 @@ recognised, and a `Ref` says everything about a stage's input.
 if __name__ == "__main__":  # before Polars is imported: --help and errors answer at once
     import runpy
 
-    # By name: what takes care of the store stands above it.
-    runpy.run_module("artifacts.care", run_name="__main__")
+    # By name: the command line stands above the store.
+    runpy.run_module("flows.cli", run_name="__main__")
 
 import errno
 import hashlib

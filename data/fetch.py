@@ -1,14 +1,13 @@
 """Download a public data set to the data folder: `python -m data.fetch gsm8k` (or mgsm, mgsm_en, nq …)."""
 
 import hashlib
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from data.errors import InputError
-from data.sources import GROUPS, SOURCES, Source, folder, place
+from data.sources import GROUPS, SOURCES, Source, place
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -142,39 +141,7 @@ def _fault(path: Path, source: Source) -> str:
     return ""
 
 
-def _show(name: str, done: int, size: int) -> None:
-    sys.stderr.write(f"\r{name}: {done:,} of {size:,} bytes" + ("\n" if done >= size else ""))
-    sys.stderr.flush()
+if __name__ == "__main__":  # by name: the command line stands above
+    import runpy
 
-
-USAGE = f"""Usage: python -m data.fetch [--base URL] NAME …
-
-Downloads public data sets to {{folder}} (or $BASIC_CONTROL_DATA).
-NAME: {", ".join((*SOURCES, *GROUPS))}
---base URL: ask this mirror instead of {SOURCES["gsm8k"].url.split("/")[2]}
-"""
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run the command: 0 when everything is here, 2 when not."""
-    names = list(arguments)
-    base = ""
-    if "--base" in names:
-        at = names.index("--base")
-        base = names[at + 1] if at + 1 < len(names) else ""
-        del names[at : at + 2]
-    if not names or {"-h", "--help"} & set(names):
-        sys.stdout.write(USAGE.format(folder=folder()))
-        return 0 if names else 2
-    try:
-        for name in names:
-            for path in fetch(name, base=base, progress=_show):
-                sys.stdout.write(f"{path}\n")
-    except InputError as error:
-        sys.stderr.write(f"\n{error}\n")
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    runpy.run_module("flows.cli", run_name="__main__")

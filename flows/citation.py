@@ -1,6 +1,8 @@
 """The suite `citation` (config/suites/citation.yaml) alone: `python -m flows.citation`."""
 
-from flows.command import main
+from flows.cli.application import alias
+
+main = alias("flows.citation", ("run", "citation"))
 
 if __name__ == "__main__":
-    raise SystemExit(main("citation"))
+    raise SystemExit(main())

@@ -1,6 +1,8 @@
 """The suite `cot` (config/suites/cot.yaml) alone: `python -m flows.cot`."""
 
-from flows.command import main
+from flows.cli.application import alias
+
+main = alias("flows.cot", ("run", "cot"))
 
 if __name__ == "__main__":
-    raise SystemExit(main("cot"))
+    raise SystemExit(main())

@@ -5,7 +5,6 @@
 from the environment, or from a private file that the first of the three makes.
 """
 
-import argparse
 import http.client
 import os
 import runpy
@@ -17,7 +16,7 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from config.reading import read
 from data.errors import InputError
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 TOP = Path(__file__).parents[1]
 PASSWORD = TOP / ".prefect-auth"
 POOL = "basic-control"
-LAST_PORT = 65_535
 SILENCE_S = 90
 """A deployed run that is not heard for this long is dead; it is heard every 30 s (`prefect.yaml`)."""
 
@@ -206,13 +204,6 @@ def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
     os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], dict(given))  # noqa: S606 - our own words
 
 
-def _port(text: str) -> int:
-    """Read a port's number."""
-    if not text.isascii() or not text.isdecimal() or not 0 < int(text) <= LAST_PORT:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected a number from 1 to {LAST_PORT}")
-    return int(text)
-
-
 def _expect_checkout() -> None:
     """Raise in an installed copy, beside which no password and no run of a deployment should lie.
 
@@ -226,27 +217,21 @@ def _expect_checkout() -> None:
         )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one of the three and return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m flows.deployment", description=__doc__)
-    parser.add_argument("what", choices=("server", "deploy", "worker"))
-    parser.add_argument("--port", type=_port, default=4200, help="the server's port on 127.0.0.1 (4200)")
-    words = parser.parse_args(argv)
-    try:
-        _expect_checkout()
-        given = environment(words.port)
-        if words.what == "deploy":
-            return deploy(given)
-        if words.what == "worker":
-            _reach(given["PREFECT_API_URL"], given["PREFECT_API_AUTH_STRING"])
-            command = ["worker", "start", "--pool", POOL, "--type", "process"]
-        else:
-            command = ["server", "start", "--host", "127.0.0.1", "--port", str(words.port)]
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)  # noqa: T201 - the command line's voice
-        return 2
-    _become(command, given)
+def start(what: Literal["server", "deploy", "worker"], port: int) -> int:
+    """Become the server or a worker, or deploy and return the exit code.
+
+    Raises:
+        InputError: it cannot be done here, or no server lets us in.
+    """
+    _expect_checkout()
+    given = environment(port)
+    if what == "deploy":
+        return deploy(given)
+    if what == "worker":
+        _reach(given["PREFECT_API_URL"], given["PREFECT_API_AUTH_STRING"])
+        _become(["worker", "start", "--pool", POOL, "--type", "process"], given)
+    _become(["server", "start", "--host", "127.0.0.1", "--port", str(port)], given)
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+if __name__ == "__main__":  # by name: the commands import this module
+    runpy.run_module("flows.cli", run_name="__main__")

@@ -4,9 +4,10 @@
 """
 
 if __name__ == "__main__":  # before Prefect is imported: --help and errors answer at once
-    from flows.command import main
+    import runpy
 
-    raise SystemExit(main())
+    # By name: the command imports this flow.
+    runpy.run_module("flows.cli", run_name="__main__")
 
 import logging
 import time

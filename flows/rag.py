@@ -1,6 +1,8 @@
 """The suite `rag` (config/suites/rag.yaml) alone: `python -m flows.rag`."""
 
-from flows.command import main
+from flows.cli.application import alias
+
+main = alias("flows.rag", ("run", "rag"))
 
 if __name__ == "__main__":
-    raise SystemExit(main("rag"))
+    raise SystemExit(main())

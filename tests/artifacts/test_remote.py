@@ -9,11 +9,11 @@ import fsspec
 import pytest
 from moto.server import ThreadedMotoServer
 
-from artifacts import care
 from artifacts.inventory import take
 from artifacts.store import Damaged, Store
 from data.errors import InputError
 from data.tables import RESPONSES, VERDICTS
+from flows.cli.application import main
 from tests.conftest import Run, free_port
 from tests.helpers.runs import TWO, at
 from tests.helpers.tables import response, verdicts
@@ -89,15 +89,15 @@ def test_a_store_on_s3_is_cared_for(bucket: str, tmp_path: Path, capsys: pytest.
     store.write(VERDICTS, verdicts())
     store.write(RESPONSES, response(cached=False))
     more = ["--root", store.root, "--runs", str(tmp_path), "--cache", f"sqlite:///{tmp_path}/replies.sqlite"]
-    assert care.main(["list", *more]) == 0
+    assert main(["store", "list", *more]) == 0
     assert "2 tables" in capsys.readouterr().out
-    assert care.main(["repair", *more]) == 0
+    assert main(["store", "repair", *more]) == 0
     assert "1 reply brought back" in capsys.readouterr().out
-    assert care.main(["verify", *more]) == 0
+    assert main(["store", "verify", *more]) == 0
     assert "2 tables, 0 runs and 1 reply checked: all whole." in capsys.readouterr().out
-    assert care.main(["prune", "--yes", *more]) == 0
+    assert main(["store", "prune", "--yes", *more]) == 0
     assert len(take(store, tmp_path).tables) == 2, "what was just written stays"
-    assert care.main(["prune", "--grace", "0h", "--yes", *more]) == 0
+    assert main(["store", "prune", "--grace", "0h", "--yes", *more]) == 0
     assert len(take(store, tmp_path).tables) == 0
 
 
@@ -114,7 +114,7 @@ def test_a_server_that_is_not_there_is_one_message(
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     fsspec.filesystem("s3").clear_instance_cache()
-    assert care.main(["list", "--root", "s3://bucket/store", "--runs", str(tmp_path)]) == 2
+    assert main(["store", "list", "--root", "s3://bucket/store", "--runs", str(tmp_path)]) == 2
     with pytest.raises(InputError, match="cannot be reached"):
         Store("s3://bucket/store").write(VERDICTS, verdicts())
 

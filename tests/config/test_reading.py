@@ -175,8 +175,8 @@ def test_settings_are_frozen() -> None:
 @pytest.mark.parametrize("arguments", [["--help"], ["--set", "colour=red"], ["--config", "nowhere.yaml"]])
 def test_help_and_errors_answer_before_prefect_is_imported(arguments: list[str]) -> None:
     script = (
-        "import sys\nfrom flows.command import main\n"
-        f"try:\n    code = main('full_eval', {arguments!r})\nexcept SystemExit as end:\n    code = end.code\n"
+        "import sys\nfrom flows.cli.application import main\n"
+        f"try:\n    code = main({['run', *arguments]!r})\nexcept SystemExit as end:\n    code = end.code\n"
         "assert not {'prefect', 'polars', 'scipy', 'openai'} & set(sys.modules), sorted(sys.modules)\n"
         "sys.exit(code)"
     )

@@ -16,7 +16,8 @@ import yaml
 from config.reading import read
 from config.settings import Settings
 from data.errors import InputError
-from flows.deployment import describe, environment, main, password
+from flows.cli.application import main
+from flows.deployment import describe, environment, password
 from tests.conftest import TOP
 from tests.helpers.deployed import SECRET, Place, deploy, group, standing
 from tests.servers.running import serve_openai
@@ -96,8 +97,7 @@ def test_a_server_that_is_none_of_prefects_is_one_message(
 
 @pytest.mark.parametrize("port", ["0", "-3", "65536", "x"])
 def test_a_port_is_one_that_there_is(port: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main(["server", "--port", port])
+    assert main(["serve", f"--port={port}"]) == 2
     assert "expected" in capsys.readouterr().err
 
 

@@ -10,7 +10,7 @@ import pytest
 from config.reading import read
 from data.records import Cell
 from data.tables import ITEMS
-from flows.dry_run import told, totals
+from flows.cli.estimate import told, totals
 from metrics.stats.power import detectable_difference
 from tasks.estimate.calls import Estimate, Portion, effect, estimate
 from tasks.estimate.judged import stand_in

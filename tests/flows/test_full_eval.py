@@ -150,7 +150,7 @@ def test_an_interrupt_keeps_what_was_answered(
 
 def test_an_earlier_run_is_read_before_prefect_is_imported() -> None:
     """Else its settings come too late: no stage cache, a second server, its telemetry."""
-    script = "import flows.command, flows.earlier, sys\nassert 'prefect' not in sys.modules"
+    script = "import flows.cli.commands.run, flows.earlier, sys\nassert 'prefect' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], cwd=TOP, check=True)
 
 

@@ -35,8 +35,8 @@ def broken(self, function, **options):
         start(self, function, **options)
 
 tasks.stage.Stage.__init__ = broken
-from flows.command import main
-sys.exit(main("full_eval", sys.argv[2:]))
+from flows.cli.application import main
+sys.exit(main(["run", *sys.argv[2:]]))
 """
 
 STREET = [

@@ -13,7 +13,7 @@ from config.settings import Rerun, Settings
 from data.errors import InputError
 from data.records import Cell, Message, Question
 from data.tables import RESPONSES
-from flows.command import main
+from flows.cli.application import main
 from flows.earlier import latest, settings_of
 from flows.environment import results_of
 from flows.runs import anew, layers_of, open_run, restore
@@ -61,7 +61,7 @@ def test_what_the_run_does_not_have_is_refused(
 ) -> None:
     name = begun(tmp_path)
     sets = ["--set", f"store.runs={tmp_path}/runs", "--set", f"store.root={tmp_path}/store"]
-    assert main("full_eval", ["--run", name, *given, *sets]) == 2
+    assert main(["run", "--run", name, *given, *sets]) == 2
     said = capsys.readouterr().err
     assert words in said
     assert "defect" not in said
@@ -81,7 +81,7 @@ def test_a_model_that_the_run_does_not_have_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_empty_name_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main("full_eval", ["--run", "", "--set", f"store.runs={tmp_path}"]) == 2
+    assert main(["run", "--run", "", "--set", f"store.runs={tmp_path}"]) == 2
     assert "--run: found no name" in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""Show what a configuration would ask, without asking: `--dry-run` of every flow."""
+"""Show what a configuration would ask, without asking: `estimate`, and `--dry-run` of a run."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 MINUTE, HOUR = 60, 3600
 
 
-def dry_run(settings: "Settings") -> int:
+def show_estimate(settings: "Settings") -> int:
     """Print the estimate and return the exit code, 0.
 
     Raises:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from data.records import Ref
-from flows.command import _verdict
+from flows.cli.outcome import verdict
 from flows.runs import Outcome
 from metrics.final import Final, ModelResult, SuiteResult
 from metrics.stats.intervals import Interval
@@ -17,7 +17,7 @@ def test_what_is_undecided_says_how_many_answers_would_decide() -> None:
     results = {"final": Final("interval", (model,)).as_dict(), "totals": {}}
     counts = dict.fromkeys(("asked", "cached", "answered", "failed", "tokens_in", "tokens_out"), 0)
     ref = Ref("summary", "0" * 64, 0, "")
-    lines = _verdict(Outcome("r", "runs/r", [], ref, counts, results, [], 0))
+    lines = verdict(Outcome("r", "runs/r", [], ref, counts, results, [], 0))
     told = "  cot: 82%, threshold 80% – undecided: about 1440 scored answers would decide, did mean and spread stay"
     assert f"{told}; cot.sound 50%" in lines
     assert any("98.5 % of chains" in line for line in lines), "what the score is worth stands beside it"

@@ -1,0 +1,129 @@
+"""The one application of all commands, and how each of them ends: an exit code, and one message where it fails."""
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from cyclopts import App, CycloptsError, Parameter
+
+from data.commands import SCRIPT
+from data.errors import InputError
+from data.exits import EXPLAINED, Exit
+from flows.cli.console import complain, say
+
+COMMANDS = tuple(sorted(path.stem for path in (Path(__file__).parent / "commands").glob("[a-z]*.py")))
+"""The files of the commands."""
+DEFAULT = "run"
+"""What is meant where no command is named."""
+NAMES = {
+    "flows.full_eval": ("run",),
+    "flows.deployment": ("deployment",),
+    "artifacts.store": ("store",),
+    "data.fetch": ("fetch",),
+}
+"""Modules that do more than start a command, and the words that they stand for."""
+DEBUG = "BASIC_CONTROL_DEBUG"
+PURPOSE = "Evaluate language models with verdicts that are right, reproducible, explained and cheap."
+
+
+def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
+    """Run `name COMMAND …` and return the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
+        words = [DEFAULT, *words]
+    called = words[0].replace("-", "_")
+    app = _app(name, help=PURPOSE)
+    # A command's own file alone is imported where it is called.
+    for command in [called] if called in COMMANDS else COMMANDS:
+        app.command(_build(command, command.replace("_", "-")))
+    return _end(partial(_call, app, words))
+
+
+def alias(module: str, words: Sequence[str]) -> Callable[..., int]:
+    """Return the `main` of a module that is another name of a command and its first words."""
+    command, *first = words
+
+    def start(argv: Sequence[str] | None = None) -> int:
+        """Run the command with the rest of its line and return the exit code."""
+        given = sys.argv[1:] if argv is None else argv
+        return _end(partial(_call, _build(command, f"python -m {module}"), [*first, *given]))
+
+    return start
+
+
+def _app(name: str, *, help: str | None = None, show: bool = True) -> App:  # noqa: A002 - cyclopts' word
+    """Return an application in the manner of all: no --no-flags, no defaults shown but those that are said."""
+    return App(
+        name=name,
+        help=help,
+        show=show,
+        version=_version,
+        help_format="plaintext",
+        help_epilogue=EXPLAINED,
+        default_parameter=Parameter(negative=(), show_default=False, allow_repeating=True),
+        suppress_keyboard_interrupt=False,
+    )
+
+
+def _build(command: str, name: str) -> App:
+    """Return a command's application, from its file."""
+    module = importlib.import_module(f"flows.cli.commands.{command}")
+    verbs = getattr(module, "VERBS", ())
+    app = _app(name, help=module.__doc__ if verbs else None, show=getattr(module, "SHOWN", True))
+    for verb in verbs:
+        app.command(verb, name=verb.__name__.rstrip("_").replace("_", "-"))
+    if not verbs:
+        app.default(getattr(module, command))
+    return app
+
+
+def _call(app: App, words: Sequence[str]) -> int | None:
+    """Run a command line.
+
+    Raises:
+        InputError: it is not one.
+    """
+    try:
+        command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        raise InputError(f"{str(error).removesuffix('.')}. See {app.name[0]} --help.") from error
+    if command.__name__ == "help_print" and not {"-h", "--help"} & {*words}:
+        raise InputError(f"{' '.join(words) or app.name[0]}: found no command behind it. See {app.name[0]} --help.")
+    code: int | None = command(*bound.args, **bound.kwargs)
+    return code
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(SCRIPT)
+    except PackageNotFoundError:
+        return "a checkout that is not installed"
+
+
+def _end(work: Callable[[], int | None]) -> int:
+    """Do a command's work and return its exit code; say in one message what was wrong."""
+    try:
+        return work() or Exit.PASSED
+    except InputError as error:
+        complain(str(error))
+        return Exit.ERROR
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        from flows.environment import unreached
+
+        said = unreached(error)
+        said = said or (
+            f"{type(error).__name__}: {error}\nThis is a defect of the program or of a plugin of it, or a run that "
+            f"was read is damaged. {DEBUG}=1 shows where it happened."
+        )
+        complain(f"{said} Everything answered so far is kept.")
+        return Exit.ERROR
+    except KeyboardInterrupt:
+        say("Stopped. Everything answered so far is kept; run the same command again to go on.")
+        return Exit.STOPPED

@@ -1,0 +1,1 @@
+"""The commands, one a file; `flows.cli` says how one is written."""

@@ -1,0 +1,5 @@
+"""`deploy`: see `flows.cli.commands.deployment`."""
+
+from flows.cli.commands.deployment import deploy
+
+__all__ = ["deploy"]

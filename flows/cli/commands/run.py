@@ -1,0 +1,105 @@
+"""`run`: the evaluation itself. Prefect is imported only after arguments and configuration have been found good."""
+
+import gc
+import signal
+import socket
+import threading
+from contextlib import ExitStack, nullcontext
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from data.exits import Exit
+from flows.cli.console import say
+from flows.cli.options import Options, choose
+from tasks.runtime.logs import begin, structured
+
+if TYPE_CHECKING:
+    from config.settings import Rerun, Settings
+
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+
+def run(
+    only: Annotated[str, Parameter(name="SUITE")] = "",
+    /,
+    *,
+    options: Options | None = None,
+    dry_run: bool = False,
+) -> int:
+    """Evaluate models: generate, query, verify, score, aggregate, report. The default command.
+
+    Replies are cached: what was answered once is never asked or paid again.
+
+    Args:
+        only: one suite alone; all that the configuration names unless given
+        dry_run: say what would be asked, what it may cost and take, and ask nothing
+    """
+    given = options or Options()
+    begin(given.log)
+    settings, again = choose(only, given)
+    if dry_run:
+        from flows.cli.estimate import show_estimate
+
+        return show_estimate(settings)
+    return _run(settings, again, only_failed=given.only_failed)
+
+
+def _run(settings: "Settings", again: "Rerun", *, only_failed: bool) -> int:
+    from flows.environment import prepare, results_of
+
+    prepare(results_of(settings))
+    with ExitStack() as stack:
+        # Importing Prefect makes hundreds of thousands of objects that stay: nothing to collect among them.
+        gc.disable()
+        server = None
+        from flows import ephemeral
+
+        if ephemeral.wanted():
+            say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
+            server = stack.enter_context(ephemeral.serving())
+        from flows.cli.outcome import show_outcome, show_stages
+        from flows.cli.progress import progress
+        from flows.full_eval import full_eval
+
+        gc.freeze()
+        gc.enable()
+        if only_failed:
+            from flows.earlier import settings_of
+            from flows.runs import restore
+
+            restore(settings, settings_of(settings.store.runs, again.of)[1])
+        _interruptible()
+        if server:
+            server.wait()
+        with nullcontext() if structured() else progress():
+            outcome = full_eval(settings, again)
+        show_outcome(outcome, settings)
+        if again.rerun or again.resume or again.of:
+            show_stages(outcome)
+        return Exit(outcome.exit_code)
+
+
+def _interruptible() -> None:
+    """Have Ctrl-C and a polite kill stop the asking first, from whatever thread waits for it."""
+    from tasks.models.scheduler import stop
+
+    def interrupt(_signal: int, _frame: Any) -> None:
+        stop()
+        raise KeyboardInterrupt
+
+    for each in STOPPING:
+        signal.signal(each, interrupt)
+    # While a flow runs, Prefect's own handler stands in for ours at SIGTERM: it unwinds the flow, which waits for
+    # the tasks, which would ask on. The wake-up tells of a signal whoever handles it.
+    told, wakes = socket.socketpair()
+    wakes.settimeout(0)
+    signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
+
+    def heed() -> None:
+        with wakes:
+            while heard := told.recv(1):
+                if heard[0] in STOPPING:
+                    stop()
+
+    threading.Thread(target=heed, name="signals", daemon=True).start()

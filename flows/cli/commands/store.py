@@ -1,0 +1,257 @@
+"""Look after the store of tables, the reply cache and the runs."""
+
+import logging
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter, Token
+
+from data.errors import InputError
+from data.exits import Exit
+from flows.cli.console import show
+
+if TYPE_CHECKING:
+    from artifacts.inventory import Inventory
+    from artifacts.replies import ReplyCache
+    from artifacts.store import Store
+
+ROOT = "artifacts/store"
+RUNS = "artifacts/runs"
+_UNITS = {"m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+_THOUSAND = 1000.0
+
+
+def _seconds(_type: object, tokens: Sequence[Token]) -> float:
+    """Read an age such as 30d, 12h, 90m or 2w, in seconds."""
+    text = tokens[0].value
+    number, unit = text[:-1], text[-1:]
+    if unit not in _UNITS or not number.isascii() or not number.isdigit():
+        raise ValueError(f"found {text!r}, expected a number and m, h, d or w, such as 30d")
+    return int(number) * _UNITS[unit]
+
+
+def _count(_type: object, tokens: Sequence[Token]) -> int:
+    """Read a number of 0 or more."""
+    text = tokens[0].value
+    if not text.isascii() or not text.isdigit():
+        raise ValueError(f"found {text!r}, expected a whole number of 0 or more")
+    return int(text)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Where the store is."""
+
+    root: Annotated[str, Parameter(help=f"the store: a folder or an fsspec URL (default: {ROOT})")] = ROOT
+    runs: Annotated[str, Parameter(help=f"the folder of the runs (default: {RUNS})")] = RUNS
+    cache: Annotated[
+        str, Parameter(help="the reply cache's SQLAlchemy URL (default: replies.sqlite in --root)")
+    ] = ""
+
+
+def amount(size: float) -> str:
+    """Return bytes as people read them."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < _THOUSAND:
+            return f"{size:.0f} {unit}" if unit == "B" or size >= _THOUSAND / 10 else f"{size:.1f} {unit}"
+        size /= _THOUSAND
+    return f"{size:.1f} TB"
+
+
+def plural(number: int, noun: str) -> str:
+    """Return a number with its noun."""
+    several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else several}".replace(",", " ")
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as lines with aligned columns."""
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _printable(text: str) -> str:
+    """Return a name from a manifest without what a terminal would obey."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _open(at: Where) -> tuple["Store", "Inventory"]:
+    from artifacts.inventory import take
+    from artifacts.store import Store
+
+    # What the reply cache has to say of a repair is part of the answer.
+    logging.basicConfig(format="%(message)s", stream=sys.stderr, level=logging.WARNING)
+    for option, given in (("--root", at.root), ("--runs", at.runs)):
+        if not given:
+            raise InputError(f"{option}: found no name, expected that of a folder.")
+    store = Store(at.root)
+    if store.local is not None and not store.local.is_dir():
+        raise InputError(
+            f"--root {at.root}: there is no such folder. Name the store's, or run an evaluation first."
+        )
+    return store, take(store, Path(at.runs))
+
+
+def _cache_url(store: "Store", given: str) -> str:
+    from artifacts.replies import url_in
+
+    return given or url_in(store)
+
+
+def _existing_cache(store: "Store", given: str) -> "ReplyCache | None":
+    """Open the reply cache; None where its file is not there."""
+    from artifacts.databases import file_of
+    from artifacts.replies import ReplyCache
+
+    url = _cache_url(store, given)
+    file = file_of(url)
+    return None if file is not None and not file.exists() else ReplyCache(url, tables=store)
+
+
+def list_(*, where: Where | None = None) -> None:
+    """Say what is there."""
+    at = where or Where()
+    store, there = _open(at)
+    rows = [("run", "began", "state", "models", "suites", "tables", "size")]
+    for run in there.runs:
+        state = "finished" if run.finished else (run.problem and "no manifest") or "not ended"
+        digests = run.digests
+        rows.append(
+            (
+                run.name,
+                run.started.strftime("%Y-%m-%d %H:%M"),
+                state,
+                _printable(", ".join(run.models)) or "–",
+                _printable(", ".join(run.suites)) or "–",
+                str(len(digests)),
+                amount(there.size(digests)),
+            )
+        )
+    show(*_table(rows) if there.runs else [f"No run in {at.runs}."], "")
+    every, idle = set(there.tables), set(there.tables) - there.needed
+    show(f"{at.root}: {plural(len(every), 'table')}, {amount(there.size(every))}")
+    show(f"  of no run's: {plural(len(idle), 'table')}, {amount(there.size(idle))}")
+    try:
+        replies = _existing_cache(store, at.cache)
+    except InputError as error:
+        show(str(error))
+        return
+    if replies is None:
+        show("no reply cache yet")
+        return
+    number, characters = replies.size()
+    show(f"{replies.shown}: {plural(number, 'reply')}, {amount(replies.bytes() or characters)}")
+    for aside in replies.asides():
+        show(f"  kept from a repair: {aside} ({amount(aside.stat().st_size)})")
+    replies.close()
+
+
+def verify(*, where: Where | None = None) -> int:
+    """Check every table, every run and every reply; where something is damaged, the exit code is 1."""
+    from artifacts.databases import shown
+    from artifacts.store import Damaged
+    from artifacts.verifying import faults_of_replies, faults_of_run
+
+    at = where or Where()
+    store, there = _open(at)
+    users: dict[str, list[str]] = {}
+    for run in there.runs:
+        for digest in run.digests:
+            users.setdefault(digest, []).append(run.name)
+    found = []
+    for digest in sorted(there.tables):
+        try:
+            store.bytes(digest)
+        except Damaged as error:
+            needed = f"needed by {', '.join(users[digest])}" if digest in users else "no run needs it"
+            found.append(f"{error} ({needed}): the next run of its stage writes it anew, prune clears it away")
+    for run in there.runs:
+        found += faults_of_run(run, set(there.tables))
+    url = _cache_url(store, at.cache)
+    replies, faults = faults_of_replies(url)
+    found += [f"reply cache {shown(url)}: {fault}" for fault in faults]
+    for line in found:
+        show(f"DAMAGED  {_printable(line)}")
+    show(
+        f"{plural(len(there.tables), 'table')}, {plural(len(there.runs), 'run')} and {plural(replies, 'reply')} "
+        f"checked: {plural(len(found), 'fault') if found else 'all whole'}."
+    )
+    return Exit.FAILED if found else Exit.PASSED
+
+
+def prune(
+    *,
+    older_than: Annotated[float | None, Parameter(converter=_seconds, metavar="AGE")] = None,
+    keep: Annotated[int | None, Parameter(converter=_count, metavar="N")] = None,
+    runs: Annotated[tuple[str, ...], Parameter(name="--run", metavar="ID", json_list=False)] = (),
+    grace: Annotated[float, Parameter(converter=_seconds, metavar="AGE")] = _UNITS["d"],
+    replies_unused: bool = False,
+    yes: bool = False,
+    where: Where | None = None,
+) -> None:
+    """Say which runs, and which tables that no other run needs, can go; with --yes delete them.
+
+    Without --older-than, --keep and --run, only tables that no run needs.
+
+    Args:
+        older_than: runs that began earlier, such as 30d
+        keep: not the newest N finished runs
+        runs: this run; may be repeated
+        grace: nothing written or used since, as another run may need it (default: 1d)
+        replies_unused: also replies that no kept table holds
+        yes: delete; without it nothing is touched
+    """
+    from artifacts.pruning import Wish, carry_out, plan, unused
+
+    store, there = _open(at := where or Where())
+    if there.tables and not Path(at.runs).is_dir():
+        raise InputError(
+            f"--runs {at.runs}: there is no such folder, so that what its runs need is not known and nothing "
+            "can go. Name the folder of the runs that use this store; where all are gone for good, an empty one."
+        )
+    planned = plan(there, Wish(older_than, keep, runs, grace))
+    cache = _existing_cache(store, at.cache) if replies_unused else None
+    replies = unused(there, planned, cache) if cache else []
+    for run in planned.runs:
+        show(f"run    {run.name}  {_printable(', '.join(run.models))}")
+    size = there.size(planned.tables)
+    for note in planned.notes:
+        show(f"note   {note}")
+    goes = [plural(len(planned.runs), "run"), f"{plural(len(planned.tables), 'table')} ({amount(size)})"]
+    goes += [plural(len(planned.results), "stage result")] if planned.results else []
+    goes += [plural(len(replies), "reply")] if replies_unused else []
+    if not yes:
+        show(f"Would delete {', '.join(goes)}. Nothing was deleted: add --yes.")
+        return
+    gone = carry_out(there, planned)
+    if cache and replies:
+        cache.forget(replies)
+    kept = (
+        f" {plural(len(planned.tables) - gone, 'table')} came into use meanwhile."
+        if gone < len(planned.tables)
+        else ""
+    )
+    show(f"Deleted {', '.join(goes)}.{kept}")
+
+
+def repair(*, where: Where | None = None) -> None:
+    """Mend a damaged reply cache, and bring replies back from the store's tables."""
+    from artifacts.replies import ReplyCache
+
+    at = where or Where()
+    store, _ = _open(at)
+    opened = ReplyCache(_cache_url(store, at.cache), tables=store)
+    mended, brought = opened.restore()
+    number = opened.count()
+    show(
+        f"{opened.shown}: {plural(number, 'reply')}; {plural(mended, 'reply')} with a wrong checksum removed, "
+        f"{plural(brought, 'reply')} brought back from the store's tables."
+    )
+    opened.close()
+
+
+VERBS = (list_, verify, prune, repair)

@@ -1,0 +1,54 @@
+"""The command line's two voices: what it was asked for on stdout, everything else on stderr."""
+
+import logging
+import os
+import sys
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tasks.runtime.logs import event, structured
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console, RenderableType
+
+
+@cache
+def _console() -> "Console":
+    from rich.console import Console
+
+    class Heard(Console):
+        """A console whose reader may have read enough, such as `head`: what the command comes to stays as it is."""
+
+        def on_broken_pipe(self) -> None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    return Heard()
+
+
+def show(*parts: "RenderableType") -> None:
+    """Print lines as they are, to be wrapped by the terminal alone, and what rich lays out: tables, paragraphs."""
+    from rich.text import Text
+
+    for part in parts:
+        # A line is no markup, whatever stands in it.
+        _console().print(Text(part) if isinstance(part, str) else part, soft_wrap=isinstance(part, str))
+
+
+def written(paths: "Iterable[object]") -> None:
+    """Say which files were written."""
+    show(*(f"Written: {path}" for path in paths))
+
+
+def say(message: str, *, level: int = logging.INFO) -> None:
+    """Say something on stderr, as a JSON line where those are asked for."""
+    if structured():
+        event("message", level=level, message=message)
+    else:
+        print(message, file=sys.stderr)  # noqa: T201 - the command line's voice
+
+
+def complain(message: str) -> None:
+    """Say what is wrong."""
+    say(f"error: {message}", level=logging.ERROR)

@@ -1,0 +1,136 @@
+"""The options of a run, and the configuration that they make."""
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Group, Parameter
+
+from data.errors import InputError
+from tasks.runtime.logs import FORMS, VARIABLE
+
+if TYPE_CHECKING:
+    from config.settings import Rerun, Settings
+
+STAGES = ("generate", "query", "verify", "judge", "score", "aggregate", "report")
+SHIPPED = ", ".join(sorted(f"config/{path.name}" for path in (Path(__file__).parents[2] / "config").glob("*.yaml")))
+AGAIN = Group("Doing an earlier run again; everything else comes from the caches", sort_key=2)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What is run, and what of an earlier run is done again."""
+
+    config: Annotated[str, Parameter(help=f"a YAML file (shipped: {SHIPPED})", metavar="FILE")] = ""
+    sets: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--set",
+            metavar="PATH=VALUE",
+            json_list=False,
+            help="set one key, such as basic_control.n_items=100 or models.0.temperature=0.3; may be repeated",
+        ),
+    ] = ()
+    data: Annotated[
+        str,
+        Parameter(
+            metavar="FILE",
+            help="of one suite: the data set; a user's own responses are scored whole unless --set says otherwise",
+        ),
+    ] = ""
+    fresh: Annotated[bool, Parameter(help="ask everything anew; earlier replies are kept")] = False
+    junit: Annotated[str, Parameter(metavar="FILE", help="write the results as JUnit XML as well")] = ""
+    log: Annotated[
+        str, Parameter(choices=FORMS, help=f"json: one object a line on stderr; the same as {VARIABLE}=json")
+    ] = ""
+    run: Annotated[
+        str | None,
+        Parameter(metavar="RUN", group=AGAIN, help="take the configuration of this run (a folder of store.runs)"),
+    ] = None
+    rerun: Annotated[
+        str,
+        Parameter(metavar="STAGE", group=AGAIN, choices=STAGES, help="run this stage anew, and what follows"),
+    ] = ""
+    suite: Annotated[str, Parameter(group=AGAIN, help="with --rerun: only this suite's stages")] = ""
+    model: Annotated[str, Parameter(group=AGAIN, help="with --rerun: only this model's stages")] = ""
+    only_failed: Annotated[
+        bool, Parameter(group=AGAIN, help="with --run: ask again just the calls that failed")
+    ] = False
+    resume: Annotated[
+        tuple[str, ...] | None,
+        Parameter(
+            metavar="[RUN]",
+            group=AGAIN,
+            consume_multiple=(0, 1),
+            json_list=False,
+            help="go on with this run; the last one unless given",
+        ),
+    ] = None
+
+
+def _agree(given: Options) -> None:
+    """Refuse options about an earlier run that do not go together.
+
+    Raises:
+        InputError: two contradict each other, or one lacks the other that it needs.
+    """
+    resume = [*(given.resume or ()), ""][0]
+    if given.run == "":
+        raise InputError("--run: found no name, expected a run (a folder of store.runs).")
+    if given.run and resume and given.run != resume:
+        raise InputError(f"--resume {resume} and --run {given.run}: found two runs, expected one.")
+    if given.only_failed and not given.run:
+        raise InputError("--only-failed: expected --run RUN beside it, the run whose failed calls are asked again.")
+    if given.only_failed and given.fresh:
+        raise InputError("--only-failed and --fresh: expected one of them; --fresh asks everything anew.")
+    if (given.suite or given.model) and not given.rerun:
+        raise InputError("--suite and --model: expected --rerun STAGE beside them.")
+
+
+def choose(only: str, given: Options) -> tuple["Settings", "Rerun"]:
+    """Return the configuration, of one suite if `only` names it, and what of an earlier run is done again.
+
+    Raises:
+        InputError: the options do not go together, or the configuration or the earlier run is not good.
+    """
+    from config.reading import read
+    from config.settings import Rerun
+
+    sets = [*given.sets]
+    if given.data:
+        from config.declared import takes_all
+
+        if not only:
+            raise InputError("--data: expected the name of a suite before it, whose data set it is.")
+        # A user's own answers are scored as a whole; the problems of a public set are sampled as configured.
+        whole = [f"{only}.items.sample.method=all", f"{only}.items.language=''"] if takes_all(only) else []
+        sets = [*whole, *sets, f"{only}.data={given.data}"]
+    if given.fresh:
+        sets.append(f"fresh='{time.strftime('%Y%m%d_%H%M%S')}'")
+    if given.junit:
+        sets.append(f"report.junit={json.dumps(given.junit)}")
+    settings = read(given.config or None, sets, only)
+    if settings.report.junit and not os.access(folder := Path(settings.report.junit).parent, os.W_OK):
+        raise InputError(
+            f"--junit {settings.report.junit}: {folder} is no folder that can be written; name another."
+        )
+    _agree(given)
+    resume = ""
+    if given.resume is not None or given.run:
+        from flows.earlier import latest, settings_of
+
+        runs = settings.store.runs
+        run = given.run or "".join(given.resume or ()) or latest(Path(runs))
+        settings, _ = settings_of(runs, run, sets, only)
+        resume = run if given.resume is not None else ""
+    if given.suite and given.suite not in settings.named:
+        there = ", ".join(settings.named)
+        raise InputError(f"--suite {given.suite}: the run has none of that name, expected one of {there}.")
+    again = Rerun.model_validate(
+        {"rerun": given.rerun, "of": given.run or "", "suite": given.suite, "model": given.model, "resume": resume}
+    )
+    return settings, again
