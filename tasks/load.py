@@ -104,9 +104,21 @@ def load(store: Store, wanted: Wanted) -> list[Ref]:
     return _made(store, wanted)
 
 
-@stage(version=1)
+def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:
+    reason, counts = facts.get("finish_reason"), {name: facts.get(name) for name in ("tokens_in", "tokens_out")}
+    return {
+        "text": facts[RESPONSE],
+        "finish_reason": reason if isinstance(reason, str) else "",
+        **{name: n for name, n in counts.items() if isinstance(n, int) and not isinstance(n, bool) and n >= 0},
+    }
+
+
+@stage(version=2)
 def given(store: Store, items: Ref, *, model: str) -> Asked:
-    """Take the responses that a data set holds, as if `model` had been asked: no call is made or counted."""
+    """Take the responses that a data set holds, as if `model` had been asked: no call is made or counted.
+
+    A row may also say how its response ended (`finish_reason`) and how long it was (`tokens_in`, `tokens_out`).
+    """
     place = open_store(store)
     there = list(place.read(items).select("item_id", "facts").iter_rows())
     requests = REQUESTS.frame(
@@ -122,7 +134,7 @@ def given(store: Store, items: Ref, *, model: str) -> Asked:
         for item_id, _ in there
     )
     responses = RESPONSES.frame(
-        {"request_id": content_id("given", model, item_id), "text": json.loads(facts)[RESPONSE], "cached": True}
+        {"request_id": content_id("given", model, item_id), **_responded(json.loads(facts)), "cached": True}
         for item_id, facts in there
     )
     refs = place.write(REQUESTS, requests), place.write(RESPONSES, responses)

@@ -88,6 +88,8 @@ _SAYINGS: Mapping[str, str] = {
     "equal": "совпадает",
     "another number": "другое число",
     "another text": "другой текст",
+    "as the log states": "как указано в журнале",
+    "the log states no score between 0 and 1": "в журнале нет оценки от 0 до 1",
     "another value": "другое значение",
     "as wanted": "как требовалось",
     "holds an unwanted text": "есть нежелательный текст",

@@ -1,0 +1,28 @@
+"""Stated: the score that another tool gave a recorded reply, as its log states it, to stand beside ours."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from data.records import Found, Metric, Sample, Score
+
+
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Return the row's `stated` as it is; nothing is computed.
+
+    Source: SPEC 13.
+    """
+    del found, options
+    stated = sample.get("stated")
+    if isinstance(stated, bool | int | float) and 0 <= stated <= 1:
+        return Score(float(stated), reason="as the log states")
+    return Score(None, "not_applicable", "the log states no score between 0 and 1")
+
+
+UNIT = Metric(
+    name="stated",
+    version=1,
+    bounds=(0.0, 1.0),
+    score=score,
+    needs=("stated",),
+    title={"en": "Stated by the other tool", "ru": "Указано другим инструментом"},
+)

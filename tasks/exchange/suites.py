@@ -1,0 +1,105 @@
+"""A log as a suite: its rows as JSONL, and a configuration that scores them here, without a call."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from data.errors import InputError
+from data.files import rows as read_rows
+from tasks.exchange import every_eval_ever, inspect_log, lm_eval
+from tasks.exchange.records import Log
+
+ROWS, RUN = "rows.jsonl", "run.yaml"
+_NAME = 64
+_NUMBER = re.compile(r"[-−+]?[$€£]?\d[\d., ]*%?")
+
+
+def read(path: Path, *, metric: str = "", filtered: str = "", task: str = "") -> Log:
+    """Read a log of another tool, whichever it is.
+
+    `metric` names the tool's score to set beside ours, `filtered` a filter of lm-evaluation-harness, `task` an
+    evaluation of an Every Eval Ever file; the first there is unless given.
+
+    Raises:
+        InputError: no such file, or no log of a known tool, or none with a reply.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: no such file. Give a log of another tool: .eval, .json or .jsonl.")
+    if path.suffix == ".eval":
+        return inspect_log.read(path, metric=metric)
+    if path.suffix == ".json":
+        try:
+            whole = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise InputError(f"{path}: cannot be read as JSON ({error}).") from error
+        if isinstance(whole, Mapping) and "eval" in whole and "status" in whole:
+            return inspect_log.read(path, metric=metric)
+        return every_eval_ever.read(path, task=task)
+    first = next(iter(read_rows(path)), {})
+    if lm_eval.fits(first):
+        return lm_eval.read(path, metric=metric, filtered=filtered)
+    if every_eval_ever.fits(first):
+        return every_eval_ever.read(path, task=task)
+    raise InputError(
+        f"{path}: its first line is no sample of lm-evaluation-harness or Every Eval Ever; found the keys "
+        f"{', '.join(map(str, first)) or 'none'}. Logs of Inspect end in .eval or .json. Rows of your own need no "
+        "import: docs/suites.md."
+    )
+
+
+def fitting(log: Log) -> str:
+    """Return the metric that fits the expected answers: `choice`, `number` or `exact_match`."""
+    if all(row.choices for row in log.rows):
+        return "choice"
+    answers = [one for row in log.rows for one in (row.answer if isinstance(row.answer, list) else [row.answer])]
+    return "number" if answers and all(_NUMBER.fullmatch(one.strip()) for one in answers) else "exact_match"
+
+
+def _named(task: str) -> str:
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "_" for c in task).lstrip("_.-")
+    return name[:_NAME] or "recorded"
+
+
+def configuration(log: Log, *, metric: str, language: str) -> dict[str, Any]:
+    """Return a run's configuration for a log: one suite of given responses, scored by `metric` beside `stated`."""
+    stated: dict[str, Any] = {"stated": {}} if log.accuracy is not None else {}
+    return {
+        "suites": [
+            {
+                "name": _named(log.task),
+                "title": log.task,
+                "items": {"data": ROWS, "language": language},
+                "prompt": "{{ question }}",
+                "metrics": {metric: {}, **stated},
+                "score": [metric],
+                "responses_of": log.model,
+            }
+        ]
+    }
+
+
+def write(log: Log, folder: Path, *, metric: str = "", language: str = "en") -> str:
+    """Write a log into a folder as `rows.jsonl` and `run.yaml`; return the metric that scores it.
+
+    Raises:
+        InputError: the folder holds such files already, or cannot be written.
+    """
+    if there := next((name for name in (ROWS, RUN) if (folder / name).exists()), ""):
+        raise InputError(f"{folder / there} is there already; give another folder with --to.")
+    chosen = metric or fitting(log)
+    declared = configuration(log, metric=chosen, language=language)
+    declared["suites"][0]["items"]["data"] = str(folder / ROWS)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = (json.dumps(row.row(), ensure_ascii=False) + "\n" for row in log.rows)
+        (folder / ROWS).write_text("".join(lines), encoding="utf-8")
+        heading = f"# Read from a log of {log.tool}; rows.jsonl holds its {len(log.rows)} replies.\n"
+        text = yaml.safe_dump(declared, allow_unicode=True, sort_keys=False, width=110)
+        (folder / RUN).write_text(heading + text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror}).") from error
+    return chosen

@@ -1,0 +1,1 @@
+"""Tests of reading and writing what other tools record."""

@@ -1,0 +1,159 @@
+"""Logs of other tools are read as they are, and what cannot be carried over is said."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from config.reading import read as read_configuration
+from data.errors import InputError
+from tasks.exchange.records import Log
+from tasks.exchange.suites import fitting, read, write
+from tests.tasks.exchange.logs import LINES, instances, lines, lm_eval
+
+SHARED = Path(__file__).parents[4] / "shared" / "data" / "exchange"
+real = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared logs are not beside this checkout")
+
+
+def told(log: Log) -> list[tuple[str, object, str, float | None]]:
+    return [(row.question, row.answer, row.response, row.stated) for row in log.rows]
+
+
+def test_a_sample_log_of_lm_evaluation_harness(tmp_path: Path) -> None:
+    log = read(lm_eval(tmp_path))
+    assert told(log) == list(LINES)
+    assert (log.task, log.model, log.metric, log.accuracy) == ("sums", "acme/tiny", "exact_match, strict", 0.5)
+    assert any("why replies ended" in remark for remark in log.remarks)
+
+
+def test_of_several_filters_one_is_read_and_the_others_are_told(tmp_path: Path) -> None:
+    path = lm_eval(tmp_path, filters=("strict", "flexible"))
+    assert len(read(path).rows) == 2
+    assert read(path, filtered="flexible").metric == "exact_match, flexible"
+    assert any("--filter" in remark for remark in read(path).remarks)
+    with pytest.raises(InputError, match="no filter 'loose'; expected one of strict, flexible"):
+        read(path, filtered="loose")
+
+
+def test_replies_that_were_never_written_cannot_be_verified(tmp_path: Path) -> None:
+    """Options compared by likelihood: pairs of a number and a flag."""
+    with pytest.raises(InputError, match="no generated reply in 2 samples"):
+        read(lm_eval(tmp_path, resps=[[[-1.5, False]], [[-0.5, True]]]))
+
+
+def test_several_replies_to_a_question_are_told(tmp_path: Path) -> None:
+    log = read(lm_eval(tmp_path, resps=[["one", "two"]]))
+    assert [row.response for row in log.rows] == ["one", "one"]
+    assert any("several replies" in remark for remark in log.remarks)
+
+
+def test_a_score_out_of_range_is_none_and_another_may_be_named(tmp_path: Path) -> None:
+    path = lm_eval(tmp_path, metrics=["bleu", "exact_match"], bleu=31.4)
+    assert read(path).metric == "exact_match, strict"
+    with pytest.raises(InputError, match="no score 'bleu' between 0 and 1"):
+        read(path, metric="bleu")
+
+
+def test_a_record_of_every_eval_ever_and_its_instances(tmp_path: Path) -> None:
+    record = instances(tmp_path)
+    by_record, by_instances = read(record), read(tmp_path / "1_samples.jsonl")
+    assert told(by_record) == [(question, [answer], reply, score) for question, answer, reply, score in LINES]
+    assert told(by_instances) == told(by_record)
+    assert [(row.tokens_in, row.tokens_out) for row in by_record.rows] == [(9, 4), (9, 4)]
+    assert any("reasoning traces of 2" in remark for remark in by_record.remarks)
+
+
+def test_conversations_are_left_out_and_told(tmp_path: Path) -> None:
+    row = json.loads((instances(tmp_path).parent / "1_samples.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    turns = {**row, "interaction_type": "multi_turn", "output": None}
+    log = read(instances(tmp_path, more=[turns, {**row, "error": "timeout"}]))
+    assert len(log.rows) == 2
+    assert any(remark.startswith("1 instances are conversations") for remark in log.remarks)
+    assert any(remark.startswith("1 instances ended in an error") for remark in log.remarks)
+
+
+def test_instances_elsewhere_are_never_followed(tmp_path: Path) -> None:
+    record = tmp_path / "r.json"
+    record.write_text(
+        json.dumps({"detailed_evaluation_results": {"file_path": "../../etc/passwd"}}), encoding="utf-8"
+    )
+    with pytest.raises(InputError, match="its instances passwd are not beside it"):
+        read(record)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.jsonl", '{"question": "?"}\n', "no sample of lm-evaluation-harness"),
+        ("a.jsonl", "", "no sample of lm-evaluation-harness"),
+        ("a.jsonl", "[1]\n", "expected a JSON object"),
+        ("a.json", "{", "cannot be read as JSON"),
+        ("a.json", "{}", "found no detailed_evaluation_results"),
+        ("a.eval", "no zip", "Inspect's own reader cannot read it"),
+        ("none.jsonl", None, "no such file"),
+    ],
+)
+def test_what_is_no_log_is_one_message(tmp_path: Path, name: str, text: str | None, said: str) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        read(tmp_path / name)
+
+
+def test_a_log_becomes_rows_and_a_configuration_that_is_valid(tmp_path: Path) -> None:
+    assert write(read(lm_eval(tmp_path)), tmp_path / "out") == "number"
+    settings = read_configuration(str(tmp_path / "out" / "run.yaml"), [])
+    (suite,) = settings.suites
+    assert (suite.name, suite.used, suite.scored_by, suite.responses_of) == (
+        "sums", ("number", "stated"), ("number",), "acme/tiny",
+    )  # fmt: skip
+    rows = [json.loads(line) for line in (tmp_path / "out" / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [(row["response"], row["stated"]) for row in rows] == [("It is 5.", 1.0), ("It is 9.", 0.0)]
+    with pytest.raises(InputError, match="is there already"):
+        write(read(lm_eval(tmp_path)), tmp_path / "out")
+
+
+def test_hostile_names_and_texts_stay_data(tmp_path: Path) -> None:
+    """A task's name is no path, a reply no YAML, a question no template."""
+    path = lm_eval(tmp_path, doc={"question": "{{ 7 * 7 }}"}, resps=[["!!python/object:os.system"]])
+    hostile = path.rename(tmp_path / "samples_..{{evil}}: [x].jsonl")
+    write(read(hostile), tmp_path / "out")
+    (suite,) = yaml.safe_load((tmp_path / "out" / "run.yaml").read_text(encoding="utf-8"))["suites"]
+    assert suite["name"] == "evil_____x_"
+    assert suite["prompt"] == "{{ question }}"
+
+
+def test_the_metric_fits_the_expected_answers(tmp_path: Path) -> None:
+    assert fitting(read(lm_eval(tmp_path))) == "number"
+    assert fitting(read(lm_eval(tmp_path, target="$1,250.50"))) == "number"
+    assert fitting(read(lm_eval(tmp_path, target="in 1912"))) == "exact_match"
+
+
+@real
+def test_a_real_log_of_lm_evaluation_harness() -> None:
+    log = read(SHARED / "lm_eval_samples_gsm8k_100.jsonl")
+    assert (log.task, log.model, len(log.rows), log.accuracy) == ("gsm8k_100", "m", 100, 0.58)
+    assert fitting(log) == "number"
+
+
+@real
+def test_a_real_log_of_inspect_through_its_own_reader() -> None:
+    log = read(SHARED / "inspect_gsm8k_100.eval")
+    assert (log.task, log.model, log.metric, len(log.rows), log.accuracy) == (
+        "gsm8k_100",
+        "openai/m",
+        "match",
+        100,
+        0.58,
+    )
+    assert {row.finish_reason for row in log.rows} == {"stop"}
+    assert log.rows[0].tokens_out == 9
+
+
+def test_lines_of_two_models_are_not_mixed(tmp_path: Path) -> None:
+    record = instances(tmp_path)
+    first = json.loads((tmp_path / "1_samples.jsonl").read_text(encoding="utf-8").splitlines()[0])
+    lines(tmp_path / "1_samples.jsonl", [first, {**first, "model_id": "acme/other"}])
+    with pytest.raises(InputError, match="found 2 models, expected one"):
+        read(record)
