@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from metrics.final import Final
+from metrics.stated import Stated
 from metrics.stats.agreement import JudgeAgreement, Repeats
 from metrics.stats.pairs import Comparison, Grouping
 from metrics.summary import Cell, Total
@@ -39,6 +40,7 @@ class Results:
     repeats: Sequence[Repeats] = ()
     judges: Mapping[str, JudgeAgreement] = field(default_factory=dict)
     explainability: Sequence[Mapping[str, Any]] = ()
+    stated: Sequence[Stated] = ()
     schema_version: int = SCHEMA_VERSION
 
     def as_dict(self) -> dict[str, Any]:
@@ -54,6 +56,7 @@ class Results:
             "repeats": [asdict(repeated) for repeated in self.repeats],
             "judges": {metric: asdict(agreement) for metric, agreement in self.judges.items()},
             "explainability": [dict(result) for result in self.explainability],
+            "stated": [asdict(one) for one in self.stated],
         }
 
 

@@ -17,6 +17,7 @@ from data.tables import ITEMS, SCORES
 from metrics.final import EXPLAINED, Final, ModelResult, explainability, finalise, totals_of
 from metrics.final import headline as names_of
 from metrics.results import Results
+from metrics.stated import beside
 from metrics.stats.agreement import judge_agreement, judge_ratings, repeats
 from metrics.stats.matching import question_sets
 from metrics.stats.pairs import compare, groups
@@ -143,6 +144,7 @@ def gate(
         repeats=repeats(headline, k=settings.repeats) if settings.repeats > 1 else (),
         judges={str(metric): judge_agreement(own, "interval") for (metric,), own in ratings.group_by("metric")},
         explainability=listed,
+        stated=tuple(beside(every, drawn, {suite.name: suite.scored_by for suite in settings.suites})),
     ).as_dict()
     there = Path(folder)
     write_atomically(there / "results.json", json.dumps(document, ensure_ascii=False, indent=1).encode())

@@ -1,0 +1,76 @@
+"""Read the logs of other tools, and write runs in their forms; no model is asked."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from data.commands import typed
+from flows.cli.console import show, written
+
+Form = Literal["inspect", "every-eval-ever"]
+
+
+def read(
+    log: Path,
+    /,
+    *,
+    to: Annotated[Path, Parameter(metavar="FOLDER")],
+    metric: str = "",
+    stated: str = "",
+    filtered: Annotated[str, Parameter(name="--filter")] = "",
+    task: str = "",
+    language: str = "en",
+) -> None:
+    """Read a log of lm-evaluation-harness, Inspect or Every Eval Ever as a suite of recorded replies.
+
+    Writes rows.jsonl and run.yaml, ready to be run: its replies are scored here, beside the log's own scores.
+
+    Args:
+        log: samples_*.jsonl of lm-evaluation-harness, .eval or .json of Inspect, or a record of Every Eval Ever
+        to: the folder to write
+        metric: what scores the replies here (default: number, choice or exact_match, by the expected answers)
+        stated: which of the log's own scores to set beside ours (default: its first)
+        filtered: of lm-evaluation-harness, which filter's score (default: the first)
+        task: of Every Eval Ever, which evaluation (default: the first)
+        language: the language of the questions
+    """
+    from tasks.exchange import suites
+    from tasks.report.text import percent, visible
+
+    found = suites.read(log, metric=stated, filtered=filtered, task=task)
+    chosen = suites.write(found, to, metric=metric, language=language)
+    mean = "no score" if found.accuracy is None else f"{percent(found.accuracy)} ({found.metric})"
+    show(visible(f"{found.tool}: {len(found.rows)} replies of {found.model} to {found.task}; stated: {mean}."))
+    for remark in found.remarks:
+        show(visible(f"Not carried over: {remark}"))
+    written([str(to / suites.ROWS), str(to / suites.RUN)])
+    show(f"Scored here by {chosen}. Next: {typed('run')} --config {to / suites.RUN}")
+
+
+def write(
+    run: str,
+    /,
+    *,
+    to: Annotated[Path, Parameter(metavar="FOLDER")],
+    form: Form = "every-eval-ever",
+    runs: Annotated[str, Parameter(metavar="FOLDER")] = "",
+    root: Annotated[str, Parameter(metavar="FOLDER")] = "",
+) -> None:
+    """Write a finished run as logs of Inspect or records of Every Eval Ever, for each suite and model.
+
+    Args:
+        run: the run's name
+        to: the folder to write
+        form: inspect (.eval, which its viewer opens) or every-eval-ever (JSON and JSONL)
+        runs: where runs are (default: artifacts/runs)
+        root: where the store is now, if it was moved
+    """
+    from artifacts.runs import find
+    from config.settings import Store
+    from tasks.exchange.export import export
+
+    written([str(path) for path in export(find(run, Path(runs or Store().runs)), to, form, root=root)])
+
+
+VERBS = (read, write)

@@ -1,0 +1,49 @@
+"""Replies that another tool recorded are verified here without a call, and a run is written in its form."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.cli.application import main
+from tasks.exchange.suites import read
+from tests.conftest import Run
+from tests.helpers.runs import latest
+from tests.tasks.exchange.logs import LINES, lm_eval
+
+
+def test_a_log_is_verified_here_and_set_beside_what_it_states(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of the two replies the log calls the second right, which says 9 where 8 is expected."""
+    log = lm_eval(tmp_path, exact_match=1.0)
+    assert main(["exchange", "read", str(log), "--to", str(tmp_path / "in")]) == 0
+    said = capsys.readouterr().out
+    assert "2 replies of acme/tiny to sums; stated: 100% (exact_match, strict)" in said
+    assert "Not carried over: The log does not say why replies ended" in said
+
+    done = run("--config", str(tmp_path / "in" / "run.yaml"), "--set", "gate=off")
+    assert done.returncode == 0, done.stderr
+    assert "0 requests" in done.stdout, "nobody was asked"
+    results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+    (found,) = results["stated"]
+    assert (found["model"], found["metric"], found["n"], found["stated"], found["ours"]) == (
+        "acme/tiny", "number", 2, 1.0, 0.5,
+    )  # fmt: skip
+    (apart,) = found["differing"]
+    assert (apart["stated"], apart["ours"]) == (1.0, 0.0)
+    assert [m["score"] for m in results["final"]["models"]] == [0.5], "the stated score is no part of ours"
+
+    place = ["--runs", str(tmp_path / "runs"), "--to"]
+    for form, ending in (("inspect", "eval"), ("every-eval-ever", "json")):
+        to = tmp_path / form
+        assert main(["exchange", "write", latest(tmp_path).name, *place, str(to), "--form", form]) == 0
+        (written,) = to.rglob(f"*.{ending}")
+        again = read(written)
+        assert (again.task, again.model, again.accuracy) == ("sums", "acme/tiny", 0.5)
+        assert {(row.question, row.response) for row in again.rows} == {(line[0], line[2]) for line in LINES}
+
+
+def test_a_log_that_is_none_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["exchange", "read", str(tmp_path / "no.eval"), "--to", str(tmp_path)]) == 2
+    assert "no such file" in capsys.readouterr().err
