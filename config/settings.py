@@ -66,9 +66,20 @@ class Sandbox(Frozen):
 class Report(Frozen):
     """What is written for people."""
 
-    language: Literal["en", "ru"] = "en"
+    language: str = Field("en", description="one that has a catalogue of phrases: en, ru, or a plug-in's")
     html: bool = True
     junit: str = Field("", description="a file to write JUnit XML to as well; the same as --junit FILE")
+
+    @field_validator("language")
+    @classmethod
+    def _spoken(cls, value: str) -> str:
+        if value != "en":
+            from prompts.phrases import languages
+
+            if value not in (known := languages()):
+                there = ", ".join(known)
+                raise ValueError(f"there is no catalogue of phrases in {value!r}; expected one of {there}")
+        return value
 
 
 StageName = Literal["generate", "query", "verify", "judge", "score", "aggregate", "report"]

@@ -79,11 +79,11 @@ def _absent(model: ModelResult, why: str) -> ModelResult:
     return replace(model, reason=reason, suites=tuple(suites))
 
 
-def explained(settings: Settings, final: Final) -> list[dict[str, Any]]:
-    """Return the explainability results of the systems that were asked both of its suites."""
+def explained(settings: Settings, final: Final) -> dict[str, dict[str, Any]]:
+    """Return the explainability results of the systems that were asked both of its suites, by their names."""
     pair = EXPLAINED
     if not set(pair) <= set(settings.named):
-        return []
+        return {}
     judged = settings.suite(pair[1])
     judges = ", ".join(judge.name for judge in judges_of(settings, judged, judged.scored_by[0]))
 
@@ -101,13 +101,12 @@ def explained(settings: Settings, final: Final) -> list[dict[str, Any]]:
             threshold=part.threshold,
         )
 
-    return [found for model in final.models if (found := one(model))]
+    return {model.model: found for model in final.models if (found := one(model))}
 
 
-def write_explained(listed: list[dict[str, Any]], folder: Path, day: str) -> None:
+def write_explained(listed: Mapping[str, Mapping[str, Any]], folder: Path, day: str) -> None:
     """Write `FINAL_RESULTS_<day>.json` for one model, `FINAL_RESULTS_<day>_<model>.json` for each of several."""
-    names = slugs([str(found["cot"]["model"]) for found in listed])
-    for found, name in zip(listed, names, strict=True):
+    for found, name in zip(listed.values(), slugs([*listed]), strict=True):
         suffix = f"_{name}" if len(listed) > 1 else ""
         text = json.dumps(found, ensure_ascii=False, indent=2)
         write_atomically(folder / f"FINAL_RESULTS_{day}{suffix}.json", text.encode())
@@ -143,7 +142,7 @@ def gate(
         groups=groups(pairs),
         repeats=repeats(headline, k=settings.repeats) if settings.repeats > 1 else (),
         judges={str(metric): judge_agreement(own, "interval") for (metric,), own in ratings.group_by("metric")},
-        explainability=listed,
+        explainability=[*listed.values()],
         stated=tuple(beside(every, drawn, {suite.name: suite.scored_by for suite in settings.suites})),
     ).as_dict()
     there = Path(folder)
