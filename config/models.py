@@ -196,3 +196,4 @@ class Judge(Model):
     temperature: float | None = Field(  # type: ignore[assignment] # None: what the metric asks for
         None, ge=0, le=2, description="for every metric; the metric's own unless given"
     )
+    max_tokens: int = Field(1024, ge=1, description="of a reply; lists and reasons are bounded to close within")

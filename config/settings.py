@@ -84,6 +84,7 @@ class Rerun(Frozen):
     of: str = Field("", description="the run that is rerun; for the manifest")
     suite: str = Field("", description="only this suite's")
     model: str = Field("", description="only this model's")
+    failed: bool = Field(default=False, description="replies of judges that could not be read are asked for anew")
 
 
 class Settings(Frozen):

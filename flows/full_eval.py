@@ -79,7 +79,8 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
     opened = open_run(settings, again)
     names = [model.name for model in settings.models]
     event("run_started", run=opened.folder.name, suites=settings.named, models=names)
-    with keeping(Ledger(anew=anew(again), run=opened.folder.name, deployed=deployed())) as book:
+    book = Ledger(anew=anew(again), failed=again.failed, run=opened.folder.name, deployed=deployed())
+    with keeping(book):
         identities = identify_all(settings)
         tables = Tables()
         with running(settings) as runner:

@@ -19,6 +19,7 @@ from tasks.query import prepare, query
 from tasks.report.material import Tables
 from tasks.sandbox import kotlin_tools
 from tasks.score import measure, score, score_judged
+from tasks.stage import ledger
 from tasks.verify import verify
 
 
@@ -93,7 +94,8 @@ def value(settings: Settings, suite: Suite, batch: Batch, name: str, identities:
     if not unit.steps:
         return Tables(scores=[measure(cell, store, batch, metric=name, options=options)])
     panel = panel_of(settings, suite, name, identities.judges)
-    judged = judge(cell, store, batch, metric=name, options=options, panel=panel)
+    afresh = ledger().failed or ledger().anew(judge.name, cell)
+    judged = judge(cell, store, batch, metric=name, options=options, panel=panel, afresh=afresh)
     scores = score_judged(
         cell,
         store,

@@ -17,6 +17,7 @@ from data.errors import InputError
 from data.json_reply import read_object
 from data.options import options_of
 from data.records import Found, Message, Metric, Question, Sample, Score, Step, Unparsable
+from metrics._reply_bounds import bound
 from prompts import fill, render
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
@@ -25,6 +26,7 @@ SHOWN = 4000
 """Signs of an unreadable reply that the repair request shows to the judge."""
 
 _MARK = 12
+_TIGHTER = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,28 @@ def advance(session: Session, replies: Sequence[str | Failed]) -> Session:
         n = len(repairs)
         return replace(session, n_calls=session.n_calls + n, n_repairs=session.n_repairs + n)
     return _go_on(session)
+
+
+def unreadable(session: Session, replies: Sequence[str | Failed]) -> list[int]:
+    """Return the places of the replies to `session.asks` that are there and cannot be read."""
+    found = []
+    for place, (ask, reply) in enumerate(zip(session.asks, replies, strict=True)):
+        if isinstance(reply, Failed):
+            continue
+        try:
+            session.metric.steps[session.position].parse(ask.question, reply)
+        except Unparsable:
+            found.append(place)
+    return found
+
+
+def constrained(ask: Ask, max_tokens: int, language: str) -> dict[str, Any] | None:
+    """Return the schema of a request: bounded, so that the reply closes within the judge's tokens.
+
+    A repair has a third of the room: its first reply may have been cut, in a language that takes more tokens.
+    """
+    room = max_tokens // _TIGHTER if ask.repair else max_tokens
+    return None if ask.schema is None else bound(ask.schema, room, language)
 
 
 def outcome(session: Session) -> Score:

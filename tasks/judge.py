@@ -20,10 +20,10 @@ from data.options import options_of
 from data.plugins import metrics
 from data.records import Asked, Batch, Cell, Metric, Ref, Sample
 from data.tables import JUDGEMENTS, REQUESTS
-from metrics.judging import Ask, Failed, Judgement, Session, advance, begin
+from metrics.judging import Ask, Failed, Judgement, Session, advance, begin, constrained, unreadable
 from tasks.models.requests import request
 from tasks.query import query
-from tasks.runtime.storage import open_store
+from tasks.runtime.storage import open_cache, open_store
 from tasks.stage import stage
 
 
@@ -85,23 +85,33 @@ def pose_question(judge: Judge, panel: Panel, sample: Answered, ask: Ask) -> dic
         step=f"{ask.step} (repair)" if ask.repair else ask.step,
         subject=(sample.model, sample.repeat),
         key=ask.question.key,
-        schema=ask.schema,
+        schema=constrained(ask, judge.max_tokens, sample.language),
         changes={"temperature": temperature},
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Hearing:
-    """What the waves of one batch share."""
+    """What the waves of one batch share; `afresh`: sessions that remembered replies failed are heard once more."""
 
     store: StoreSettings
     panel: Panel
     samples: Sequence[Answered]
     cell: Cell
+    afresh: bool
 
 
-def _wave(hearing: _Hearing, judge: Judge, sessions: Mapping[int, Session]) -> tuple[dict[int, Session], Asked]:
-    """Ask one judge all that its sessions ask now; return them advanced."""
+@dataclass(frozen=True, slots=True)
+class _Wave:
+    """What a wave came to: the sessions advanced, the calls, and the remembered replies that could not be read."""
+
+    advanced: dict[int, Session]
+    asked: Asked
+    unread: dict[int, list[str]]
+
+
+def _wave(hearing: _Hearing, judge: Judge, sessions: Mapping[int, Session]) -> _Wave:
+    """Ask one judge all that its sessions ask now."""
     place = open_store(hearing.store)
     asks = {
         number: [pose_question(judge, hearing.panel, hearing.samples[number], ask) for ask in session.asks]
@@ -109,26 +119,39 @@ def _wave(hearing: _Hearing, judge: Judge, sessions: Mapping[int, Session]) -> t
     }
     ref = place.write(REQUESTS, REQUESTS.frame(row for rows in asks.values() for row in rows))
     asked = query(hearing.cell, hearing.store, ref, model=judge, cell=hearing.cell)
-    columns = place.read(asked.responses).select("request_id", "text", "error").iter_rows()
+    columns = place.read(asked.responses).select("request_id", "text", "error", "cached").rows()
     replies = {
-        request_id: Failed(error or "no reply") if text is None else text for request_id, text, error in columns
+        request_id: Failed(error or "no reply") if text is None else text for request_id, text, error, _ in columns
     }
-    advanced = {
-        number: advance(session, [replies[row["request_id"]] for row in asks[number]])
-        for number, session in sessions.items()
-    }
-    return advanced, asked
+    kept = {request_id for request_id, _, _, cached in columns if cached}
+    advanced: dict[int, Session] = {}
+    unread: dict[int, list[str]] = {}
+    for number, session in sessions.items():
+        ids = [row["request_id"] for row in asks[number]]
+        given = [replies[one] for one in ids]
+        unread[number] = [ids[place] for place in unreadable(session, given) if ids[place] in kept]
+        advanced[number] = advance(session, given)
+    return _Wave(advanced, asked, unread)
 
 
 def _hear(hearing: _Hearing, judge: Judge, sessions: Sequence[Session]) -> tuple[list[Session], list[Asked]]:
     """Put one judge's questions until no session asks any more."""
     standing = list(sessions)
     asked: list[Asked] = []
+    unread: dict[int, list[str]] = {}
     while waiting := {n: session for n, session in enumerate(standing) if session.asks}:
-        advanced, came = _wave(hearing, judge, waiting)
-        asked.append(came)
-        for number, session in advanced.items():
+        wave = _wave(hearing, judge, waiting)
+        asked.append(wave.asked)
+        for number, session in wave.advanced.items():
             standing[number] = session
+            unread[number] = [*unread.get(number, ()), *wave.unread[number]]
+    again = [number for number, ids in unread.items() if ids and standing[number].failure] if hearing.afresh else []
+    if again:
+        open_cache(hearing.store).forget([one for number in again for one in unread[number]])
+        heard, more = _hear(replace(hearing, afresh=False), judge, [sessions[number] for number in again])
+        for number, session in zip(again, heard, strict=True):
+            standing[number] = session
+        asked += more
     return standing, asked
 
 
@@ -148,8 +171,19 @@ def _row(sample: Answered, judge: str, session: Session) -> dict[str, Any]:
 
 
 @stage(version=1, cached=False)
-def judge(store: StoreSettings, batch: Batch, *, metric: str, options: Mapping[str, Any], panel: Panel) -> Judged:
-    """Have every judge go through every reply; a judge's failure ends its own session only."""
+def judge(
+    store: StoreSettings,
+    batch: Batch,
+    *,
+    metric: str,
+    options: Mapping[str, Any],
+    panel: Panel,
+    afresh: bool = False,
+) -> Judged:
+    """Have every judge go through every reply; a judge's failure ends its own session only.
+
+    `afresh`: where remembered replies that cannot be read failed a session, they are forgotten and asked for anew.
+    """
     place = open_store(store)
     unit = metrics()[metric]
     samples = [s for s in answered(place, batch) if s.error_kind is None]
@@ -157,7 +191,7 @@ def judge(store: StoreSettings, batch: Batch, *, metric: str, options: Mapping[s
 
     def hear(one: Judge) -> tuple[list[Session], list[Asked]]:
         cell = replace(batch.cell, metric=metric, judge=one.name)
-        return _hear(_Hearing(store, panel, samples, cell), one, opened)
+        return _hear(_Hearing(store, panel, samples, cell, afresh), one, opened)
 
     # Each in a context of its own: Prefect's run and the ledger live there.
     with ThreadPoolExecutor(max(1, len(panel.judges))) as pool:

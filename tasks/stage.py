@@ -123,10 +123,14 @@ def _nothing(stage: str, cell: Cell) -> bool:
 
 @dataclass
 class Ledger:
-    """The executions of one run, in order; `anew(stage, cell)` says what it was told to run anew."""
+    """The executions of one run, in order; `anew(stage, cell)` says what it was told to run anew.
+
+    `failed`: judges' replies that could not be read are asked for anew, as calls that failed always are.
+    """
 
     executions: list[Execution] = field(default_factory=list)
     anew: Callable[[str, Cell], bool] = _nothing
+    failed: bool = False
     run: str = ""
     deployed: bool = False
     distributed: bool = False

@@ -136,6 +136,13 @@ def choose(only: str, given: Options) -> tuple["Settings", "Rerun"]:
         there = ", ".join(settings.named)
         raise InputError(f"--suite {given.suite}: the run has none of that name, expected one of {there}.")
     again = Rerun.model_validate(
-        {"rerun": given.rerun, "of": given.run or "", "suite": given.suite, "model": given.model, "resume": resume}
+        {
+            "rerun": given.rerun,
+            "of": given.run or "",
+            "suite": given.suite,
+            "model": given.model,
+            "resume": resume,
+            "failed": given.only_failed,
+        }
     )
     return settings, again

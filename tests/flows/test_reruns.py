@@ -213,3 +213,37 @@ def test_what_prune_keeps_of_a_judged_run_reruns_wholly_from_the_cache(run: Run,
         assert len(server.requests) == calls
     assert {stage for stage, cached in stages(tmp_path) if not cached} == NEVER_CACHED
     assert results(latest(tmp_path)) == before
+
+
+@pytest.mark.parametrize("how", [["--only-failed"], ["--rerun", "judge"]])
+def test_an_unreadable_reply_of_a_judge_is_asked_for_anew(run: Run, tmp_path: Path, how: list[str]) -> None:
+    """The split comes from the cache, what could be read as well; only the question without an answer is asked."""
+    mended: list[bool] = []
+
+    def speak(body: dict[str, Any]) -> str:
+        if '"verdicts"' in json.dumps(body.get("response_format", {})) and not mended:
+            return '{"verdicts": [{"id": "1", "reas'
+        return reply(body)
+
+    with serve_openai(speak) as server:
+        given = [
+            *arguments(server, tmp_path),
+            "--set",
+            "rag.response_groundedness.enabled=false",
+            "--set",
+            "gate=point",
+        ]
+        assert run(*given, flow="rag").returncode == 2
+        broken = latest(tmp_path).name
+        again = run("--run", broken, flow="rag")
+        before = len(server.requests)
+        mended.append(True)
+        done = run("--run", broken, *how, flow="rag")
+        bodies = [request.body for request in server.requests[before:]]
+    assert "Traceback" not in again.stderr
+    assert done.returncode != 2, done.stderr
+    # One for each side of the one sample, and none to repair.
+    assert len(bodies) == 2
+    assert all('"verdicts"' in json.dumps(body["response_format"]) for body in bodies)
+    document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+    assert document["final"]["models"][0]["suites"][0]["n_scored"] == 1
