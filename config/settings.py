@@ -13,7 +13,7 @@ from config.addresses import ADVICE, holds_user, secret_part
 from config.declared import DeclarationError, resolve
 from config.models import Judge, Model
 from data.options import Frozen, Share
-from data.suites import Stop, Suite
+from data.suites import Suite
 
 __all__ = ["Judge", "Model", "Settings", "Suite"]
 
@@ -66,9 +66,20 @@ class Sandbox(Frozen):
 class Report(Frozen):
     """What is written for people."""
 
-    language: Literal["en", "ru"] = "en"
+    language: str = Field("en", description="one that has a catalogue of phrases: en, ru, or a plug-in's")
     html: bool = True
     junit: str = Field("", description="a file to write JUnit XML to as well; the same as --junit FILE")
+
+    @field_validator("language")
+    @classmethod
+    def _spoken(cls, value: str) -> str:
+        if value != "en":
+            from prompts.phrases import languages
+
+            if value not in (known := languages()):
+                there = ", ".join(known)
+                raise ValueError(f"there is no catalogue of phrases in {value!r}; expected one of {there}")
+        return value
 
 
 StageName = Literal["generate", "query", "verify", "judge", "score", "aggregate", "report"]
@@ -128,11 +139,6 @@ class Settings(Frozen):
     def only(self, name: str) -> Self:
         """Return the same evaluation with one of its suites."""
         return self.model_copy(update={"suites": (self.suite(name),)})
-
-    def until_decided(self) -> Self:
-        """Return the same evaluation with every suite asked until it is decided, as it says or by default."""
-        suites = (suite.model_copy(update={"stop": suite.stop or Stop()}) for suite in self.suites)
-        return self.model_copy(update={"suites": tuple(suites)})
 
     @model_validator(mode="before")
     @classmethod

@@ -44,7 +44,7 @@ def draw(
     count: int,
     options: Mapping[str, Any] | None = None,
     seen: set[str] | None = None,
-    suite: str = "basic_control",
+    suite: str = "",
 ) -> list[Item]:
     """Draw `count` items of a family, with indices 0 … count - 1.
 

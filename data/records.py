@@ -11,6 +11,7 @@ from random import Random
 from typing import Any, Literal, Protocol
 
 from data.options import Declared
+from data.shown import Shown
 
 Status = Literal["scored", "no_answer", "model_error", "judge_failed", "not_applicable"]
 """How an item x model x metric ends: exactly one of these (SPEC 1)."""
@@ -135,14 +136,6 @@ def _no_files(options: Mapping[str, Any]) -> Iterable[Path]:
     return ()
 
 
-def _sampled(options: Mapping[str, Any], most: int) -> Mapping[str, Any]:
-    """Return options that sample as many rows as may be asked; those that take all rows already do."""
-    sample = options.get("sample")
-    if not isinstance(sample, Mapping) or sample.get("method") == "all":
-        return options
-    return {**options, "sample": {**sample, "n": most}}
-
-
 @dataclass(frozen=True, slots=True)
 class Loader:
     """A form of data that suites take their items from.
@@ -154,8 +147,6 @@ class Loader:
     files that the items come from: when their content changes, they are loaded anew. `generated`: the items are
     drawn, not read. `units(options)`, where there is such a thing, are the families that draw them, by name.
     `check(options)` yields what is wrong with options that fit their declaration: the path of each, and a message.
-    `offer(options, most)` returns options that offer `most` items, or all there are, for a run that asks until it
-    is decided.
     """
 
     name: str
@@ -166,7 +157,6 @@ class Loader:
     generated: bool = False
     units: Callable[[Mapping[str, Any]], Mapping[str, Family]] | None = None
     check: Callable[[Mapping[str, Any]], Iterable[tuple[tuple[str | int, ...], str]]] | None = None
-    offer: Callable[[Mapping[str, Any], int], Mapping[str, Any]] = _sampled
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,37 +271,6 @@ Programs = Callable[[Sample, Mapping[str, Any]], Mapping[str, Program]]
 
 
 @dataclass(frozen=True, slots=True)
-class Distribution:
-    """How often each of a few labels occurs among a metric's scores, for a report's table and chart.
-
-    `of(details)` yields the labels of one score, read from its details (with several judges: of each judge's);
-    a label that is not among `labels` is left out. `name` is the key of its title in the catalogues of phrases;
-    `title`, by language, serves a metric that has none there. The first label is drawn as good, the last as bad.
-    """
-
-    name: str
-    labels: tuple[str, ...]
-    of: Callable[[Mapping[str, Any]], Iterable[str]]
-    title: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """How reports show a metric, so that none needs to know it by name.
-
-    `parts` are shown as means, in this order; `headline` are those that stand beside the metric itself in every
-    table. `bands`: scores are grouped into excellent, good, fair and poor. `note` is the key of a phrase that says
-    what the metric can tell and what it cannot.
-    """
-
-    parts: tuple[str, ...] = ()
-    headline: tuple[str, ...] = ()
-    distributions: tuple[Distribution, ...] = ()
-    bands: bool = False
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Metric:
     """A value for a sample: steps that ask judges (none: it is computed), and one scoring function.
 
@@ -321,7 +280,8 @@ class Metric:
     `programs`: what the sandbox runs before the score is made. `verifies`: the item's own family says what is
     right; the metric has no rules itself. `sources(options)`: cited sources are checked first, on the network where
     that is allowed, and `score` finds them in `sample["evidence"]`. `yes_no`: every value is 0 or 1.
-    `stand_in(sample)` is a response to count judges' calls with; the expected answer unless given.
+    `stand_in(sample)` is a response to count judges' calls with; the expected answer unless given. `shown` says how
+    reports show it.
     """
 
     name: str
@@ -339,7 +299,7 @@ class Metric:
     sources: Callable[[Mapping[str, Any]], bool] | None = None
     yes_no: bool = False
     stand_in: Callable[[Sample], str] | None = None
-    shown: Shown = Shown()
+    shown: Shown = field(default_factory=Shown)
 
 
 @dataclass(frozen=True, slots=True)

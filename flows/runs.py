@@ -26,7 +26,6 @@ _log = logging.getLogger("artifacts.runs")
 PARTS: Mapping[str, str] = {
     "generate": "generate",
     "load": "generate",
-    "arrange": "generate",
     "prepare": "query",
     "given": "query",
     "query": "query",
@@ -36,17 +35,14 @@ PARTS: Mapping[str, str] = {
     "measure": "score",
     "score_judged": "score",
     "score": "score",
-    "decide": "aggregate",
     "aggregate": "aggregate",
     "gate": "report",
     "report": "report",
 }
 """Each task's place among the stages that a user names; `cite`, which fetches pages, goes with the replies."""
 
-_ITEMS = ("generate", "load", "arrange")
+_ITEMS = ("generate", "load")
 TAKES: Mapping[str, tuple[str, ...]] = {
-    "arrange": ("generate", "load"),
-    "decide": ("score", "measure", "score_judged"),
     "prepare": _ITEMS,
     "given": _ITEMS,
     "query": ("prepare",),

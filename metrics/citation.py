@@ -1,13 +1,14 @@
 """Score a cited answer: do its citations support its claims, are its sources real, and is the answer right."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from data.options import Frozen, Share
-from data.records import Found, Metric, Question, Sample, Score, Shown, Step
+from data.records import Found, Metric, Question, Sample, Score, Step
+from data.shown import Distribution, Shown
 from metrics import _alce, _passages
 from metrics._cited_answers import Citation, CitedAnswer, parse_answer
 from metrics.judging import Judgement, read_verdict, verdict_schema
@@ -224,6 +225,15 @@ def stand_in(sample: Sample) -> str:
     return "\n".join([text, "Sources:", *sources])
 
 
+def _each(column: str, missing: str = "") -> Callable[[Mapping[str, Any]], Iterator[str]]:
+    """Return what reads a column of each citation out of a score's details."""
+
+    def read(details: Mapping[str, Any]) -> Iterator[str]:
+        yield from (str(row.get(column) or missing) for row in details.get("citations") or ())
+
+    return read
+
+
 class Options(Frozen):
     """How answers are read and weighed."""
 
@@ -267,5 +277,40 @@ UNIT = Metric(
     title={"en": "Citations", "ru": "Цитирование"},
     sources=lambda options: options["mode"] == "closed_book",
     stand_in=stand_in,
-    shown=Shown(parts=("interpretability", "correctness", "coverage", "support", "verification")),
+    shown=Shown(
+        parts={
+            "interpretability": {"en": "interpretability", "ru": "объяснимость"},
+            "correctness": {"en": "correctness", "ru": "верность ответа"},
+            "coverage": {"en": "coverage", "ru": "покрытие"},
+            "support": {"en": "support", "ru": "подтверждение"},
+            "verification": {"en": "verification", "ru": "подлинность"},
+            "alce_recall": {"en": "ALCE recall", "ru": "полнота ALCE"},
+            "alce_precision": {"en": "ALCE precision", "ru": "точность ALCE"},
+        },
+        distributions=(
+            Distribution(
+                "support",
+                _each("support", "not judged"),
+                {**{label: {} for label in SUPPORT}, "not judged": {"en": "not judged", "ru": "не оценено"}},
+                title={"en": "Does the source support the claim?", "ru": "Подтверждает ли источник утверждение?"},
+                note={
+                    "en": "Counted over citations and judges; a citation that points nowhere is not judged and "
+                    "counts 0.",
+                    "ru": "Подсчёт по цитатам и судьям; цитата в никуда не оценивается и даёт 0.",
+                },
+            ),
+            Distribution(
+                "verification",
+                _each("verification"),
+                {label: {} for label in VERIFICATION},
+                title={"en": "Is the source real?", "ru": "Подлинен ли источник?"},
+            ),
+            Distribution(
+                "correctness",
+                lambda details: [details["correctness"]] if details.get("correctness") else (),
+                {label: {} for label in CORRECTNESS},
+                title={"en": "Is the answer right?", "ru": "Верен ли ответ?"},
+            ),
+        ),
+    ),
 )

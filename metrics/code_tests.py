@@ -12,7 +12,8 @@ from pydantic import Field
 
 from data.options import Frozen
 from data.programs.scripts import find_completion, find_script, joined
-from data.records import Found, Metric, Outcome, Program, Sample, Score, Shown
+from data.records import Found, Metric, Outcome, Program, Sample, Score
+from data.shown import Shown
 from data.values import same_type, shown, simple_name, told
 from metrics._checks import Check, as_json
 from metrics._replies import NO_REPLY, reply
@@ -182,5 +183,5 @@ UNIT = Metric(
     options=Options,
     title={"en": "Code tests", "ru": "Тесты кода"},
     programs=programs,
-    shown=Shown(parts=("all",), headline=("all",)),
+    shown=Shown(parts={"all": {"en": "all tests pass", "ru": "пройдены все тесты"}}, headline=("all",)),
 )

@@ -12,9 +12,10 @@ from pydantic import Field, model_validator
 
 from data.number_words import given_numbers
 from data.options import Frozen, Number, Share
-from data.records import Found, Metric, Sample, Score, Shown
+from data.records import Found, Metric, Sample, Score
 from metrics._cot_chain import Calculation, Chain, read
 from metrics._cot_expressions import Exact, Operand, shown
+from metrics._cot_shown import SHOWN
 
 LISTED = 200
 """Calculations that are listed in an item's details; all of them are counted."""
@@ -212,7 +213,10 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  #
         "right_answer_invalid_chain": invalid,
         "sound": sound(response, reference, levels["l1"]),
     }
-    details = _details(response, reference, traced)
+    details = {
+        **_details(response, reference, traced),
+        "right": None if levels["l1"] is None else levels["l1"] == 1,
+    }
     if value is None:
         return Score(None, "not_applicable", "the reference has neither steps nor an answer", details, parts)
     if response.answer is None:
@@ -316,5 +320,5 @@ UNIT = Metric(
     options=Options,
     needs=("question", "reference"),
     title={"en": "Chain of thought", "ru": "Цепочка рассуждений"},
-    shown=Shown(parts=("sound", *WEIGHTS, "accuracy", "coherence"), headline=("sound",), note="cot_worth"),
+    shown=SHOWN,
 )

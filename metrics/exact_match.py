@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from data.options import Frozen
-from data.records import Found, Metric, Sample, Score, Shown
+from data.records import Found, Metric, Sample, Score
 from metrics._replies import NO_EXPECTED, NO_REPLY, reply, spaced, texts
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
@@ -70,5 +70,4 @@ UNIT = Metric(
     needs=("answer",),
     yes_no=True,
     title={"en": "Exact match", "ru": "Точное совпадение"},
-    shown=Shown(),
 )

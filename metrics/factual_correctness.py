@@ -8,7 +8,8 @@ from pydantic import Field, field_validator
 from data.errors import InputError
 from data.json_reply import read_object
 from data.options import Frozen
-from data.records import Found, Metric, Question, Sample, Score, Shown, Step, Unparsable
+from data.records import Found, Metric, Question, Sample, Score, Step, Unparsable
+from data.shown import Shown
 from metrics.judging import label, reason_of
 
 VERDICTS = ("SUPPORTED", "CONTRADICTED", "NEUTRAL")
@@ -221,5 +222,28 @@ UNIT = Metric(
     temperature=0.0,
     votes=False,
     title={"en": "Factual correctness", "ru": "Фактическая точность"},
-    shown=Shown(parts=("precision", "recall", "contradiction_rate", "neutral_rate"), bands=True),
+    shown=Shown(
+        parts={
+            "precision": {"en": "precision", "ru": "точность"},
+            "recall": {"en": "recall", "ru": "полнота"},
+            "contradiction_rate": {"en": "contradicted", "ru": "противоречит"},
+            "neutral_rate": {"en": "neutral", "ru": "не следует"},
+        },
+        bands=True,
+        meanings={
+            "excellent": {
+                "en": "all or nearly all of it is right, and nothing important is missing",
+                "ru": "верно всё или почти всё, важное не упущено",
+            },
+            "good": {
+                "en": "most of it is right; little is missing",
+                "ru": "большинство утверждений верно, упущено мало",
+            },
+            "fair": {
+                "en": "about half is right, or about half is there; check before use",
+                "ru": "верна или присутствует около половины; перед использованием проверить",
+            },
+            "poor": {"en": "mostly wrong or missing; do not rely on it", "ru": "в основном неверно или упущено"},
+        },
+    ),
 )

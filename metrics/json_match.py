@@ -10,7 +10,8 @@ from pydantic import Field, field_validator
 
 from data.json_reply import read_value
 from data.options import Frozen
-from data.records import Found, Metric, Sample, Score, Shown, Unparsable
+from data.records import Found, Metric, Sample, Score, Unparsable
+from data.shown import Shown
 from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply
 
 
@@ -118,5 +119,10 @@ UNIT = Metric(
     options=Options,
     title={"en": "JSON", "ru": "JSON"},
     yes_no=True,
-    shown=Shown(parts=("valid", "equal")),
+    shown=Shown(
+        parts={
+            "valid": {"en": "fits the schema", "ru": "подходит под схему"},
+            "equal": {"en": "right value", "ru": "верное значение"},
+        }
+    ),
 )

@@ -7,7 +7,8 @@ from pydantic import Field
 
 from data.json_reply import read_object
 from data.options import Frozen
-from data.records import Found, Metric, Question, Sample, Score, Shown, Step, Unparsable
+from data.records import Found, Metric, Question, Sample, Score, Step, Unparsable
+from data.shown import Shown
 from metrics._judged_texts import question, reference, schema
 from metrics._replies import NO_REPLY, reply, spaced
 from metrics.judging import Judgement, label, reason_of
@@ -115,5 +116,5 @@ UNIT = Metric(
     options=Options,
     temperature=0.0,
     title={"en": "Preference", "ru": "Предпочтение"},
-    shown=Shown(parts=("flipped",)),
+    shown=Shown(parts={"flipped": {"en": "orders disagree", "ru": "порядки расходятся"}}),
 )

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from data.json_reply import read_object
 from data.options import Frozen
-from data.records import Found, Metric, Question, Sample, Score, Shown, Step, Unparsable
+from data.records import Found, Metric, Question, Sample, Score, Step, Unparsable
+from data.shown import Distribution, Shown
 from metrics._sentences import count_words, split_sentences
 from metrics.judging import Judgement, reason_of
 
@@ -184,5 +185,37 @@ UNIT = Metric(
     needs=("retrieved_contexts",),
     temperature=0.1,
     title={"en": "Groundedness", "ru": "Обоснованность"},
-    shown=Shown(bands=True),
+    shown=Shown(
+        bands=True,
+        meanings={
+            "excellent": {
+                "en": "the contexts bear out the whole answer",
+                "ru": "контексты подтверждают весь ответ",
+            },
+            "good": {
+                "en": "the contexts bear out most of the answer",
+                "ru": "контексты подтверждают большую часть ответа",
+            },
+            "fair": {
+                "en": "the contexts bear out part of it; the rest is the model's own",
+                "ru": "контексты подтверждают часть, остальное модель добавила сама",
+            },
+            "poor": {
+                "en": "the contexts hardly bear out the answer",
+                "ru": "контексты почти не подтверждают ответ",
+            },
+        },
+        distributions=(
+            Distribution(
+                "shortcut",
+                lambda details: [details["shortcut"]] if details.get("shortcut") else (),
+                {
+                    "equals a context": {"en": "equals a context", "ru": "совпадает с контекстом"},
+                    "sentences of a context": {"en": "sentences of a context", "ru": "предложения из контекста"},
+                },
+                title={"en": "Settled without a judge", "ru": "Решено без судьи"},
+                chart="",
+            ),
+        ),
+    ),
 )

@@ -11,7 +11,8 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 from data.errors import InputError
 from data.json_reply import read_object
 from data.options import Frozen
-from data.records import Found, Metric, Question, Sample, Score, Shown, Step, Unparsable
+from data.records import Found, Metric, Question, Sample, Score, Step, Unparsable
+from data.shown import Shown
 from metrics._judged_texts import question, reference, schema
 from metrics._replies import NO_REPLY, reply
 from metrics.judging import Judgement, reason_of

@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateError, TemplateNotFound
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from data import plugins
 from data.errors import InputError
 
 _FOLDER = Path(__file__).parent
@@ -17,10 +18,15 @@ _LONGEST = 10_000_000
 """Characters of a filled prompt: a template that loops has gone wrong."""
 
 
+def folders() -> tuple[Path, ...]:
+    """Return the folders that languages stand in: the project's own, then those among the plug-ins."""
+    return (_FOLDER, *(path for path in plugins.paths() if path.is_dir()))
+
+
 @cache
-def _environment() -> Environment:
+def _environment(there: tuple[Path, ...]) -> Environment:
     return Environment(  # noqa: S701 - prompts are plain text, not HTML
-        loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(there), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
 
 
@@ -32,7 +38,7 @@ def template(name: str, language: str) -> Template:
         InputError: there is none; the message says in which languages there is.
     """
     try:
-        found = _environment().get_template(f"{language}/{name}.j2")
+        found = _environment(folders()).get_template(f"{language}/{name}.j2")
     except TemplateNotFound as error:
         raise InputError(
             f"no prompt {name!r} in language {language!r}; expected one of {', '.join(languages(name)) or 'none'}."
@@ -43,7 +49,7 @@ def template(name: str, language: str) -> Template:
 
 def languages(name: str) -> list[str]:
     """Return the languages that a template is there in."""
-    return sorted(path.relative_to(_FOLDER).parts[0] for path in _FOLDER.glob(f"*/{name}.j2"))
+    return sorted({path.relative_to(there).parts[0] for there in folders() for path in there.glob(f"*/{name}.j2")})
 
 
 def render(name: str, language: str, **values: Any) -> str:

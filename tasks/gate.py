@@ -1,7 +1,7 @@
 """Conclude: join the suites into one gated verdict, and write what it rests on as `results.json`."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,7 @@ from metrics.stated import beside
 from metrics.stats.agreement import judge_agreement, judge_ratings, repeats
 from metrics.stats.matching import question_sets
 from metrics.stats.pairs import compare, groups
-from metrics.stopping import Narrowing
 from metrics.summary import cells
-from tasks.decide import follow_all, watched
 from tasks.models.systems import judges_of, systems_of, took_part
 from tasks.report.raw import slugs
 from tasks.runtime.storage import open_store
@@ -40,12 +38,7 @@ class Concluded:
     document: Mapping[str, Any]
 
 
-def final_of(
-    settings: Settings,
-    summary: pl.DataFrame,
-    missing: Mapping[str, str] | None = None,
-    stopping: Sequence[Narrowing] = (),
-) -> Final:
+def final_of(settings: Settings, summary: pl.DataFrame, missing: Mapping[str, str] | None = None) -> Final:
     """Gate every system in the suites that it took part in; `missing` says why a model could not be asked."""
     by_name = {suite.name: suite for suite in settings.suites}
     undecided = {suite.name: UNSETTLED for suite in settings.suites if unsettled(suite)}
@@ -62,7 +55,6 @@ def final_of(
                 threshold=settings.threshold,
                 gate=settings.gate,
                 undecided={one: why for one, why in undecided.items() if one in listed},
-                stopping=stopping,
             )
         )
     absent = {s.name: why for suite in settings.suites for s, m in systems_of(settings, suite)
@@ -87,11 +79,11 @@ def _absent(model: ModelResult, why: str) -> ModelResult:
     return replace(model, reason=reason, suites=tuple(suites))
 
 
-def explained(settings: Settings, final: Final) -> list[dict[str, Any]]:
-    """Return the explainability results of the systems that were asked both of its suites."""
+def explained(settings: Settings, final: Final) -> dict[str, dict[str, Any]]:
+    """Return the explainability results of the systems that were asked both of its suites, by their names."""
     pair = EXPLAINED
     if not set(pair) <= set(settings.named):
-        return []
+        return {}
     judged = settings.suite(pair[1])
     judges = ", ".join(judge.name for judge in judges_of(settings, judged, judged.scored_by[0]))
 
@@ -109,13 +101,12 @@ def explained(settings: Settings, final: Final) -> list[dict[str, Any]]:
             threshold=part.threshold,
         )
 
-    return [found for model in final.models if (found := one(model))]
+    return {model.model: found for model in final.models if (found := one(model))}
 
 
-def write_explained(listed: list[dict[str, Any]], folder: Path, day: str) -> None:
+def write_explained(listed: Mapping[str, Mapping[str, Any]], folder: Path, day: str) -> None:
     """Write `FINAL_RESULTS_<day>.json` for one model, `FINAL_RESULTS_<day>_<model>.json` for each of several."""
-    names = slugs([str(found["cot"]["model"]) for found in listed])
-    for found, name in zip(listed, names, strict=True):
+    for found, name in zip(listed.values(), slugs([*listed]), strict=True):
         suffix = f"_{name}" if len(listed) > 1 else ""
         text = json.dumps(found, ensure_ascii=False, indent=2)
         write_atomically(folder / f"FINAL_RESULTS_{day}{suffix}.json", text.encode())
@@ -137,14 +128,10 @@ def gate(
     drawn = place.read_all(items, ITEMS).unique("item_id", maintain_order=True)
     every = place.read_all(scores, SCORES)
     table = place.read(summary)
-    stopping = follow_all(place, items, scores, watched(settings))
-    final = final_of(settings, table, missing, stopping)
+    final = final_of(settings, table, missing)
     ratings = judge_ratings(every)
     headline = every.filter(pl.col("metric").is_in(names_of(settings.suites)))
-    # A suite that was looked at in between has its sequences in place of tests that hold once.
-    looked_at = [suite.name for suite in settings.suites if suite.stop]
-    once = headline.join(drawn.filter(pl.col("suite").is_in(looked_at)), on="item_id", how="anti")
-    pairs = compare(once, drawn) if once["model"].n_unique() > 1 else ()
+    pairs = compare(headline, drawn) if headline["model"].n_unique() > 1 else ()
     listed = explained(settings, final)
     document = Results(
         run={**run, "items": question_sets(drawn)},
@@ -152,11 +139,10 @@ def gate(
         totals=totals_of(settings.suites, table),
         cells=cells(table),
         comparisons=pairs,
-        races=[one for one in stopping if one.against],
         groups=groups(pairs),
         repeats=repeats(headline, k=settings.repeats) if settings.repeats > 1 else (),
         judges={str(metric): judge_agreement(own, "interval") for (metric,), own in ratings.group_by("metric")},
-        explainability=listed,
+        explainability=[*listed.values()],
         stated=tuple(beside(every, drawn, {suite.name: suite.scored_by for suite in settings.suites})),
     ).as_dict()
     there = Path(folder)

@@ -1,6 +1,7 @@
 """How the tests themselves are laid out."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,3 +27,53 @@ def test_nothing_imports_from_a_test_file() -> None:
         if any(part.startswith("test_") for part in name.split(".")[:-1])
     }
     assert not found, "what tests share stands in tests/helpers"
+
+
+SUITES = sorted(path.stem for path in (TOP / "config" / "suites").glob("*.yaml"))
+PRODUCT = ("flows", "tasks", "artifacts", "config", "generators", "metrics", "prompts", "data", "basic_control")
+ROOMS_OF_NAMES = {
+    *(f"flows/{suite}.py" for suite in SUITES),  # the entry points
+    "config/declared.py",  # old configurations
+    "config/reading.py",  # the seed's own form
+    "metrics/cot.py",  # a metric's own name
+    "metrics/citation.py",
+    "metrics/final.py",  # the keys of FINAL_RESULTS (SPEC 5)
+}
+NO_SUITE = {
+    ("metrics/_source_lists.py", "citation"),  # a key that models write in their JSON
+    ("tasks/runtime/logs.py", "basic_control"),  # the package's logger
+    ("data/commands.py", "basic_control"),  # the package and its command
+    ("data/commands.py", "basic_control.__main__"),
+    ("flows/runners.py", "basic_control.hold"),  # the package's own function
+}
+
+
+def named_suites(path: Path) -> Iterator[str]:
+    """Yield what begins with a suite's name: texts in a file's code, words in back quotes in its docstrings."""
+    first = re.compile(rf"(?:{'|'.join(SUITES)})(?![\w-])")
+    quoted = re.compile(r"`([^`]+)`")
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts = quoted.findall(node.value) if id(node) in told else [node.value]
+            yield from (text for text in texts if first.match(text) and " " not in text)
+
+
+def test_no_file_knows_a_suite_by_name() -> None:
+    """`basic_control` is the package's name as well, and of its entry points' groups: `basic_control.suites`."""
+    assert len(SUITES) >= 4
+    group = re.compile(r"basic_control\.(?:$|<|generators|metrics|loaders|suites|providers)")
+    files = [path for room in PRODUCT for path in sorted((TOP / room).rglob("*.py"))]
+    names = {str(path.relative_to(TOP)): [*named_suites(path)] for path in files}
+    found = {
+        f"{name}: {text}"
+        for name, texts in names.items()
+        if name not in ROOMS_OF_NAMES
+        for text in texts
+        if (name, text) not in NO_SUITE
+        and not group.match(text)
+        and not (TOP / "data" / "samples" / text).is_file()
+    }
+    assert not found, "a suite is a declaration (config/suites): read it from there"
+    assert all(names.get(file) for file in ROOMS_OF_NAMES if file.startswith(("flows/", "metrics/")))

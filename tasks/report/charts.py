@@ -15,8 +15,8 @@ from xml.etree import ElementTree as ET
 
 from markupsafe import Markup
 
-from tasks.report.html_phrases import say
 from tasks.report.text import visible
+from tasks.report.words import say
 from tasks.runtime.storage import cache_folder
 
 SERIES = 8
@@ -187,16 +187,21 @@ def profile(rows: Sequence[Row], models: Sequence[str], language: str) -> Markup
     return _render({"layer": [limit, lines, points], "width": 560, "height": height}, say("profile", language))
 
 
-def bars(rows: Sequence[Row], *, label: str, parts: Sequence[str], colours: Sequence[str], share: str) -> Markup:
-    """Draw, for each row's `model`, how its `n` divide among `part`s: one bar each, to 100 %."""
+_GRADES = {1: ("good",), 2: ("good", "bad"), 3: ("good", "fair", "bad"), 4: ("good", "fair", "bad", "none")}
+"""What so few parts are drawn as, by their number."""
+
+
+def bars(rows: Sequence[Row], *, label: str, parts: Sequence[str], share: str) -> Markup:
+    """Draw, for each row's `model`, how its `n` divide among `label`s: one bar each, to 100 %."""
+    colours = [f"var(--{grade})" for grade in _GRADES.get(len(parts), ())]
     models = list(dict.fromkeys(row["model"] for row in rows))
     chart = {
-        **_data([{**row, "rank": list(parts).index(row["part"])} for row in rows]),
+        **_data([{**row, "rank": list(parts).index(row["label"])} for row in rows]),
         "mark": {"type": "bar", "size": 18},
         "encoding": {
             "x": _amount("n", stack="normalize", title=share, axis={"format": "%", "tickCount": 5}),
             "y": _names("model", models, title=None, axis=_BARE),
-            "color": _colours("part", parts, colours),
+            "color": _colours("label", parts, colours),
             "order": _amount("rank"),
         },
         "width": 360,
@@ -206,13 +211,13 @@ def bars(rows: Sequence[Row], *, label: str, parts: Sequence[str], colours: Sequ
 
 
 def counts(rows: Sequence[Row], models: Sequence[str], *, label: str, x: str, y: str) -> Markup:
-    """Draw counts `n` at each `at`, side by side for each `model`."""
-    places = list(dict.fromkeys(row["at"] for row in rows))
+    """Draw counts `n` at each `label`, side by side for each `model`."""
+    places = list(dict.fromkeys(row["label"] for row in rows))
     chart = {
         **_data(rows),
         "mark": {"type": "bar"},
         "encoding": {
-            "x": _names("at", places, title=x, axis={"labelAngle": 0}),
+            "x": _names("label", places, title=x, axis={"labelAngle": 0}),
             "xOffset": _names("model", models),
             "y": _amount("n", title=y, axis={"tickMinStep": 1, "format": "d"}),
             "color": _colours("model", models),

@@ -1,217 +1,229 @@
-"""The HTML report's pages on chains of thought, citations, retrieval and judges."""
+"""The HTML report's pages on suites: the parts, distributions and bands of their metrics, as these declare them."""
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
+from markupsafe import Markup
 
+from data.errors import InputError
+from data.plugins import metric
+from data.records import Metric
+from data.shown import Crossing, Distribution
+from data.suites import Suite
 from metrics.bands import FLOORS, band
-from metrics.citation import CORRECTNESS, SUPPORT, VERIFICATION
-from metrics.cot import WEIGHTS
 from metrics.summary import Cell, cells
-from tasks.report.html_phrases import named, say
 from tasks.report.material import Material
-from tasks.report.phrases import phrase
+from tasks.report.titles import metric_title, part_title, shown_text, titled
+from tasks.report.words import say
 
-LATEST_STEP = 8
-_CHAINS = ("valid_chain", "invalid_chain", "no_calculations")
-_ANSWERS = ("right_answer", "wrong_answer")
-_SEARCH = {(a, c): f"{a} {c}".replace("_", " ").replace("answer ", "answer, ") for a in _ANSWERS for c in _CHAINS}
 _DONE = ["scored", "no_answer"]
+Draw = Callable[[str, str, Sequence[str], Sequence[Mapping[str, Any]]], Markup | None]
+"""Draws a chart of a kind with a title, labels and rows of model, label and n; None where it cannot."""
 
 
-def part_cells(material: Material, suite: str, metric: str, parts: Sequence[str]) -> dict[str, dict[str, Cell]]:
-    """Return each model's cells of a metric (under '') and of its parts, over the whole suite."""
-    names = {metric: "", **{f"{metric}.{part}": part for part in parts}}
-    whole = (pl.col("family") == "") & (pl.col("level") == "") & (pl.col("language") == "")
-    found: dict[str, dict[str, Cell]] = {}
-    own = material.summary.filter(whole & (pl.col("suite") == suite) & pl.col("metric").is_in(list(names)))
-    for cell in cells(own):
-        found.setdefault(cell.model, {})[names[cell.metric]] = cell
-    return found
+def suites(material: Material, models: Sequence[str], draw: Draw) -> list[dict[str, Any]]:
+    """Return a page for each suite of which a metric has more to show than its score."""
+    pages = []
+    for suite in material.settings.suites:
+        listed = [_metric(material, suite, unit, models, draw) for unit in _units(suite)]
+        if shown := [one for one in listed if one]:
+            pages.append(
+                {
+                    "name": suite.name,
+                    "id": f"suite-{suite.name}",
+                    "title": titled(suite, material.settings.report.language),
+                    "metrics": shown,
+                }
+            )
+    return pages
 
 
-def _first_wrong(scores: pl.DataFrame, models: Sequence[str]) -> list[dict[str, Any]]:
-    """Count at which step each model's first wrong calculation falls, among responses with one."""
-    first = pl.col("details").str.json_path_match("$.first_wrong_step").cast(pl.Int64, strict=False)
-    at = scores.with_columns(step=first).drop_nulls("step")
-    counted = at.with_columns(pl.col("step").clip(upper_bound=LATEST_STEP)).group_by("model", "step").len("n")
-    n = {(model, step): count for model, step, count in counted.iter_rows()}
-    last = max((step for _, step in n), default=0)
-    name = {step: f"{step}+" if step == LATEST_STEP else str(step) for step in range(1, last + 1)}
-    return [{"model": m, "at": name[s], "n": n.get((m, s), 0)} for s in name for m in models] if n else []
+def _units(suite: Suite) -> Iterator[Metric]:
+    for name in suite.used:
+        try:
+            yield metric(name)
+        except InputError:  # of a run made with a plug-in that is not there any more
+            continue
 
 
-def cot(material: Material, models: Sequence[str]) -> dict[str, Any] | None:
-    """Return levels, the cells answer x chain, first errors and extraction rules; None where there is no cot."""
+def _metric(
+    material: Material, suite: Suite, unit: Metric, models: Sequence[str], draw: Draw
+) -> dict[str, Any] | None:
+    """Return what there is to show of a metric in a suite; None where its score is all."""
     language = material.settings.report.language
-    scores = material.scores.filter(metric="cot")
-    if scores.is_empty():
-        return None
-    parts = ("sound", *WEIGHTS, "accuracy", "coherence")
-    told = pl.col("details").str
-    done = scores.filter(pl.col("status").is_in(_DONE)).with_columns(
-        right=pl.when(pl.col("reason").str.starts_with("right answer"))
-        .then(pl.lit("right_answer"))
-        .when(pl.col("reason").str.starts_with("wrong answer"))
-        .then(pl.lit("wrong_answer"))
-        .when(pl.col("status") == "no_answer")
-        .then(pl.lit("without_answer")),
-        chain=_chain(),
-        unsupported=told.json_path_match("$.unsupported[0]").is_not_null(),
-        rule=pl.col("details").str.json_path_match("$.rule").fill_null(say("without_answer", language)),
-    )
-    crossed = Counter(done.select("model", "right", "chain").drop_nulls().iter_rows())
-    shares = done.group_by("model").agg(pl.len(), pl.col("unsupported").sum())
-    rules = done.group_by("model", "rule").len("n").sort("n", "rule", descending=[True, False])
-    return {
-        "parts": parts,
-        "worth": phrase("cot_worth", language),
-        "cells": part_cells(material, "cot", "cot", parts),
-        "answers": (*_ANSWERS, "without_answer"),
-        "chains": _CHAINS,
-        "crossed": crossed,
-        "shares": {row["model"]: row for row in shares.iter_rows(named=True)},
-        "rules": {m: [(rule, n) for own, rule, n in rules.iter_rows() if own == m] for m in models},
-        "first_wrong": _first_wrong(done, models),
-        "search": _SEARCH,
+    items = material.items.filter(suite=suite.name).select("item_id")
+    scores = material.scores.filter(metric=unit.name).join(items, on="item_id", how="semi")
+    done = scores.filter(pl.col("status").is_in(_DONE))
+    means = part_cells(material, suite.name, unit)
+    parts = list(dict.fromkeys(part for own in means.values() for part in own if part))
+    read = [(model, list(details_of(details))) for model, details in done.select("model", "details").iter_rows()]
+    crossings = [_crossing(unit, one, read, models, language) for one in unit.shown.crossings]
+    tables = [
+        _distribution(unit, one, read, models, language=language, draw=draw) for one in unit.shown.distributions
+    ]
+    found = {
+        "name": unit.name,
+        "title": metric_title(unit.name, language),
+        "note": shown_text(unit, "note", unit.shown.note, language),
+        "parts": [(part, part_title(unit, part, language)) for part in parts],
+        "cells": means,
+        "crossings": [one for one in crossings if one["models"]],
+        "tables": [one for one in tables if one["rows"]],
+        "bands": _bands(unit, done, models, language) if unit.shown.bands else None,
     }
+    more = any(found[name] for name in ("parts", "crossings", "tables", "bands"))
+    return found if more and not scores.is_empty() else None
 
 
-def _chain() -> pl.Expr:
-    """Name the state of a chain, also where there is no answer: by its calculations and the first wrong one."""
-    details = pl.col("details").str
-    return (
-        pl.when(details.json_path_match("$.n_calculations").cast(pl.Int64, strict=False).fill_null(0) == 0)
-        .then(pl.lit("no_calculations"))
-        .when(details.json_path_match("$.first_wrong_step").cast(pl.Int64, strict=False).is_null())
-        .then(pl.lit("valid_chain"))
-        .otherwise(pl.lit("invalid_chain"))
-    )
+def part_cells(material: Material, suite: str, unit: Metric) -> dict[str, dict[str, Cell]]:
+    """Return each model's cells of a metric (under '') and of its parts, over the whole suite.
+
+    Parts in the order declared; where none are, those that occur. One that never applies is left out.
+    """
+    whole = (pl.col("family") == "") & (pl.col("level") == "") & (pl.col("language") == "")
+    own = material.summary.filter(whole & (pl.col("suite") == suite))
+    prefix = f"{unit.name}."
+    listed = {c.metric: c for c in cells(own) if c.metric.startswith(prefix) and c.n_asked > c.n_not_applicable}
+    parts = [name for part in unit.shown.titles if (name := f"{prefix}{part}") in listed]
+    if not unit.shown.titles:
+        parts = sorted(listed)
+    at = {(c.model, c.metric): c for c in cells(own)}
+    return {
+        model: {name.removeprefix(unit.name).removeprefix("."): at[model, name]
+                for name in (unit.name, *parts) if (model, name) in at}
+        for model in dict.fromkeys(model for model, name in at if name == unit.name)
+    }  # fmt: skip
 
 
-def by_judge(details: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each judge with what it found, from the details of a judged metric; '' where no judge is named."""
+def details_of(details: str | None) -> Iterator[Mapping[str, Any]]:
+    """Yield the details of a score; of a judged one, those of each judge."""
     try:
         read = json.loads(details or "{}")
     except ValueError:
         return
     judges = read.get("judges") if isinstance(read, dict) else None
     if isinstance(judges, dict):
-        for judge, found in judges.items():
+        for found in judges.values():
             if isinstance(found, dict) and isinstance(found.get("details"), dict):
-                yield judge, {**found["details"], "value": found.get("value")}
+                yield found["details"]
     elif isinstance(read, dict):
-        yield "", read
+        yield read
+
+
+Read = Sequence[tuple[str, Sequence[Mapping[str, Any]]]]
+
+
+def _counted(
+    rows: Mapping[tuple[str, str], int], models: Sequence[str], labels: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return rows model x label with their counts, for a table and a chart; models without any are left out."""
+    listed = [{"model": model, "n": [rows.get((model, label), 0) for label in labels]} for model in models]
+    return [{**row, "total": sum(row["n"])} for row in listed if any(row["n"])]
 
 
 def _distribution(
-    counted: Counter[tuple[str, str]], models: Iterable[str], parts: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Return rows model x part with their counts, for a table and a chart; models without any are left out."""
-    listed = []
-    for model in models:
-        n = [counted[model, part] for part in parts]
-        if sum(n):
-            listed.append({"model": model, "n": n, "total": sum(n)})
-    return listed
-
-
-def citation(material: Material, models: Sequence[str]) -> dict[str, Any] | None:
-    """Return means of the parts and the distributions of verdicts; None where there is no citation."""
-    language = material.settings.report.language
-    scores = material.scores.filter(metric="citation")
-    if scores.is_empty():
-        return None
-    support: Counter[tuple[str, str]] = Counter()
-    verification: Counter[tuple[str, str]] = Counter()
-    correctness: Counter[tuple[str, str]] = Counter()
-    unjudged = say("not_judged", language)
-    for model, details in scores.select("model", "details").iter_rows():
-        for _, found in by_judge(details):
-            for row in found.get("citations") or ():
-                support[model, row.get("support") or unjudged] += 1
-                verification[model, row.get("verification") or unjudged] += 1
-            if found.get("correctness"):
-                correctness[model, found["correctness"]] += 1
-    parts = ("interpretability", "correctness", "coverage", "support", "verification")
-    tables = [
-        ("citation_support", support, [*SUPPORT, unjudged]),
-        ("citation_verification", verification, [*VERIFICATION]),
-        ("citation_correctness", correctness, [*CORRECTNESS]),
+    unit: Metric, one: Distribution, read: Read, models: Sequence[str], *, language: str, draw: Draw
+) -> dict[str, Any]:
+    found = Counter((model, str(label)) for model, listed in read for each in listed for label in one.of(each))
+    overall = Counter[str]()
+    for (_, label), n in found.items():
+        overall[label] += n
+    labels = list(one.labels) or [label for label, _ in overall.most_common()]
+    if one.chart == "counts":  # places in a row: up to the last that occurs
+        labels = labels[: max((at for at, label in enumerate(labels, 1) if overall[label]), default=0)]
+    said = [shown_text(unit, f"{one.name} {label}", one.labels.get(label, {}), language, label) for label in labels]
+    title = shown_text(unit, f"{one.name} title", one.title, language, one.name)
+    rows = _counted(found, models, labels)
+    drawn = [
+        {"model": row["model"], "label": label, "n": n}
+        for row in rows
+        for label, n in zip(said, row["n"], strict=True)
     ]
     return {
-        "parts": parts,
-        "cells": part_cells(material, "citation", "citation", parts),
-        "tables": [
-            {"title": say(name, language), "parts": labels, "rows": _distribution(counted, models, labels)}
-            for name, counted, labels in tables
+        "title": title,
+        "note": shown_text(unit, f"{one.name} note", one.note, language),
+        "labels": said,
+        "rows": rows,
+        "chart": draw(one.chart, title, said, drawn) if one.chart and rows else None,
+    }
+
+
+def _crossing(unit: Metric, one: Crossing, read: Read, models: Sequence[str], language: str) -> dict[str, Any]:
+    found = Counter(
+        (model, cell) for model, listed in read for each in listed if (cell := one.of(each)) is not None
+    )
+    totals = Counter[str]()
+    for (model, _), n in found.items():
+        totals[model] += n
+
+    def named(labels: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+        return {n: shown_text(unit, f"{one.name} {n}", text, language, n) for n, text in labels.items()}
+
+    return {
+        "title": shown_text(unit, f"{one.name} title", one.title, language, one.name),
+        "note": shown_text(unit, f"{one.name} note", one.note, language),
+        "rows": named(one.rows),
+        "columns": named(one.columns),
+        "models": {model: totals[model] for model in models if totals[model]},
+        "n": found,
+        "alert": one.alert,
+        "reasons": one.reasons,
+    }
+
+
+def _bands(unit: Metric, done: pl.DataFrame, models: Sequence[str], language: str) -> dict[str, Any]:
+    values = done.drop_nulls("value").select("model", "value").iter_rows()
+    names = [str(name) for _, name in FLOORS]
+    found = Counter((model, str(band(value))) for model, value in values)
+    return {
+        "labels": [say(name, language) for name in names],
+        "rows": _counted(found, models, names),
+        "meanings": [
+            (
+                say(name, language),
+                floor,
+                shown_text(unit, f"band {name}", unit.shown.meanings.get(name, {}), language),
+            )
+            for floor, name in FLOORS
         ],
     }
 
 
-_RAG_PARTS = {
-    "factual_correctness": ("precision", "recall", "contradiction_rate", "neutral_rate"),
-    "response_groundedness": (),
-}
-_SHORTCUTS = ("equals a context", "sentences of a context")
-
-
-def rag(material: Material, models: Sequence[str]) -> dict[str, Any] | None:
-    """Return bands and parts of factual correctness and groundedness; None where neither is there."""
-    language = material.settings.report.language
-    listed = []
-    for metric, parts in _RAG_PARTS.items():
-        scores = material.scores.filter(metric=metric)
-        if scores.is_empty():
-            continue
-        done = scores.filter(pl.col("status").is_in(_DONE)).drop_nulls("value")
-        bands = Counter((model, str(band(value))) for model, value in done.select("model", "value").iter_rows())
-        names = [name for _, name in FLOORS]
-        short = Counter(done.filter(pl.col("reason").is_in(_SHORTCUTS))["model"])
-        listed.append(
-            {
-                "metric": metric,
-                "title": named("metric", metric, language),
-                "bands": names,
-                "meanings": [(name, floor, say(f"{metric}_{name}", language)) for floor, name in FLOORS],
-                "rows": _distribution(bands, models, names),
-                "parts": parts,
-                "cells": part_cells(material, "rag", metric, parts),
-                "shortcuts": dict(short),
-            }
-        )
-    return {"metrics": listed} if listed else None
-
-
 def judges(material: Material) -> list[dict[str, Any]]:
     """Return, for each judged metric, the judges' failures, the mean that each gave, and their agreement."""
+    language = material.settings.report.language
     agreements = material.results.get("judges", {})
     given: dict[tuple[str, str], list[float]] = {}
     failed: Counter[tuple[str, str]] = Counter()
     columns = material.scores.filter(pl.col("details").str.contains('"judges"', literal=True))
-    for metric, details in columns.select("metric", "details").iter_rows():
+    for name, details in columns.select("metric", "details").iter_rows():
         read = json.loads(details).get("judges")
         for judge, found in read.items() if isinstance(read, dict) else ():
             if isinstance(found, dict):
-                failed[metric, judge] += found.get("status") == "judge_failed"
+                failed[name, judge] += found.get("status") == "judge_failed"
                 if found.get("value") is not None:
-                    given.setdefault((metric, judge), []).append(float(found["value"]))
+                    given.setdefault((name, judge), []).append(float(found["value"]))
     listed = []
-    for metric in dict.fromkeys([*agreements, *(metric for metric, _ in failed)]):
-        agreement = agreements.get(metric) or {}
+    for name in dict.fromkeys([*agreements, *(one for one, _ in failed)]):
+        agreement = agreements.get(name) or {}
         told = {one["judge"]: one for one in agreement.get("judges", ())}
-        names = dict.fromkeys([*told, *(judge for m, judge in failed if m == metric)])
+        there = dict.fromkeys([*told, *(judge for m, judge in failed if m == name)])
         rows = []
-        for judge in names:
-            values = given.get((metric, judge), [])
-            n_failed = told[judge]["n_failed"] if judge in told else failed[metric, judge]
+        for judge in there:
+            values = given.get((name, judge), [])
+            n_failed = told[judge]["n_failed"] if judge in told else failed[name, judge]
             asked = told[judge]["n_asked"] if judge in told else len(values) + n_failed
             mean = sum(values) / len(values) if values else None
             rows.append({"judge": judge, "mean": mean, "n": len(values), "n_asked": asked, "n_failed": n_failed})
         listed.append(
-            {"metric": metric, "alpha": agreement.get("alpha"), "n_units": agreement.get("n_units"), "rows": rows}
+            {
+                "title": metric_title(name, language),
+                "alpha": agreement.get("alpha"),
+                "n_units": agreement.get("n_units"),
+                "rows": rows,
+            }
         )
     return listed

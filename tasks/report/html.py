@@ -7,7 +7,7 @@ their hashes. What models and data sets wrote is escaped here (Jinja's autoescap
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -17,14 +17,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from artifacts.store import write_atomically
-from tasks.report import charts, explained, operations, overview, samples, stopping
-from tasks.report.html_phrases import named, said_by_script, say
+from prompts.phrases import section, translated
+from tasks.report import charts, explained, operations, overview, samples
 from tasks.report.material import Material
 from tasks.report.text import p_value, percent, points, total_percent, visible
+from tasks.report.titles import metric_title, suite_title
+from tasks.report.words import say
 
 HERE = Path(__file__).parent
 
-_SUPPORT = ("good", "fair", "bad", "none")
 _MANIFEST = ("wall_s", "commit", "rules", "requests", "identities", "versions", "units", "sandbox", "tables")
 
 
@@ -41,7 +42,7 @@ def money(value: float | None, currency: str) -> str:
 
 
 def _finished(value: Any) -> Any:
-    """Return what stands in the page for a value of the template: text with its unseen signs shown."""
+    """Return what stands in the page for a value of the template: text with its unseen characters shown."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -101,41 +102,28 @@ class _Easel:
             self.problems.append(str(error).strip().splitlines()[-1])
             return None
 
+    def divided(
+        self, kind: str, title: str, labels: Sequence[str], rows: Sequence[Mapping[str, Any]], *, language: str
+    ) -> Markup | None:
+        """Return the chart of a distribution; the first models where there are many."""
+        first = list(dict.fromkeys(row["model"] for row in rows))[: charts.SERIES]
+        shown = [row for row in rows if row["model"] in first]
+        if kind == "counts":
+            return self.draw(charts.counts, shown, first, label=title, x=title, y=say("count", language))
+        return self.draw(charts.bars, shown, label=title, parts=labels, share=say("share", language))
+
 
 def _charts(material: Material, context: Mapping[str, Any], easel: _Easel) -> dict[str, Markup | None]:
     """Draw the charts, each where there is something to draw."""
     language = material.settings.report.language
     first = context["models"][: charts.SERIES]
-    drawn: dict[str, Markup | None] = dict.fromkeys(("profile", "first_wrong", "latency"))
+    drawn: dict[str, Markup | None] = dict.fromkeys(("profile", "latency"))
     if rows := overview.profile_rows(context["heat_map"], first):
         drawn["profile"] = easel.draw(charts.profile, rows, first, language)
-    cot = context["cot"]
-    if cot and (rows := [row for row in cot["first_wrong"] if row["model"] in first]):
-        label, x, y = (say(name, language) for name in ("first_errors", "step", "responses_with"))
-        drawn["first_wrong"] = easel.draw(charts.counts, rows, first, label=label, x=x, y=y)
     if rows := [row for row in context["usage"] if row["p50"] is not None]:
         label, title = say("latency_chart", language), say("latency", language)
         drawn["latency"] = easel.draw(charts.ranges, rows, label=label, title=title)
     return drawn
-
-
-def _distributions(material: Material, citation: Mapping[str, Any], easel: _Easel) -> dict[str, Any]:
-    """Return the citation page with a chart beside each table of verdicts."""
-    share = say("share", material.settings.report.language)
-    tables = []
-    for table in citation["tables"]:
-        parts = table["parts"]
-        rows = [
-            {"model": row["model"], "part": part, "n": n}
-            for row in table["rows"][: charts.SERIES]
-            for part, n in zip(parts, row["n"], strict=True)
-        ]
-        colours = [f"var(--{_SUPPORT[at]})" for at in range(len(parts))]
-        chart = None
-        if rows:
-            chart = easel.draw(charts.bars, rows, label=table["title"], parts=parts, colours=colours, share=share)
-        tables.append({**table, "chart": chart})
-    return {**citation, "tables": tables}
 
 
 def compose(material: Material) -> str:
@@ -152,15 +140,10 @@ def compose(material: Material) -> str:
         "verdict": overview.verdict(material),
         "heat_map": overview.heat_map(material),
         "breakdowns": [b for b in (overview.breakdown(material, d) for d in ("level", "language")) if b],
-        "stopping": stopping.followed(material.results),
-        "width": stopping.WIDTH,
-        "height": stopping.HEIGHT,
         "comparisons": overview.comparisons(material),
         "repeats": material.results.get("repeats", ()),
         "typical": overview.typical_errors(material),
-        "cot": explained.cot(material, models),
-        "citation": explained.citation(material, models),
-        "rag": explained.rag(material, models),
+        "suites": explained.suites(material, models, partial(easel.divided, language=language)),
         "judges": explained.judges(material),
         "usage": operations.usage(material),
         "stages": operations.stages(material),
@@ -168,7 +151,6 @@ def compose(material: Material) -> str:
     values: dict[str, Any] = {
         **context,
         "charts": _charts(material, context, easel),
-        "citation": _distributions(material, context["citation"], easel) if context["citation"] else None,
         "notes": operations.notes(material, models, missing=lacking, failed=easel.problems),
         "language": language,
         "material": material,
@@ -176,12 +158,14 @@ def compose(material: Material) -> str:
         "configuration": json.dumps(material.settings.model_dump(mode="json"), ensure_ascii=False, indent=2),
         "packed": packed,
         "samples_json": Markup(packed.text),  # noqa: S704 - samples.inline has escaped it
-        "words_json": Markup(samples.inline(said_by_script(language))),  # noqa: S704 - likewise
+        "words_json": Markup(samples.inline(section("script", language))),  # noqa: S704 - likewise
         "style": style,
         "script": script,
         "policy": policy(script_hash, style_hash),
         "t": partial(_said, language),
-        "named": lambda kind, name: named(kind, name, language),
+        "translated": lambda reason: translated(reason, language),
+        "metric_title": lambda name: metric_title(name, language),
+        "suite_title": partial(suite_title, material),
         "money": partial(money, currency=material.settings.currency),
         "most": charts.SERIES,
     }

@@ -13,7 +13,7 @@ from tasks.report.material import Material
 from tasks.report.samples import KEY, frames
 
 SHOWN = 4000
-"""Signs of a reply that a failed case shows."""
+"""Characters of a reply that a failed case shows."""
 
 FAILURES = {"wrong": "wrong answer", "partial": "partly right", "no_answer": "no answer"}
 ERRORS = {"model_error": "the call failed", "judge_failed": "a judge failed"}
@@ -50,7 +50,7 @@ def _told(row: Mapping[str, Any]) -> str:
     score = "" if row["value"] is None else f"score: {row['value']:.4f}\n"
     reply = row["text"] or ""
     if len(reply) > SHOWN:
-        reply = f"{reply[:SHOWN]}\n… {len(reply) - SHOWN} signs more"
+        reply = f"{reply[:SHOWN]}\n… {len(reply) - SHOWN} more characters"
     return f"{score}expected: {row['answer']}\n--- reply ---\n{reply}"
 
 

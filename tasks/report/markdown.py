@@ -15,13 +15,12 @@ from data.suites import Suite
 from metrics.bands import FLOORS, band
 from metrics.final import reaches
 from metrics.summary import Cell, Total, cells, totals
+from prompts.phrases import translated
 from tasks.models.systems import systems_of
 from tasks.report.material import Material
-from tasks.report.phrases import meaning, phrase, why
-from tasks.report.reasons import translated
-from tasks.report.stopping import followed
 from tasks.report.text import code, percent, plain, table, total_percent
-from tasks.report.titles import metric_title, title_of
+from tasks.report.titles import part_title, shown_text, title_of, titled
+from tasks.report.words import shared, why
 
 SHOWN_ERRORS = 5
 
@@ -64,9 +63,9 @@ def summary_table(material: Material, suite: Suite) -> list[str]:
     names = model_titles(_asked(material, suite))
     sums = totals(material.summary, suite=suite.name, metric=suite.scored_by[0])
     header = [
-        phrase("corner", language),
+        shared("corner", language),
         *(title_of(f, language) for f in order),
-        f"**{phrase('total', language)}**",
+        f"**{shared('total', language)}**",
     ]
     rows = []
     notes = []
@@ -75,7 +74,7 @@ def summary_table(material: Material, suite: Suite) -> list[str]:
         shown = total_percent(whole.percent)
         rows.append([f"**{plain(short)}**", *(_cell(by_model.get((model, f))) for f in order), f"**{shown}**"])
         notes += _notes(material, suite, model, whole)
-    return [*table(header, rows), "", phrase("note", language), *notes]
+    return [*table(header, rows), "", shared("note", language), *notes]
 
 
 def _notes(material: Material, suite: Suite, model: str, whole: Total) -> list[str]:
@@ -85,10 +84,10 @@ def _notes(material: Material, suite: Suite, model: str, whole: Total) -> list[s
         reasons = _reasons(material, suite, model, family).head(1)["reason"].to_list()
         reason = plain(translated(reasons[0], language) if reasons else "")
         named = title_of(family, language)
-        notes += ["", phrase("left_out", language, model=plain(model), families=named, reason=reason)]
+        notes += ["", shared("left_out", language, model=plain(model), families=named, reason=reason)]
     if whole.missing:
         named = ", ".join(title_of(f, language) for f in whole.missing)
-        notes += ["", phrase("no_total", language, model=plain(model), families=named)]
+        notes += ["", shared("no_total", language, model=plain(model), families=named)]
     return notes
 
 
@@ -112,25 +111,25 @@ def analysis(material: Material, suite: Suite, model: str) -> list[str]:
     )
     said = "; ".join(f"{title_of(c.family, language)} ({percent(c.mean)})" for c in strong)
     if not said:
-        said = phrase("no_strengths" if own else "nothing_scored", language, floor=f"{100 * floor:g}")
-    lines = [f"*   **{phrase('strengths', language, model=plain(model))}:** {said}"]
+        said = shared("no_strengths" if own else "nothing_scored", language, floor=f"{100 * floor:g}")
+    lines = [f"*   **{shared('strengths', language, model=plain(model))}:** {said}"]
     errors = []
     for family, cell in own.items():
         for reason, status, n in _reasons(material, suite, model, family).head(SHOWN_ERRORS).iter_rows():
             if status != "not_applicable":
-                share = phrase("of", language, k=n, n=cell.n_asked)
+                share = shared("of", language, k=n, n=cell.n_asked)
                 errors.append(
                     f"    *   {title_of(family, language)}: {plain(translated(reason, language))} ({share})"
                 )
-    head = f"*   **{phrase('errors', language, model=plain(model))}:**"
-    return [*lines, *([head, *errors] if errors else [f"{head} {phrase('no_errors', language)}"]), ""]
+    head = f"*   **{shared('errors', language, model=plain(model))}:**"
+    return [*lines, *([head, *errors] if errors else [f"{head} {shared('no_errors', language)}"]), ""]
 
 
 def counts_table(material: Material) -> list[str]:
     """Return every mean with its interval and its counts."""
     language = material.settings.report.language
     names = ("scored", "no_answer", "model_error", "judge_failed", "not_applicable")
-    header = [phrase(n, language) for n in ("model", "category", "metric", "mean", "interval", *names)]
+    header = [shared(n, language) for n in ("model", "category", "metric", "mean", "interval", *names)]
     rows = []
     for cell in cells(material.summary):
         if cell.level or cell.language or not cell.family:
@@ -157,7 +156,7 @@ def verdict_table(material: Material) -> list[str]:
     names = ("model", "suite", "score", "interval", "threshold_head", "weight", "outcome", "why")
     rows = []
     for model in material.results["final"]["models"]:
-        for part in (*model["suites"], {**model, "suite": phrase("overall", language)}):
+        for part in (*model["suites"], {**model, "suite": shared("overall", language)}):
             interval, weight = part["interval"], part.get("weight")
             rows.append(
                 [
@@ -167,35 +166,11 @@ def verdict_table(material: Material) -> list[str]:
                     f"{percent(interval['low'])} – {percent(interval['high'])}" if interval else "–",
                     percent(part["threshold"]),
                     "–" if weight is None else f"{weight:g}",
-                    f"**{phrase(part['outcome'], language)}**",
+                    f"**{shared(part['outcome'], language)}**",
                     plain(why(part, language)),
                 ]
             )
-    return table([phrase(name, language) for name in names], rows, left=2)
-
-
-def stopping_table(material: Material) -> list[str]:
-    """Return how long each model was asked until its verdict was there; nothing where all was asked at once."""
-    language = material.settings.report.language
-    listed = followed(material.results)
-    if not listed:
-        return []
-    header = [
-        phrase(name, language) for name in ("model", "suite", "questions", "decided_after", "score", "sequence")
-    ]
-    rows = [
-        [
-            plain(one["who"]),
-            plain(one["suite"]),
-            phrase("of", language, k=one["asked"], n=one["most"]),
-            str(one["decided"] or "–"),
-            one["mean"],
-            f"{one['low']} – {one['high']}",
-        ]
-        for one in listed
-    ]
-    note = phrase("stopping_note", language)
-    return [f"## {phrase('stopping', language)}", "", *table(header, rows, left=2), "", note, ""]
+    return table([shared(name, language) for name in names], rows, left=2)
 
 
 def beside_tables(material: Material) -> list[str]:
@@ -212,9 +187,9 @@ def beside_tables(material: Material) -> list[str]:
             models = dict.fromkeys(model for model, of in found if of == name)
             if not headlines or not models:
                 continue
-            titles = [metric_title(one, language).partition(": ")[2] for one in headlines]
-            header = [phrase("model", language), phrase("score", language)]
-            header += [text for title in titles for text in (title, phrase("interval", language))]
+            titles = [part_title(unit, part, language) for part in unit.shown.headline]
+            header = [shared("model", language), shared("score", language)]
+            header += [text for title in titles for text in (title, shared("interval", language))]
             rows = [
                 [
                     plain(model),
@@ -223,8 +198,8 @@ def beside_tables(material: Material) -> list[str]:
                 ]
                 for model in models
             ]
-            lines += [f"## {suite.titled(language)}", "", *table(header, rows), ""]
-            lines += [phrase(unit.shown.note, language), ""] if unit.shown.note else []
+            lines += [f"## {titled(suite, language)}", "", *table(header, rows), ""]
+            lines += [note, ""] if (note := shown_text(unit, "note", unit.shown.note, language)) else []
     return lines
 
 
@@ -239,23 +214,25 @@ def band_tables(material: Material) -> list[str]:
     """Return what the bands of each judged metric mean, and how many of each model's answers lie in each."""
     language = material.settings.report.language
     lines = []
-    for name in (name for name, unit in metrics().items() if unit.shown.bands):
+    for name, unit in metrics().items():
+        if not unit.shown.bands:
+            continue
         values = material.scores.filter(metric=name).drop_nulls("value").select("model", "value").rows()
         if not values:
             continue
         models = list(dict.fromkeys(model for model, _ in values))
         counts = Counter((model, band(value)) for model, value in values)
-        header = [phrase(word, language) for word in ("band", "from", "meaning")]
+        header = [shared(word, language) for word in ("band", "from", "meaning")]
         rows = [
             [
-                phrase(one, language),
+                shared(one, language),
                 percent(floor),
-                meaning(name, one, language),
+                shown_text(unit, f"band {one}", unit.shown.meanings.get(one, {}), language),
                 *(str(counts[model, one]) for model in models),
             ]
             for floor, one in FLOORS
         ]
-        lines += [f"## {phrase('bands_head', language, metric=plain(name))}", ""]
+        lines += [f"## {shared('bands_head', language, metric=plain(name))}", ""]
         lines += [*table([*header, *map(plain, models)], rows, left=3), ""]
     return lines
 
@@ -266,28 +243,27 @@ def compose(material: Material) -> str:
     language = settings.report.language
     counts = material.manifest.get("requests", {})
     lines = [
-        f"# {phrase('title', language)}",
+        f"# {shared('title', language)}",
         "",
-        f"**{phrase('date', language)}:** {material.started:%Y-%m-%d %H:%M:%S}  ",
-        f"**{phrase('models', language)}:** {', '.join(code(m.name) for m in settings.models)}  ",
-        f"**{phrase('run', language)}:** {code(material.run)}. {phrase('calls', language, **counts)}",
+        f"**{shared('date', language)}:** {material.started:%Y-%m-%d %H:%M:%S}  ",
+        f"**{shared('models', language)}:** {', '.join(code(m.name) for m in settings.models)}  ",
+        f"**{shared('run', language)}:** {code(material.run)}. {shared('calls', language, **counts)}",
         "",
     ]
     for suite in settings.suites:
         if suite.strata:
-            lines += [f"## {phrase('summary', language)}", "", *summary_table(material, suite), ""]
-            lines += [f"## {phrase('analysis', language)}", ""]
+            lines += [f"## {shared('summary', language)}", "", *summary_table(material, suite), ""]
+            lines += [f"## {shared('analysis', language)}", ""]
             for model in _asked(material, suite):
                 lines += analysis(material, suite, model)
     if material.results:
-        lines += [f"## {phrase('verdict', language)}", "", *verdict_table(material), ""]
-    lines += stopping_table(material)
+        lines += [f"## {shared('verdict', language)}", "", *verdict_table(material), ""]
     lines += beside_tables(material)
-    lines += [f"## {phrase('intervals', language)}", "", *counts_table(material), ""]
+    lines += [f"## {shared('intervals', language)}", "", *counts_table(material), ""]
     lines += band_tables(material)
     if held := material.manifest.get("sandbox"):
         layers = "; ".join(f"{plain(name)} {code(how)}" for name, how in held.items())
-        lines += [f"**{phrase('sandbox', language)}:** {layers}", ""]
+        lines += [f"**{shared('sandbox', language)}:** {layers}", ""]
     return "\n".join(lines)
 
 

@@ -8,9 +8,9 @@ import polars as pl
 
 from config.settings import Model
 from metrics.summary import cells
-from tasks.report.html_phrases import say
 from tasks.report.material import Material
 from tasks.report.titles import metric_title, suite_title
+from tasks.report.words import say
 
 SMALL = 4.0
 """Parameters, in 1e9, below which a judge is called very small."""

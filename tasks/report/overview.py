@@ -9,9 +9,7 @@ import polars as pl
 
 from metrics.final import THRESHOLD, reaches, totals_of
 from metrics.summary import Cell, cells
-from tasks.report.html_phrases import say
 from tasks.report.material import Material
-from tasks.report.phrases import why
 from tasks.report.samples import primary
 from tasks.report.text import percent
 from tasks.report.titles import (
@@ -26,6 +24,7 @@ from tasks.report.titles import (
     title_of,
     where,
 )
+from tasks.report.words import say, why
 
 RANK = ("pass", "undecided", "fail", "error")
 HEAT = 10

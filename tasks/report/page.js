@@ -4,7 +4,7 @@
   const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
   const number = (n) => n.toLocaleString(document.documentElement.lang);
 
-  // Everything from a model goes through here: text only, with the signs made visible that would deceive.
+  // Everything from a model goes through here: text only, with deceptive characters made visible.
   const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\r(?!\n)/gu;
   const code = (sign) => `U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
   const plain = (text) => text.replace(UNSEEN, (sign) => `⟦${code(sign)}⟧`);

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from prompts.phrases import translated
 from tasks.report.material import Material
-from tasks.report.reasons import translated
 from tasks.report.titles import counted
 
 KEY = ["item_id", "model", "repeat"]
@@ -25,7 +25,7 @@ SHORTEST = 200
 ROOM = 25_000_000
 UNPACKED = 80_000_000
 PLAIN = 100_000
-"""Signs up to which the samples stand in the page unpacked, so that any browser and any editor can read them."""
+"""Characters up to which samples stand in the page unpacked, so that any browser and any editor can read them."""
 
 _WORST = ("model_error", "judge_failed", "no_answer", "scored", "not_applicable")
 _EXACT = 1e-9
@@ -35,7 +35,7 @@ _EXACT = 1e-9
 class Packed:
     """Samples as they stand in the page: `text` as JSON, or its gzip in base64.
 
-    `shown` of `total` samples; no text is longer than `longest` signs.
+    `shown` of `total` samples; no text is longer than `longest` characters.
     """
 
     text: str
@@ -234,7 +234,7 @@ def _encode(value: Any) -> tuple[str, str]:
 
 
 def _room(found: Frames, longest: int) -> int:
-    """Estimate the bytes of the texts when none is longer than so many signs."""
+    """Estimate the bytes of the texts when none is longer than so many characters."""
     texts = (
         *(found.rows[n] for n in ("text", "reasoning", "error")),
         *(found.items[n] for n in ("prompt", "answer", "facts")),
@@ -247,7 +247,7 @@ def _room(found: Frames, longest: int) -> int:
 def pack(
     material: Material, *, titles: Mapping[str, str] | None = None, most: int = MOST, room: int = ROOM
 ) -> Packed:
-    """Pack a run's samples into at most `room` signs: shorter texts first, then fewer samples.
+    """Pack a run's samples into at most `room` characters: shorter texts first, then fewer samples.
 
     `titles` are the families' names for people.
     """

@@ -1,4 +1,4 @@
-"""Signs and numbers as people read them; text from models and data sets made harmless to what shows it."""
+"""Texts and numbers as people read them; text from models and data sets made harmless to what shows it."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ _SMALLEST_P = 0.001
 
 
 def visible(text: object) -> str:
-    """Return text whose control and direction signs can be seen, U+202E as ⟦U+202E⟧: no terminal obeys it."""
+    """Return text whose control and direction characters can be seen, U+202E as ⟦U+202E⟧: no terminal obeys it."""
     return _UNSEEN.sub(lambda sign: f"⟦U+{ord(sign[0]):04X}⟧", str(text))
 
 

@@ -4,17 +4,19 @@ from collections.abc import Sequence
 
 from config.settings import Settings
 from data.errors import InputError
-from data.plugins import families, metric
+from data.plugins import families, metric, metrics
+from data.records import Metric
+from data.shown import Text
 from data.suites import Suite
 from metrics.final import beside
-from tasks.report.html_phrases import has, say
+from prompts.phrases import declared
 from tasks.report.material import Material
 
 
 def title_of(family: str, language: str) -> str:
     """Return a family's title in the report's language."""
     unit = families().get(family)
-    return unit.titles.get(language, family) if unit else family
+    return declared(unit.titles, family, language, family) if unit else family
 
 
 def suite_of(material: Material, name: str) -> Suite | None:
@@ -25,7 +27,12 @@ def suite_of(material: Material, name: str) -> Suite | None:
 def suite_title(material: Material, name: str) -> str:
     """Return a suite's title in the report's language."""
     suite = suite_of(material, name)
-    return suite.titled(material.settings.report.language) if suite else name
+    return titled(suite, material.settings.report.language) if suite else name
+
+
+def titled(suite: Suite, language: str) -> str:
+    """Return a suite's title in a language."""
+    return declared(suite.title, suite.name, language, suite.name)
 
 
 def metric_title(name: str, language: str) -> str:
@@ -35,8 +42,27 @@ def metric_title(name: str, language: str) -> str:
         unit = metric(own)
     except InputError:
         return name
-    title = unit.title.get(language) or unit.title.get("en") or own
-    return f"{title}: {say(part, language) if has(part) else part}" if part else title
+    title = declared(unit.title, own, language, own)
+    return f"{title}: {part_title(unit, part, language)}" if part else title
+
+
+def part_title(unit: Metric, part: str, language: str) -> str:
+    """Return the title of a metric's part."""
+    return shown_text(unit, part, unit.shown.titles.get(part, {}), language, part)
+
+
+def shown_text(unit: Metric, key: str, text: Text, language: str, default: str = "") -> str:
+    """Return a text of how a metric is shown; `key` is its name in a catalogue, after the metric's."""
+    return declared(text, f"{unit.name}.{key}", language, default)
+
+
+def texts(suites: Sequence[Suite]) -> dict[str, Text]:
+    """Return every text that families, metrics and suites declare, by the keys of a catalogue's `units`."""
+    found: dict[str, Text] = {name: unit.titles for name, unit in families().items()}
+    found |= {suite.name: suite.title for suite in suites}
+    for name, unit in metrics().items():
+        found |= {name: unit.title, **{f"{name}.{key}": text for key, text in unit.shown.texts.items()}}
+    return {key: text for key, text in found.items() if text}
 
 
 def place(material: Material, name: str) -> tuple[int, str]:

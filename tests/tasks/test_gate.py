@@ -89,7 +89,7 @@ def test_models_that_would_be_one_file_are_told_apart() -> None:
 
 
 def test_each_of_several_models_has_its_own_file_of_results(tmp_path: Path) -> None:
-    listed = [{"cot": {"model": name}} for name in ("a/b", "a:b")]
+    listed = {name: {"cot": {"model": name}} for name in ("a/b", "a:b")}
     write_explained(listed, tmp_path, "20261105")
     found = sorted(tmp_path.iterdir())
     assert found[0].name == "FINAL_RESULTS_20261105_a_b.json"

@@ -76,7 +76,7 @@ def _run(settings: "Settings", again: "Rerun", *, only_failed: bool) -> int:
             outcome = full_eval(settings, again)
         show_outcome(outcome, settings)
         if again.rerun or again.resume or again.of:
-            show_stages(outcome)
+            show_stages(outcome, settings)
         return Exit(outcome.exit_code)
 
 

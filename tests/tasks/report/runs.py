@@ -78,7 +78,9 @@ def _items(count: int) -> tuple[Row, ...]:
         for family in FAMILIES
         for level in ("easy", "hard")
         for language in ("en", "ru")
-        for item in draw(families()[family], level=level, language=language, seed=7, count=count)
+        for item in draw(
+            families()[family], level=level, language=language, seed=7, count=count, suite="basic_control"
+        )
     ]
     loaded = [
         row

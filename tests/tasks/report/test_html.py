@@ -5,8 +5,8 @@ import gzip
 import hashlib
 import json
 import re
-import string
 import sys
+from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,8 +17,10 @@ import polars as pl
 import pytest
 
 from config.settings import Judge, Model
-from tasks.report import charts, html, html_phrases, operations, overview, samples
+from prompts.phrases import section
+from tasks.report import charts, explained, html, operations, overview, samples
 from tasks.report.material import Material
+from tasks.report.words import say
 from tests.benchmarks.report import many
 from tests.tasks.report.runs import JUDGES, MODELS, build, settings
 
@@ -130,14 +132,6 @@ def test_a_chart_keeps_shapes_and_loses_all_else() -> None:
         charts.clean("<html/>", "")
 
 
-def test_every_phrase_has_both_languages_and_the_same_gaps() -> None:
-    gaps = string.Formatter().parse
-    for name, (english, russian) in html_phrases._PHRASES.items():
-        assert english, name
-        assert russian, name
-        assert {g for _, g, _, _ in gaps(english) if g} == {g for _, g, _, _ in gaps(russian) if g}, name
-
-
 def test_a_run_without_verdict_judges_or_facts_has_a_page(material: Material) -> None:
     bare = replace(material, results={}, manifest={}, judged=material.judged.clear())
     assert "No gate was applied" in html.compose(bare)
@@ -170,8 +164,8 @@ def test_the_verdict_is_the_worst_of_the_models(gate: str) -> None:
     assert verdict["outcome"] == ranks[max(ranks.index(m["verdict"]) for m in final["models"])]
     assert verdict["exit_code"] == final["exit_code"]
     page = html.compose(material)
-    assert f"Gate {html_phrases.say(f'gate_{gate}', 'en')}" in page
-    assert 'id="cot"' not in page
+    assert f"Gate {say(f'gate_{gate}', 'en')}" in page
+    assert 'id="suite-' not in page
 
 
 def test_sizes_are_read_from_names() -> None:
@@ -264,7 +258,7 @@ def test_of_too_many_samples_those_that_are_not_right_are_kept() -> None:
     outcome = unpacked(packed)["rows"]["outcome"]
     wrong = samples.primary(material).filter(outcome="wrong").height
     assert [outcome["of"][at] for at in outcome["at"]].count("wrong") == min(100, wrong)
-    assert "The page holds" in json.dumps(html_phrases.said_by_script("en"))
+    assert "This page holds" in json.dumps(section("script", "en"))
 
 
 def test_equal_runs_have_equal_pages(material: Material) -> None:
@@ -272,15 +266,31 @@ def test_equal_runs_have_equal_pages(material: Material) -> None:
 
 
 def test_the_cells_of_answer_and_chain_count_every_response(material: Material) -> None:
-    from tasks.report import explained
-
-    found = explained.cot(material, MODELS)
-    assert found is not None
+    (page,) = [one for one in explained.suites(material, MODELS, lambda *_: None) if one["name"] == "cot"]
+    (shown,) = page["metrics"]
+    (crossed,) = shown["crossings"]
     scores = material.scores.filter(metric="cot").filter(pl.col("status").is_in(["scored", "no_answer"]))
     for model in MODELS:
         own = scores.filter(model=model)
-        assert sum(n for (name, _, _), n in found["crossed"].items() if name == model) == own.height
-        lucky = own.filter(reason="right answer, invalid chain").height
-        assert found["crossed"][model, "right_answer", "invalid_chain"] == lucky
+        assert sum(n for (name, _), n in crossed["n"].items() if name == model) == own.height
+        for cell, reason in crossed["reasons"].items():
+            assert crossed["n"][model, cell] == own.filter(reason=reason).height, cell
     told = [json.loads(details)["first_wrong_step"] for details in scores["details"]]
-    assert sum(row["n"] for row in found["first_wrong"]) == sum(step is not None for step in told)
+    (first,) = [table for table in shown["tables"] if table["title"].startswith("Step of the first")]
+    assert sum(row["total"] for row in first["rows"]) == sum(step is not None for step in told) > 0
+    assert [title for _, title in shown["parts"]][:2] == ["right and sound", "L1 final answer"]
+
+
+def test_what_judges_said_of_citations_is_counted_by_judge(material: Material) -> None:
+    (page,) = [one for one in explained.suites(material, MODELS, lambda *_: None) if one["name"] == "citation"]
+    (shown,) = page["metrics"]
+    right = next(table for table in shown["tables"] if table["title"] == "Is the answer right?")
+    said: Counter[str] = Counter()
+    for details in material.scores.filter(metric="citation", status="scored")["details"]:
+        for own in json.loads(details)["judges"].values():
+            said[(own.get("details") or {}).get("correctness") or ""] += 1
+    assert right["labels"] == ["CORRECT", "PARTIALLY_CORRECT", "INCORRECT"]
+    counted = [sum(row["n"][at] for row in right["rows"]) for at in range(3)]
+    assert counted == [said[label] for label in right["labels"]]
+    assert [table["chart"] for table in shown["tables"]] == [None] * 3
+    assert any("points nowhere" in table["note"] for table in shown["tables"])

@@ -61,7 +61,7 @@ def test_sound_chains_stand_beside_the_score_with_what_it_is_worth(
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "What held models' programs"), ("ru", "Что ограждало программы моделей")]
+    ("language", "said"), [("en", "Sandbox for models' programs"), ("ru", "Песочница для программ моделей")]
 )
 def test_it_says_what_held_models_programs(material: Material, language: Literal["en", "ru"], said: str) -> None:
     settings = material.settings

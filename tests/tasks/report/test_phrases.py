@@ -7,8 +7,9 @@ import pytest
 
 from metrics.final import finalise
 from metrics.summary import summarise
+from prompts.phrases import translated
 from tasks.gate import UNSETTLED
-from tasks.report.phrases import reason, why
+from tasks.report.words import why
 from tests.helpers.suites import declared
 from tests.helpers.tables import four
 
@@ -60,11 +61,11 @@ def test_every_reason_has_its_russian() -> None:
     found = every()
     assert len(found) == 10, found
     for text in found:
-        russian = reason(text, "ru")
+        russian = translated(text, "ru")
         assert not LATIN.search(NAMES.sub("", russian)), russian
         assert NAMES.findall(russian) == NAMES.findall(text) or "UNCERTAIN" in text
-        assert reason(text, "en") == text
-    assert reason("no such reason", "ru") == "no such reason"
+        assert translated(text, "en") == text
+    assert translated("no such reason", "ru") == "no such reason"
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "about 40 scored answers"), ("ru", "около 40 оценённых")])

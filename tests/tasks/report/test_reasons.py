@@ -13,11 +13,11 @@ import pytest
 from config.settings import Report
 from data.records import OutcomeKind
 from generators import instructions
+from prompts.phrases import translated
 from tasks.models.protocol import ErrorKind
 from tasks.report import junit, markdown, samples
 from tasks.report.material import Material
 from tasks.report.overview import typical_errors
-from tasks.report.reasons import translated
 from tests.conftest import TOP
 
 FILES = sorted([*(TOP / "generators").glob("*.py"), *(TOP / "metrics").glob("*.py"), TOP / "tasks" / "score.py"])
@@ -136,7 +136,7 @@ def test_the_collection_sees_what_is_there() -> None:
 @pytest.mark.parametrize("reason", REASONS)
 def test_a_reason_has_its_russian(reason: str) -> None:
     said = translated(reason, "ru")
-    assert CYRILLIC.search(said), f"add {reason!r} to tasks/report/reasons.py"
+    assert CYRILLIC.search(said), f"add {reason!r} to prompts/ru/phrases.yaml, reasons"
     names = {ANY, "JSON", "Kotlin", "kotlin", "rate", "split", *instructions.COMMANDS}
     for name in sorted(names, key=len, reverse=True):
         said = said.replace(name, "")

@@ -1,0 +1,82 @@
+"""How reports show a metric: declared in the metric's own file, so that no report knows a metric by name."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Text = Mapping[str, str]
+"""A text for people, by language; a catalogue of phrases may add languages (`prompts.phrases`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How often each of a few labels occurs among a metric's scored samples, for a table and a chart.
+
+    `of(details)` yields the labels of one score, read from its details (with several judges: of each judge's); a
+    label that is not among `labels` is left out. `labels` in the order in which they are shown, each with its
+    text ({}: itself); none given: every label that occurs, the most frequent first. `chart`: `shares` draws a bar a
+    model (up to four labels read as good, fair, bad and unknown), `counts` a bar for each label and model.
+    """
+
+    name: str
+    of: Callable[[Mapping[str, Any]], Iterable[str]]
+    labels: Mapping[str, Text] = field(default_factory=dict)
+    title: Text = field(default_factory=dict)
+    note: Text = field(default_factory=dict)
+    chart: Literal["shares", "counts", ""] = "shares"
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """How often two properties of a sample meet: a table of `rows` against `columns` for each model.
+
+    `of(details)` returns a row's and a column's name, or None. `alert` is the cell to look at first. `reasons` are
+    the scores' reasons in a cell, where they have one of their own: by it the cell leads to its samples.
+    """
+
+    name: str
+    of: Callable[[Mapping[str, Any]], tuple[str, str] | None]
+    rows: Mapping[str, Text]
+    columns: Mapping[str, Text]
+    title: Text = field(default_factory=dict)
+    note: Text = field(default_factory=dict)
+    alert: tuple[str, str] = ("", "")
+    reasons: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How reports show a metric.
+
+    `parts` are shown as means, in this order, each with its title; where none are declared, all that occur are
+    shown. `headline` are those that stand beside the metric itself in every table. `bands`: scores are grouped into
+    excellent, good, fair and poor; `meanings` say what a band of this metric means. `note` says what the metric
+    can tell and what it cannot.
+    """
+
+    parts: Mapping[str, Text] | Sequence[str] = ()
+    headline: tuple[str, ...] = ()
+    distributions: tuple[Distribution, ...] = ()
+    crossings: tuple[Crossing, ...] = ()
+    bands: bool = False
+    meanings: Mapping[str, Text] = field(default_factory=dict)
+    note: Text = field(default_factory=dict)
+
+    @property
+    def titles(self) -> Mapping[str, Text]:
+        """The declared parts with their titles."""
+        return self.parts if isinstance(self.parts, Mapping) else {name: {} for name in self.parts}
+
+    @property
+    def texts(self) -> Mapping[str, Text]:
+        """Every text declared here, by the key under which a catalogue of phrases may hold it."""
+        found = {name: text for name, text in self.titles.items() if text}
+        found |= {f"band {name}": text for name, text in self.meanings.items()}
+        listed: list[tuple[Distribution | Crossing, Mapping[str, Text]]] = [
+            *((one, one.labels) for one in self.distributions),
+            *((one, {**one.rows, **one.columns}) for one in self.crossings),
+        ]
+        for one, labels in listed:
+            found |= {f"{one.name} {label}": text for label, text in labels.items()}
+            found |= {f"{one.name} title": one.title, f"{one.name} note": one.note}
+        return {key: text for key, text in {**found, "note": self.note}.items() if text}

@@ -1,0 +1,163 @@
+"""The phrases of reports: a catalogue for each language, `<language>/phrases.yaml`, beside the language's prompts.
+
+A language is there because its catalogue is, here or in a folder among the plug-ins. Where it lacks a phrase,
+English stands in. A catalogue has sections of phrases, and two that English does without: `units`, texts that
+metrics, families and suites declare for themselves (in the languages of the project), and `reasons`, those of
+verdicts and scores, which the tables have in English; a gap `{name}` of a reason stands for any text, which is
+translated as well where it is a reason itself.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from string import Formatter
+
+import yaml
+
+from data.errors import InputError
+from data.shown import Text
+from prompts import folders
+
+ENGLISH = "en"
+_FOLDER = Path(__file__).parent
+_FILE = "phrases.yaml"
+_APART = ("units", "reasons")
+_NAME = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*")
+
+Sections = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """A language's texts: `phrases` by `section.name`, `units` by their keys, `reasons` by their English."""
+
+    phrases: Mapping[str, str]
+    units: Mapping[str, str]
+    reasons: Mapping[str, str]
+    forms: tuple[tuple[re.Pattern[str], str], ...]
+
+
+def _paths() -> Mapping[str, Path]:
+    """Return the catalogues by language; the project's own stand before those of plug-ins."""
+    return _found(folders())
+
+
+@cache
+def _found(there: tuple[Path, ...]) -> Mapping[str, Path]:
+    found = [path for folder in there for path in sorted(folder.glob(f"*/{_FILE}"))]
+    return {path.parent.name: path for path in reversed(found) if _NAME.fullmatch(path.parent.name)}
+
+
+def languages() -> list[str]:
+    """Return the languages that reports can be written in."""
+    return sorted(_paths())
+
+
+def catalogue(language: str) -> Catalogue:
+    """Return a language's catalogue.
+
+    Raises:
+        InputError: there is none, or it is not valid; the message says where and why.
+    """
+    path = _paths().get(language)
+    if path is None:
+        there = ", ".join(languages())
+        raise InputError(f"no catalogue of phrases in language {language!r}; expected one of {there}.")
+    return _read(path)
+
+
+@cache
+def _read(path: Path) -> Catalogue:
+    try:
+        raw = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not valid YAML ({error}).") from error
+    sections = raw if isinstance(raw, dict) else {}
+    for name, section in sections.items():
+        if not isinstance(section, dict) or not all(isinstance(text, str) for text in section.values()):
+            raise InputError(f"{path}: {name}: expected texts by name.")
+    phrases = {
+        f"{section}.{name}": text
+        for section, named in sections.items()
+        if section not in _APART
+        for name, text in named.items()
+    }
+    if path.parent != _FOLDER / ENGLISH:
+        _check(phrases, path)
+    reasons = sections.get("reasons", {})
+    forms = tuple((_form(pattern), text) for pattern, text in reasons.items() if "{" in pattern)
+    return Catalogue(phrases, sections.get("units", {}), reasons, forms)
+
+
+def _check(phrases: Mapping[str, str], path: Path) -> None:
+    """Refuse phrases that English does not have, and gaps that nothing fills."""
+    english = catalogue(ENGLISH).phrases
+    for name, text in phrases.items():
+        if name not in english:
+            raise InputError(f"{path}: {name}: there is no such phrase; the names are those of en/{_FILE}.")
+        try:
+            unknown = sorted(gaps(text) - gaps(english[name]))
+        except ValueError as error:
+            raise InputError(f"{path}: {name}: {error}; write {{{{ and }}}} for braces.") from error
+        if unknown:
+            known = ", ".join(sorted(gaps(english[name]))) or "none"
+            raise InputError(f"{path}: {name}: unknown gap {unknown[0]!r}, expected among {known}.")
+
+
+def gaps(text: str) -> set[str]:
+    """Return the names that stand in a phrase's braces."""
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+def _form(pattern: str) -> re.Pattern[str]:
+    """Return what matches a reason with gaps."""
+    parts = re.split(r"\{(\w+)\}", pattern)
+    return re.compile("".join(f"(?P<{part}>.*)" if at % 2 else re.escape(part) for at, part in enumerate(parts)))
+
+
+def phrase(name: str, language: str, /, **values: object) -> str:
+    """Return a phrase, `section.name`, with its gaps filled; the English one where the language lacks it."""
+    text = catalogue(language).phrases.get(name)
+    return (catalogue(ENGLISH).phrases[name] if text is None else text).format(**values)
+
+
+def section(name: str, language: str) -> dict[str, str]:
+    """Return all phrases of a section by their names, gaps unfilled; English where the language lacks one."""
+    own = catalogue(language).phrases
+    english = catalogue(ENGLISH).phrases
+    return {
+        key.partition(".")[2]: own.get(key, text) for key, text in english.items() if key.startswith(f"{name}.")
+    }
+
+
+def declared(text: Text, key: str, language: str, default: str = "") -> str:
+    """Return a text that a unit declares, in a language: its own, else the catalogue's by `key`, else English."""
+    return text.get(language) or catalogue(language).units.get(key) or text.get(ENGLISH) or default
+
+
+@lru_cache(maxsize=4096)
+def _translated(reason: str, found: Catalogue) -> str:
+    return next(_readings(reason, found), reason)
+
+
+def _readings(reason: str, found: Catalogue) -> Iterator[str]:
+    """Yield translations of a reason, the best first."""
+    if known := found.reasons.get(reason):
+        yield known
+    parts = reason.split("; ")
+    if len(parts) > 1:  # several judges' reasons, joined
+        said = [_translated(part, found) for part in parts]
+        if all(one != part for one, part in zip(said, parts, strict=True)):
+            yield "; ".join(said)
+    for pattern, text in found.forms:
+        if match := pattern.fullmatch(reason):
+            yield text.format(**{name: _translated(part, found) for name, part in match.groupdict().items()})
+    if len(parts) > 1:
+        yield "; ".join(_translated(part, found) for part in parts)
+
+
+def translated(reason: str, language: str) -> str:
+    """Return the reason of a verdict or score in a language; one that its catalogue lacks stays as it is."""
+    return _translated(reason, catalogue(language)) if reason and language != ENGLISH else reason

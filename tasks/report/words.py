@@ -1,0 +1,27 @@
+"""What reports say in words: phrases of the page, and why a suite or a model came to its outcome."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from prompts import phrases
+from prompts.phrases import phrase, translated
+
+
+def say(name: str, language: str, /, **values: object) -> str:
+    """Return a phrase of the HTML report, or one that all reports share."""
+    section = "page" if f"page.{name}" in phrases.catalogue(phrases.ENGLISH).phrases else "common"
+    return phrase(f"{section}.{name}", language, **values)
+
+
+def shared(name: str, language: str, /, **values: object) -> str:
+    """Return a phrase that all reports share."""
+    return phrase(f"common.{name}", language, **values)
+
+
+def why(part: Mapping[str, Any], language: str) -> str:
+    """Say why a suite or a model came to its outcome: the reason, or how many answers would decide it."""
+    if part["reason"]:
+        return translated(part["reason"], language)
+    if part["outcome"] == "undecided" and part["n_deciding"]:
+        return phrase("common.deciding", language, n=part["n_deciding"])
+    return ""

@@ -1,0 +1,157 @@
+"""The catalogues of phrases: the shipped ones lack nothing, another language is its catalogue and its prompts."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from config.settings import Report
+from data import plugins
+from data.errors import InputError
+from prompts import languages as languages_of
+from prompts import phrases, render
+from tasks.report import html, markdown, terminal
+from tasks.report.titles import texts
+from tests.conftest import TOP
+from tests.helpers.suites import shipped
+from tests.tasks.report.runs import build
+
+SHIPPED = ("en", "ru")
+SUITES = [shipped(path.stem) for path in sorted((TOP / "config" / "suites").glob("*.yaml"))]
+LETTERS = {ord("a") + n: 0x10D0 + n for n in range(26)} | {ord("A") + n: 0x10D0 + n for n in range(26)}
+"""Latin letters in Georgian ones."""
+
+
+PRODUCT = "Basic Control"
+CONFIGURATION = re.compile(r'<pre tabindex="0">\{.*?</pre>', re.DOTALL)
+"""What the page shows as it stands in the run's files, titles in every language among it."""
+
+
+@pytest.fixture
+def plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Forget at the end which plug-ins a test has used."""
+    monkeypatch.setenv(plugins.VARIABLE, "")
+    yield
+    plugins.forget()
+
+
+def foreign(text: str) -> str:
+    """Write a phrase in letters that no shipped language has; its gaps stay."""
+    parts = text.replace("{", "\0{").replace("}", "}\0").split("\0")
+    return "".join(part if part.startswith("{") else part.translate(LETTERS) for part in parts)
+
+
+def write(folder: Path, sections: dict[str, dict[str, str]], language: str = "xx") -> Path:
+    """Write a catalogue as a plug-in."""
+    (folder / language).mkdir(parents=True, exist_ok=True)
+    path = folder / language / "phrases.yaml"
+    path.write_text(yaml.safe_dump(sections, allow_unicode=True, sort_keys=False), encoding="utf-8")
+    return path
+
+
+def whole() -> dict[str, dict[str, str]]:
+    """Return a catalogue that lacks nothing: every phrase, every text of the units, every reason."""
+    sections: dict[str, dict[str, str]] = {}
+    for name, text in phrases.catalogue("en").phrases.items():
+        section, _, key = name.partition(".")
+        sections.setdefault(section, {})[key] = foreign(text)
+    sections["units"] = {key: foreign(text["en"]) for key, text in texts(SUITES).items()}
+    sections["reasons"] = {reason: foreign(reason) for reason in phrases.catalogue("ru").reasons}
+    return sections
+
+
+def test_the_shipped_languages_lack_no_phrase_and_have_the_same_gaps() -> None:
+    english = phrases.catalogue("en").phrases
+    assert len(english) > 200
+    for language in SHIPPED:
+        own = phrases.catalogue(language).phrases
+        assert own.keys() == english.keys()
+        assert all(own.values())
+        wrong = [name for name, text in own.items() if phrases.gaps(text) != phrases.gaps(english[name])]
+        assert not wrong
+
+
+def test_the_units_say_what_they_are_in_the_shipped_languages() -> None:
+    declared = texts(SUITES)
+    assert {"simple_logic", "cot", "cot.l1", "citation.support title", "factual_correctness.band good"} <= {
+        *declared
+    }
+    assert not [key for key, text in declared.items() if not {*SHIPPED} <= {*text}]
+
+
+def test_a_reason_has_no_gap_that_its_translation_does_not_have() -> None:
+    for pattern, text in phrases.catalogue("ru").reasons.items():
+        assert phrases.gaps(text) <= phrases.gaps(pattern), pattern
+
+
+@pytest.mark.usefixtures("plugged")
+def test_another_language_is_a_folder_with_a_catalogue_and_prompts(tmp_path: Path) -> None:
+    write(tmp_path, whole())
+    prompt = tmp_path / "xx" / "cot" / "task.j2"
+    prompt.parent.mkdir()
+    prompt.write_text("Ξ: {{ question }}", encoding="utf-8")
+    plugins.use([tmp_path])
+    assert phrases.languages() == ["en", "ru", "xx"]
+    assert "xx" in languages_of("cot/task")
+    assert render("cot/task", "xx", question="2 + 2") == "Ξ: 2 + 2"
+    material = build(2, report=Report(language="xx"))
+    results, requests = material.results, material.manifest["requests"]
+    written = {
+        "markdown": markdown.compose(material),
+        "page": CONFIGURATION.sub("", html.compose(material)),
+        "terminal": "\n".join(
+            [
+                *terminal.header("xx"),
+                *(" · ".join(row) for row in terminal.rows(results, material.settings)),
+                *terminal.lines(results, requests, material.settings),
+            ]
+        ),
+    }
+    said = [text for text in phrases.catalogue("en").phrases.values() if " " in text and "{" not in text]
+    said += [text["en"] for text in texts(SUITES).values() if " " in text["en"] and text["en"] != PRODUCT]
+    said += [one for one in material.scores["reason"].unique() if one and " " in one]
+    shown = html.compose(build(2))
+    assert sum(text in shown for text in said) > 100, "English phrases that a page in English has"
+    script = shown[shown.index("<script>") :]
+    for name, text in written.items():
+        assert not [one for one in said if one in text and one not in script], name
+        assert any(foreign(one) in text for one in said), name
+
+
+@pytest.mark.usefixtures("plugged")
+def test_english_stands_in_phrase_by_phrase(tmp_path: Path) -> None:
+    write(tmp_path, {"common": {"verdict": "Βερδικτ"}, "reasons": {"a date": "δατε"}})
+    plugins.use([tmp_path])
+    assert phrases.phrase("common.verdict", "xx") == "Βερδικτ"
+    assert phrases.phrase("common.score", "xx") == "Score"
+    assert phrases.section("common", "xx")["category"] == "Category"
+    assert phrases.translated("missed a date", "xx") == "missed a date"
+    assert "Βερδικτ" in markdown.compose(build(1, report=Report(language="xx")))
+
+
+@pytest.mark.usefixtures("plugged")
+@pytest.mark.parametrize(
+    ("sections", "said"),
+    [
+        ({"common": {"verdikt": "x"}}, "common.verdikt: there is no such phrase"),
+        ({"common": {"of": "{k} von {total}"}}, "unknown gap 'total', expected among k, n"),
+        ({"common": {"of": "{k von {n}"}}, "common.of"),
+        ({"common": "x"}, "common: expected texts by name"),
+    ],
+)
+def test_a_catalogue_that_is_wrong_says_where(
+    tmp_path: Path, sections: dict[str, dict[str, str]], said: str
+) -> None:
+    path = write(tmp_path, sections)
+    plugins.use([tmp_path])
+    with pytest.raises(InputError) as raised:
+        phrases.catalogue("xx")
+    assert str(path) in str(raised.value)
+    assert said in str(raised.value)
+
+
+def test_a_language_without_a_catalogue_is_refused() -> None:
+    with pytest.raises(ValueError, match="no catalogue of phrases in 'zh'; expected one of en, ru"):
+        Report(language="zh")
