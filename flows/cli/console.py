@@ -36,9 +36,11 @@ def show(*parts: "RenderableType") -> None:
         _console().print(Text(part) if isinstance(part, str) else part, soft_wrap=isinstance(part, str))
 
 
-def written(paths: "Iterable[object]") -> None:
+def written(paths: "Iterable[object]", language: str = "en") -> None:
     """Say which files were written."""
-    show(*(f"Written: {path}" for path in paths))
+    from prompts.phrases import phrase
+
+    show(*(phrase("terminal.written", language, path=path) for path in paths))
 
 
 def say(message: str, *, level: int = logging.INFO) -> None:

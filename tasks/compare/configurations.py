@@ -1,12 +1,13 @@
 """Configurations of finished runs, side by side: what differs, and which questions each asked."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from artifacts.runs import Run
 from config.declared import known, suites_in
 from data.draw import canonical
 from data.suites import Suite
+from prompts.phrases import ENGLISH, catalogue, languages
 
 _ASIDE = ("max_concurrency", "requests_per_minute", "deadline_s", "max_response_bytes", "api_key_env", "threads")
 
@@ -21,6 +22,20 @@ def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from flatten({k: v for k, v in entry.items() if k != "name"}, f"{path}.{entry['name']}")
     else:
         yield path, value
+
+
+def language_of(configurations: Iterable[Mapping[str, Any]], wanted: str = "") -> str:
+    """Return the language to speak of runs in: the one wanted, else the latest run's own, else English.
+
+    Raises:
+        InputError: there is no catalogue of phrases in the one wanted.
+    """
+    if wanted:
+        catalogue(wanted)
+        return wanted
+    reports = [report for one in configurations if isinstance(report := one.get("report"), Mapping)]
+    own = [language for report in reports if (language := report.get("language")) in languages()]
+    return str(own[-1]) if own else ENGLISH
 
 
 def modern(configuration: Mapping[str, Any]) -> dict[str, Any]:

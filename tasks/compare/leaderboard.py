@@ -16,13 +16,32 @@ from data.errors import InputError
 from data.loading import judged_by
 from data.suites import Suite
 from metrics.results import SCHEMA_VERSION
-from tasks.compare.configurations import asked, flatten
+from prompts.phrases import ENGLISH, phrase
+from tasks.compare.configurations import asked, flatten, language_of
 
 _CHUNK = 1 << 16
 _CELLS = b'\n "cells": '
 """Where the cells begin in a results.json of ours. No text can hold it: JSON writes a line break in one as \\n."""
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """Which questions a suite asked: how many, from where; `what` are texts, or phrases with what fills them."""
+
+    suite: str
+    n: int | None
+    what: tuple[tuple[str, str], ...]
+
+    def said(self, language: str) -> str:
+        """Say it in a line."""
+        told = "; ".join(
+            phrase(f"leaderboard.{name}", language, n=text) if name else text for name, text in self.what
+        )
+        return phrase(
+            "leaderboard.asked", language, suite=self.suite, n="?" if self.n is None else self.n, what=told
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +61,7 @@ class Entry:
     verdict: str
     suites: Mapping[str, Mapping[str, Any]]
     key: tuple[tuple[str, str], ...]
-    asked: Mapping[str, str]
+    asked: tuple[Questions, ...]
     judges: tuple[str, ...]
     scoring: Mapping[str, str]
 
@@ -55,11 +74,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Board:
-    """Runs on the same questions, best first; `asked` describes these, `notes` say what else differs."""
+    """Runs on the same questions, best first; `asked` says which, `differing` what else differs, by its key."""
 
-    asked: Mapping[str, str]
+    asked: tuple[Questions, ...]
     entries: list[Entry]
-    notes: list[str] = field(default_factory=list)
+    differing: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -70,6 +89,7 @@ class Leaderboard:
     n_runs: int
     unfinished: list[str]
     unread: list[tuple[str, str]]
+    language: str = ENGLISH
 
 
 def head(path: Path) -> dict[str, Any]:
@@ -121,7 +141,7 @@ def read(document: Mapping[str, Any]) -> Iterator[Entry]:
             suites=suites,
             # Without digests (no items: nothing was drawn) the configuration says what was asked.
             key=tuple((s, (sets.get(s) or {}).get("digest") or _asked(own.get(s))) for s in sorted(suites)),
-            asked={name: describe(suite, sets.get(name)) for name, suite in own.items()},
+            asked=tuple(describe(suite, sets.get(name)) for name, suite in own.items()),
             judges=tuple(dict.fromkeys(name for listed in names.values() for name in listed)),
             scoring=dict(_scoring(own, names)),
         )
@@ -180,30 +200,31 @@ def _scoring(suites: Mapping[str, Suite], judges: Mapping[str, Sequence[str]]) -
         if name in judges:
             yield f"{name}.aggregate", suite.aggregate
     for name, names in judges.items():
-        yield f"judges of {name}", ", ".join(names)
+        yield f"{name}.judges", ", ".join(names)
 
 
-def describe(suite: Suite, counted: Mapping[str, Any] | None) -> str:
-    """Say in a line which questions a suite asked."""
-    told = []
+def describe(suite: Suite, counted: Mapping[str, Any] | None) -> Questions:
+    """Return which questions a suite asked."""
+    told: list[tuple[str, str]] = []
     for path, value in flatten(dict(suite.source)):
         key = path.rpartition(".")[2]
         if key in {"n_items", "n"} or value in (None, "", {}, [], ()):
             continue
         if key == "method" and value == "all":
-            told.append("all")
+            told.append(("all", ""))
         elif key == "seed":
-            told.append(f"seed {value}")
+            told.append(("seed", str(value)))
         elif isinstance(value, list | tuple):
-            told.append(", ".join(map(str, value)))
+            told.append(("", ", ".join(map(str, value))))
         else:
-            told.append(str(value))
-    n = counted["n"] if counted else "?"
-    return f"{suite.name}: {n} questions ({'; '.join(told)})"
+            told.append(("", str(value)))
+    return Questions(suite.name, counted["n"] if counted else None, tuple(told))
 
 
-def gather(runs: Path, *, every: bool = False) -> Leaderboard:
+def gather(runs: Path, *, every: bool = False, language: str = "") -> Leaderboard:
     """Read all runs of a folder: of each set of questions the latest result of each model, or every one.
+
+    The language is that of the latest run's report unless given.
 
     Raises:
         InputError: the folder is not there.
@@ -213,12 +234,15 @@ def gather(runs: Path, *, every: bool = False) -> Leaderboard:
             f"{runs}: there is no such folder of runs. Name it with --runs, or run an evaluation first."
         )
     listed: list[Entry] = []
+    configurations: list[tuple[datetime, Mapping[str, Any]]] = []
     unfinished: list[str] = []
     unread: list[tuple[str, str]] = []
     folders = sorted(path for path in runs.iterdir() if path.is_dir() and not path.name.startswith("."))
     for folder in folders:
         try:
-            listed += list(read(head(folder / "results.json")))  # all of a run, or nothing
+            document = head(folder / "results.json")
+            listed += (own := list(read(document)))  # all of a run, or nothing
+            configurations += [(one.started, document["run"]["configuration"]) for one in own[:1]]
         except FileNotFoundError:
             unfinished.append(folder.name)
         except _UNREADABLE as error:
@@ -227,7 +251,9 @@ def gather(runs: Path, *, every: bool = False) -> Leaderboard:
     boards: dict[tuple[tuple[str, str], ...], list[Entry]] = {}
     for one in sorted(kept, key=lambda one: one.started, reverse=True):
         boards.setdefault(one.key, []).append(one)
-    return Leaderboard([_board(own) for own in boards.values()], len(folders) - len(unfinished), unfinished, unread)
+    spoken = language_of((one for _, one in sorted(configurations, key=lambda pair: pair[0])), language)
+    n_runs = len(folders) - len(unfinished)
+    return Leaderboard([_board(own) for own in boards.values()], n_runs, unfinished, unread, spoken)
 
 
 def _latest(listed: Sequence[Entry]) -> list[Entry]:
@@ -242,13 +268,12 @@ def _latest(listed: Sequence[Entry]) -> list[Entry]:
 def _board(own: Sequence[Entry]) -> Board:
     """Sort entries on the same questions, best first, and say by what else their scores may differ."""
     ordered = sorted(own, key=lambda one: (-1.0 if one.score is None else one.score, one.started), reverse=True)
-    notes = []
+    differing = {}
     for key in dict.fromkeys(key for one in own for key in one.scoring):
         values = dict.fromkeys(one.scoring.get(key, "–") for one in own)
         if len(values) > 1:
-            notes.append(f"{key} is not the same in all: {' / '.join(values)}")
-    described = {" ".join(one.asked.values()): one.asked for one in own}
-    return Board(next(iter(described.values())), ordered, notes)
+            differing[key] = [*values]
+    return Board(own[0].asked, ordered, differing)
 
 
 _COLUMNS = (
@@ -264,7 +289,7 @@ def frame(found: Leaderboard) -> pl.DataFrame:
     rows: list[dict[str, Any]] = []
     for number, board in enumerate(found.boards, 1):
         for rank, one in enumerate(board.entries, 1):
-            scored, asked = one.n
+            scored, n_asked = one.n
             row: dict[str, Any] = {
                 "questions": number,
                 "rank": rank,
@@ -274,7 +299,7 @@ def frame(found: Leaderboard) -> pl.DataFrame:
                 "ci_high": one.high,
                 "verdict": one.verdict,
                 "n_scored": scored,
-                "n_asked": asked,
+                "n_asked": n_asked,
                 "judges": ", ".join(one.judges),
                 "started": one.started.isoformat(),
                 "run": one.run,
@@ -289,6 +314,6 @@ def frame(found: Leaderboard) -> pl.DataFrame:
                     f"{suite}_n_scored": own.get("n_scored"),
                     f"{suite}_n_asked": own.get("n_asked"),
                 }
-            row["asked"] = "; ".join(one.asked.values())
+            row["asked"] = "; ".join(questions.said(ENGLISH) for questions in one.asked)
             rows.append(row)
     return pl.DataFrame(rows, schema=None if rows else _COLUMNS, infer_schema_length=None)

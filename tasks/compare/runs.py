@@ -16,7 +16,8 @@ from data.tables import ITEMS, SCORES
 from metrics.final import headline
 from metrics.stats.matching import KEY, Entrant, changes, common, compare_fields, entrants, fields
 from metrics.stats.pairs import Comparison, Grouping
-from tasks.compare.configurations import differences
+from prompts.phrases import ENGLISH, phrase
+from tasks.compare.configurations import differences, language_of
 
 _SHOWN_DIFFERENCES = 8
 
@@ -27,6 +28,7 @@ class RunComparison:
 
     `shared` tells each suite's number of questions in every run, and in all of its runs. `pairs` are later-given
     against earlier-given (`metrics.stats.matching`); `changed` has a frame of changes a pair, with both texts.
+    `language` is what is to be spoken of it.
     """
 
     runs: list[Run]
@@ -37,12 +39,21 @@ class RunComparison:
     pairs: list[Comparison]
     groups: list[Grouping]
     changed: list[pl.DataFrame]
+    language: str = ENGLISH
 
 
 def compare_runs(
-    named: Sequence[str], *, runs: Path, root: str = "", metrics: Sequence[str] = (), every: bool = False
+    named: Sequence[str],
+    *,
+    runs: Path,
+    root: str = "",
+    metrics: Sequence[str] = (),
+    every: bool = False,
+    language: str = "",
 ) -> RunComparison:
     """Pair the runs' items; `metrics` are the suites' own unless given, `every`: every two models.
+
+    The language is that of the last run's report unless given.
 
     Raises:
         InputError: a run or a table of it is not there, or the runs have nothing in common.
@@ -50,6 +61,7 @@ def compare_runs(
     if len(named) < 2:  # noqa: PLR2004 - a pair
         raise InputError("found one run, expected two or more: a run's own models are compared in its report.")
     found = find_all(named, runs)
+    spoken = language_of((run.configuration for run in found), language)
     own = {run.name: load(run, "scores", "scores", root) for run in found}
     tables = [load(run, "items", "items", root) for run in found]
     items = pl.concat([ITEMS.frame([]), *tables]).unique("item_id", maintain_order=True)
@@ -68,8 +80,8 @@ def compare_runs(
         )
     texts = pl.concat([_labelled(replies(run, root), run.name, labels) for run in found])
     changed = [_with_texts(changes(scores, items, pair), texts, pair) for pair in pairs]
-    notes = _notes(found, compared, listed)
-    return RunComparison(found, compared, shared, differences(found), notes, pairs, grouped, changed)
+    notes = _notes(found, compared, listed, spoken)
+    return RunComparison(found, compared, shared, differences(found), notes, pairs, grouped, changed, spoken)
 
 
 def _labelled(frame: pl.DataFrame, run: str, labels: Mapping[tuple[str, str], str]) -> pl.DataFrame:
@@ -118,27 +130,24 @@ def _with_texts(changed: pl.DataFrame, texts: pl.DataFrame, pair: Comparison) ->
     return changed
 
 
-def _notes(found: Sequence[Run], compared: Sequence[Sequence[Entrant]], listed: Sequence[Entrant]) -> list[str]:
+def _notes(
+    found: Sequence[Run], compared: Sequence[Sequence[Entrant]], listed: Sequence[Entrant], language: str
+) -> list[str]:
     """Say what else may be behind a difference, and what was not compared."""
     notes = []
     rules = {run.name: str(run.manifest.get("rules")) for run in found}
     if len(set(rules.values())) > 1:
         said = ", ".join(f"{name}: {rule}" for name, rule in rules.items())
-        notes.append(
-            f"The rules (generators, metrics, prompts, data) changed between the runs ({said}): a difference "
-            "may be theirs, not the models'."
-        )
+        notes.append(phrase("compare.rules_changed", language, rules=said))
     for kind, what in (("identities", "model"), ("judge_identities", "judge")):
-        notes += _renewed(found, kind, what)
+        notes += _renewed(found, kind, f"compare.renewed_{what}", language)
     inside = {one.label for field in compared for one in field}
     if alone := [one.label for one in listed if one.label not in inside]:
-        notes.append(
-            f"In one run only, and so compared with nothing: {', '.join(alone)}. `--pairs all` compares every two."
-        )
+        notes.append(phrase("compare.alone", language, names=", ".join(alone)))
     return notes
 
 
-def _renewed(found: Sequence[Run], kind: str, what: str) -> list[str]:
+def _renewed(found: Sequence[Run], kind: str, told: str, language: str) -> list[str]:
     """Name the models (judges) behind whose name there was another one in another run."""
     notes = []
     known = [run.manifest.get(kind) or {} for run in found]
@@ -147,5 +156,5 @@ def _renewed(found: Sequence[Run], kind: str, what: str) -> list[str]:
         keys = [key for key in dict.fromkeys(chain(*there)) if len({str(one.get(key)) for one in there}) > 1]
         if keys:
             said = "; ".join(f"{key} {' / '.join(shorten(one.get(key)) for one in there)}" for key in keys)
-            notes.append(f"Behind the name {name} there was not the same {what} in all runs: {said}.")
+            notes.append(phrase(told, language, name=name, what=said))
     return notes

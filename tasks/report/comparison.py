@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +12,32 @@ from markupsafe import Markup, escape
 
 from artifacts.store import write_atomically
 from metrics.stats.pairs import Comparison
+from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
 from tasks.report.text import fenced, p_value, percent, plain, points, table, visible
 
 LONGEST, SHORTEST = 20_000, 200
-"""Signs of a text that are shown, at most; and where there are many texts, at least."""
+"""Characters of a text that are shown, at most; and where there are many texts, at least."""
 
 ROOM = 20_000_000
-"""Signs of all texts together: a page that a browser opens at once."""
+"""Characters of all texts together: a page that a browser opens at once."""
 
 _WORDS = 2_000
 """Words up to which two texts are marked word by word: the work grows with the product of both."""
 
-HEADER = ("suite", "metric", "before", "after", "n", "mean before", "mean after", "difference", "lost / won",
-          "p (Holm)", "detectable", "verdict")  # fmt: skip
+COLUMNS = ("suite", "metric", "before", "after", "n", "mean_before", "mean_after", "difference", "lost_won", "p",
+           "detectable", "verdict")  # fmt: skip
+
+
+def header(language: str) -> list[str]:
+    """Return the heads of a pair's columns."""
+    return [phrase(f"compare.{name}", language) for name in COLUMNS]
 
 
 def verdict(pair: Comparison) -> str:
-    """Say in words what a comparison came to."""
+    """Say what a comparison came to: better, worse or same."""
     if pair.difference is None or not pair.significant:
-        return "cannot be told apart"
+        return "same"
     return "better" if pair.difference > 0 else "worse"
 
 
@@ -41,8 +47,8 @@ def interval(pair: Comparison) -> str:
     return points(pair.difference) + (f" [{points(low)}, {points(high)}]" if low is not None else "")
 
 
-def cells(pair: Comparison) -> list[str]:
-    """Return a pair's row under `HEADER`."""
+def cells(pair: Comparison, language: str) -> list[str]:
+    """Return a pair's row under `header`."""
     return [
         pair.suite,
         pair.metric,
@@ -55,32 +61,33 @@ def cells(pair: Comparison) -> list[str]:
         f"{pair.only_b} / {pair.only_a}",
         p_value(pair.p_adjusted),
         points(pair.detectable).lstrip("+"),
-        verdict(pair),
+        phrase(f"compare.{verdict(pair)}", language),
     ]
+
+
+def title(found: RunComparison) -> str:
+    """Say which runs are compared."""
+    return phrase("compare.title", found.language, runs=", ".join(run.name for run in found.runs))
 
 
 def asked(found: RunComparison) -> Iterator[str]:
     """Yield a line for each suite: how many questions each run asked, and how many all of them did."""
     for suite, (own, shared) in found.shared.items():
         counts = ", ".join(f"{run.name}: {n}" for run, n in zip(found.runs, own, strict=True))
-        yield f"{suite}: {shared} questions in all runs ({counts})"
+        yield phrase("compare.asked", found.language, suite=suite, n=shared, counts=counts)
 
 
 def groups(found: RunComparison) -> Iterator[str]:
     """Yield a line for each metric of a field of three or more: which cannot be told apart."""
     for one in found.groups:
         said = "; ".join(" = ".join(group) for group in one.groups)
-        yield f"{one.suite}: {one.metric}: cannot be told apart (best first): {said}"
+        yield phrase("compare.groups", found.language, suite=one.suite, metric=one.metric, groups=said)
 
 
 def correction(found: RunComparison) -> str:
     """Say over what the p-values and intervals are corrected."""
     n = sum(pair.p_value is not None for pair in found.pairs)
-    return (
-        f"p is corrected by Holm over all {n} tests here, metrics and pairs together; each interval is at the "
-        "level of its step there (95 % where there is one test, more where there are several), and holds 0 exactly "
-        "where the two cannot be told apart."
-    )
+    return phrase("compare.correction", found.language, n=n)
 
 
 def cut(found: RunComparison) -> int:
@@ -97,52 +104,63 @@ def cut(found: RunComparison) -> int:
     return max(longest, SHORTEST)
 
 
-def clip(text: str | None, longest: int) -> str:
+def clip(text: str | None, longest: int, language: str) -> str:
     """Return the beginning of a text, and say how much is left out."""
     text = text or ""
-    return text if len(text) <= longest else f"{text[:longest]}\n… {len(text) - longest} signs more"
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]}\n{phrase('compare.more', language, n=len(text) - longest)}"
 
 
-def place_of(row: Mapping[str, Any]) -> str:
+def place_of(row: Mapping[str, Any], language: str) -> str:
     """Name a change's item: family, level, language, id, repeat."""
     parts = [row["family"], row["level"], row["language"], row["item_id"]]
-    return " · ".join([part for part in parts if part] + ([f"repeat {row['repeat']}"] if row["repeat"] else []))
+    repeat = [phrase("compare.repeat", language, n=row["repeat"])] if row["repeat"] else []
+    return " · ".join([part for part in parts if part] + repeat)
 
 
-def outcome(row: Mapping[str, Any], side: str) -> str:
+def change_of(row: Mapping[str, Any], language: str) -> str:
+    """Say what kind of change it is."""
+    return phrase(f"compare.{row['change'].replace(' ', '_')}", language)
+
+
+def outcome(row: Mapping[str, Any], side: str, language: str) -> str:
     """Say what one side of a change came to: its value and reason."""
-    reason = row[f"{side}_reason"] or ""
+    reason = translated(row[f"{side}_reason"] or "", language)
     return percent(row[f"{side}_value"]) + (f", {reason}" if reason else "")
 
 
 def markdown(found: RunComparison) -> str:
     """Return the whole comparison as Markdown."""
-    longest = cut(found)
-    lines = ["# " + plain("Runs compared: " + ", ".join(run.name for run in found.runs)), ""]
+    longest, language = cut(found), found.language
+    lines = ["# " + plain(title(found)), ""]
     lines += [f"* {plain(line)}" for line in (*asked(found), *found.notes)]
     if found.differences:
-        lines += ["", "## What differs in the configurations", ""]
+        lines += ["", f"## {phrase('compare.configurations', language)}", ""]
         rows = [[plain(key), *(plain(shorten(v)) for v in values)] for key, values in found.differences]
-        lines += table(["key", *(plain(run.name) for run in found.runs)], rows)
-    lines += ["", "## Differences", ""]
-    lines += table(HEADER, [[plain(cell) for cell in cells(pair)] for pair in found.pairs], left=4)
+        lines += table([phrase("compare.key", language), *(plain(run.name) for run in found.runs)], rows)
+    lines += ["", f"## {phrase('compare.differences', language)}", ""]
+    rows = [[plain(cell) for cell in cells(pair, language)] for pair in found.pairs]
+    lines += table(header(language), rows, left=4)
     lines += ["", *(f"* {plain(line)}" for line in (correction(found), *groups(found)))]
-    lines += ["", "## What changed"]
+    lines += ["", f"## {phrase('compare.changed_head', language)}"]
     for pair, frame in zip(found.pairs, found.changed, strict=True):
         said = plain(f"{pair.suite}: {pair.metric}: {pair.model_b} → {pair.model_a}")
-        lines += ["", f"### {said}", "", f"{frame.height} of {pair.n} changed."]
+        lines += ["", f"### {said}", "", phrase("compare.changed", language, k=frame.height, n=pair.n)]
         for row in frame.iter_rows(named=True):
-            lines += _markdown_change(row, pair, longest)
+            lines += _markdown_change(row, pair, longest, language)
     return "\n".join(lines) + "\n"
 
 
-def _markdown_change(row: Mapping[str, Any], pair: Comparison, longest: int) -> Iterator[str]:
-    yield from ("", f"#### {plain(row['change'])}: {plain(place_of(row))}", "", "Question:", "")
-    yield from fenced(clip(row["prompt"], longest))
-    yield from ("", "Expected:", "", *fenced(clip(row["answer"], longest)))
+def _markdown_change(row: Mapping[str, Any], pair: Comparison, longest: int, language: str) -> Iterator[str]:
+    yield from ("", f"#### {change_of(row, language)}: {plain(place_of(row, language))}", "")
+    yield from (f"{phrase('compare.question', language)}:", "")
+    yield from fenced(clip(row["prompt"], longest, language))
+    yield from ("", f"{phrase('compare.expected', language)}:", "")
+    yield from fenced(clip(row["answer"], longest, language))
     for side, label in (("before", pair.model_b), ("after", pair.model_a)):
-        yield from ("", f"{plain(label)} ({plain(outcome(row, side))}):", "")
-        yield from fenced(clip(row[f"{side}_text"], longest))
+        yield from ("", f"{plain(label)} ({plain(outcome(row, side, language))}):", "")
+        yield from fenced(clip(row[f"{side}_text"], longest, language))
 
 
 def marked(before: str, after: str) -> tuple[Markup, Markup]:
@@ -190,41 +208,48 @@ def _environment() -> Environment:
 def html(found: RunComparison) -> str:
     """Return the whole comparison as one page: no script, no network; everything from a model is escaped."""
     longest = cut(found)
-    style = (Path(__file__).parent / "contrasted.css").read_text(encoding="utf-8").replace("\r\n", "\n")
+    style = (Path(__file__).parent / "comparison.css").read_text(encoding="utf-8").replace("\r\n", "\n")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return (
         _environment()
-        .get_template("contrasted.html.j2")
+        .get_template("comparison.html.j2")
         .render(
             found=found,
-            header=HEADER,
-            rows=[(cells(pair), verdict(pair)) for pair in found.pairs],
+            language=found.language,
+            title=title(found),
+            t=partial(_said, found.language),
+            header=header(found.language),
+            rows=[(cells(pair, found.language), verdict(pair)) for pair in found.pairs],
             asked=list(asked(found)),
             groups=list(groups(found)),
             correction=correction(found),
             shorten=shorten,
             sections=_sections(found, longest),
-            longest=longest,
+            longest=f"{longest:,}".replace(",", "\u202f"),
             style=Markup(style),  # noqa: S704 - our own file
             policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
         )
     )
 
 
+def _said(language: str, name: str, /, **values: object) -> str:
+    return phrase(f"compare.{name}", language, **values)
+
+
 def _sections(found: RunComparison, longest: int) -> Iterator[tuple[Comparison, int, Iterator[Mapping[str, Any]]]]:
     for pair, frame in zip(found.pairs, found.changed, strict=True):
-        yield pair, frame.height, (_shown(row, longest) for row in frame.iter_rows(named=True))
+        yield pair, frame.height, (_shown(row, longest, found.language) for row in frame.iter_rows(named=True))
 
 
-def _shown(row: Mapping[str, Any], longest: int) -> Mapping[str, Any]:
-    before, after = marked(*(clip(row[f"{side}_text"], longest) for side in ("before", "after")))
+def _shown(row: Mapping[str, Any], longest: int, language: str) -> Mapping[str, Any]:
+    before, after = marked(*(clip(row[f"{side}_text"], longest, language) for side in ("before", "after")))
     return {
-        "change": row["change"],
+        "change": change_of(row, language),
         "gain": row["gain"],
-        "place": place_of(row),
-        "prompt": clip(row["prompt"], longest),
-        "answer": clip(row["answer"], longest),
-        "sides": [(before, outcome(row, "before")), (after, outcome(row, "after"))],
+        "place": place_of(row, language),
+        "prompt": clip(row["prompt"], longest, language),
+        "answer": clip(row["answer"], longest, language),
+        "sides": [(before, outcome(row, "before", language)), (after, outcome(row, "after", language))],
     }
 
 

@@ -18,6 +18,7 @@ from artifacts.store import Store
 from config.reading import read
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
 from flows.compare import main
+from prompts import phrases
 from tasks.compare.runs import compare_runs
 from tasks.load import items_of
 from tasks.report import comparison
@@ -61,6 +62,7 @@ def finished(
         "models": [{"name": m, "provider": "ollama", "temperature": changes.get("temperature", 0)} for m in models],
         "basic_control": {"seed": changes.get("seed", 42), "n_items": 10},
         "store": {"root": str(tmp_path / "store")},
+        "report": {"language": changes.get("language", "en")},
     }
     folder = tmp_path / "runs" / name
     folder.mkdir(parents=True)
@@ -156,10 +158,34 @@ def test_what_else_may_be_behind_a_difference_is_said(tmp_path: Path) -> None:
     found = compare_runs(["r1", "r2"], runs=tmp_path / "runs")
     said = " ".join(found.notes)
     assert "r1: old, r2: new" in said
-    assert "Behind the name m there was not the same model in all runs: digest d1 / d2." in said
+    assert "The name m did not stand for the same model in all runs: digest d1 / d2." in said
     assert "compared with nothing: alone" in said
     assert ("models.m.temperature", [0, 0.7]) in found.differences
     assert len(compare_runs(["r1", "r2"], runs=tmp_path / "runs", every=True).pairs) == 3
+
+
+def test_it_speaks_the_language_of_the_last_runs_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    finished(tmp_path, "r1", ["m", "alone"], rules="old", digest="d1")
+    finished(tmp_path, "r2", ["m"], lambda *_: 1.0, rules="new", digest="d2", temperature=0.7, language="ru")
+    pages = {form: tmp_path / f"c.{form}" for form in ("html", "markdown")}
+    files = [word for form, path in pages.items() for word in (f"--{form}", str(path))]
+    assert main(["r1", "r2", "--runs", str(tmp_path / "runs"), *files]) == 0
+    shown = {"terminal": capsys.readouterr().out, **{form: path.read_text("utf-8") for form, path in pages.items()}}
+    russian, english = (phrases.section("compare", language) for language in ("ru", "en"))
+    said = [name for name, text in english.items() if " " in text and "{" not in text]
+    for form, text in shown.items():
+        folded = " ".join(text.split())
+        assert not [name for name in said if english[name] in folded], form
+        assert russian["configurations"] in folded, form
+        assert "неверно → верно" in folded, form
+        assert "Имя m в разных запусках обозначает разные модели: digest d1 / d2." in folded, form
+    assert main(["r1", "r2", "--runs", str(tmp_path / "runs"), "--language", "en"]) == 0
+    assert "Runs compared: r1, r2" in capsys.readouterr().out
+    assert main(["r1", "r2", "--runs", str(tmp_path / "runs"), "--language", "xx"]) == 2
+    assert "no catalogue of phrases in language 'xx'; expected one of en, ru" in capsys.readouterr().err
 
 
 def test_a_run_is_found_by_the_path_of_its_folder_and_its_tables_where_the_store_is_now(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from metrics.final import finalise
 from metrics.results import Results
 from metrics.stats.matching import question_sets
 from metrics.summary import cells, summarise
+from prompts import phrases
 from tasks.compare.leaderboard import gather, head
 from tests.conftest import TOP
 from tests.helpers.suites import declared
@@ -91,11 +92,28 @@ def test_other_weights_and_judges_are_said(tmp_path: Path) -> None:
         document["run"]["configuration"]["weights"] = {"rag": 0.2 if judge == "j1" else 0.5}
         path.write_text(json.dumps(document, indent=1), encoding="utf-8")
     (board,) = gather(runs).boards
-    assert sorted(board.notes) == [
-        "judges of rag is not the same in all: j2 / j1",
-        "weights.rag is not the same in all: 0.5 / 0.2",
-    ]
+    assert board.differing == {"weights.rag": ["0.5", "0.2"], "rag.judges": ["j2", "j1"]}
     assert {s.judges for s in board.entries} == {("j1",), ("j2",)}
+
+
+def test_it_speaks_the_language_of_the_latest_runs_report(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    path = write(runs, "run_04", {"good": 10}, n=5)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["run"]["configuration"]["report"] = {"language": "ru"}
+    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    (runs / "run_05").mkdir()
+    assert main(["--runs", str(runs), "--markdown", str(tmp_path / "l.md")]) == 0
+    english = phrases.section("leaderboard", "en")
+    for text in (capsys.readouterr().out, (tmp_path / "l.md").read_text(encoding="utf-8")):
+        assert "Запуски задавали разные наборы вопросов (2)." in text
+        assert "Не завершены: run\\_05." in text or "Не завершены: run_05." in text
+        assert "вопросов 60" in text
+        assert not [one for one in english.values() if " " in one and "{" not in one and one in text]
+    assert main(["--runs", str(runs), "--language", "en"]) == 0
+    assert "The runs asked 2 different sets of questions." in capsys.readouterr().out
 
 
 def test_runs_that_cannot_be_read_are_named_and_do_not_hide_the_others(
@@ -166,7 +184,9 @@ def test_the_head_of_a_document_is_the_document_without_its_cells_and_what_follo
     path = runs / "run_01" / "results.json"
     whole: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     found = head(path)
-    assert set(whole) - set(found) == {"cells", "comparisons", "groups", "repeats", "judges", "explainability"}
+    assert set(whole) - set(found) == {
+        "cells", "comparisons", "groups", "repeats", "judges", "explainability", "stated",
+    }  # fmt: skip
     assert all(found[key] == whole[key] for key in found)
 
 

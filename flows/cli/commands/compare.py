@@ -29,6 +29,7 @@ def compare(
     most: Annotated[int, Parameter(name="--show", metavar="N")] = 5,
     html: Annotated[str, Parameter(metavar="FILE")] = "",
     markdown: Annotated[str, Parameter(metavar="FILE")] = "",
+    language: str = "",
 ) -> None:
     """Compare finished runs on the items that they have in common: what changed from right to wrong and back.
 
@@ -44,6 +45,7 @@ def compare(
         most: changed items to print with their texts (default: 5)
         html: write everything as one HTML page
         markdown: write everything as Markdown
+        language: of what is said, such as en or ru (default: that of the last run's report)
     """
     from config.settings import Store
     from tasks.compare.runs import compare_runs
@@ -55,20 +57,22 @@ def compare(
         root=root,
         metrics=metric,
         every=pairs == "all",
+        language=language,
     )
     show(*_parts(found, max(0, most)))
     for path, compose in ((html, comparison.html), (markdown, comparison.markdown)):
         if path:
-            written([comparison.write(compose(found), Path(path))])
+            written([comparison.write(compose(found), Path(path))], found.language)
 
 
 def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     from rich.text import Text
 
+    from prompts.phrases import phrase
     from tasks.report import comparison
     from tasks.report.text import visible
 
-    yield Text("Runs compared: " + ", ".join(run.name for run in found.runs), style="bold")
+    yield Text(visible(comparison.title(found)), style="bold")
     for line in (*comparison.asked(found), *found.notes):
         yield Text(visible(line))
     if found.differences:
@@ -78,11 +82,11 @@ def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
         yield Text(visible(line))
     total = sum(frame.height for frame in found.changed)
     for pair, row in _chosen(found, most):
-        yield _change(pair, row)
+        yield _change(pair, row, found.language)
     if total > most:
-        yield Text(f"{total - most} of {total} changes are not shown here: --show N shows more, --html FILE all.")
+        yield Text(phrase("compare.not_shown", found.language, k=total - most, n=total))
     elif not total:
-        yield Text("Nothing changed on any item.")
+        yield Text(phrase("compare.nothing_changed", found.language))
 
 
 def _chosen(found: "RunComparison", most: int) -> Iterator[tuple["Comparison", Mapping[str, Any]]]:
@@ -102,16 +106,18 @@ def _configurations(found: "RunComparison") -> "RenderableType":
     from rich.table import Table
     from rich.text import Text
 
+    from prompts.phrases import phrase
     from tasks.compare.runs import shorten
     from tasks.report.text import visible
 
-    table = Table(title="What differs in the configurations", box=SIMPLE_HEAD, title_justify="left")
-    for name in ("key", *(run.name for run in found.runs)):
+    title = phrase("compare.configurations", found.language)
+    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left")
+    for name in (phrase("compare.key", found.language), *(run.name for run in found.runs)):
         table.add_column(Text(visible(name)), overflow="fold")
     for key, values in found.differences[:_KEYS]:
         table.add_row(*(Text(visible(text)) for text in (key, *map(shorten, values))))
     if (more := len(found.differences) - _KEYS) > 0:
-        table.add_row(Text(f"… and {more} more: --html FILE has them all"))
+        table.add_row(Text(phrase("compare.more_keys", found.language, n=more)))
     return table
 
 
@@ -120,45 +126,50 @@ def _pairs(found: "RunComparison") -> "RenderableType":
     from rich.table import Table
     from rich.text import Text
 
-    from tasks.report.comparison import cells, correction, verdict
+    from prompts.phrases import phrase
+    from tasks.report.comparison import COLUMNS, cells, correction, verdict
     from tasks.report.text import visible
 
+    language = found.language
     table = Table(
         box=SIMPLE_HEAD,
         pad_edge=False,
-        caption="Differences in percentage points; detectable: what so many items show in a single test with power "
-        f"0.8. {correction(found)}",
+        caption=f"{phrase('compare.about', language)} {correction(found)}",
         caption_justify="left",
     )
-    for name in ("what", "before → after"):
-        table.add_column(name, overflow="fold")
-    for name in ("n", "before", "after", "difference", "lost / won", "p", "detectable"):
-        table.add_column(name, justify="right", overflow="fold")
+    for name in ("what", "before_after"):
+        table.add_column(phrase(f"compare.{name}", language), overflow="fold")
+    for name in COLUMNS[4:-1]:
+        short = {"mean_before": "before", "mean_after": "after"}.get(name, name)
+        table.add_column(phrase(f"compare.{short}", language), justify="right", overflow="fold")
     table.add_column("")
     style = {"better": "green", "worse": "red"}
     for pair in found.pairs[:_ROWS]:
-        suite, metric, before, after, *rest, said = cells(pair)
+        suite, metric, before, after, *rest, said = cells(pair, language)
         row = (f"{suite}: {metric}", f"{before} → {after}", *rest)
         table.add_row(*(Text(visible(cell)) for cell in row), Text(said, style=style.get(verdict(pair), "")))
     if (more := len(found.pairs) - _ROWS) > 0:
-        table.add_row(Text(f"… and {more} more: --html FILE has them all"))
+        table.add_row(Text(phrase("compare.more_keys", found.language, n=more)))
     return table
 
 
-def _change(pair: "Comparison", row: Mapping[str, Any]) -> "RenderableType":
+def _change(pair: "Comparison", row: Mapping[str, Any], language: str) -> "RenderableType":
     from rich.box import ROUNDED
     from rich.table import Table
     from rich.text import Text
 
-    from tasks.report.comparison import clip, outcome, place_of
+    from prompts.phrases import phrase
+    from tasks.report.comparison import change_of, clip, outcome, place_of
     from tasks.report.text import visible
 
-    title = Text(visible(f"{row['change']}: {pair.suite}: {pair.metric}: {place_of(row)}"), style="bold")
+    said = f"{change_of(row, language)}: {pair.suite}: {pair.metric}: {place_of(row, language)}"
+    title = Text(visible(said), style="bold")
     table = Table(title=title, title_justify="left", box=ROUNDED, expand=True)
     for label, side in ((pair.model_b, "before"), (pair.model_a, "after")):
-        table.add_column(Text(visible(f"{label}: {outcome(row, side)}")), ratio=1, overflow="fold")
-    texts = [clip(str(row[f"{side}_text"] or ""), _CHARACTERS) for side in ("before", "after")]
+        table.add_column(Text(visible(f"{label}: {outcome(row, side, language)}")), ratio=1, overflow="fold")
+    texts = [clip(str(row[f"{side}_text"] or ""), _CHARACTERS, language) for side in ("before", "after")]
     table.add_row(*(Text(visible(text)) for text in texts))
-    table.caption = Text(visible(f"expected: {clip(str(row['answer']), 200)}"))
+    answer = clip(str(row["answer"]), 200, language)
+    table.caption = Text(visible(phrase("compare.expected_is", language, answer=answer)))
     table.caption_justify = "left"
     return table
