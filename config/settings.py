@@ -13,7 +13,7 @@ from config.addresses import ADVICE, holds_user, secret_part
 from config.declared import DeclarationError, resolve
 from config.models import Judge, Model
 from data.options import Frozen, Share
-from data.suites import Suite
+from data.suites import Stop, Suite
 
 __all__ = ["Judge", "Model", "Settings", "Suite"]
 
@@ -139,6 +139,11 @@ class Settings(Frozen):
     def only(self, name: str) -> Self:
         """Return the same evaluation with one of its suites."""
         return self.model_copy(update={"suites": (self.suite(name),)})
+
+    def until_decided(self) -> Self:
+        """Return the same evaluation with every suite asked until it is decided, as it says or by default."""
+        suites = (suite.model_copy(update={"stop": suite.stop or Stop()}) for suite in self.suites)
+        return self.model_copy(update={"suites": tuple(suites)})
 
     @model_validator(mode="before")
     @classmethod

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from typing import Any
 
 from data.errors import InputError
 from data.plugins import loader, metric
@@ -25,6 +26,13 @@ def digests_of(suite: Suite) -> tuple[str, ...]:
         except OSError:
             found.append("")
     return tuple(found)
+
+
+def offered(suite: Suite) -> Mapping[str, Any]:
+    """Return the loader's options, for as many items as may be asked where a suite asks until it is decided."""
+    if suite.stop is None:
+        return suite.source
+    return loader(suite.loader).offer(suite.source, suite.stop.most)
 
 
 def versions_of(suite: Suite) -> dict[str, int]:

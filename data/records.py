@@ -136,6 +136,14 @@ def _no_files(options: Mapping[str, Any]) -> Iterable[Path]:
     return ()
 
 
+def _sampled(options: Mapping[str, Any], most: int) -> Mapping[str, Any]:
+    """Return options that sample as many rows as may be asked; those that take all rows already do."""
+    sample = options.get("sample")
+    if not isinstance(sample, Mapping) or sample.get("method") == "all":
+        return options
+    return {**options, "sample": {**sample, "n": most}}
+
+
 @dataclass(frozen=True, slots=True)
 class Loader:
     """A form of data that suites take their items from.
@@ -147,6 +155,8 @@ class Loader:
     files that the items come from: when their content changes, they are loaded anew. `generated`: the items are
     drawn, not read. `units(options)`, where there is such a thing, are the families that draw them, by name.
     `check(options)` yields what is wrong with options that fit their declaration: the path of each, and a message.
+    `offer(options, most)` returns options that offer `most` items, or all there are, for a run that asks until it
+    is decided.
     """
 
     name: str
@@ -157,6 +167,7 @@ class Loader:
     generated: bool = False
     units: Callable[[Mapping[str, Any]], Mapping[str, Family]] | None = None
     check: Callable[[Mapping[str, Any]], Iterable[tuple[tuple[str | int, ...], str]]] | None = None
+    offer: Callable[[Mapping[str, Any], int], Mapping[str, Any]] = _sampled
 
 
 @dataclass(frozen=True, slots=True)

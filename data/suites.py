@@ -36,6 +36,26 @@ class System:
     prompt: str
 
 
+class Stop(Frozen):
+    """When a suite's questions are enough: asked in rounds until every verdict is there (docs/stopping.md)."""
+
+    when: Literal["decided", "ranked"] = Field(
+        "decided", description="decided: the threshold is excluded; ranked: every two models are told apart"
+    )
+    alpha: float = Field(0.05, gt=0, lt=1, description="the chance of any false decision of the run")
+    share: float | None = Field(
+        None, gt=0, lt=1, description="of one sequence; equal shares of alpha over the run's unless given"
+    )
+    first: int = Field(30, ge=1, description="questions before the first look")
+    most: int = Field(1000, ge=1, description="questions at most")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.first > self.most:
+            raise ValueError(f"first is {self.first}, expected at most as many as most ({self.most})")
+        return self
+
+
 class Suite(Frozen):
     """One body of work.
 
@@ -64,6 +84,9 @@ class Suite(Frozen):
     aggregate: Aggregate = Field("mean", description="of several judges' scores")
     system: str | None = Field(None, description="the system prompt; the model's own unless given")
     temperature: float | None = Field(None, ge=0, le=2, description="the model's own unless given")
+    stop: Stop | None = Field(
+        None, description="ask in rounds until the verdict is there; all at once unless given"
+    )
     responses_of: str = Field("", description="whose responses the data holds; named after the file unless given")
 
     @field_validator("items", mode="before")
@@ -117,6 +140,13 @@ class Suite(Frozen):
     def source(self) -> Mapping[str, Any]:
         """The loader's options."""
         return {key: value for key, value in self.items.items() if key != "loader"}
+
+    @property
+    def seed(self) -> int:
+        """The seed that the loader draws or samples with; 0 where it has none."""
+        sample = self.items.get("sample")
+        found = self.items.get("seed", sample.get("seed") if isinstance(sample, Mapping) else None)
+        return found if isinstance(found, int) else 0
 
     @property
     def asked_by(self) -> dict[str, str]:

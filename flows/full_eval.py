@@ -24,6 +24,7 @@ from flows.runners import running
 from flows.runs import Outcome, anew, counts_of, describe, open_run
 from flows.suite import run_suite
 from tasks.aggregate import aggregate
+from tasks.decide import watched
 from tasks.gate import gate
 from tasks.models.progress import deployed
 from tasks.models.systems import Identities, asked_judges, asked_models, took_part
@@ -88,7 +89,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
                 named = run_suite.with_options(name=suite.name, flow_run_name=suite.name, task_runner=runner)
                 tables = tables.join(named(settings, suite, identities))
             book.distributed = False
-        summary = aggregate(Cell(), settings.store, tables.items, tables.scores)
+        summary = aggregate(Cell(), settings.store, tables.items, tables.scores, watched(settings))
         manifest = {**opened.facts, "rerun": again.model_dump(), **describe(settings, tables, summary, identities)}
         gated = gate(
             Cell(),

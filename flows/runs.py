@@ -26,6 +26,7 @@ _log = logging.getLogger("artifacts.runs")
 PARTS: Mapping[str, str] = {
     "generate": "generate",
     "load": "generate",
+    "arrange": "generate",
     "prepare": "query",
     "given": "query",
     "query": "query",
@@ -35,14 +36,17 @@ PARTS: Mapping[str, str] = {
     "measure": "score",
     "score_judged": "score",
     "score": "score",
+    "decide": "aggregate",
     "aggregate": "aggregate",
     "gate": "report",
     "report": "report",
 }
 """Each task's place among the stages that a user names; `cite`, which fetches pages, goes with the replies."""
 
-_ITEMS = ("generate", "load")
+_ITEMS = ("generate", "load", "arrange")
 TAKES: Mapping[str, tuple[str, ...]] = {
+    "arrange": ("generate", "load"),
+    "decide": ("score", "measure", "score_judged"),
     "prepare": _ITEMS,
     "given": _ITEMS,
     "query": ("prepare",),

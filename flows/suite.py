@@ -1,18 +1,20 @@
 """One suite, whichever it is: items → query → sources → verify, score or judge, for every system and batch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 
 from prefect import flow
 
 from config.settings import Settings
-from data.loading import digests_of, needs_of, responses_of, versions_of
+from data.loading import digests_of, needs_of, offered, responses_of, versions_of
 from data.plugins import loader, metric
 from data.records import Asked, Batch, Cell, Ref
 from data.suites import Suite
 from tasks.cite import cite
+from tasks.decide import decide, watched
 from tasks.judge import judge
-from tasks.load import Wanted, generate, given, load
-from tasks.models.systems import Identities, panel_of, prompt_of, systems_of
+from tasks.load import Wanted, arrange, generate, given, load
+from tasks.models.systems import Identities, competitors, panel_of, prompt_of, systems_of
 from tasks.query import prepare, query
 from tasks.report.material import Tables
 from tasks.sandbox import kotlin_tools
@@ -27,33 +29,39 @@ def items_of(settings: Settings, suite: Suite) -> list[Ref]:
         suite=suite.name,
         unit=suite.loader,
         versions=versions_of(suite),
-        options=suite.source,
+        options=offered(suite),
         required=needs_of(suite),
         prompt=suite.first_prompt,
         batch_size=settings.batch_size,
         digests=digests_of(suite),
     )
     stage = generate if loader(suite.loader).generated else load
-    return stage(Cell(suite.name), settings.store, what)
+    items = stage(Cell(suite.name), settings.store, what)
+    if suite.stop is None:
+        return items
+    return arrange(Cell(suite.name), settings.store, items, suite=suite, stop=suite.stop)
+
+
+Numbered = Mapping[int | None, Ref]
+"""Batches of items by their numbers; None for the only one."""
 
 
 def ask(
-    settings: Settings, suite: Suite, items: Sequence[Ref], identities: Identities
+    settings: Settings, suite: Suite, items: Numbered, identities: Identities, systems: Collection[str]
 ) -> Iterator[tuple[Batch, Asked]]:
-    """Put every batch to every system that is there, side by side; yield each as it is needed, in order."""
+    """Put every batch to those of the systems that are there, side by side; yield each in order."""
     store = settings.store
-    numbers = range(len(items)) if len(items) > 1 else (None,)
     if whose := responses_of(suite):
-        for number, batch in zip(numbers, items, strict=True):
+        for number, batch in items.items():
             cell = Cell(suite.name, whose, number)
             asked = given(cell, store, batch, model=whose)
             yield Batch(cell, batch, asked.requests, asked.responses), asked
         return
     started = []
     for system, model in systems_of(settings, suite):
-        if model.name in identities.missing:
+        if model.name in identities.missing or system.name not in systems:
             continue
-        for number, batch in zip(numbers, items, strict=True):
+        for number, batch in items.items():
             cell = Cell(suite.name, system.name, number)
             requests = prepare(
                 cell,
@@ -110,18 +118,39 @@ def sourced(settings: Settings, suite: Suite, batch: Batch) -> Batch:
     return batch
 
 
-@flow(name="suite", validate_parameters=False)
-def run_suite(settings: Settings, suite: Suite, identities: Identities) -> Tables:
-    """Ask every system the suite's items and score the replies by its metrics."""
-    for name in suite.used:
-        if metric(name).steps:
-            panel_of(settings, suite, name, identities.judges)  # before anything is paid
-    items = items_of(settings, suite)
-    tables = Tables(items=items)
-    for asked_batch, asked in ask(settings, suite, items, identities):
+def answered(
+    settings: Settings, suite: Suite, items: Numbered, identities: Identities, systems: Collection[str]
+) -> Tables:
+    """Ask systems batches of items and score the replies by the suite's metrics."""
+    tables = Tables(items=list(items.values()))
+    for asked_batch, asked in ask(settings, suite, items, identities, systems):
         batch = sourced(settings, suite, asked_batch)
         kept = [batch.evidence] if batch.evidence else []
         tables = tables.join(Tables(asked=[asked], evidence=kept))
         for name in suite.used:
             tables = tables.join(value(settings, suite, batch, name, identities))
+    return tables
+
+
+@flow(name="suite", validate_parameters=False)
+def run_suite(settings: Settings, suite: Suite, identities: Identities) -> Tables:
+    """Ask every system the suite's items, or as many as its verdict needs, and score the replies by its metrics."""
+    for name in suite.used:
+        if metric(name).steps:
+            panel_of(settings, suite, name, identities.judges)  # before anything is paid
+    items = items_of(settings, suite)
+    systems = competitors(settings, suite)
+    if suite.stop is None:
+        numbered: Numbered = dict(enumerate(items)) if len(items) > 1 else dict.fromkeys([None], items[0])
+        return answered(settings, suite, numbered, identities, systems)
+    rule = next(one for one in watched(settings) if one.suite.name == suite.name)
+    tables = Tables()
+    for number, batch in enumerate(items):
+        tables = tables.join(answered(settings, suite, {number: batch}, identities, systems))
+        here = Cell(suite.name, batch=number)
+        systems = decide(
+            here, settings.store, tables.items, tables.scores, one=replace(rule, systems=tuple(systems))
+        )
+        if not systems:
+            break
     return tables

@@ -12,7 +12,9 @@ from data.plugins import metric, metrics
 from data.suites import Suite
 from metrics.stats.intervals import Interval
 from metrics.stats.power import deciding_n
-from metrics.stats.strata import correlated, stratified
+from metrics.stats.sequential import Side
+from metrics.stats.strata import at_once, correlated, stratified
+from metrics.stopping import Narrowing
 from metrics.summary import Cell, Total, cells, rounded, totals
 
 Gate = Literal["point", "interval", "off"]
@@ -22,6 +24,7 @@ EXPLAINED = ("cot", "citation")
 """The suites that the explainability result joins: its keys (SPEC 5)."""
 THRESHOLD = 0.8
 MIN_COVERAGE = 0.9
+_SIDES: Mapping[Side, Outcome] = {"above": "pass", "below": "fail", "": "undecided"}
 _TOLERANCE = 1e-9  # less than this is the arithmetic's rounding, not the score's
 _RANK: tuple[Outcome, ...] = ("pass", "undecided", "fail", "error")
 
@@ -36,7 +39,8 @@ class SuiteResult:
     `left_out` were not applicable. `n_asked` and `n_scored` count rows of all its metrics. `coverage` is the
     smallest share of applicable rows that a metric has scored. `n_deciding`: with so many scored rows the
     interval would exclude the threshold, did mean and spread stay; None where no number would, or where the suite
-    is undecided by its nature.
+    is undecided by its nature. `stopping`: the suite was asked until it was decided; its interval is that of the
+    sequence, which alone decides.
     """
 
     suite: str
@@ -53,6 +57,7 @@ class SuiteResult:
     parts: Mapping[str, float | None] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     beside: Mapping[str, float | None] = field(default_factory=dict)
+    stopping: Narrowing | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""
@@ -111,6 +116,7 @@ def finalise(
     threshold: float = THRESHOLD,
     gate: Gate = "point",
     undecided: Mapping[str, str] | None = None,
+    stopping: Sequence[Narrowing] = (),
 ) -> Final:
     """Join the suites that ran into one gated verdict for each model.
 
@@ -123,6 +129,9 @@ def finalise(
     Gate `point`: passes at or above the threshold. `interval`: fails when the interval lies wholly below, passes
     when no part of it does, else is undecided. `undecided` names suites that cannot be decided by any n, with
     the reason; the whole is then decided only where it comes out the same whatever their scores were.
+
+    `stopping` are the sequences of suites that were asked until they were decided: these decide, whatever the gate,
+    and the overall interval is that of means whose intervals hold at once.
 
     Intervals (`metrics.stats.strata`): TOTAL's from its families' and the overall one from the suites', as strata;
     a suite's of several metrics on the same items as of correlated parts.
@@ -141,7 +150,7 @@ def finalise(
     for model in models:
         parts = tuple(
             _gated(
-                _suite(summary, suite, model),
+                _stopped(_suite(summary, suite, model), stopping, model),
                 gate=gate,
                 threshold=suite.threshold,
                 weight=suite.weight / share,
@@ -277,6 +286,17 @@ def _suite(summary: pl.DataFrame, suite: Suite, model: str) -> SuiteResult:
     return _mean(blank, applicable)
 
 
+def _stopped(result: SuiteResult, stopping: Sequence[Narrowing], model: str) -> SuiteResult:
+    """Put a sequence's interval in the place of the one that would not hold, had it been looked at in between."""
+    wanted = result.suite, model, ""
+    one = next((one for one in stopping if (one.suite, one.model, one.against) == wanted), None)
+    if one is None or result.score is None:
+        return result
+    last = one.looks[-1] if one.looks else None
+    interval = Interval(last.low, last.high, "sequence", last.n) if last else Interval()
+    return replace(result, interval=interval, stopping=one)
+
+
 def _total(summary: pl.DataFrame, blank: SuiteResult, model: str, metric: str) -> SuiteResult:
     found = totals(summary, suite=blank.suite, metric=metric)[model]
     families = [
@@ -325,9 +345,16 @@ def _gated(result: SuiteResult, *, gate: Gate, threshold: float, weight: float, 
         return replace(result, outcome="error", reason=reason)
     if flag:
         return replace(result, outcome="undecided", reason=flag)
+    if result.stopping:
+        outcome = _SIDES[result.stopping.side]
+        return replace(result, outcome=outcome, reason=_open(result.stopping) if outcome == "undecided" else "")
     outcome = _decide(result.score, result.interval, threshold, gate)
     n = deciding_n(result.score, result.interval, threshold, result.n_scored)
     return replace(result, outcome=outcome, n_deciding=n)
+
+
+def _open(stopping: Narrowing) -> str:
+    return f"undecided after {stopping.asked} of at most {stopping.most} questions"
 
 
 def _decide(score: float, interval: Interval, threshold: float, gate: Gate) -> Outcome:
@@ -349,6 +376,10 @@ def _overall(
         reason = f"an error in {', '.join(wrong)}; look there"
         return ModelResult(model, score, interval, threshold, "error", suites, reason)
     if not flagged & {suite.suite for suite in suites}:
+        if interval.method == "sequence":
+            return ModelResult(
+                model, score, interval, threshold, _decide(score, interval, threshold, "interval"), suites
+            )
         n = deciding_n(score, interval, threshold, sum(suite.n_scored for suite in suites if suite.weight))
         outcome = _decide(score, interval, threshold, gate)
         return ModelResult(model, score, interval, threshold, outcome, suites, n_deciding=n)
@@ -372,4 +403,7 @@ def _weighted(suites: Sequence[SuiteResult]) -> tuple[float | None, Interval]:
     known = [(weight, score, interval) for weight, score, interval in parts if score is not None]
     if len(known) < len(parts):
         return None, Interval()
-    return math.fsum(weight * score for weight, score, _ in known), stratified(known)
+    joined = math.fsum(weight * score for weight, score, _ in known)
+    if any(suite.stopping for suite in suites if suite.weight):
+        return joined, at_once(known)
+    return joined, stratified(known)

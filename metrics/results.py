@@ -11,6 +11,7 @@ from metrics.final import Final
 from metrics.stated import Stated
 from metrics.stats.agreement import JudgeAgreement, Repeats
 from metrics.stats.pairs import Comparison, Grouping
+from metrics.stopping import Narrowing
 from metrics.summary import Cell, Total
 
 SCHEMA_VERSION = 1
@@ -36,6 +37,7 @@ class Results:
     totals: Mapping[str, Total] = field(default_factory=dict)
     cells: Sequence[Cell] = ()
     comparisons: Sequence[Comparison] = ()
+    races: Sequence[Narrowing] = ()
     groups: Sequence[Grouping] = ()
     repeats: Sequence[Repeats] = ()
     judges: Mapping[str, JudgeAgreement] = field(default_factory=dict)
@@ -52,6 +54,7 @@ class Results:
             "totals": {model: total.as_dict() for model, total in self.totals.items()},
             "cells": [cell.as_dict() for cell in self.cells],
             "comparisons": [comparison.as_dict() for comparison in self.comparisons],
+            "races": [race.as_dict() for race in self.races],
             "groups": [asdict(grouping) for grouping in self.groups],
             "repeats": [asdict(repeated) for repeated in self.repeats],
             "judges": {metric: asdict(agreement) for metric, agreement in self.judges.items()},

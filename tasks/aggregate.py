@@ -1,15 +1,26 @@
 """Aggregate: scores to cells, each with its counts, mean and interval."""
 
+from collections.abc import Sequence
+
 from config.settings import Store
 from data.records import Ref
 from data.tables import ITEMS, SCORES, SUMMARY
+from metrics.stopping import without_peeking
 from metrics.summary import summarise
+from tasks.decide import Watched, follow_all
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 
 @stage(version=1)
-def aggregate(store: Store, items: list[Ref], scores: list[Ref]) -> Ref:
-    """Sum all scores of a run up into the summary table."""
+def aggregate(store: Store, items: list[Ref], scores: list[Ref], watched: Sequence[Watched] = ()) -> Ref:
+    """Sum all scores of a run up into the summary table.
+
+    Suites that are `watched` have their sequences' intervals.
+    """
     place = open_store(store)
-    return place.write(SUMMARY, summarise(place.read_all(scores, SCORES), place.read_all(items, ITEMS)))
+    summary = summarise(place.read_all(scores, SCORES), place.read_all(items, ITEMS))
+    if watched:
+        found = follow_all(place, items, scores, watched)
+        summary = without_peeking(summary, found, [one.suite for one in watched])
+    return place.write(SUMMARY, summary)

@@ -1,7 +1,7 @@
 """Conclude: join the suites into one gated verdict, and write what it rests on as `results.json`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from metrics.stated import beside
 from metrics.stats.agreement import judge_agreement, judge_ratings, repeats
 from metrics.stats.matching import question_sets
 from metrics.stats.pairs import compare, groups
+from metrics.stopping import Narrowing
 from metrics.summary import cells
+from tasks.decide import follow_all, watched
 from tasks.models.systems import judges_of, systems_of, took_part
 from tasks.report.raw import slugs
 from tasks.runtime.storage import open_store
@@ -38,7 +40,12 @@ class Concluded:
     document: Mapping[str, Any]
 
 
-def final_of(settings: Settings, summary: pl.DataFrame, missing: Mapping[str, str] | None = None) -> Final:
+def final_of(
+    settings: Settings,
+    summary: pl.DataFrame,
+    missing: Mapping[str, str] | None = None,
+    stopping: Sequence[Narrowing] = (),
+) -> Final:
     """Gate every system in the suites that it took part in; `missing` says why a model could not be asked."""
     by_name = {suite.name: suite for suite in settings.suites}
     undecided = {suite.name: UNSETTLED for suite in settings.suites if unsettled(suite)}
@@ -55,6 +62,7 @@ def final_of(settings: Settings, summary: pl.DataFrame, missing: Mapping[str, st
                 threshold=settings.threshold,
                 gate=settings.gate,
                 undecided={one: why for one, why in undecided.items() if one in listed},
+                stopping=stopping,
             )
         )
     absent = {s.name: why for suite in settings.suites for s, m in systems_of(settings, suite)
@@ -128,10 +136,14 @@ def gate(
     drawn = place.read_all(items, ITEMS).unique("item_id", maintain_order=True)
     every = place.read_all(scores, SCORES)
     table = place.read(summary)
-    final = final_of(settings, table, missing)
+    stopping = follow_all(place, items, scores, watched(settings))
+    final = final_of(settings, table, missing, stopping)
     ratings = judge_ratings(every)
     headline = every.filter(pl.col("metric").is_in(names_of(settings.suites)))
-    pairs = compare(headline, drawn) if headline["model"].n_unique() > 1 else ()
+    # A suite that was looked at in between has its sequences in place of tests that hold once.
+    looked_at = [suite.name for suite in settings.suites if suite.stop]
+    once = headline.join(drawn.filter(pl.col("suite").is_in(looked_at)), on="item_id", how="anti")
+    pairs = compare(once, drawn) if once["model"].n_unique() > 1 else ()
     listed = explained(settings, final)
     document = Results(
         run={**run, "items": question_sets(drawn)},
@@ -139,6 +151,7 @@ def gate(
         totals=totals_of(settings.suites, table),
         cells=cells(table),
         comparisons=pairs,
+        races=[one for one in stopping if one.against],
         groups=groups(pairs),
         repeats=repeats(headline, k=settings.repeats) if settings.repeats > 1 else (),
         judges={str(metric): judge_agreement(own, "interval") for (metric,), own in ratings.group_by("metric")},

@@ -8,12 +8,13 @@ from typing import Any
 
 from config.settings import Store
 from data.draw import canonical, content_id
-from data.loading import RESPONSE, needs_of
+from data.loading import RESPONSE, needs_of, offered
 from data.plugins import loader
 from data.records import Asked, Item, Ref
 from data.sources import name_of
-from data.suites import Suite
+from data.suites import Stop, Suite
 from data.tables import ITEMS, REQUESTS, RESPONSES
+from metrics.stopping import arranged
 from prompts import fill
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
@@ -62,7 +63,7 @@ def rows(
 
 def items_of(suite: Suite) -> Iterator[dict[str, Any]]:
     """Yield the items of a suite as rows of the items table."""
-    return rows(suite.name, suite.loader, suite.source, needs_of(suite), suite.first_prompt)
+    return rows(suite.name, suite.loader, offered(suite), needs_of(suite), suite.first_prompt)
 
 
 def _write(store: Store, listed: Iterable[dict[str, Any]], batch_size: int) -> list[Ref]:
@@ -102,6 +103,13 @@ def generate(store: Store, wanted: Wanted) -> list[Ref]:
 def load(store: Store, wanted: Wanted) -> list[Ref]:
     """Sample a data set's rows as items and store them in batches."""
     return _made(store, wanted)
+
+
+@stage(version=1)
+def arrange(store: Store, items: list[Ref], *, suite: Suite, stop: Stop) -> list[Ref]:
+    """Cut a suite's items into the rounds in which they are asked until it is decided."""
+    place = open_store(store)
+    return [place.write(ITEMS, part) for part in arranged(place.read_all(items, ITEMS), suite, stop)]
 
 
 def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:

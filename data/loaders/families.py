@@ -99,4 +99,19 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
                 )
 
 
-UNIT = Loader(name="families", version=1, load=load, options=Options, generated=True, units=units, check=check)
+def offer(options: Mapping[str, Any], most: int) -> Mapping[str, Any]:
+    """Return options that draw `most` items, the same number of each family, level and language."""
+    strata = len(options["families"]) * len(options["levels"]) * len(options["languages"])
+    return {**options, "n_items": max(1, most // strata)}
+
+
+UNIT = Loader(
+    name="families",
+    version=1,
+    load=load,
+    options=Options,
+    generated=True,
+    units=units,
+    check=check,
+    offer=offer,
+)

@@ -43,6 +43,9 @@ class Options:
         ),
     ] = ""
     fresh: Annotated[bool, Parameter(help="ask everything anew; earlier replies are kept")] = False
+    until_decided: Annotated[
+        bool, Parameter(help="ask each suite in rounds, until its verdict is there (docs/stopping.md)")
+    ] = False
     junit: Annotated[str, Parameter(metavar="FILE", help="write the results as JUnit XML as well")] = ""
     log: Annotated[
         str, Parameter(choices=FORMS, help=f"json: one object a line on stderr; the same as {VARIABLE}=json")
@@ -127,6 +130,8 @@ def choose(only: str, given: Options) -> tuple["Settings", "Rerun"]:
         run = given.run or "".join(given.resume or ()) or latest(Path(runs))
         settings, _ = settings_of(runs, run, sets, only)
         resume = run if given.resume is not None else ""
+    if given.until_decided:
+        settings = settings.until_decided()
     if given.suite and given.suite not in settings.named:
         there = ", ".join(settings.named)
         raise InputError(f"--suite {given.suite}: the run has none of that name, expected one of {there}.")

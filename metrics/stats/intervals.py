@@ -16,6 +16,7 @@ template), where there are at least `MIN_CLUSTERS`. Which method a sample gets i
 - `stratified`, `combined`: of several means together (`metrics.stats.strata`).
 - `bonett-price`, `tango`, `sign-flip`: of paired differences (`metrics.stats.pairs`, `metrics.stats.margins`).
 - `corrected`, `prediction-powered`: of judged means (`metrics.stats.calibration`, `metrics.stats.labelled`).
+- `sequence`: a confidence sequence, which holds at every look (`metrics.stats.sequential`).
 - `none`: no value, or a single or constant one without bounds: both ends are None.
 
 Source: Wilson 1927; Korn & Graubard 1998 (effective sample size); Hesterberg 2015 (percentiles for small
@@ -47,6 +48,7 @@ Method = Literal[
     "sign-flip",
     "corrected",
     "prediction-powered",
+    "sequence",
     "none",
 ]
 

@@ -63,6 +63,16 @@ def correlated(parts: Sequence[Part]) -> Interval:
     return Interval(total - math.fsum(below), total + math.fsum(above), "combined", units)
 
 
+def at_once(parts: Sequence[Part]) -> Interval:
+    """Compute the interval of the weighted sum of means whose intervals hold at once, as sequences' do."""
+    low, high = 0.0, 0.0
+    for weight, _, interval in parts:
+        if interval.low is None or interval.high is None:
+            return Interval()
+        low, high = low + weight * interval.low, high + weight * interval.high
+    return Interval(low, high, "sequence", sum(interval.units for _, _, interval in parts))
+
+
 def observed(mean: Floats, width: Floats) -> Floats:
     """Return 1 / n of the Wilson intervals around `mean` that are `width` wide; 0 for a width of 0."""
     spread, square = 4 * mean * (1 - mean), np.square(np.clip(width, 0.0, 1.0))

@@ -39,6 +39,12 @@ def prompt_of(suite: Suite, system: System) -> str | None:
     return None if prompt == suite.first_prompt else prompt
 
 
+def competitors(settings: Settings, suite: Suite) -> list[str]:
+    """Return whose replies a suite scores: its systems, or who gave the responses that the data holds."""
+    whose = responses_of(suite)
+    return [whose] if whose else [system.name for system, _ in systems_of(settings, suite)]
+
+
 def took_part(settings: Settings) -> dict[str, tuple[str, ...]]:
     """Return the suites of each system, and of each whose responses the data holds; models first, as configured.
 
@@ -51,7 +57,7 @@ def took_part(settings: Settings) -> dict[str, tuple[str, ...]]:
     given: set[str] = set()
     for suite in settings.suites:
         whose = responses_of(suite)
-        names = [whose] if whose else [system.name for system, _ in systems_of(settings, suite)]
+        names = competitors(settings, suite)
         if not names:
             raise InputError(
                 f"suite {suite.name}: found no model, expected at least one under `models`, or a response in every "

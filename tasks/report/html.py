@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from artifacts.store import write_atomically
 from prompts.phrases import section, translated
-from tasks.report import charts, explained, operations, overview, samples
+from tasks.report import charts, explained, operations, overview, samples, stopping
 from tasks.report.material import Material
 from tasks.report.text import p_value, percent, points, total_percent, visible
 from tasks.report.titles import metric_title, suite_title
@@ -140,6 +140,9 @@ def compose(material: Material) -> str:
         "verdict": overview.verdict(material),
         "heat_map": overview.heat_map(material),
         "breakdowns": [b for b in (overview.breakdown(material, d) for d in ("level", "language")) if b],
+        "stopping": stopping.followed(material.results),
+        "width": stopping.WIDTH,
+        "height": stopping.HEIGHT,
         "comparisons": overview.comparisons(material),
         "repeats": material.results.get("repeats", ()),
         "typical": overview.typical_errors(material),

@@ -18,6 +18,7 @@ from metrics.summary import Cell, Total, cells, totals
 from prompts.phrases import translated
 from tasks.models.systems import systems_of
 from tasks.report.material import Material
+from tasks.report.stopping import followed
 from tasks.report.text import code, percent, plain, table, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
 from tasks.report.words import shared, why
@@ -173,6 +174,30 @@ def verdict_table(material: Material) -> list[str]:
     return table([shared(name, language) for name in names], rows, left=2)
 
 
+def stopping_table(material: Material) -> list[str]:
+    """Return how long each model was asked until its verdict was there; nothing where all was asked at once."""
+    language = material.settings.report.language
+    listed = followed(material.results)
+    if not listed:
+        return []
+    header = [
+        shared(name, language) for name in ("model", "suite", "questions", "decided_after", "score", "sequence")
+    ]
+    rows = [
+        [
+            plain(one["who"]),
+            plain(one["suite"]),
+            shared("of", language, k=one["asked"], n=one["most"]),
+            str(one["decided"] or "–"),
+            one["mean"],
+            f"{one['low']} – {one['high']}",
+        ]
+        for one in listed
+    ]
+    note = shared("stopping_note", language)
+    return [f"## {shared('stopping', language)}", "", *table(header, rows, left=2), "", note, ""]
+
+
 def beside_tables(material: Material) -> list[str]:
     """Return, for each metric with a headline of its own, that beside the score, and what both are worth."""
     language = material.settings.report.language
@@ -258,6 +283,7 @@ def compose(material: Material) -> str:
                 lines += analysis(material, suite, model)
     if material.results:
         lines += [f"## {shared('verdict', language)}", "", *verdict_table(material), ""]
+    lines += stopping_table(material)
     lines += beside_tables(material)
     lines += [f"## {shared('intervals', language)}", "", *counts_table(material), ""]
     lines += band_tables(material)

@@ -8,6 +8,7 @@ from data.plugins import metric
 from metrics.final import leads
 from metrics.summary import Cell
 from prompts.phrases import phrase
+from tasks.report.stopping import lines_of
 from tasks.report.text import percent, total_percent
 from tasks.report.titles import row_title, shown_text
 from tasks.report.words import say, shared, why
@@ -44,6 +45,7 @@ def lines(results: Mapping[str, Any], requests: Mapping[str, int], settings: Set
             yield f"{said} ({phrase('terminal.left_out', language, names=names)})" if names else said
         for part in [*model["suites"], {**model, "suite": shared("overall", language)}]:
             yield f"  {_part(part, language)}"
+    yield from (f"  {line}" for line in lines_of(results, language))
     yield from _notes(final["models"], settings)
     if final["gate"] == "off":
         yield phrase("terminal.gate_off", language)

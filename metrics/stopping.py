@@ -1,0 +1,240 @@
+"""Suites that ask until they are decided: the order of their questions, and what their sequences say so far.
+
+A stratum is a family at a level in a language. With strata (`Suite.strata`) an observation is a round: one item of
+every stratum, families weighed equally. Otherwise it is an item, and looks are taken after whole rounds only: bets
+that do not change hold for items of different strata as well, once each of them has had its turn.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from data.draw import content_id
+from data.errors import InputError
+from data.suites import Stop, Suite
+from data.tables import SUMMARY
+from metrics.stats.intervals import Codes, Floats
+from metrics.stats.sequential import Look, Side, decided, follow, side
+
+GROWTH = 0.15
+"""By how much of what was asked a round adds to it."""
+_STRATUM = ("family", "level", "language")
+_FAILED = ("model_error", "judge_failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """How the interval of a model's score narrowed, or that of the difference of two models (`against`).
+
+    `alpha` is the chance that the sequence is ever wrong. `looks` are the confidence sequence, their `n`
+    observations: items, or rounds where the suite has strata; `questions` says how many had been put at each.
+    `threshold` (0 for a difference) is excluded since `decided` questions, and all that is left lies on `side` of
+    it; None and '' where it is not.
+    """
+
+    suite: str
+    model: str
+    against: str
+    alpha: float
+    threshold: float
+    most: int
+    asked: int
+    decided: int | None
+    side: Side
+    looks: tuple[Look, ...]
+    questions: tuple[int, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON."""
+        return asdict(self)
+
+
+def arranged(items: pl.DataFrame, suite: Suite, stop: Stop) -> list[pl.DataFrame]:
+    """Cut a suite's items into rounds, in an order drawn from the suite's seed and the items' content.
+
+    Each holds the same number of items of every stratum; where strata differ in size and the suite's score does
+    not weigh them equally, items come in one random order.
+
+    Raises:
+        InputError: fewer questions may be asked than there are strata.
+    """
+    order = [content_id("order", suite.seed, item_id) for item_id in items["item_id"]]
+    drawn = items.with_columns(_order=pl.Series(order, dtype=pl.String)).sort("_order")
+    sizes = drawn.group_by(_STRATUM).len()["len"]
+    strata = len(sizes) if suite.strata or sizes.n_unique() == 1 else 1
+    if stop.most < strata:
+        raise InputError(
+            f"suite {suite.name}: stop.most is {stop.most}, expected at least {strata}, one question for each "
+            "family, level and language."
+        )
+    if strata > 1:
+        turns = drawn.with_columns(_turn=pl.int_range(pl.len()).over(_STRATUM))
+        whole = min(sizes) * strata
+        drawn = turns.sort("_turn", *_STRATUM).head(whole).drop("_turn")
+    drawn = drawn.drop("_order")
+    found, start = [], 0
+    for end in ends(stop, strata, drawn.height):
+        found.append(drawn.slice(start, end - start))
+        start = end
+    return found
+
+
+def ends(stop: Stop, strata: int, there: int) -> list[int]:
+    """Return after how many questions a look is taken: whole rounds of one item of each stratum."""
+    most = min(stop.most, there) // strata * strata
+    found = [min(most, math.ceil(stop.first / strata) * strata)]
+    while found[-1] < most:
+        step = max(1, math.ceil(GROWTH * found[-1] / strata)) * strata
+        found.append(min(most, found[-1] + step))
+    return found
+
+
+def narrowings(
+    rounds: Sequence[pl.DataFrame], scores: pl.DataFrame, suite: Suite, models: Sequence[str], alpha: float
+) -> tuple[Narrowing, ...]:
+    """Follow each model's score against the suite's threshold and, where it is `ranked`, every two models'.
+
+    `rounds` are the items that were put, in order; `scores` may hold other suites' as well. `alpha` is each
+    sequence's own. An item counts where each metric of the suite's score has a value or does not apply; its value
+    is their mean (over repeats too). A cut reply lies between its value and 1.
+    """
+    asked = pl.concat(rounds).select("item_id", *_STRATUM).with_row_index("at")
+    numbers = np.cumsum([frame.height for frame in rounds])
+    valued = _valued(scores.join(asked, on="item_id", how="semi"), suite)
+    there = [model for model in models if model in valued]
+    found = [_narrowing(_Put(asked, numbers, suite, alpha), valued[model], model) for model in there]
+    if suite.stop and suite.stop.when == "ranked":
+        for one, other in combinations(there, 2):
+            paired = valued[one].join(valued[other], on="item_id", suffix="_other")
+            differences = paired.select(
+                "item_id",
+                applies=pl.col("applies") & pl.col("applies_other"),
+                low=pl.col("low") - pl.col("high_other"),
+                high=pl.col("high") - pl.col("low_other"),
+            )
+            found.append(_narrowing(_Put(asked, numbers, suite, alpha), differences, one, other))
+    return tuple(found)
+
+
+def unsettled(found: Sequence[Narrowing], suite: Suite, models: Sequence[str]) -> list[str]:
+    """Return the models that have to be asked on; one that has no value so far is not."""
+    found = [one for one in found if one.looks]
+    if suite.stop and suite.stop.when == "ranked" and len(models) > 1:
+        due = {name for one in found if one.against and one.decided is None for name in (one.model, one.against)}
+    else:
+        due = {one.model for one in found if not one.against and one.decided is None}
+    return [name for name in models if name in due]
+
+
+def sequences(suite: Suite, models: int) -> int:
+    """Return how many sequences a suite follows, so that `alpha` can be shared out."""
+    ranked = suite.stop is not None and suite.stop.when == "ranked"
+    return models + (math.comb(models, 2) if ranked else 0)
+
+
+def without_peeking(summary: pl.DataFrame, found: Sequence[Narrowing], suites: Sequence[Suite]) -> pl.DataFrame:
+    """Return a summary in which suites that were looked at in between have no interval but their sequence's.
+
+    That one is the score's, so it stands at the whole of a suite whose score is one metric.
+    """
+    watched = {suite.name: suite for suite in suites if suite.stop}
+    kept = summary.with_columns(
+        pl.when(~pl.col("suite").is_in(list(watched))).then(name).alias(name) for name in ("ci_low", "ci_high")
+    )
+    ends_of = [
+        {"suite": one.suite, "model": one.model, "metric": metric, "family": "", "level": "", "language": "",
+         "low": one.looks[-1].low, "high": one.looks[-1].high}
+        for one in found if one.looks and not one.against
+        for metric in watched[one.suite].scored_by if len(watched[one.suite].scored_by) == 1
+    ]  # fmt: skip
+    if not ends_of:
+        return kept
+    joined = kept.join(pl.DataFrame(ends_of), on=SUMMARY.key, how="left", maintain_order="left")
+    return joined.with_columns(ci_low=pl.coalesce("ci_low", "low"), ci_high=pl.coalesce("ci_high", "high")).drop(
+        "low", "high"
+    )
+
+
+def _valued(scores: pl.DataFrame, suite: Suite) -> Mapping[str, pl.DataFrame]:
+    """Return each model's items: the lower and upper value, null where there is none, and whether any applies."""
+    status, value = pl.col("status"), pl.col("value").fill_null(0.0)
+    there = ~status.is_in([*_FAILED, "not_applicable"])
+    whole = ~status.is_in(_FAILED).any()
+    items = (
+        scores.filter(pl.col("metric").is_in(suite.scored_by))
+        .group_by("model", "item_id")
+        .agg(
+            applies=(status != "not_applicable").any(),
+            low=pl.when(whole).then(value.filter(there).mean()),
+            high=pl.when(whole).then(
+                pl.when(status == "truncated").then(1.0).otherwise(value).filter(there).mean()
+            ),
+        )
+    )
+    return {str(model): own.drop("model") for (model,), own in items.group_by("model")}
+
+
+def _observations(rows: pl.DataFrame, suite: Suite) -> tuple[Floats, Floats, Codes]:
+    """Return lower and upper observations in order, and after how many questions each was whole."""
+    valued = rows.drop_nulls("low")
+    if not suite.strata:
+        return valued["low"].to_numpy(), valued["high"].to_numpy(), valued["at"].to_numpy().astype(np.int64) + 1
+    strata = rows.filter("applies").select(_STRATUM).unique(maintain_order=True)
+    own = dict(valued.group_by(_STRATUM))
+    parts = [own.get(key, valued.clear()) for key in strata.iter_rows()]
+    whole = min((part.height for part in parts), default=0)
+    if not whole:
+        return np.empty(0), np.empty(0), np.empty(0, np.int64)
+    families = strata["family"]
+    sizes = dict(families.value_counts().iter_rows())
+    weights = np.array([1 / len(sizes) / sizes[family] for family in families])
+    low, high = (weights @ np.stack([part[name].to_numpy()[:whole] for part in parts]) for name in ("low", "high"))
+    came = np.max(np.stack([part["at"].to_numpy()[:whole] for part in parts]).astype(np.int64), axis=0) + 1
+    # A weighted sum of ones may come out a rounding above 1
+    return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0), came
+
+
+class _Put(NamedTuple):
+    """What was put: the items in order (`at`), how many there were at each look, and how they are followed."""
+
+    asked: pl.DataFrame
+    numbers: Codes
+    suite: Suite
+    alpha: float
+
+
+def _narrowing(put: _Put, valued: pl.DataFrame, model: str, against: str = "") -> Narrowing:
+    """Follow one sequence: of a model's items, or of the differences of two."""
+    suite = put.suite
+    rows = put.asked.join(valued, on="item_id", how="inner").sort("at")
+    low, high, came = _observations(rows, suite)
+    number = rows["at"].to_numpy()[-1] + 1 if rows.height else 0
+    seen = np.searchsorted(came, put.numbers[put.numbers <= number], side="right")
+    looks = follow(
+        low,
+        alpha=put.alpha,
+        looks=sorted(set(seen.tolist()) - {0}),
+        bounds=(-1.0, 1.0) if against else (0.0, 1.0),
+        ceiling=high,
+    )
+    first_at = {int(n): int(at) for n, at in reversed(list(zip(seen, put.numbers, strict=False)))}
+    threshold = 0.0 if against else suite.threshold
+    at = decided(looks, threshold)
+    return Narrowing(
+        suite=suite.name,
+        model=model,
+        against=against,
+        alpha=put.alpha,
+        threshold=threshold,
+        most=suite.stop.most if suite.stop else 0,
+        asked=int(number),
+        decided=first_at[at.n] if at else None,
+        side=side(at, threshold) if at else "",
+        looks=looks,
+        questions=tuple(first_at[look.n] for look in looks),
+    )
