@@ -29,7 +29,11 @@ PRIVACY = {
     "RAY_USAGE_STATS_ENABLED": "0",
 }
 # Prefect logs every failure with its traceback; the command line says what failed in a message of its own.
-QUIET = {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL"}
+QUIET = {
+    "PREFECT_LOGGING_LEVEL": "CRITICAL",
+    "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
+    "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
+}
 
 
 def results_of(settings: "Settings") -> Path:
@@ -41,6 +45,11 @@ def results_of(settings: "Settings") -> Path:
 
         root = str(Store(root).local)
     return Path(root if "://" not in root else "artifacts/store") / "results"
+
+
+def database_of(settings: "Settings") -> Path:
+    """Return where a configuration's flow runs are kept, beside its tables where those are local."""
+    return results_of(settings).with_name("prefect.db").resolve()
 
 
 def prepare(results: Path) -> None:
