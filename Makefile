@@ -19,6 +19,7 @@ $(READY): requirements.lock pyproject.toml
 	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/uv pip sync --quiet --require-hashes --compile-bytecode requirements.lock
 	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m tasks.sandbox
+	@$(BIN)/python -m flows.database
 	@touch $@
 
 eval: $(READY)

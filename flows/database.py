@@ -84,7 +84,8 @@ def _keep(database: Path, place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent) as folder:
         copy = Path(folder) / place.name
-        with contextlib.closing(sqlite3.connect(database)) as source, contextlib.closing(sqlite3.connect(copy)) as to:
+        closing = contextlib.closing
+        with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(copy)) as to:
             source.backup(to)
             to.execute("PRAGMA journal_mode = DELETE")  # so that the file is all there is of it
         copy.replace(place)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from config.reading import read
 from data.errors import InputError
+from flows import database as databases
 from flows.environment import PRIVACY, SERVER, results_of
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 TOP = Path(__file__).parents[1]
 PASSWORD = TOP / ".prefect-auth"
+AUTH = ("PREFECT_SERVER_API_AUTH_STRING", "PREFECT_API_AUTH_STRING")
+"""How the environment gives a password in place of that file's."""
+DATABASE = TOP / "artifacts" / "store" / "prefect.db"
+"""As prefect.toml has it."""
 POOL = "basic-control"
 SILENCE_S = 90
 """A deployed run that is not heard for this long is dead; it is heard every 30 s (`prefect.yaml`)."""
@@ -63,7 +68,7 @@ def password(file: Path = PASSWORD, given: Mapping[str, str] = os.environ) -> st
     Raises:
         InputError: others may read the file, or it cannot be made.
     """
-    for name in ("PREFECT_SERVER_API_AUTH_STRING", "PREFECT_API_AUTH_STRING"):
+    for name in AUTH:
         if given.get(name):
             return given[name]
     try:
@@ -103,6 +108,7 @@ def environment(port: int, given: Mapping[str, str] = os.environ) -> dict[str, s
         "PREFECT_SERVER_API_AUTH_STRING": said,
         # Pages of other sites have no business here.
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": f"{root},http://localhost:{port}",
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     }
     # A variable that is there and empty says nothing.
     return {**settings, **{name: value for name, value in given.items() if value or name not in settings}}
@@ -230,7 +236,35 @@ def start(what: Literal["server", "deploy", "worker"], port: int) -> int:
     if what == "worker":
         _reach(given["PREFECT_API_URL"], given["PREFECT_API_AUTH_STRING"])
         _become(["worker", "start", "--pool", POOL, "--type", "process"], given)
+    _begin(given)
+    sys.stderr.write(welcome(port))
+    sys.stderr.flush()
     _become(["server", "start", "--host", "127.0.0.1", "--port", str(port)], given)
+
+
+def _begin(given: Mapping[str, str]) -> None:
+    """Begin the database that prefect.toml names, unless the environment names another.
+
+    Raises:
+        InputError: it cannot be made.
+    """
+    if any(given.get(name) for name in databases.VARIABLES):
+        return
+    try:
+        databases.begin(DATABASE)
+    except OSError as error:
+        raise InputError(f"{DATABASE}: Prefect's database cannot be made ({error.strerror or error}).") from error
+
+
+def welcome(port: int, given: Mapping[str, str] = os.environ) -> str:
+    """Return how to log in to the server's pages, and where runs are found on them; without the password."""
+    set_ = next((name for name in AUTH if given.get(name)), "")
+    place = f"the value of {set_}" if set_ else f"the line in {PASSWORD} (cat {PASSWORD.name})"
+    root = f"http://127.0.0.1:{port}"
+    return (
+        f"Pages: {root}\n  They ask once for the password: {place}, whole, with its user and colon.\n"
+        "  Runs, those of the command line too, stand on the first page (the last day's) and under Runs.\n"
+    )
 
 
 if __name__ == "__main__":  # by name: the commands import this module

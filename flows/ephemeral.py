@@ -49,7 +49,8 @@ def wanted() -> bool:
         return False
     home = Path(os.environ.get("PREFECT_HOME") or "~/.prefect").expanduser()
     profiles = Path(os.environ.get("PREFECT_PROFILES_PATH") or home / "profiles.toml")
-    for path, word in ((profiles, "url"), (Path(".env"), "prefect_api_url"), (Path("pyproject.toml"), "tool.prefect")):
+    words = {profiles: "url", Path(".env"): "prefect_api_url", Path("pyproject.toml"): "tool.prefect"}
+    for path, word in words.items():
         with contextlib.suppress(OSError):
             if word in path.read_text(encoding="utf-8", errors="replace").lower():
                 return False
@@ -72,7 +73,8 @@ def serving(database: Path, tell: Callable[[str], None], lost: Callable[[str], N
         door.listen(128)
         root = f"http://127.0.0.1:{door.getsockname()[1]}"
         password = f"run:{secrets.token_urlsafe(32)}"
-        server = Temporary(door, _environment(root, password, database), said.fileno(), database, tell, lost)
+        environment = _environment(root, password, database)
+        server = Temporary(door, environment, database, said=said.fileno(), tell=tell, lost=lost)
         ours = {"PREFECT_API_URL": f"{root}/api", "PREFECT_API_AUTH_STRING": password}
         before = {name: os.environ.get(name) for name in ours}
         os.environ |= ours
@@ -106,8 +108,9 @@ class Temporary:
         self,
         door: socket.socket,
         environment: dict[str, str],
-        said: int,
         database: Path,
+        *,
+        said: int,
         tell: Callable[[str], None],
         lost: Callable[[str], None],
     ) -> None:
@@ -165,7 +168,8 @@ class Temporary:
         self._note(gone=True)
         if deaths > 1:
             # Before the first was up, the run waits for it and is told there.
-            self._lost(f"The temporary Prefect server ended ({_ended(code)}), and so did those that took its place.")
+            said = f"The temporary Prefect server ended ({_ended(code)}), and so did those that took its place."
+            self._lost(said)
 
     def _note(self, *, up: bool = False, gone: bool = False) -> None:
         with self._change:

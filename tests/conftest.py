@@ -51,7 +51,8 @@ def prefect_api() -> Iterator[str]:
     from flows.environment import PRIVACY, SERVER
 
     port = free_port()
-    environment = {**os.environ, **SERVER, **PRIVACY, "PREFECT_LOGGING_LEVEL": "ERROR"}
+    database = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{_HOME.name}/prefect.db"}
+    environment = {**os.environ, **SERVER, **PRIVACY, **database, "PREFECT_LOGGING_LEVEL": "ERROR"}
     command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
     server = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}/api"

@@ -99,15 +99,20 @@ class Place:
             return False
 
 
-@contextmanager
-def standing(tree: Path) -> Iterator[Place]:
-    """Yield a copy of the project in `tree`, its Prefect server up."""
+def copy_project(tree: Path) -> Place:
+    """Return a copy of the project in `tree`."""
     for package in TREE:
         gone = shutil.ignore_patterns("__pycache__", "runs", "store")
         shutil.copytree(TOP / package, tree / package, ignore=gone)
     for file in ("prefect.yaml", "prefect.toml", "pyproject.toml"):
         shutil.copy(TOP / file, tree / file)
-    there = Place(tree)
+    return Place(tree)
+
+
+@contextmanager
+def standing(tree: Path) -> Iterator[Place]:
+    """Yield a copy of the project in `tree`, its Prefect server up."""
+    there = copy_project(tree)
     with group(there.command("server"), tree / "server.log", cwd=tree, env=there.environment):
         there.wait(there.up, "Prefect's server did not answer")
         yield there

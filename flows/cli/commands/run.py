@@ -1,8 +1,10 @@
 """`run`: the evaluation itself. Prefect is imported only after arguments and configuration have been found good."""
 
 import gc
+import os
 import signal
 import socket
+import sys
 import threading
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from data.exits import Exit
-from flows.cli.console import say
+from flows.cli.console import complain, say
 from flows.cli.options import Options, choose
 from tasks.runtime.logs import begin, structured
 
@@ -46,7 +48,7 @@ def run(
 
 
 def _run(settings: "Settings", again: "Rerun", *, only_failed: bool) -> int:
-    from flows.environment import prepare, results_of
+    from flows.environment import database_of, prepare, results_of
 
     prepare(results_of(settings))
     with ExitStack() as stack:
@@ -57,7 +59,7 @@ def _run(settings: "Settings", again: "Rerun", *, only_failed: bool) -> int:
 
         if ephemeral.wanted():
             say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
-            server = stack.enter_context(ephemeral.serving())
+            server = stack.enter_context(ephemeral.serving(database_of(settings), say, _end))
         from flows.cli.outcome import show_outcome, show_stages
         from flows.cli.progress import progress
         from flows.full_eval import full_eval
@@ -78,6 +80,16 @@ def _run(settings: "Settings", again: "Rerun", *, only_failed: bool) -> int:
         if again.rerun or again.resume or again.of:
             show_stages(outcome, settings)
         return Exit(outcome.exit_code)
+
+
+def _end(why: str) -> None:
+    """End the run at once, from whatever thread: without a Prefect server it would wait for minutes."""
+    from rich.console import Console
+
+    complain(f"{why} Everything answered so far is kept; run the same command again to go on.")
+    Console().show_cursor()  # which the progress display hides
+    sys.stdout.flush()
+    os._exit(Exit.ERROR)
 
 
 def _interruptible() -> None:
