@@ -63,6 +63,27 @@ class Sandbox(Frozen):
     java: str = Field("", description="the path of a Java for it, or of its folder; JAVA_HOME's or the PATH's")
 
 
+class Telemetry(Frozen):
+    """Where a run's spans and counts are sent, through OpenTelemetry."""
+
+    endpoint: str = Field(
+        "",
+        pattern=r"^(https?://[^\s]+)?$",
+        description="an OTLP collector over HTTP, such as http://127.0.0.1:4318; off unless given. Headers come "
+        "from OTEL_EXPORTER_OTLP_HEADERS",
+    )
+
+    @field_validator("endpoint")
+    @classmethod
+    def _no_secret(cls, value: str) -> str:
+        if holds_user(value) or secret_part(value):
+            raise ValueError(
+                "it holds a password or a key, which would stand in every manifest; leave that out, and set "
+                "OTEL_EXPORTER_OTLP_HEADERS in the environment"
+            )
+        return value
+
+
 class Report(Frozen):
     """What is written for people."""
 
@@ -112,6 +133,7 @@ class Settings(Frozen):
     store: Store = Store()
     sandbox: Sandbox = Sandbox()
     report: Report = Report()
+    telemetry: Telemetry = Telemetry()
     batch_size: int = Field(2000, ge=1, description="items in a batch: the unit of tasks and of Parquet files")
     runner: Literal["local", "dask", "ray"] = "local"
     runner_address: str = Field("", description="a running cluster; a local one is started unless given")

@@ -33,6 +33,7 @@ from tasks.report.material import Tables
 from tasks.report.writing import report
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache
+from tasks.runtime.telemetry import traced
 from tasks.stage import Ledger, keeping
 
 
@@ -80,7 +81,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
     names = [model.name for model in settings.models]
     event("run_started", run=opened.folder.name, suites=settings.named, models=names)
     book = Ledger(anew=anew(again), failed=again.failed, run=opened.folder.name, deployed=deployed())
-    with keeping(book):
+    with keeping(book), traced(settings, book.run, book.executions) as ended:
         identities = identify_all(settings)
         tables = Tables()
         with running(settings) as runner:
@@ -119,6 +120,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
             "reports": [str(Path(path).relative_to(opened.folder)) for path in reports],
         }
         manifests.write(opened.folder, manifest)
+        ended.exit_code = gated.exit_code
     outcome = Outcome(
         run=opened.folder.name,
         folder=str(opened.folder),

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 
 from config.settings import Store as StoreSettings
 from data.draw import canonical
-from data.records import Cell, Ref
+from data.records import Asked, Cell, Ref
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_results, open_store
 
@@ -105,15 +105,27 @@ class ContentAddress(CachePolicy):
         return f"{task_ctx.task.name}-{hashlib.sha256(canonical(identity).encode()).hexdigest()}"
 
 
+def calls_in(value: Any) -> dict[str, int]:
+    """Return the counts of the calls that a stage's result tells of; empty where it made none."""
+    every = [value] if isinstance(value, Asked) else getattr(value, "asked", ())
+    found = [one for one in every if isinstance(one, Asked)] if isinstance(every, list | tuple) else []
+    if not found:
+        return {}
+    names = {"asked": "total", **dict.fromkeys(("cached", "answered", "failed", "tokens_in", "tokens_out"))}
+    return {name: sum(getattr(one, field or name) for one in found) for name, field in names.items()}
+
+
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What became of one stage in this run; `seconds` is wall time."""
+    """What became of one stage in this run: its wall time, when it `ended` (Unix time), its calls by outcome."""
 
     stage: str
     cell: Cell
     cached: bool
     seconds: float
     note: str = ""
+    ended: float = 0.0
+    calls: Mapping[str, int] = field(default_factory=dict)
 
 
 def _nothing(stage: str, cell: Cell) -> bool:
@@ -237,7 +249,7 @@ class Stage(Generic[P, R]):
                 result, cached = state.result(), False
         seconds = time.monotonic() - started
         book = ledger()
-        book.executions.append(Execution(self.name, cell, cached, seconds, note))
+        book.executions.append(Execution(self.name, cell, cached, seconds, note, time.time(), calls_in(result)))
         rows: Counter[str] = Counter()
         for ref in refs_in(result):
             rows[ref.table] += ref.rows

@@ -1,0 +1,222 @@
+"""OpenTelemetry, off unless `telemetry.endpoint` is set: a run's spans and counts, to any OTLP collector over HTTP.
+
+Spans are made when the run has ended, from what its ledger holds: a run, its suites, their batches, the stages of
+each. So tracing costs a run nothing, and a collector that is gone neither slows nor ends it. Names are the
+configuration's; no prompt and no reply is ever sent.
+
+Source: OpenTelemetry's semantic conventions for generative AI (`gen_ai.*`); what they have no word for is
+`basic_control.*`.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from config.settings import Settings
+from data.errors import InputError
+from data.records import Cell
+from tasks.runtime.logs import event
+from tasks.stage import Execution
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import ReadableSpan
+
+PATIENCE_S = 3.0
+"""How long the end of a run waits for a collector."""
+COUNTS = ("asked", "cached", "answered", "failed")
+_CHUNK = 500
+_NANO = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A span to be: `path` tells where it hangs, the run's own is ()."""
+
+    path: tuple[str, ...]
+    name: str
+    began: float
+    ended: float
+    attributes: Mapping[str, Any]
+
+
+def check(settings: Settings) -> None:
+    """Check that what is asked for is installed.
+
+    Raises:
+        InputError: the extra `otel` is missing.
+    """
+    if settings.telemetry.endpoint:
+        import importlib.util
+
+        if importlib.util.find_spec("opentelemetry.exporter") is None:
+            raise InputError(
+                "telemetry.endpoint is set, and the extra for OpenTelemetry is not installed: "
+                'pip install "basic-control[otel]", or leave the key out.'
+            )
+
+
+def _named(cell: Cell) -> dict[str, Any]:
+    told = {
+        "basic_control.suite": cell.suite,
+        "gen_ai.request.model": cell.model,
+        "basic_control.batch": cell.batch,
+        "basic_control.metric": cell.metric,
+        "basic_control.judge": cell.judge,
+    }
+    return {key: value for key, value in told.items() if value not in {"", None}}
+
+
+def _path(cell: Cell) -> tuple[str, ...]:
+    """Return where a stage hangs: on its batch, its suite, or the run."""
+    if cell.suite and cell.model:
+        return (cell.suite, f"{cell.model} {cell.batch or 0}")
+    return (cell.suite,) if cell.suite else ()
+
+
+def _around(path: tuple[str, ...], stages: Sequence[Execution]) -> _Span:
+    """Return the span of a suite or of a batch: from its first stage's start to its last one's end."""
+    own = [one for one in stages if _path(one.cell)[: len(path)] == path]
+    first = own[0].cell
+    batch = len(path) > 1
+    cell = Cell(first.suite, first.model if batch else "", first.batch if batch else None)
+    return _Span(
+        path,
+        f"batch {cell}" if batch else f"suite {cell.suite}",
+        min((one.ended - one.seconds) for one in own),
+        max(one.ended for one in own),
+        _named(cell),
+    )
+
+
+def _spans(run: str, exit_code: int | None, began: float, ended: float, stages: Sequence[Execution]) -> list[_Span]:
+    """Return all spans of a run, each after the one that it hangs on."""
+    whole: dict[str, Any] = {"basic_control.run": run}
+    if exit_code is not None:
+        whole["basic_control.exit_code"] = exit_code
+    spans = [_Span((), f"run {run}", began, ended, whole)]
+    paths = dict.fromkeys(_path(one.cell) for one in stages)
+    above = dict.fromkeys(path[: n + 1] for path in paths for n in range(len(path)))
+    spans += [_around(path, stages) for path in sorted(above, key=len)]
+    for number, one in enumerate(stages):
+        told = {"basic_control.stage": one.stage, "basic_control.cached": one.cached, **_named(one.cell)}
+        told |= {f"basic_control.calls.{name}": one.calls[name] for name in COUNTS if name in one.calls}
+        if one.calls:
+            told["gen_ai.usage.input_tokens"] = one.calls["tokens_in"]
+            told["gen_ai.usage.output_tokens"] = one.calls["tokens_out"]
+        spans.append(
+            _Span(
+                (*_path(one.cell), f"{number} {one.stage}"), one.stage, (one.ended - one.seconds), one.ended, told
+            )
+        )
+    return spans
+
+
+def _made(spans: Iterable[_Span], resource: "Resource") -> "list[ReadableSpan]":
+    """Return spans as OpenTelemetry's, with their parents."""
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.trace import set_span_in_context
+
+    tracer = TracerProvider(resource=resource, shutdown_on_exit=False).get_tracer("basic-control")
+    opened: dict[tuple[str, ...], Any] = {}
+    made: list[Any] = []
+    for span in spans:
+        parent = opened.get(span.path[:-1]) if span.path else None
+        context = set_span_in_context(parent) if parent is not None else None
+        one = tracer.start_span(
+            span.name, context=context, start_time=int(span.began * _NANO), attributes=dict(span.attributes)
+        )
+        one.end(int(span.ended * _NANO))
+        opened[span.path] = one
+        made.append(one)
+    return made
+
+
+def _counted(endpoint: str, resource: "Resource", stages: Iterable[Execution]) -> bool:
+    """Send the counts of calls and tokens, by model and suite; tell whether the collector took them."""
+    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+
+    exporter = OTLPMetricExporter(endpoint=f"{endpoint}/v1/metrics", timeout=PATIENCE_S)
+    reader = PeriodicExportingMetricReader(exporter, export_interval_millis=float("inf"))
+    provider = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
+    meter = provider.get_meter("basic-control")
+    calls = meter.create_counter("basic_control.calls", unit="{call}", description="calls, by what became of them")
+    tokens = meter.create_counter("basic_control.tokens", unit="{token}", description="tokens of calls made now")
+    for one in (one for one in stages if one.calls):
+        named = _named(one.cell)
+        for name in ("cached", "answered", "failed"):
+            calls.add(one.calls[name], {**named, "basic_control.outcome": name})
+        for kind, name in (("input", "tokens_in"), ("output", "tokens_out")):
+            tokens.add(one.calls[name], {**named, "gen_ai.token.type": kind})
+    taken = provider.force_flush(int(PATIENCE_S * 1000))
+    provider.shutdown()
+    return taken
+
+
+def _send(endpoint: str, run: str, spans: Sequence[_Span], stages: Sequence[Execution]) -> str:
+    """Send all there is; return what went wrong, '' if nothing."""
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace.export import SpanExportResult
+
+    resource = Resource.create({"service.name": "basic-control", "basic_control.run": run})
+    made = _made(spans, resource)
+    exporter = OTLPSpanExporter(endpoint=f"{endpoint}/v1/traces", timeout=PATIENCE_S)
+    taken = all(
+        exporter.export(made[start : start + _CHUNK]) is SpanExportResult.SUCCESS
+        for start in range(0, len(made), _CHUNK)
+    )
+    return "" if taken and _counted(endpoint, resource, stages) else "the collector did not take all of it"
+
+
+@dataclass(slots=True)
+class Ended:
+    """How a run ended; None where it broke off."""
+
+    exit_code: int | None = None
+
+
+@contextmanager
+def traced(settings: Settings, run: str, stages: Sequence[Execution]) -> Iterator[Ended]:
+    """Trace the run inside, whose stages are entered in `stages`: sent when it has ended, however it did.
+
+    Raises:
+        InputError: the extra `otel` is missing.
+    """
+    check(settings)
+    began, how = time.time(), Ended()
+    try:
+        yield how
+    finally:
+        _export(settings, run, stages, began=began, exit_code=how.exit_code)
+
+
+def _export(
+    settings: Settings, run: str, stages: Sequence[Execution], *, began: float, exit_code: int | None
+) -> None:
+    """Send a run's spans and counts, waiting at most `PATIENCE_S`; what fails is an event, never an error."""
+    endpoint = settings.telemetry.endpoint.rstrip("/")
+    if not endpoint:
+        return
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it would tell of each attempt on stderr
+    spans = _spans(run, exit_code, began, time.time(), stages)
+    said: list[str] = []
+
+    def work() -> None:
+        try:
+            said.append(_send(endpoint, run, spans, stages))
+        except Exception as error:  # noqa: BLE001 - whatever a collector does, the run's results stand
+            said.append(f"{type(error).__name__}: {error}")
+
+    thread = threading.Thread(target=work, name="telemetry", daemon=True)
+    thread.start()
+    thread.join(PATIENCE_S)
+    why = said[0] if said else f"no answer within {PATIENCE_S:g} s"
+    if why:
+        event("telemetry_failed", level=logging.WARNING, run=run, endpoint=endpoint, why=why)

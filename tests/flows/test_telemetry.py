@@ -1,0 +1,138 @@
+"""A run's trace reaches a collector with the right parents; a collector that is gone changes nothing."""
+
+import gzip
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+)
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from tests.conftest import Run, free_port
+from tests.helpers.runs import at, latest
+from tests.servers.running import serve_openai
+
+ONE = ("--set", "suites=[basic_control]", "--set", "basic_control.families=[arithmetic]", "--set",
+       "basic_control.n_items=3", "--set", "gate=off")  # fmt: skip
+
+
+class Collector(ThreadingHTTPServer):
+    """An OTLP collector: it takes traces and metrics as protobuf over HTTP, and keeps them."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Taking)
+        self.spans: list[Span] = []
+        self.counts: dict[tuple[str, str], float] = {}
+        self.raw = b""
+
+
+class Taking(BaseHTTPRequestHandler):
+    """What a collector does with a request."""
+
+    server: Collector
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body
+        self.server.raw += body
+        if self.path == "/v1/traces":
+            taken = ExportTraceServiceRequest.FromString(body)
+            for resource in taken.resource_spans:
+                for scope in resource.scope_spans:
+                    self.server.spans.extend(scope.spans)
+            said = ExportTraceServiceResponse().SerializeToString()
+        else:
+            assert self.path == "/v1/metrics"
+            for each in ExportMetricsServiceRequest.FromString(body).resource_metrics:
+                for scope_metrics in each.scope_metrics:
+                    for metric in scope_metrics.metrics:
+                        for point in metric.sum.data_points:
+                            told = {one.key: one.value.string_value for one in point.attributes}
+                            kind = told.get("basic_control.outcome") or told["gen_ai.token.type"]
+                            self.server.counts[metric.name, kind] = point.as_int
+            said = ExportMetricsServiceResponse().SerializeToString()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/x-protobuf")
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def collecting() -> Iterator[Collector]:
+    collector = Collector()
+    thread = threading.Thread(target=collector.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield collector
+    finally:
+        collector.shutdown()
+        collector.server_close()
+
+
+def told(span: Span, key: str) -> object:
+    return next((getattr(a.value, a.value.WhichOneof("value")) for a in span.attributes if a.key == key), None)
+
+
+def test_a_runs_spans_reach_a_collector_under_their_parents(run: Run, tmp_path: Path) -> None:
+    with collecting() as collector, serve_openai("ANSWER: 7") as model:
+        endpoint = f"http://127.0.0.1:{collector.server_port}"
+        done = run("--set", at(model), *ONE, "--set", f"telemetry.endpoint={endpoint}")
+        assert done.returncode == 0, done.stderr
+    by_id = {span.span_id: span for span in collector.spans}
+    above = {span.name: by_id[span.parent_span_id].name if span.parent_span_id else "" for span in collector.spans}
+    name = latest(tmp_path).name
+    assert above == {
+        f"run {name}": "",
+        "suite basic_control": f"run {name}",
+        "batch basic_control acme/tiny:1b": "suite basic_control",
+        "generate": "suite basic_control",
+        **dict.fromkeys(("prepare", "query", "verify", "score"), "batch basic_control acme/tiny:1b"),
+        **dict.fromkeys(("aggregate", "gate", "report"), f"run {name}"),
+    }
+    assert len({span.trace_id for span in collector.spans}) == 1
+    for span in collector.spans:
+        assert span.start_time_unix_nano <= span.end_time_unix_nano
+        if span.parent_span_id:
+            parent = by_id[span.parent_span_id]
+            assert parent.start_time_unix_nano <= span.start_time_unix_nano
+            assert span.end_time_unix_nano <= parent.end_time_unix_nano
+    (query,) = [span for span in collector.spans if span.name == "query"]
+    assert told(query, "gen_ai.request.model") == "acme/tiny:1b"
+    assert told(query, "basic_control.calls.answered") == 3
+    assert collector.counts["basic_control.calls", "answered"] == 3
+    assert collector.counts["basic_control.tokens", "output"] == told(query, "gen_ai.usage.output_tokens")
+    assert b"ANSWER" not in collector.raw, "no prompt and no reply is sent"
+
+
+def test_a_collector_that_is_gone_changes_nothing_but_is_told(run: Run, tmp_path: Path) -> None:
+    with serve_openai("ANSWER: 7") as model:
+        endpoint = f"http://127.0.0.1:{free_port()}"
+        done = run("--set", at(model), *ONE, "--set", f"telemetry.endpoint={endpoint}", "--log", "json")
+    assert done.returncode == 0, done.stderr
+    assert '"event": "telemetry_failed"' in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (latest(tmp_path) / "results.json").is_file()
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["http://u:secret@127.0.0.1:1", "ftp://127.0.0.1", "http://127.0.0.1?api_key=abc"]
+)
+def test_an_endpoint_with_a_secret_or_of_another_kind_is_refused(run: Run, endpoint: str) -> None:
+    done = run("--set", f"telemetry.endpoint={endpoint}", "--dry-run")
+    assert done.returncode == 2
+    assert "telemetry" in done.stderr
+    assert "secret" not in done.stderr
