@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from artifacts.store import Store
-from data.records import Batch, Ref, Sample
+from data.records import Batch, Ref, Rival, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,17 @@ def _evidence(store: Store, ref: Ref | None) -> dict[tuple[str, str, int], dict[
     return found
 
 
-def _returned(extra: str | None, facts: Mapping[str, Any]) -> dict[str, Any]:
+def returned(extra: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an application returned beside its text, where the row itself has none of it."""
-    return {name: value for name, value in json.loads(extra or "{}").items() if not facts.get(name)}
+    return {name: value for name, value in extra.items() if not facts.get(name)}
+
+
+def _rivals(store: Store, rival: Rival | None) -> dict[tuple[str, int], str | None]:
+    """Return another system's replies to the same items: (item, repeat) -> text, null where its call failed."""
+    if rival is None:
+        return {}
+    texts = store.read(rival.requests).join(store.read(rival.responses), on="request_id", how="left")
+    return {(item, repeat): text for item, repeat, text in texts.select("item_id", "repeat", "text").iter_rows()}
 
 
 def answered(store: Store, batch: Batch) -> Iterator[Answered]:
@@ -41,6 +49,7 @@ def answered(store: Store, batch: Batch) -> Iterator[Answered]:
     rows = {row["item_id"]: row for row in store.read(batch.items).iter_rows(named=True)}
     facts: dict[str, Mapping[str, Any]] = {item_id: json.loads(row["facts"]) for item_id, row in rows.items()}
     known = _evidence(store, batch.evidence)
+    others = _rivals(store, batch.rival)
     asked = store.read(batch.requests).join(
         store.read(batch.responses), on="request_id", how="left", maintain_order="left"
     )
@@ -54,11 +63,12 @@ def answered(store: Store, batch: Batch) -> Iterator[Answered]:
             repeat=reply["repeat"],
             language=item["language"],
             sample={
+                **({batch.rival.name: others.get((reply["item_id"], reply["repeat"]))} if batch.rival else {}),
                 **facts[reply["item_id"]],
                 **item,
                 **{name: value for name, value in facts[reply["item_id"]].items() if name == "answer"},
                 "response": reply["text"],
-                **_returned(reply["extra"], facts[reply["item_id"]]),
+                **returned(json.loads(reply["extra"] or "{}"), facts[reply["item_id"]]),
                 **({"evidence": findings} if findings else {}),
             },
             error_kind=None if reply["text"] is not None else reply["error_kind"] or "error",

@@ -52,7 +52,14 @@ def verifiers_of(suite: Suite) -> dict[str, int]:
 
 def needs_of(suite: Suite) -> tuple[str, ...]:
     """Return the facts that the suite's metrics need."""
-    return tuple(dict.fromkeys(need for name in suite.used for need in metric(name).needs))
+    needs = (need for name in suite.used for need in (*metric(name).needs, *compared(suite, name)))
+    return tuple(dict.fromkeys(needs))
+
+
+def compared(suite: Suite, name: str) -> tuple[str, ...]:
+    """Return what a metric compares responses with, a column or a system of the run, if it compares at all."""
+    unit = metric(name)
+    return (unit.rival(suite.options(name)),) if unit.rival else ()
 
 
 def judged_by(suite: Suite) -> tuple[str, ...]:

@@ -55,7 +55,9 @@ def load(source: str | Path = "sample", *, language: str = "", required: Sequenc
     there = dict.fromkeys(name for row in raw for name in row)
     names = {ours: next((n for n in (ours, *others) if n in there), None) for ours, others in OTHER_NAMES.items()}
     if missing := [name for name in required if names.get(name) is None]:
-        others = "; ".join(f"{name} (or {', '.join(OTHER_NAMES[name])})" for name in missing)
+        others = "; ".join(
+            f"{name} (or {', '.join(OTHER_NAMES[name])})" if name in OTHER_NAMES else name for name in missing
+        )
         raise InputError(f"{path}: found columns {', '.join(map(str, there))}; missing: {others}.")
     found = [_row(row, number, names, path) for number, row in enumerate(raw, 1)]
     for number, row in enumerate(found, 1):

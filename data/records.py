@@ -291,8 +291,9 @@ class Metric:
     `programs`: what the sandbox runs before the score is made. `verifies`: the item's own family says what is
     right; the metric has no rules itself. `sources(options)`: cited sources are checked first, on the network where
     that is allowed, and `score` finds them in `sample["evidence"]`. `yes_no`: every value is 0 or 1.
-    `stand_in(sample)` is a response to count judges' calls with; the expected answer unless given. `shown` says how
-    reports show it.
+    `rival(options)` names what responses are compared with: a column, or a system of the run, whose reply to the
+    same item then stands in the sample by that name. `stand_in(sample)` is a response to count judges' calls with;
+    the expected answer unless given. `shown` says how reports show it.
     """
 
     name: str
@@ -309,6 +310,7 @@ class Metric:
     verifies: bool = False
     sources: Callable[[Mapping[str, Any]], bool] | None = None
     yes_no: bool = False
+    rival: Callable[[Mapping[str, Any]], str] | None = None
     stand_in: Callable[[Sample], str] | None = None
     shown: Shown = field(default_factory=Shown)
 
@@ -322,8 +324,9 @@ class Provider:
     `model.options`. `check(model)` says what is wrong with an entry as a whole ('' where nothing is).
     `at_once(model)`: the most calls in flight, where this machine sets it and no server; entries with as many share
     one set of limits. `by_item`: it answers by the item, not by the prompt.
-    `sees(model)`: it is shown the item (`Call.item`), which is then a part of the request. `missing(model)` says
-    what has to be fetched before it can answer ('' where nothing has).
+    `sees(model)`: it is shown the item (`Call.item`), which is then a part of the request. `brings(model)` are the
+    facts that may come with its answers (`retrieved_contexts`, `citations`), so that the data need not have them.
+    `missing(model)` says what has to be fetched before it can answer ('' where nothing has).
     """
 
     name: str
@@ -334,6 +337,7 @@ class Provider:
     at_once: Callable[[Any], int] | None = None
     by_item: bool = False
     sees: Callable[[Any], bool] | None = None
+    brings: Callable[[Any], Sequence[str]] | None = None
     missing: Callable[[Any], str] | None = None
 
 
@@ -371,11 +375,21 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Rival:
+    """Another system's replies to the same items; `name` is what samples hold them under."""
+
+    name: str
+    requests: Ref
+    responses: Ref
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
-    """One system's replies to one batch of items, and what is known of the sources that they cite."""
+    """One system's replies to one batch of items, what is known of the sources they cite, and a rival's replies."""
 
     cell: Cell
     items: Ref
     requests: Ref
     responses: Ref
     evidence: Ref | None = None
+    rival: Rival | None = None

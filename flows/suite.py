@@ -1,20 +1,29 @@
 """One suite, whichever it is: items → query → sources → verify, score or judge, for every system and batch."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from prefect import flow
 
 from config.settings import Settings
-from data.loading import digests_of, needs_of, offered, responses_of, versions_of
+from data.loading import compared, digests_of, offered, responses_of, versions_of
 from data.plugins import loader, metric
-from data.records import Asked, Batch, Cell, Ref
+from data.records import Asked, Batch, Cell, Ref, Rival
 from data.suites import Suite
 from tasks.cite import cite
 from tasks.decide import decide, watched
 from tasks.judge import judge
 from tasks.load import Wanted, arrange, generate, given, load
-from tasks.models.systems import Identities, competitors, panel_of, prompt_of, systems_of
+from tasks.models.systems import (
+    Identities,
+    accompanied,
+    competitors,
+    needed,
+    panel_of,
+    prompt_of,
+    rival_of,
+    systems_of,
+)
 from tasks.query import prepare, query
 from tasks.report.material import Tables
 from tasks.sandbox import kotlin_tools
@@ -30,7 +39,7 @@ def items_of(settings: Settings, suite: Suite) -> list[Ref]:
         unit=suite.loader,
         versions=versions_of(suite),
         options=offered(suite),
-        required=needs_of(suite),
+        required=needed(settings, suite),
         prompt=suite.first_prompt,
         batch_size=settings.batch_size,
         digests=digests_of(suite),
@@ -114,7 +123,17 @@ def sourced(settings: Settings, suite: Suite, batch: Batch) -> Batch:
         wanted, options = metric(name).sources, suite.options(name)
         if wanted and wanted(options):
             evidence = cite(batch.cell, settings.store, batch, network=bool(options.get("network")))
-            return Batch(batch.cell, batch.items, batch.requests, batch.responses, evidence)
+            return replace(batch, evidence=evidence)
+    return batch
+
+
+def faced(settings: Settings, suite: Suite, batch: Batch, name: str, others: Iterable[Batch]) -> Batch:
+    """Lay the replies of the system that a metric compares with beside a batch's own."""
+    system = rival_of(settings, suite, name, batch.cell.model)
+    for other in others:
+        if (other.cell.model, other.cell.batch) == (system, batch.cell.batch):
+            (wanted,) = compared(suite, name)
+            return replace(batch, rival=Rival(wanted, other.requests, other.responses))
     return batch
 
 
@@ -123,12 +142,18 @@ def answered(
 ) -> Tables:
     """Ask systems batches of items and score the replies by the suite's metrics."""
     tables = Tables(items=list(items.values()))
-    for asked_batch, asked in ask(settings, suite, items, identities, systems):
+    came: Iterable[tuple[Batch, Asked]] = ask(settings, suite, items, identities, systems)
+    others: list[Batch] = []
+    if any(compared(suite, name) for name in suite.used):
+        came = list(came)  # whom replies are compared with may answer last
+        others = [batch for batch, _ in came]
+    for asked_batch, asked in came:
         batch = sourced(settings, suite, asked_batch)
         kept = [batch.evidence] if batch.evidence else []
         tables = tables.join(Tables(asked=[asked], evidence=kept))
         for name in suite.used:
-            tables = tables.join(value(settings, suite, batch, name, identities))
+            beside = faced(settings, suite, batch, name, others)
+            tables = tables.join(value(settings, suite, beside, name, identities))
     return tables
 
 
@@ -146,7 +171,8 @@ def run_suite(settings: Settings, suite: Suite, identities: Identities) -> Table
     rule = next(one for one in watched(settings) if one.suite.name == suite.name)
     tables = Tables()
     for number, batch in enumerate(items):
-        tables = tables.join(answered(settings, suite, {number: batch}, identities, systems))
+        asked = accompanied(settings, suite, systems)
+        tables = tables.join(answered(settings, suite, {number: batch}, identities, asked))
         here = Cell(suite.name, batch=number)
         systems = decide(
             here, settings.store, tables.items, tables.scores, one=replace(rule, systems=tuple(systems))

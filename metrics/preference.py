@@ -14,6 +14,8 @@ from metrics._replies import NO_REPLY, reply, spaced
 from metrics.judging import Judgement, label, reason_of
 
 BASELINE = "baseline"
+"""The column with the other response, unless an option names another, or a model."""
+
 TIE = 0.5
 WINNERS: Mapping[str, Mapping[str, float]] = {
     "ab": {"FIRST": 1.0, "TIE": TIE, "SECOND": 0.0},
@@ -27,7 +29,9 @@ SAID = {1.0: "better", TIE: "tie", 0.0: "worse"}
 class Options(Frozen):
     """With what the response is compared, and by what."""
 
-    baseline: str = Field(BASELINE, min_length=1, description="the column with the other response")
+    baseline: str = Field(
+        BASELINE, min_length=1, description="the column with the other response, or another model of the run"
+    )
     criteria: str = Field(
         "", description="what makes a response the better one; unless given, what serves who asked"
     )
@@ -35,8 +39,7 @@ class Options(Frozen):
 
 def other(sample: Sample, options: Mapping[str, Any]) -> str | None:
     """Return the baseline's response without its thinking; None where there is none."""
-    column = options["baseline"]
-    found = sample.get(column if sample.get(column) is not None else BASELINE)
+    found = sample.get(options["baseline"])
     return None if found is None else reply({"response": found})
 
 
@@ -101,7 +104,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="preference",
-    version=1,
+    version=2,
     bounds=(0.0, 1.0),
     score=score,
     steps=(
@@ -116,5 +119,6 @@ UNIT = Metric(
     options=Options,
     temperature=0.0,
     title={"en": "Preference", "ru": "Предпочтение"},
+    rival=lambda options: str(options["baseline"]),
     shown=Shown(parts={"flipped": {"en": "orders disagree", "ru": "порядки расходятся"}}),
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from config.settings import Store
 from data.draw import canonical, content_id
-from data.loading import RESPONSE, needs_of, offered
+from data.loading import RESPONSE, offered
 from data.plugins import loader
 from data.records import Asked, Item, Ref
 from data.sources import name_of
@@ -61,9 +61,9 @@ def rows(
         yield found
 
 
-def items_of(suite: Suite) -> Iterator[dict[str, Any]]:
-    """Yield the items of a suite as rows of the items table."""
-    return rows(suite.name, suite.loader, offered(suite), needs_of(suite), suite.first_prompt)
+def items_of(suite: Suite, required: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """Yield the items of a suite, which must have the facts that are required, as rows of the items table."""
+    return rows(suite.name, suite.loader, offered(suite), required, suite.first_prompt)
 
 
 def _write(store: Store, listed: Iterable[dict[str, Any]], batch_size: int) -> list[Ref]:

@@ -24,7 +24,8 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     """Yield rows: facts `question`, `response` (if any), `reference`, `retrieved_contexts`."""
     from data import rag  # polars is not for who only checks a configuration
 
-    frame = rag.load(options["data"], language=options["language"], required=("question", *required))
+    needed = ("reference" if name == "answer" else name for name in required)  # what is expected is the reference
+    frame = rag.load(options["data"], language=options["language"], required=("question", *needed))
     for number, row in chosen(frame, options["sample"]):
         facts = {name: row[name] for name in ("question", "response", "reference", "retrieved_contexts")}
         yield Item("", row["reference"] or "", facts, language=row["language"], index=number)

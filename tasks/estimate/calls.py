@@ -2,26 +2,26 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from artifacts.replies import Remembered
-from artifacts.samples import Answered
+from artifacts.samples import Answered, returned
 from config.settings import Judge, Model, Settings
 from data.errors import InputError
-from data.loading import RESPONSE, judged_by, responses_of
+from data.loading import RESPONSE, compared, judged_by, needs_of, responses_of
 from data.plugins import metric
 from data.suites import Suite, System
 from data.tables import ITEMS
 from metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
-from tasks.estimate.judged import Tally, rehearse
+from tasks.estimate.judged import SENTENCE, Tally, rehearse
 from tasks.estimate.remembered import Memory
 from tasks.load import items_of
 from tasks.models.requests import for_items
-from tasks.models.systems import judges_of, panel_of, prompt_of, systems_of, took_part
+from tasks.models.systems import judges_of, needed, panel_of, prompt_of, rival_of, systems_of, took_part
 
 CHARACTERS_PER_TOKEN: Mapping[str, float] = {"en": 4.0, "ru": 2.5, "zh": 1.3}
 """Signs that a token stands for, by language; ours, rough: tokenisers differ by a third either way."""
@@ -29,6 +29,7 @@ FRAME = 10
 """Tokens that a chat's form adds to a call."""
 REHEARSED = 200
 """Supposed responses on which judges' questions are rehearsed; more are counted in proportion."""
+RETRIEVED = "What an application may find, in a passage of its own."
 ENOUGH = 5
 """Remembered replies of a suite from which their own means are used."""
 
@@ -106,7 +107,7 @@ def estimate(settings: Settings) -> Estimate:
     portions: list[Portion] = []
     effects = []
     for suite in settings.suites:
-        items = ITEMS.frame(items_of(suite))
+        items = ITEMS.frame(items_of(suite, needed(settings, suite)))
         effects.append(effect(suite, items.height))
         answered: list[tuple[Answered, bool]] = []
         if whose := responses_of(suite):
@@ -137,6 +138,8 @@ def ask_model(
     tally, seen = Tally(), set[str]()
     answered: list[tuple[Answered, bool]] = []
     hear = judged_by(suite)
+    facts = set(needs_of(suite)).intersection(model.unit.brings(model) if model.unit.brings else ())
+    brought = {fact: [RETRIEVED] for fact in facts}
     repeats = suite.repeats or settings.repeats
     for batch in items.iter_slices(settings.batch_size):
         by_id = {one["item_id"]: one for one in _rows(batch)}
@@ -158,7 +161,8 @@ def ask_model(
                     tally.signs[language] = tally.signs.get(language, 0) + len(item["prompt"]) + said
             if hear:
                 text = entry.reply.text if entry else supposed(suite, item)
-                answered.append((_sample(item, system.name, repeat, text), entry is not None))
+                extra = entry.reply.extra if entry else brought
+                answered.append((_sample(item, system.name, repeat, text, extra), entry is not None))
     return _portion(suite.name, model, tally, memory, name=system.name), answered
 
 
@@ -166,10 +170,11 @@ def judged(
     settings: Settings, suite: Suite, answered: Sequence[tuple[Answered, bool]], memory: Memory
 ) -> Iterator[Portion]:
     """Yield what each judge would be asked for each metric."""
-    real = [one for one in answered if one[1]]
-    others = [one for one in answered if not one[1]]
-    some = others[:: max(1, -(-len(others) // REHEARSED))]
     for name in judged_by(suite):
+        paired = opposed(settings, suite, name, answered)
+        real = [one for one in paired if one[1]]
+        others = [one for one in paired if not one[1]]
+        some = others[:: max(1, -(-len(others) // REHEARSED))]
         for judge in listening(settings, suite, name):
             identity = memory.identity("judge", judge)
             panel = panel_of(settings, suite, name, {judge.name: identity or {}}, (judge,))
@@ -181,6 +186,25 @@ def judged(
                 more = rehearse(name, suite.options(name), some, panel=panel, lookup=_nothing)
                 tally.add(more, len(others) / len(some))
             yield _portion(suite.name, judge, tally, memory, metric=name, exact=exact)
+
+
+def opposed(
+    settings: Settings, suite: Suite, name: str, answered: Sequence[tuple[Answered, bool]]
+) -> Sequence[tuple[Answered, bool]]:
+    """Lay the replies of the system that a metric compares with beside the others', as far as they are known."""
+    if not compared(suite, name):
+        return answered
+    (wanted,) = compared(suite, name)
+    said = {(one.model, one.item_id, one.repeat): (one.sample["response"], real) for one, real in answered}
+    paired = []
+    for one, real in answered:
+        rival = rival_of(settings, suite, name, one.model)
+        text, known = said.get((rival, one.item_id, one.repeat), (None, True))
+        both = real and known
+        if text == one.sample["response"] and not both and rival != one.model:
+            text = f"{text} {SENTENCE}"  # two stand-ins are not meant to be equal
+        paired.append((replace(one, sample={wanted: text, **one.sample}), both) if rival else (one, real))
+    return paired
 
 
 def listening(settings: Settings, suite: Suite, name: str) -> tuple[Judge, ...]:
@@ -198,10 +222,10 @@ def _nothing(ids: Iterable[str]) -> Mapping[str, Remembered]:
 
 
 def supposed(suite: Suite, item: Mapping[str, Any]) -> str:
-    """Return a response to count judges' calls with: a metric's own stand-in, or the expected answer."""
+    """Return a response to count judges' calls with: a metric's own stand-in, or the expected answer if any."""
     own = [metric(name).stand_in for name in judged_by(suite)]
     making = next((one for one in own if one), None)
-    return making({**item, **_facts(item)}) if making else str(item["answer"])
+    return making({**item, **_facts(item)}) if making else str(item["answer"]) or SENTENCE
 
 
 def _rows(items: pl.DataFrame) -> list[dict[str, Any]]:
@@ -213,8 +237,11 @@ def _facts(item: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _sample(item: Mapping[str, Any], model: str, repeat: int, text: str) -> Answered:
-    sample = {**item, **_facts(item), "response": text}
+def _sample(
+    item: Mapping[str, Any], model: str, repeat: int, text: str, extra: Mapping[str, Any] | None = None
+) -> Answered:
+    facts = _facts(item)
+    sample = {**item, **facts, "response": text, **returned(extra or {}, facts)}
     return Answered(item["item_id"], model, repeat, item["language"], sample, None, None)
 
 

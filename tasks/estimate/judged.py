@@ -16,7 +16,7 @@ from tasks.judge import Panel, pose_question
 
 LISTED = 3
 """Entries of a list, such as claims, in a stand-in reply."""
-_SENTENCE = "A plain statement of some eight or nine words."
+SENTENCE = "A plain statement of some eight or nine words."
 _WAVES = 100
 
 
@@ -54,7 +54,7 @@ def stand_in(schema: Mapping[str, Any] | None, n: int = 0) -> Any:
         return [stand_in(schema.get("items"), number) for number in range(length)]
     if kind in {"integer", "number"}:
         return schema.get("minimum", 1)
-    return kind == "boolean" or _SENTENCE
+    return kind == "boolean" or SENTENCE
 
 
 def rehearse(

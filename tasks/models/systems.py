@@ -1,12 +1,12 @@
 """Systems under test: which models a suite asks, by which prompt, under which name; and who judges it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from config.settings import Judge, Model, Settings
 from data.errors import InputError
-from data.loading import judged_by, responses_of
+from data.loading import compared, judged_by, needs_of, responses_of
 from data.plugins import metric
 from data.suites import Suite, System
 from tasks.judge import Panel
@@ -43,6 +43,51 @@ def competitors(settings: Settings, suite: Suite) -> list[str]:
     """Return whose replies a suite scores: its systems, or who gave the responses that the data holds."""
     whose = responses_of(suite)
     return [whose] if whose else [system.name for system, _ in systems_of(settings, suite)]
+
+
+def rival_of(settings: Settings, suite: Suite, name: str, of: str) -> str:
+    """Return the system with whose replies a metric compares those of another; '' where that is a column.
+
+    A model's name stands for its system with the same prompt.
+    """
+    systems = {system.name: system for system, _ in systems_of(settings, suite)}
+    for wanted in compared(suite, name) if of in systems else ():
+        if wanted in systems:
+            return wanted
+        alike = (one.name for one in systems.values() if (one.model, one.prompt) == (wanted, systems[of].prompt))
+        return next(alike, "")
+    return ""
+
+
+def accompanied(settings: Settings, suite: Suite, systems: Iterable[str]) -> list[str]:
+    """Return systems, and those with whose replies a metric compares theirs."""
+    listed = list(systems)
+    rivals = [rival_of(settings, suite, name, of) for of in listed for name in suite.used]
+    return list(dict.fromkeys([*listed, *filter(None, rivals)]))
+
+
+def needed(settings: Settings, suite: Suite) -> tuple[str, ...]:
+    """Return the facts that a suite's items must have: those that its metrics need and no system brings itself.
+
+    Raises:
+        InputError: a metric compares with a model that the suite does not ask.
+    """
+    needs = needs_of(suite)
+    if responses_of(suite):
+        return needs
+    systems = list(systems_of(settings, suite))
+    brought = [set(model.unit.brings(model)) if model.unit.brings else set[str]() for _, model in systems]
+    met = set.intersection(*brought) if brought else set[str]()
+    for name in suite.used:
+        for wanted in compared(suite, name):
+            if wanted in {model.name for model in settings.models} - {model.name for _, model in systems}:
+                raise InputError(
+                    f"suite {suite.name}: {name} compares with the model {wanted!r}, which the suite does not ask. "
+                    "Add it to the suite's models."
+                )
+            if any(rival_of(settings, suite, name, system.name) for system, _ in systems):
+                met.add(wanted)
+    return tuple(need for need in needs if need not in met)
 
 
 def took_part(settings: Settings) -> dict[str, tuple[str, ...]]:

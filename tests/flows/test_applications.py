@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from aiohttp import web
 
 from tests.conftest import Run
@@ -36,7 +37,7 @@ def service(_number: int, _request: web.Request, body: Any) -> Any:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    rows = [{"question": one, "retrieved_contexts": []} for one in QUESTIONS]
+    rows = [{"question": one} for one in QUESTIONS]
     (tmp_path / "questions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "my_app.py").write_text(FUNCTION)
     return tmp_path
@@ -97,3 +98,28 @@ def test_a_function_that_raises_on_one_row_ends_that_row_alone(run: Run, folder:
         done = run("--config", written(folder, PYTHON, judges.base_url), extra={"OPENAI_API_KEY": "k-123456"})
     assert ratings(folder) == dict(zip(QUESTIONS, (1.0, None), strict=True)), done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_rows_of_ones_own_need_no_contexts_where_each_system_brings_them(run: Run, folder: Path) -> None:
+    """The dry run counts a judge's call for each; a model beside it, which retrieves nothing, needs the column."""
+    suite = {
+        "name": "grounded",
+        "items": {"data": str(folder / "questions.jsonl")},
+        "prompt": "{{ question }}",
+        "metrics": ["response_groundedness"],
+    }
+    asked = {"name": "my-rag", "provider": "python", "function": f"{folder}/my_app.py:answer"}
+    path = folder / "own.yaml"
+    with serve_openai(judge) as judges:
+        server = {"provider": "openai", "base_url": judges.base_url}
+        shared = {"judges": [{"name": "judge", **server}], "suites": [suite], "gate": "off"}
+        path.write_text(yaml.safe_dump({"models": [asked], **shared}))
+        planned = run("--config", str(path), "--dry-run")
+        done = run("--config", str(path))
+        assert ratings(folder) == dict.fromkeys(QUESTIONS, 1.0), done.stdout + done.stderr
+        path.write_text(yaml.safe_dump({"models": [asked, {"name": "plain", **server}], **shared}))
+        refused = run("--config", str(path))
+    assert planned.returncode == 0, planned.stderr
+    assert "4 calls" in planned.stdout, "two of the application, two of the judge"
+    assert refused.returncode == 2
+    assert "found no column 'retrieved_contexts', which a metric of the suite needs" in refused.stderr

@@ -92,7 +92,7 @@ def test_any_other_winner_is_a_judges_failure(reply: str) -> None:
         ({"response": "R", "baseline": "<think>long</think>"}, {}, 1.0, "scored", "the baseline is empty"),
         ({"response": "A  b", "baseline": "A b\n"}, {}, 0.5, "scored", "equal"),
         ({"response": "A", "baseline": "x", "gold": "A"}, {"baseline": "gold"}, 0.5, "scored", "equal"),
-        ({"response": "A", "baseline": "A"}, {"baseline": "gold"}, 0.5, "scored", "equal"),
+        ({"response": "A", "baseline": "A"}, {"baseline": "gold"}, None, "not_applicable", "no baseline"),
     ],
 )
 def test_what_needs_no_judge(

@@ -137,7 +137,8 @@ def batch_of(store: Store, replies: Sequence[str | None], **facts: Any) -> Batch
         place.write(table, table.frame(rows))
         for table, rows in ((ITEMS, items), (REQUESTS, requests), (RESPONSES, answers))
     )
-    return Batch(Cell("mine", "m"), *refs)
+    asked, sent, came = refs
+    return Batch(Cell("mine", "m"), asked, sent, came)
 
 
 def scored_in(store: Store, ref: Any, *columns: str) -> list[tuple[Any, ...]]:

@@ -11,6 +11,8 @@ from data.records import Provider
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,80}")
 _SECRET = re.compile(r"auth|cookie|api[-_]?key|token|secret|password|credential", re.IGNORECASE)
 _OWN = {"host", "content-length", "transfer-encoding", "connection", "accept-encoding"}
+BROUGHT = {"contexts": "retrieved_contexts", "citations": "citations"}
+"""What comes with an answer, by the option that says where: as metrics know it."""
 _PATHS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason")
 
 
@@ -86,4 +88,8 @@ def _sees(model: Any) -> bool:
     return names_item(model.options["body"])
 
 
-UNIT = Provider(name="http", version=1, open=_open, options=Options, check=_check, sees=_sees)
+def _brings(model: Any) -> tuple[str, ...]:
+    return tuple(fact for path, fact in BROUGHT.items() if model.options[path])
+
+
+UNIT = Provider(name="http", version=1, open=_open, options=Options, check=_check, sees=_sees, brings=_brings)

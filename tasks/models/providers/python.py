@@ -37,4 +37,9 @@ def _sees(model: Any) -> bool:
     return load(model).sees
 
 
-UNIT = Provider(name="python", version=1, open=_open, options=Options, sees=_sees)
+def _brings(model: Any) -> tuple[str, ...]:
+    del model  # only its mappings tell
+    return "retrieved_contexts", "citations"
+
+
+UNIT = Provider(name="python", version=1, open=_open, options=Options, sees=_sees, brings=_brings)
