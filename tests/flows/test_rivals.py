@@ -45,7 +45,9 @@ def written(folder: Path, url: str, *, baseline: str = "old", prompts: bool = Fa
     rows = "".join(json.dumps({"question": name}) + "\n" for name in CASES)
     (folder / "rows.jsonl").write_text(rows, encoding="utf-8")
     server = {"provider": "openai", "base_url": url}
-    asked: dict[str, Any] = {"prompts": {"a": "Say {{ question }}", "b": "Now say {{ question }}"}} if prompts else {}
+    asked: dict[str, Any] = (
+        {"prompts": {"a": "Say {{ question }}", "b": "Now say {{ question }}"}} if prompts else {}
+    )
     suite: dict[str, Any] = {
         "name": "pairs",
         "items": {"data": str(folder / "rows.jsonl")},
