@@ -45,13 +45,14 @@ def written(folder: Path, url: str, *, baseline: str = "old", prompts: bool = Fa
     rows = "".join(json.dumps({"question": name}) + "\n" for name in CASES)
     (folder / "rows.jsonl").write_text(rows, encoding="utf-8")
     server = {"provider": "openai", "base_url": url}
-    asked: dict[str, Any] = (
-        {"prompts": {"a": "Say {{ question }}", "b": "Now say {{ question }}"}} if prompts else {}
+    one, two = (
+        {"prompt": "Say {{ question }}"},
+        {"prompts": {"a": "Say {{ question }}", "b": "Say: {{ question }}"}},
     )
     suite: dict[str, Any] = {
         "name": "pairs",
         "items": {"data": str(folder / "rows.jsonl")},
-        **(asked or {"prompt": "Say {{ question }}"}),
+        **(two if prompts else one),
         "metrics": {"preference": {"baseline": baseline}},
         **more,
     }
