@@ -5,7 +5,7 @@ each. So tracing costs a run nothing, and a collector that is gone neither slows
 configuration's; no prompt and no reply is ever sent.
 
 Source: OpenTelemetry's semantic conventions for generative AI (`gen_ai.*`); what they have no word for is
-`basic_control.*`.
+`evaluation.*`.
 """
 
 import logging
@@ -62,11 +62,11 @@ def check(settings: Settings) -> None:
 
 def _named(cell: Cell) -> dict[str, Any]:
     told = {
-        "basic_control.suite": cell.suite,
+        "evaluation.suite": cell.suite,
         "gen_ai.request.model": cell.model,
-        "basic_control.batch": cell.batch,
-        "basic_control.metric": cell.metric,
-        "basic_control.judge": cell.judge,
+        "evaluation.batch": cell.batch,
+        "evaluation.metric": cell.metric,
+        "evaluation.judge": cell.judge,
     }
     return {key: value for key, value in told.items() if value not in {"", None}}
 
@@ -95,16 +95,16 @@ def _around(path: tuple[str, ...], stages: Sequence[Execution]) -> _Span:
 
 def _spans(run: str, exit_code: int | None, began: float, ended: float, stages: Sequence[Execution]) -> list[_Span]:
     """Return all spans of a run, each after the one that it hangs on."""
-    whole: dict[str, Any] = {"basic_control.run": run}
+    whole: dict[str, Any] = {"evaluation.run": run}
     if exit_code is not None:
-        whole["basic_control.exit_code"] = exit_code
+        whole["evaluation.exit_code"] = exit_code
     spans = [_Span((), f"run {run}", began, ended, whole)]
     paths = dict.fromkeys(_path(one.cell) for one in stages)
     above = dict.fromkeys(path[: n + 1] for path in paths for n in range(len(path)))
     spans += [_around(path, stages) for path in sorted(above, key=len)]
     for number, one in enumerate(stages):
-        told = {"basic_control.stage": one.stage, "basic_control.cached": one.cached, **_named(one.cell)}
-        told |= {f"basic_control.calls.{name}": one.calls[name] for name in COUNTS if name in one.calls}
+        told = {"evaluation.stage": one.stage, "evaluation.cached": one.cached, **_named(one.cell)}
+        told |= {f"evaluation.calls.{name}": one.calls[name] for name in COUNTS if name in one.calls}
         if one.calls:
             told["gen_ai.usage.input_tokens"] = one.calls["tokens_in"]
             told["gen_ai.usage.output_tokens"] = one.calls["tokens_out"]
@@ -146,12 +146,12 @@ def _counted(endpoint: str, resource: "Resource", stages: Iterable[Execution]) -
     reader = PeriodicExportingMetricReader(exporter, export_interval_millis=float("inf"))
     provider = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
     meter = provider.get_meter("basic-control")
-    calls = meter.create_counter("basic_control.calls", unit="{call}", description="calls, by what became of them")
-    tokens = meter.create_counter("basic_control.tokens", unit="{token}", description="tokens of calls made now")
+    calls = meter.create_counter("evaluation.calls", unit="{call}", description="calls, by what became of them")
+    tokens = meter.create_counter("evaluation.tokens", unit="{token}", description="tokens of calls made now")
     for one in (one for one in stages if one.calls):
         named = _named(one.cell)
         for name in ("cached", "answered", "failed"):
-            calls.add(one.calls[name], {**named, "basic_control.outcome": name})
+            calls.add(one.calls[name], {**named, "evaluation.outcome": name})
         for kind, name in (("input", "tokens_in"), ("output", "tokens_out")):
             tokens.add(one.calls[name], {**named, "gen_ai.token.type": kind})
     taken = provider.force_flush(int(PATIENCE_S * 1000))
@@ -165,7 +165,7 @@ def _send(endpoint: str, run: str, spans: Sequence[_Span], stages: Sequence[Exec
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace.export import SpanExportResult
 
-    resource = Resource.create({"service.name": "basic-control", "basic_control.run": run})
+    resource = Resource.create({"service.name": "basic-control", "evaluation.run": run})
     made = _made(spans, resource)
     exporter = OTLPSpanExporter(endpoint=f"{endpoint}/v1/traces", timeout=PATIENCE_S)
     taken = all(

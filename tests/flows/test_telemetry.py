@@ -58,7 +58,7 @@ class Taking(BaseHTTPRequestHandler):
                     for metric in scope_metrics.metrics:
                         for point in metric.sum.data_points:
                             told = {one.key: one.value.string_value for one in point.attributes}
-                            kind = told.get("basic_control.outcome") or told["gen_ai.token.type"]
+                            kind = told.get("evaluation.outcome") or told["gen_ai.token.type"]
                             self.server.counts[metric.name, kind] = point.as_int
             said = ExportMetricsServiceResponse().SerializeToString()
         self.send_response(200)
@@ -112,9 +112,9 @@ def test_a_runs_spans_reach_a_collector_under_their_parents(run: Run, tmp_path: 
             assert span.end_time_unix_nano <= parent.end_time_unix_nano
     (query,) = [span for span in collector.spans if span.name == "query"]
     assert told(query, "gen_ai.request.model") == "acme/tiny:1b"
-    assert told(query, "basic_control.calls.answered") == 3
-    assert collector.counts["basic_control.calls", "answered"] == 3
-    assert collector.counts["basic_control.tokens", "output"] == told(query, "gen_ai.usage.output_tokens")
+    assert told(query, "evaluation.calls.answered") == 3
+    assert collector.counts["evaluation.calls", "answered"] == 3
+    assert collector.counts["evaluation.tokens", "output"] == told(query, "gen_ai.usage.output_tokens")
     assert b"ANSWER" not in collector.raw, "no prompt and no reply is sent"
 
 
