@@ -7,11 +7,12 @@ from typing import Any
 
 from artifacts.store import Store
 from data.records import Batch, Ref, Rival, Sample
+from data.truncation import is_cut
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One model's reply to one item; `error_kind` says why there is none."""
+    """One model's reply to one item; `error_kind` says why there is none, `cut` that its tokens ran out."""
 
     item_id: str
     model: str
@@ -20,6 +21,7 @@ class Answered:
     sample: Sample
     error_kind: str | None
     error: str | None
+    cut: bool = False
 
 
 def _evidence(store: Store, ref: Ref | None) -> dict[tuple[str, str, int], dict[str, Any]]:
@@ -53,8 +55,7 @@ def answered(store: Store, batch: Batch) -> Iterator[Answered]:
     asked = store.read(batch.requests).join(
         store.read(batch.responses), on="request_id", how="left", maintain_order="left"
     )
-    columns = ("item_id", "model", "repeat", "text", "extra", "error", "error_kind")
-    for reply in asked.select(*columns).iter_rows(named=True):
+    for reply in asked.iter_rows(named=True):
         item = rows[reply["item_id"]]
         findings = known.get((reply["item_id"], reply["model"], reply["repeat"]), {})
         yield Answered(
@@ -73,4 +74,5 @@ def answered(store: Store, batch: Batch) -> Iterator[Answered]:
             },
             error_kind=None if reply["text"] is not None else reply["error_kind"] or "error",
             error=reply["error"],
+            cut=is_cut(reply),
         )

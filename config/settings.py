@@ -130,6 +130,9 @@ class Settings(Frozen):
     explainability: Explainability = Explainability()
     threshold: Share = 0.8
     gate: Literal["point", "interval", "off"] = "point"
+    undecided: Literal["undecided", "pass"] = Field(
+        "undecided", description="what a gate counts as that cannot be decided: exit code 3, or 0"
+    )
     store: Store = Store()
     sandbox: Sandbox = Sandbox()
     report: Report = Report()

@@ -13,10 +13,19 @@ from typing import Any, Literal, Protocol
 from data.options import Declared
 from data.shown import Shown
 
-Status = Literal["scored", "no_answer", "model_error", "judge_failed", "not_applicable"]
+Status = Literal["scored", "no_answer", "truncated", "model_error", "judge_failed", "not_applicable"]
 """How an item x model x metric ends: exactly one of these (SPEC 1)."""
 
-STATUSES: tuple[Status, ...] = ("scored", "no_answer", "model_error", "judge_failed", "not_applicable")
+STATUSES: tuple[Status, ...] = (
+    "scored",
+    "no_answer",
+    "truncated",
+    "model_error",
+    "judge_failed",
+    "not_applicable",
+)
+VALUED: tuple[Status, ...] = ("scored", "no_answer", "truncated")
+"""The states that count as scored; without a value of the metric's own the last two are 0."""
 
 
 @dataclass(frozen=True, slots=True)

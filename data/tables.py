@@ -123,8 +123,10 @@ SUMMARY = Table(
         "suite": _S, "family": _S, "level": _S, "language": _S, "model": _S, "metric": _S,
         "n_asked": _I, "n_scored": _I, "n_no_answer": _I, "n_model_error": _I, "n_judge_failed": _I,
         "n_not_applicable": _I, "mean": _F, "ci_low": _F, "ci_high": _F,
+        "n_truncated": _I, "upper": _F, "upper_low": _F, "upper_high": _F,
     },
     key=("suite", "family", "level", "language", "model", "metric"),
+    added=("n_truncated", "upper", "upper_low", "upper_high"),
 )  # fmt: skip
 
 TABLES: Mapping[str, Table] = {

@@ -7,6 +7,7 @@ from prefect.artifacts import create_link_artifact, create_markdown_artifact, cr
 from prefect.events import emit_event
 
 from config.settings import Settings
+from data.exits import Exit
 from flows.runs import Outcome
 from metrics.final import leads
 from metrics.summary import Cell
@@ -16,6 +17,7 @@ from tasks.report.titles import row_title
 from tasks.runtime.logs import event
 
 CONCLUDED = "basic-control.run.concluded"
+_GATES: dict[int, str] = {Exit.PASSED: "passed", Exit.UNDECIDED: "undecided"}
 """The event of a deployed run's end; its payload has the exit code and each model's outcome."""
 
 
@@ -51,7 +53,7 @@ def publish(outcome: Outcome, settings: Settings) -> None:
     create_table_artifact(rows(outcome, settings), key="summary", description=outcome.run)
     verdicts: dict[str, Any] = {m["model"]: m["outcome"] for m in outcome.results["final"]["models"]}
     if deployed():
-        gate = "off" if settings.gate == "off" else "below" if outcome.exit_code else "passed"
+        gate = "off" if settings.gate == "off" else _GATES.get(outcome.exit_code, "below")
         folder = Path(outcome.folder).resolve()
         create_link_artifact(folder.as_uri(), link_text=str(folder), key="folder", description=outcome.run)
         emit_event(

@@ -65,7 +65,7 @@ TAKES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run came to: where it lies, its tables, and the exit code (0 pass, 1 fail, 2 error)."""
+    """What a run came to: where it lies, its tables, and the exit code (`data.exits`)."""
 
     run: str
     folder: str

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from data.records import Found, Metric, Sample, Score
+from data.records import VALUED, Found, Metric, Sample, Score
 
 BESIDE = ("precision", "recall", "similarity")
 """Values in [0, 1] that a verifier may keep in its details, reported as metrics of their own."""
@@ -17,7 +17,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """
     del found, options
     verdict = sample["verdict"]
-    if verdict["status"] not in {"scored", "no_answer"}:
+    if verdict["status"] not in VALUED:
         return Score(None, verdict["status"], verdict["reason"])
     details = json.loads(verdict["details"])
     beside = {name: float(details[name]) for name in BESIDE if isinstance(details.get(name), int | float)}

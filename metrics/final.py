@@ -8,6 +8,7 @@ from typing import Any, Literal
 import polars as pl
 
 from data.errors import InputError
+from data.exits import Exit
 from data.plugins import metric, metrics
 from data.suites import Suite
 from metrics.stats.intervals import Interval
@@ -19,6 +20,7 @@ from metrics.summary import Cell, Total, cells, rounded, totals
 
 Gate = Literal["point", "interval", "off"]
 Outcome = Literal["pass", "fail", "undecided", "error"]
+Undecided = Literal["undecided", "pass"]
 
 EXPLAINED = ("cot", "citation")
 """The suites that the explainability result joins: its keys (SPEC 5)."""
@@ -40,7 +42,8 @@ class SuiteResult:
     smallest share of applicable rows that a metric has scored. `n_deciding`: with so many scored rows the
     interval would exclude the threshold, did mean and spread stay; None where no number would, or where the suite
     is undecided by its nature. `stopping`: the suite was asked until it was decided; its interval is that of the
-    sequence, which alone decides.
+    sequence, which alone decides. Of `n_truncated` rows the reply was cut: `upper` is the score had all of these
+    been right (None where there are none); where the outcome would then be another, it is `undecided`.
     """
 
     suite: str
@@ -58,6 +61,9 @@ class SuiteResult:
     left_out: tuple[str, ...] = ()
     beside: Mapping[str, float | None] = field(default_factory=dict)
     stopping: Narrowing | None = None
+    n_truncated: int = 0
+    upper: float | None = None
+    upper_interval: Interval = field(default_factory=Interval)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""
@@ -76,6 +82,7 @@ class ModelResult:
     suites: tuple[SuiteResult, ...]
     reason: str = ""
     n_deciding: int | None = None
+    upper: float | None = None
 
     @property
     def verdict(self) -> Outcome:
@@ -89,23 +96,32 @@ class ModelResult:
 
 @dataclass(frozen=True, slots=True)
 class Final:
-    """The verdict on a run. With gate `off` everything reads as with `point`, and the exit code is 0."""
+    """The verdict on a run. With gate `off` everything reads as with `point`, and the exit code is 0.
+
+    `undecided` says what an undecided model counts as: itself, or a pass.
+    """
 
     gate: Gate
     models: tuple[ModelResult, ...]
+    undecided: Undecided = "undecided"
 
     @property
-    def exit_code(self) -> int:
-        """0 passes (undecided included); 1: a model below a threshold; 2: an error, which goes before failing."""
-        worst = {model.verdict for model in self.models}
+    def exit_code(self) -> Exit:
+        """The worst over models, in the order error, fail, undecided, pass."""
+        found = {model.verdict for model in self.models}
         if self.gate == "off":
-            return 0
-        return 2 if "error" in worst else int("fail" in worst)
+            return Exit.PASSED
+        if "error" in found:
+            return Exit.ERROR
+        if "fail" in found:
+            return Exit.FAILED
+        return Exit.UNDECIDED if "undecided" in found and self.undecided == "undecided" else Exit.PASSED
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""
         models = [model.as_dict() for model in self.models]
-        return {"gate": self.gate, "exit_code": self.exit_code, "models": models}
+        said = {"gate": self.gate, "undecided": self.undecided, "exit_code": int(self.exit_code)}
+        return {**said, "models": models}
 
 
 def finalise(
@@ -127,7 +143,8 @@ def finalise(
     are scored; the overall score is then an error too.
 
     Gate `point`: passes at or above the threshold. `interval`: fails when the interval lies wholly below, passes
-    when no part of it does, else is undecided. `undecided` names suites that cannot be decided by any n, with
+    when no part of it does, else is undecided. What would come out otherwise had every cut reply been right is
+    undecided with both. `undecided` names suites that cannot be decided by any n, with
     the reason; the whole is then decided only where it comes out the same whatever their scores were.
 
     `stopping` are the sequences of suites that were asked until they were decided: these decide, whatever the gate,
@@ -277,6 +294,7 @@ def _suite(summary: pl.DataFrame, suite: Suite, model: str) -> SuiteResult:
         parts={name: mine[name].mean if name in mine else None for name in ran},
         left_out=tuple(name for name, cell in mine.items() if cell not in applicable),
         beside={cell.metric: cell.mean for cell in cells(ours)},
+        n_truncated=sum(cell.n_truncated for cell in mine.values()),
     )
     if lost or not blank.n_scored:
         counts = f"0 of {blank.n_asked} rows" if not lost else f"no row of {', '.join(lost)}"
@@ -311,7 +329,11 @@ def _total(summary: pl.DataFrame, blank: SuiteResult, model: str, metric: str) -
         return replace(known, reason=f"nothing scored in {missing}; look at the statuses of its rows")
     counted = [cell for cell in families if cell.family in found.included]
     interval = stratified([(1 / len(counted), cell.mean or 0.0, _interval(cell)) for cell in counted])
-    return replace(known, score=found.percent / 100, interval=interval)
+    known = replace(known, score=found.percent / 100, interval=interval)
+    if found.upper is None:
+        return known
+    best = stratified([(1 / len(counted), *_at_best(cell)) for cell in counted])
+    return replace(known, upper=found.upper / 100, upper_interval=best)
 
 
 def _mean(blank: SuiteResult, applicable: Sequence[Cell]) -> SuiteResult:
@@ -324,7 +346,21 @@ def _mean(blank: SuiteResult, applicable: Sequence[Cell]) -> SuiteResult:
     if len(known) > 1:
         parts = [(1 / len(known), cell.mean or 0.0, _interval(cell)) for cell in applicable]
         interval = correlated(parts)
-    return replace(blank, score=math.fsum(known) / len(known), interval=interval)
+    found = replace(blank, score=math.fsum(known) / len(known), interval=interval)
+    if not any(cell.n_truncated for cell in applicable):
+        return found
+    best = [(1 / len(known), *_at_best(cell)) for cell in applicable]
+    upper = math.fsum(mean for _, mean, _ in best) / len(best)
+    return replace(found, upper=upper, upper_interval=correlated(best) if len(best) > 1 else best[0][2])
+
+
+def _at_best(cell: Cell) -> tuple[float, Interval]:
+    """Return a cell's mean and interval had every cut reply been right."""
+    if cell.upper is None:
+        return cell.mean or 0.0, _interval(cell)
+    if cell.upper_low is None or cell.upper_high is None:
+        return cell.upper, Interval()
+    return cell.upper, Interval(cell.upper_low, cell.upper_high, "combined", cell.n_scored)
 
 
 def _interval(cell: Cell) -> Interval:
@@ -345,16 +381,35 @@ def _gated(result: SuiteResult, *, gate: Gate, threshold: float, weight: float, 
         return replace(result, outcome="error", reason=reason)
     if flag:
         return replace(result, outcome="undecided", reason=flag)
-    if result.stopping:
-        outcome = _SIDES[result.stopping.side]
-        return replace(result, outcome=outcome, reason=_open(result.stopping) if outcome == "undecided" else "")
-    outcome = _decide(result.score, result.interval, threshold, gate)
+    sequence = result.stopping
+    outcome = _SIDES[sequence.side] if sequence else _decide(result.score, result.interval, threshold, gate)
+    if result.upper is not None and outcome != _at_upper(
+        outcome, result.upper, result.upper_interval, threshold, None if sequence else gate
+    ):
+        reason = _cut(f"{result.n_truncated} cut replies", result.score, result.upper)
+        return replace(result, outcome="undecided", reason=reason)
+    if sequence:
+        return replace(result, outcome=outcome, reason=_open(sequence) if outcome == "undecided" else "")
     n = deciding_n(result.score, result.interval, threshold, result.n_scored)
     return replace(result, outcome=outcome, n_deciding=n)
 
 
 def _open(stopping: Narrowing) -> str:
     return f"undecided after {stopping.asked} of at most {stopping.most} questions"
+
+
+def _at_upper(outcome: Outcome, upper: float, interval: Interval, threshold: float, gate: Gate | None) -> Outcome:
+    """Return what the outcome would be had every cut reply been right; no gate: a sequence decided."""
+    if gate is not None:
+        return _decide(upper, interval, threshold, gate)
+    return "undecided" if outcome == "fail" and reaches(upper, threshold) else outcome
+
+
+def _cut(what: str, score: float, upper: float) -> str:
+    return (
+        f"it hangs on {what}: {100 * score:.1f} % if they are wrong, {100 * upper:.1f} % if they are right; "
+        "ask them again with more tokens"
+    )
 
 
 def _decide(score: float, interval: Interval, threshold: float, gate: Gate) -> Outcome:
@@ -372,29 +427,36 @@ def _overall(
 ) -> ModelResult:
     wrong = [suite.suite for suite in suites if suite.outcome == "error"]
     score, interval = _weighted(suites)
+    best = [s if s.upper is None else replace(s, score=s.upper, interval=s.upper_interval) for s in suites]
+    upper, upper_interval = _weighted(best) if best != [*suites] else (None, Interval())
     if wrong or score is None:
         reason = f"an error in {', '.join(wrong)}; look there"
-        return ModelResult(model, score, interval, threshold, "error", suites, reason)
+        return ModelResult(model, score, interval, threshold, "error", suites, reason, upper=upper)
     if not flagged & {suite.suite for suite in suites}:
-        if interval.method == "sequence":
-            return ModelResult(
-                model, score, interval, threshold, _decide(score, interval, threshold, "interval"), suites
-            )
+        sequence = interval.method == "sequence"
         n = deciding_n(score, interval, threshold, sum(suite.n_scored for suite in suites if suite.weight))
-        outcome = _decide(score, interval, threshold, gate)
-        return ModelResult(model, score, interval, threshold, outcome, suites, n_deciding=n)
+        outcome = _decide(score, interval, threshold, "interval" if sequence else gate)
+        result = ModelResult(
+            model, score, interval, threshold, outcome, suites, n_deciding=None if sequence else n, upper=upper
+        )
+        if upper is None or outcome == _at_upper(
+            outcome, upper, upper_interval, threshold, None if sequence else gate
+        ):
+            return result
+        cut = _cut("cut replies", score, upper)
+        return replace(result, outcome="undecided", reason=cut, n_deciding=None)
     ends = set()
     for value in (0.0, 1.0):
         fixed = Interval(value, value, "combined")
-        supposed = [replace(s, score=value, interval=fixed) if s.suite in flagged else s for s in suites]
-        end, around = _weighted(supposed)
-        ends.add(_decide(end or 0.0, around, threshold, gate))
+        for bound in (suites, best):
+            supposed = [replace(s, score=value, interval=fixed) if s.suite in flagged else s for s in bound]
+            end, around = _weighted(supposed)
+            ends.add(_decide(end or 0.0, around, threshold, gate))
     if len(ends) == 1:
-        return ModelResult(model, score, interval, threshold, ends.pop(), suites)
+        return ModelResult(model, score, interval, threshold, ends.pop(), suites, upper=upper)
     names = ", ".join(suite.suite for suite in suites if suite.suite in flagged)
-    return ModelResult(
-        model, score, interval, threshold, "undecided", suites, f"it hangs on {names}, which is undecided"
-    )
+    reason = f"it hangs on {names}, which is undecided"
+    return ModelResult(model, score, interval, threshold, "undecided", suites, reason, upper=upper)
 
 
 def _weighted(suites: Sequence[SuiteResult]) -> tuple[float | None, Interval]:

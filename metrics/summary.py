@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from data.errors import InputError
-from data.records import STATUSES
+from data.records import STATUSES, VALUED
 from data.tables import SUMMARY
 from metrics.stats.intervals import Bounds, Codes, Estimate, Floats, Pool, estimate, pool
 
@@ -27,12 +27,16 @@ ROLL_UPS: tuple[tuple[str, ...], ...] = (
 """The dimensions that stay apart, beside suite, model and metric; the others are '' (all of them)."""
 
 _DIMENSIONS = ("suite", "family", "level", "language")
-_SCORED, _NO_ANSWER = STATUSES.index("scored"), STATUSES.index("no_answer")
+_SCORED, _TRUNCATED = STATUSES.index("scored"), STATUSES.index("truncated")
+_HOLLOW = [STATUSES.index(status) for status in VALUED if status != "scored"]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One row of the summary: what was asked, how it ended, the mean and its 95 % interval."""
+    """One row of the summary: what was asked, how it ended, the mean and its 95 % interval.
+
+    Where replies were cut, `upper` is the mean had each of them been right, with its interval; None elsewhere.
+    """
 
     suite: str
     family: str
@@ -49,6 +53,10 @@ class Cell:
     mean: float | None
     ci_low: float | None
     ci_high: float | None
+    n_truncated: int = 0
+    upper: float | None = None
+    upper_low: float | None = None
+    upper_high: float | None = None
 
     @property
     def coverage(self) -> float | None:
@@ -66,13 +74,15 @@ class Total:
     """A model's TOTAL in percent, unrounded, over the families in `included`.
 
     None where an applicable family has nothing scored (it stands in `missing`), or where no family applies.
-    `left_out` are the families that were not applicable.
+    `left_out` are the families that were not applicable. `upper` is the TOTAL had every cut reply been right;
+    None where none was cut.
     """
 
     percent: float | None
     included: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    upper: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""
@@ -91,9 +101,9 @@ def summarise(
     A row of `scores` is a metric's value for an item, a model and a repeat; of the result, a cell: one for each
     suite, family, level, language, model and metric that occurs, and one for each of `ROLL_UPS`, where '' means
     all. A mean is taken over rows (TOTAL, which weighs families equally, is `total`). `n_asked` counts all
-    rows; `n_scored` those with a value: status `scored`, and `no_answer`, whose value is 0 unless the metric
-    gave it one; so n_asked = n_scored + n_model_error + n_judge_failed + n_not_applicable. Where nothing is
-    scored, mean and interval are null.
+    rows; `n_scored` those with a value: status `scored`, and `no_answer` and `truncated`, whose value is 0 unless
+    the metric gave it one; so n_asked = n_scored + n_model_error + n_judge_failed + n_not_applicable. Where
+    nothing is scored, mean and interval are null.
 
     A metric is yes/no when all its values are 0 or 1. `bounds` are a metric's, (0, 1) unless given; a metric
     with values outside 0 and 1 and no bounds given has none. Intervals: `metrics.stats.intervals`; clusters are the
@@ -107,18 +117,26 @@ def summarise(
     kinds = _kinds(coded, bounds or {})
     groups = _groups(coded)
     parts = list(dict.fromkeys(groups.values()))
-    estimates = estimate(
-        _pools(coded, parts),
-        yes_no=[kinds[coded.leaves[part[0]][-1]][0] for part in parts],
-        bounds=[kinds[coded.leaves[part[0]][-1]][1] for part in parts],
-        seed=seed,
-    )
-    return SUMMARY.frame(_rows(groups, dict(zip(parts, estimates, strict=True)), coded.counts))
+    cut = [part for part in parts if coded.counts[list(part), _TRUNCATED].any()]
+
+    def estimated(rows: _Coded, listed: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], Estimate]:
+        found = estimate(
+            _pools(rows, listed),
+            yes_no=[kinds[coded.leaves[part[0]][-1]][0] for part in listed],
+            bounds=[kinds[coded.leaves[part[0]][-1]][1] for part in listed],
+            seed=seed,
+        )
+        return dict(zip(listed, found, strict=True))
+
+    uppers = estimated(_at_best(coded, kinds), cut) if cut else {}
+    return SUMMARY.frame(_rows(groups, estimated(coded, parts), uppers, coded.counts))
 
 
 def cells(summary: pl.DataFrame) -> tuple[Cell, ...]:
     """Read the rows of a summary table."""
-    return tuple(Cell(**row) for row in summary.iter_rows(named=True))
+    return tuple(
+        Cell(**{**row, "n_truncated": row.get("n_truncated") or 0}) for row in summary.iter_rows(named=True)
+    )
 
 
 def total(percentages: Iterable[float | None]) -> float | None:
@@ -148,11 +166,14 @@ def totals(summary: pl.DataFrame, *, suite: str, metric: str) -> dict[str, Total
         listed = cells(group)
         counted = [cell for cell in listed if cell.n_asked > cell.n_not_applicable]
         mean = _mean([cell.mean for cell in counted])
+        upper = _mean([cell.mean if cell.upper is None else cell.upper for cell in counted])
+        cut = any(cell.n_truncated for cell in counted)
         found[str(model)] = Total(
             percent=None if mean is None else 100 * mean,
             included=tuple(cell.family for cell in counted if cell.mean is not None),
             left_out=tuple(cell.family for cell in listed if cell not in counted),
             missing=tuple(cell.family for cell in counted if cell.mean is None),
+            upper=100 * upper if cut and upper is not None else None,
         )
     return found
 
@@ -176,7 +197,7 @@ _Key = tuple[str, str, str, str, str, str]
 
 
 class _Coded(NamedTuple):
-    """Scores as small numbers: `rows` has leaf (the finest cell), item, cluster and value, sorted by leaf."""
+    """Scores as small numbers: `rows` has leaf (the finest cell), item, cluster, value and whether it was cut."""
 
     rows: pl.DataFrame
     leaves: list[_Key]
@@ -204,8 +225,9 @@ def _coded(scores: pl.DataFrame, items: pl.DataFrame) -> _Coded:
         leaf=(pl.col("model").cast(pl.Int64) * len(metrics) + pl.col("metric")) * len(dimensions) + pl.col("cell"),
         value=pl.when(pl.col("status") == _SCORED)
         .then("value")
-        .when(pl.col("status") == _NO_ANSWER)
+        .when(pl.col("status").is_in(_HOLLOW))
         .then(pl.col("value").fill_null(0.0)),
+        cut=pl.col("status") == _TRUNCATED,
     )
     slots = len(models) * len(metrics) * len(dimensions)
     width = len(STATUSES)
@@ -263,6 +285,14 @@ def _kinds(coded: _Coded, bounds: Mapping[str, Bounds]) -> dict[str, tuple[bool,
         before, limits = found.get(metric, (True, bounds.get(metric, (0.0, 1.0))))
         found[metric] = (before and yes_no, limits if within or metric in bounds else None)
     return found
+
+
+def _at_best(coded: _Coded, kinds: Mapping[str, tuple[bool, Bounds]]) -> _Coded:
+    """Return the scores had every cut reply been fully right."""
+    most = [limits[1] if (limits := kinds[leaf[-1]][1]) else None for leaf in coded.leaves]
+    best = pl.col("leaf").replace_strict(list(range(len(most))), most, return_dtype=pl.Float64)
+    value = pl.when("cut").then(pl.coalesce(best, "value")).otherwise("value")
+    return coded._replace(rows=coded.rows.with_columns(value=value))
 
 
 def _groups(coded: _Coded) -> dict[_Key, tuple[int, ...]]:
@@ -324,17 +354,23 @@ def _take(column: _Column, slices: Sequence[slice]) -> _Column:
 
 
 def _rows(
-    groups: Mapping[_Key, tuple[int, ...]], estimates: Mapping[tuple[int, ...], Estimate], counts: Codes
+    groups: Mapping[_Key, tuple[int, ...]],
+    estimates: Mapping[tuple[int, ...], Estimate],
+    uppers: Mapping[tuple[int, ...], Estimate],
+    counts: Codes,
 ) -> Iterator[dict[str, Any]]:
     for key, part in groups.items():
-        estimated = estimates[part]
+        estimated, upper = estimates[part], uppers.get(part)
         ended = dict(zip(STATUSES, counts[list(part)].sum(axis=0).tolist(), strict=True))
         yield {
             **dict(zip(SUMMARY.key, key, strict=True)),
             "n_asked": sum(ended.values()),
-            "n_scored": ended.pop("scored") + ended["no_answer"],
+            "n_scored": ended.pop("scored") + ended["no_answer"] + ended["truncated"],
             **{f"n_{status}": count for status, count in ended.items()},
             "mean": estimated.mean,
             "ci_low": estimated.interval.low,
             "ci_high": estimated.interval.high,
+            "upper": upper.mean if upper else None,
+            "upper_low": upper.interval.low if upper else None,
+            "upper_high": upper.interval.high if upper else None,
         }

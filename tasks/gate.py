@@ -34,7 +34,7 @@ UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can 
 
 @dataclass(frozen=True, slots=True)
 class Concluded:
-    """The verdict's exit code (0 pass, 1 fail, 2 error) and the whole document."""
+    """The verdict's exit code (`data.exits`) and the whole document."""
 
     exit_code: int
     document: Mapping[str, Any]
@@ -68,7 +68,8 @@ def final_of(
     absent = {s.name: why for suite in settings.suites for s, m in systems_of(settings, suite)
               if (why := (missing or {}).get(m.name))}  # fmt: skip
     models = (model for final in gated for model in final.models)
-    return Final(settings.gate, tuple(_absent(model, absent.get(model.model, "")) for model in models))
+    checked = tuple(_absent(model, absent.get(model.model, "")) for model in models)
+    return Final(settings.gate, checked, settings.undecided)
 
 
 def unsettled(suite: Suite) -> bool:

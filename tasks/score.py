@@ -8,7 +8,7 @@ from config.settings import Store
 from data.draw import canonical
 from data.options import options_of
 from data.plugins import metrics
-from data.records import Batch, Found, Metric, Ref, Score
+from data.records import VALUED, Batch, Found, Metric, Ref, Score, Status
 from data.suites import Aggregate
 from data.tables import SCORES
 from metrics.correct import UNIT as correct  # noqa: N811 - a unit, not a constant
@@ -56,14 +56,19 @@ def metric_rows(metric: Metric, scored: Iterable[tuple[Answered, Score]]) -> Ite
             **shared,
             "metric": metric.name,
             "value": score.value,
-            "status": score.status,
+            "status": _status(score.value, score.status, reply, most=metric.bounds[1]),
             "details": canonical(dict(score.details)),
         }
         missing = "not_applicable" if score.value is not None else score.status
         for name in names:
             value = score.parts.get(name)
-            status = missing if value is None else "scored"
+            status = missing if value is None else _status(value, "scored", reply)
             yield {**shared, "metric": f"{metric.name}.{name}", "value": value, "status": status, "details": "{}"}
+
+
+def _status(value: float | None, status: Status, reply: Answered, *, most: float = 1.0) -> Status:
+    """Return the status of a value: of a cut reply, whatever is not fully right is `truncated`."""
+    return "truncated" if reply.cut and status in VALUED and (value is None or value < most) else status
 
 
 def _model_error(reply: Answered) -> Score:
@@ -81,7 +86,7 @@ def ran(unit: Metric, replies: Sequence[Answered], options: Mapping[str, Any]) -
     return [{"programs": {key: next(outcomes) for key in each}} for each in asked]
 
 
-@stage(version=1)
+@stage(version=2)
 def measure(store: Store, batch: Batch, *, metric: str, options: Mapping[str, Any]) -> Ref:
     """Score a batch of replies by a metric that needs no judge."""
     place = open_store(store)
@@ -95,7 +100,7 @@ def measure(store: Store, batch: Batch, *, metric: str, options: Mapping[str, An
     return place.write(SCORES, SCORES.frame(metric_rows(unit, scored)))
 
 
-@stage(version=1)
+@stage(version=2)
 def score_judged(
     store: Store,
     batch: Batch,

@@ -9,8 +9,9 @@ from config.settings import Sandbox, Store
 from data.draw import canonical
 from data.errors import InputError
 from data.plugins import family
-from data.records import Batch, Item, Outcome, Program, Ref, Status, Verdict
+from data.records import VALUED, Batch, Item, Outcome, Program, Ref, Status, Verdict
 from data.tables import VERDICTS
+from data.truncation import is_cut
 from tasks.runtime.parallel import map_chunks
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
@@ -21,7 +22,7 @@ _FOUND = Sandbox()
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One reply to verify: the item's row, whose reply it is, and what came of the call."""
+    """One reply to verify: the item's row, whose reply it is, what came of the call, and whether it was cut."""
 
     item: Mapping[str, Any]
     model: str
@@ -29,6 +30,7 @@ class Reply:
     text: str | None
     error: str | None
     error_kind: str | None
+    cut: bool = False
 
 
 def item_of(row: Mapping[str, Any]) -> Item:
@@ -77,6 +79,8 @@ def verdict_row(reply: Reply, outcomes: Sequence[Outcome] | None = None) -> dict
     details = dict(verdict.details)
     said = details.pop("status", None)
     status: Status = said or ("no_answer" if verdict.correct is None else "scored")
+    if reply.cut and status in VALUED and not verdict.correct:
+        status = "truncated"
     return _row(reply, status, correct=verdict.correct, reason=verdict.reason, details=details)
 
 
@@ -135,7 +139,7 @@ def verify_all(replies: Iterable[Reply], tools: Sandbox = _FOUND) -> list[dict[s
     return [next(programs) if run else next(plain) for run in runs]
 
 
-@stage(version=1)
+@stage(version=2)
 def verify(store: Store, batch: Batch, *, tools: Sandbox, runner: str) -> Ref:
     """Verify a batch of replies.
 
@@ -148,7 +152,7 @@ def verify(store: Store, batch: Batch, *, tools: Sandbox, runner: str) -> Ref:
         place.read(batch.responses), on="request_id", how="left", maintain_order="left"
     )
     replies = (
-        Reply(rows[r["item_id"]], r["model"], r["repeat"], r["text"], r["error"], r["error_kind"])
+        Reply(rows[r["item_id"]], r["model"], r["repeat"], r["text"], r["error"], r["error_kind"], is_cut(r))
         for r in asked.iter_rows(named=True)
     )
     return place.write(VERDICTS, VERDICTS.frame(verify_all(replies, tools)))

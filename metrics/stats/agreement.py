@@ -8,6 +8,7 @@ from typing import Any, Literal
 import polars as pl
 
 from data.errors import InputError
+from data.records import VALUED
 from metrics.stats.intervals import Estimate, Interval, mean_interval, wilson
 
 Scale = Literal["nominal", "ordinal", "interval"]
@@ -154,7 +155,7 @@ def repeats(scores: pl.DataFrame, *, k: int, seed: int = 0) -> tuple[Repeats, ..
     if k < 1:
         raise InputError(f"repeats: expected k to be 1 or more, found {k}.")
     counts = (
-        scores.filter(pl.col("status").is_in(["scored", "no_answer"]))
+        scores.filter(pl.col("status").is_in(VALUED))
         .with_columns(pl.col("value").fill_null(0.0))
         .filter(((pl.col("value") == 0) | (pl.col("value") == 1)).all().over("metric"))
         .group_by("model", "metric", "item_id")

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from data.records import VALUED
 from metrics.stats.intervals import Interval
 from metrics.stats.pairs import Comparison, Grouping, adjusted, compare, groups
 
@@ -98,6 +99,10 @@ def flip(pair: Comparison) -> Comparison:
         interval_adjusted=_turned(pair.interval_adjusted),
         only_a=pair.only_b,
         only_b=pair.only_a,
+        low=None if pair.high is None else -pair.high,
+        high=None if pair.low is None else -pair.low,
+        p_low=pair.p_high,
+        p_high=pair.p_low,
     )
 
 
@@ -107,9 +112,9 @@ def _turned(interval: Interval) -> Interval:
 
 
 def valued(scores: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows that count, with their value: `scored`, and `no_answer`, 0 unless the metric gave a value."""
-    return scores.filter(pl.col("status").is_in(["scored", "no_answer"])).with_columns(
-        value=pl.when(pl.col("status") == "no_answer").then(pl.col("value").fill_null(0.0)).otherwise("value")
+    """Return the rows that count, with their value: 0 where the metric gave none to what counts."""
+    return scores.filter(pl.col("status").is_in(VALUED)).with_columns(
+        value=pl.when(pl.col("status") == "scored").then("value").otherwise(pl.col("value").fill_null(0.0))
     )
 
 

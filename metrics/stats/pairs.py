@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import combinations
 from statistics import NormalDist
 from typing import Any, Literal, cast
@@ -10,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from data.errors import InputError
+from data.records import VALUED
 from metrics.stats.intervals import (
     MAX_BOOTSTRAP,
     MIN_BOOTSTRAP,
@@ -40,7 +42,8 @@ class Comparison:
     `interval_adjusted` at the level of its step: it holds 0 exactly where the two cannot be told apart.
     `detectable`: the smallest true difference that so many pairs, spread as these are, show with power 0.8 in a
     single test at 5 %; where fewer than ten units, or units all alike, tell no spread, that of yes/no answers at
-    worst.
+    worst. Where replies were cut, `low` and `high` are the difference had those of b, or of a, been right, with
+    their p-values; `cut`: what can be concluded is not the same at both and between.
     """
 
     suite: str
@@ -61,10 +64,20 @@ class Comparison:
     p_adjusted: float | None
     interval_adjusted: Interval
     detectable: float | None
+    low: float | None = None
+    high: float | None = None
+    p_low: float | None = None
+    p_high: float | None = None
+    cut: bool = False
 
     @property
     def significant(self) -> bool:
-        """Whether the two can be told apart at the 5 % level, after correction."""
+        """Whether the two can be told apart at the 5 % level, after correction, wherever within the bounds."""
+        return self.refused and not self.cut
+
+    @property
+    def refused(self) -> bool:
+        """Whether the test refuses at the 5 % level, after correction, that the two are equal."""
         return self.p_adjusted is not None and self.p_adjusted < ALPHA
 
     def as_dict(self) -> dict[str, Any]:
@@ -98,11 +111,11 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Compare every two models of a scores table, in each suite and metric, in alphabetical order.
 
-    Rows are paired by item and repeat; a pair counts where both rows have a value (`scored`, or `no_answer`,
-    which is 0 unless the metric gave a value), the others are in `n_left_out`. To compare runs of one model,
-    name the model differently in each. `bounds` are a metric's, (0, 1) unless given. Intervals: Bonett and
-    Price's for yes/no values asked once; else those of `metrics.stats.intervals` for the differences, clustered by
-    template. Holm's correction is over everything that is returned.
+    Rows are paired by item and repeat; a pair counts where both rows have a value (`scored`; `no_answer` and
+    `truncated`, which are 0 unless the metric gave a value), the others are in `n_left_out`. To compare runs of
+    one model, name the model differently in each. `bounds` are a metric's, (0, 1) unless given. Intervals: Bonett
+    and Price's for yes/no values asked once; else those of `metrics.stats.intervals` for the differences, clustered
+    by template. Holm's correction is over everything that is returned.
 
     Raises:
         InputError: a row whose item is not in `items`.
@@ -113,15 +126,26 @@ def compare(
         models = rows["model"].unique().sort().to_list()
         if len(models) < 2:  # noqa: PLR2004 - a pair
             continue
-        wide = rows.pivot("model", index=["item_id", "repeat", "cluster"], values="value", sort_columns=True)
-        wide = wide.sort("item_id", "repeat")
         values = rows["value"].drop_nulls()
         yes_no = bool(values.is_in([0.0, 1.0]).all())
         limits = (bounds or {}).get(str(metric), (0.0, 1.0))
-        found += [
-            _compared(wide, a, b, suite=str(suite), metric=str(metric), yes_no=yes_no, bounds=limits, seed=seed)
-            for a, b in combinations(models, 2)
-        ]
+        upper = pl.when("cut").then(pl.lit(limits[1])).otherwise("value")
+        wide, best = (
+            table.pivot("model", index=["item_id", "repeat", "cluster"], values="value", sort_columns=True).sort(
+                "item_id", "repeat"
+            )
+            for table in (rows, rows.with_columns(value=upper))
+        )
+        cut = set(rows.filter("cut")["model"])
+        same = partial(_compared, suite=str(suite), metric=str(metric), yes_no=yes_no, bounds=limits, seed=seed)
+        for a, b in combinations(models, 2):
+            pair = same(wide, a, b)
+            if {a, b} & cut:
+                low, high = (same(wide.with_columns(best[name]), a, b) for name in (b, a))
+                pair = replace(
+                    pair, low=low.difference, high=high.difference, p_low=low.p_value, p_high=high.p_value
+                )
+            found.append(pair)
     return tuple(adjusted(found, bounds=bounds))
 
 
@@ -130,12 +154,26 @@ def adjusted(
 ) -> list[Comparison]:
     """Correct p-values and intervals for being many, by Holm over all pairs and metrics given."""
     p_values = [pair.p_value for pair in pairs]
+    lowest = holm([pair.p_value if pair.low is None else pair.p_low for pair in pairs])
+    highest = holm([pair.p_value if pair.high is None else pair.p_high for pair in pairs])
     found = []
-    for pair, p, level in zip(pairs, holm(p_values), holm_levels(p_values), strict=True):
+    columns = zip(pairs, holm(p_values), holm_levels(p_values), lowest, highest, strict=True)
+    for pair, p, level, p_low, p_high in columns:
         low, high = (bounds or {}).get(pair.metric, (0.0, 1.0))
-        corrected = replace(pair, p_adjusted=p)
+        said = {
+            _said(pair.difference, p),
+            *((_said(pair.low, p_low), _said(pair.high, p_high)) if pair.low is not None else ()),
+        }
+        corrected = replace(pair, p_adjusted=p, cut=len(said) > 1)
         found.append(replace(corrected, interval_adjusted=_widened(corrected, level, high - low)))
     return found
+
+
+def _said(difference: float | None, p_adjusted: float | None) -> int:
+    """Return which of two a comparison finds better: 1 the first, -1 the second, 0 neither."""
+    if difference is None or p_adjusted is None or p_adjusted >= ALPHA:
+        return 0
+    return 1 if difference > 0 else -1
 
 
 def _widened(pair: Comparison, level: float | None, width: float) -> Interval:
@@ -151,7 +189,7 @@ def _widened(pair: Comparison, level: float | None, width: float) -> Interval:
         return Interval()
     critical = -NormalDist().inv_cdf(level / 2)
     low, high = (difference + (end - difference) * critical / Z for end in (low, high))
-    if pair.significant == (low <= 0 <= high):
+    if pair.refused == (low <= 0 <= high):
         reached = -NormalDist().inv_cdf(max(p, _SMALLEST) / 2)
         nearest = difference * (1 - critical / reached) if reached > _NOTHING else 0.0
         low, high = (nearest, high) if difference > 0 else (low, nearest)
@@ -231,13 +269,9 @@ def _valued(scores: pl.DataFrame, items: pl.DataFrame, metrics: Sequence[str] | 
         "item_id", "suite", pl.col("cluster").cast(pl.Int64).fill_null(-1)
     )
     wanted = scores if metrics is None else scores.filter(pl.col("metric").is_in(list(metrics)))
-    value = (
-        pl.when(pl.col("status") == "scored")
-        .then(pl.col("value"))
-        .when(pl.col("status") == "no_answer")
-        .then(pl.col("value").fill_null(0.0))
-    )
-    rows = wanted.select("item_id", "model", "repeat", "metric", value=value)
+    scored = pl.when(pl.col("status") == "scored").then(pl.col("value"))
+    value = scored.when(pl.col("status").is_in(VALUED)).then(pl.col("value").fill_null(0.0))
+    rows = wanted.select("item_id", "model", "repeat", "metric", value=value, cut=pl.col("status") == "truncated")
     rows = rows.join(known, on="item_id", how="left").sort("suite", "metric", "model", "item_id", "repeat")
     if rows["suite"].null_count():
         lost = rows.filter(pl.col("suite").is_null())["item_id"][0]

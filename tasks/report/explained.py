@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from data.errors import InputError
 from data.plugins import metric
-from data.records import Metric
+from data.records import VALUED, Metric
 from data.shown import Crossing, Distribution
 from data.suites import Suite
 from metrics.bands import FLOORS, band
@@ -19,7 +19,6 @@ from tasks.report.material import Material
 from tasks.report.titles import metric_title, part_title, shown_text, titled
 from tasks.report.words import say
 
-_DONE = ["scored", "no_answer"]
 Draw = Callable[[str, str, Sequence[str], Sequence[Mapping[str, Any]]], Markup | None]
 """Draws a chart of a kind with a title, labels and rows of model, label and n; None where it cannot."""
 
@@ -56,7 +55,7 @@ def _metric(
     language = material.settings.report.language
     items = material.items.filter(suite=suite.name).select("item_id")
     scores = material.scores.filter(metric=unit.name).join(items, on="item_id", how="semi")
-    done = scores.filter(pl.col("status").is_in(_DONE))
+    done = scores.filter(pl.col("status").is_in(VALUED))
     means = part_cells(material, suite.name, unit)
     parts = list(dict.fromkeys(part for own in means.values() for part in own if part))
     read = [(model, list(details_of(details))) for model, details in done.select("model", "details").iter_rows()]

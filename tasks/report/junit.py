@@ -15,7 +15,12 @@ from tasks.report.samples import KEY, frames
 SHOWN = 4000
 """Characters of a reply that a failed case shows."""
 
-FAILURES = {"wrong": "wrong answer", "partial": "partly right", "no_answer": "no answer"}
+FAILURES = {
+    "wrong": "wrong answer",
+    "partial": "partly right",
+    "no_answer": "no answer",
+    "truncated": "cut at the token limit",
+}
 ERRORS = {"model_error": "the call failed", "judge_failed": "a judge failed"}
 SKIPPED = {"not_applicable": "not applicable", "unscored": "not scored"}
 

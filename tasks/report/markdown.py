@@ -21,7 +21,7 @@ from tasks.report.material import Material
 from tasks.report.stopping import followed
 from tasks.report.text import code, percent, plain, table, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
-from tasks.report.words import shared, why
+from tasks.report.words import bound, shared, why
 
 SHOWN_ERRORS = 5
 
@@ -129,14 +129,14 @@ def analysis(material: Material, suite: Suite, model: str) -> list[str]:
 def counts_table(material: Material) -> list[str]:
     """Return every mean with its interval and its counts."""
     language = material.settings.report.language
-    names = ("scored", "no_answer", "model_error", "judge_failed", "not_applicable")
+    names = ("scored", "no_answer", "truncated", "model_error", "judge_failed", "not_applicable")
     header = [shared(n, language) for n in ("model", "category", "metric", "mean", "interval", *names)]
     rows = []
     for cell in cells(material.summary):
         if cell.level or cell.language or not cell.family:
             continue
         interval = "–" if cell.ci_low is None else f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"
-        counts = (cell.n_no_answer, cell.n_model_error, cell.n_judge_failed, cell.n_not_applicable)
+        counts = (cell.n_no_answer, cell.n_truncated, cell.n_model_error, cell.n_judge_failed)
         rows.append(
             [
                 plain(cell.model),
@@ -145,7 +145,7 @@ def counts_table(material: Material) -> list[str]:
                 percent(cell.mean),
                 interval,
                 f"{cell.n_scored} / {cell.n_asked}",
-                *map(str, counts),
+                *map(str, (*counts, cell.n_not_applicable)),
             ]
         )
     return table(header, rows, left=3)
@@ -163,7 +163,7 @@ def verdict_table(material: Material) -> list[str]:
                 [
                     plain(model["model"]),
                     plain(part["suite"]),
-                    percent(part["score"]),
+                    " ".join(filter(None, (percent(part["score"]), bound(part, language)))),
                     f"{percent(interval['low'])} – {percent(interval['high'])}" if interval else "–",
                     percent(part["threshold"]),
                     "–" if weight is None else f"{weight:g}",

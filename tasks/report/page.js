@@ -103,7 +103,7 @@
   // ---- the samples ----
   const browser = document.getElementById("browser");
   const data = document.getElementById("data");
-  const SIGNS = { right: "✓", partial: "≈", wrong: "✗", no_answer: "∅", model_error: "!", judge_failed: "!", not_applicable: "–", unscored: "–" };
+  const SIGNS = { right: "✓", partial: "≈", wrong: "✗", no_answer: "∅", truncated: "✂", model_error: "!", judge_failed: "!", not_applicable: "–", unscored: "–" };
   const ROW = 46;
   let S = null;
   let opening = null;

@@ -12,6 +12,7 @@ from typing import Any
 
 from artifacts.store import write_atomically
 from data.plugins import families
+from data.records import VALUED
 from tasks.report.material import Material
 
 MOST_BYTES = 120
@@ -69,7 +70,7 @@ def entries(material: Material, model: str) -> list[dict[str, Any]]:
                 "prompt": row["prompt"],
                 "llm_response": row["text"],
                 "expected_output": row["answer"],
-                "is_correct": bool(row["correct"]) if row["status"] in {"scored", "no_answer"} else None,
+                "is_correct": bool(row["correct"]) if row["status"] in VALUED else None,
                 "execution_time_ms": None if row["latency_s"] is None else round(1000 * row["latency_s"]),
                 "status": row["status"],
                 "reason": row["reason"],

@@ -8,12 +8,12 @@ import polars as pl
 
 from artifacts.store import write_atomically
 from data.loading import judged_by
+from data.records import VALUED
 from tasks.report.exports import write_parquet
 
 if TYPE_CHECKING:  # as in exports
     from tasks.report.material import Material
 
-_SCORED = ("scored", "no_answer")
 _KEYS = ("item_id", "model", "repeat")
 
 
@@ -45,7 +45,7 @@ def write(material: "Material", folder: Path) -> list[Path]:
     found = records(material)
     if found.is_empty():
         return []
-    scored = pl.col("status").is_in(_SCORED)
+    scored = pl.col("status").is_in(VALUED)
     written = []
     for name, chosen in (("successes", found.filter(scored)), ("failures", found.filter(~scored))):
         written.append(write_parquet(chosen, folder / "records" / f"{name}.parquet"))

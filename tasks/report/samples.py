@@ -15,7 +15,8 @@ from tasks.report.titles import counted
 
 KEY = ["item_id", "model", "repeat"]
 OUTCOMES = (
-    "wrong", "partial", "no_answer", "model_error", "judge_failed", "unscored", "not_applicable", "right",
+    "wrong", "partial", "no_answer", "truncated", "model_error", "judge_failed", "unscored", "not_applicable",
+    "right",
 )  # fmt: skip
 """How a sample ended, in the order in which samples are worth a place on the page."""
 
@@ -27,7 +28,7 @@ UNPACKED = 80_000_000
 PLAIN = 100_000
 """Characters up to which samples stand in the page unpacked, so that any browser and any editor can read them."""
 
-_WORST = ("model_error", "judge_failed", "no_answer", "scored", "not_applicable")
+_WORST = ("model_error", "judge_failed", "truncated", "no_answer", "scored", "not_applicable")
 _EXACT = 1e-9
 
 
@@ -66,7 +67,9 @@ def primary(material: Material) -> pl.DataFrame:
     own = material.scores.join(material.items.select("item_id", "suite"), on="item_id", how="left")
     own = own.join(main, on=["suite", "metric"], how="semi").with_columns(
         rank=pl.col("status").replace_strict(list(_WORST), range(len(_WORST)), return_dtype=pl.Int64),
-        value=pl.when(pl.col("status") == "no_answer").then(pl.col("value").fill_null(0.0)).otherwise("value"),
+        value=pl.when(pl.col("status").is_in(["no_answer", "truncated"]))
+        .then(pl.col("value").fill_null(0.0))
+        .otherwise("value"),
     )
     applied = pl.col("value").filter(pl.col("status") != "not_applicable")
     own = _in_words(own, material)

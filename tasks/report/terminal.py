@@ -11,7 +11,7 @@ from prompts.phrases import phrase
 from tasks.report.stopping import lines_of
 from tasks.report.text import percent, total_percent
 from tasks.report.titles import row_title, shown_text
-from tasks.report.words import say, shared, why
+from tasks.report.words import bound, say, shared, why
 
 COLUMNS = ("model", "what", "metric", "mean", "interval", "scored")
 """The table's columns; the last three are numbers."""
@@ -61,7 +61,7 @@ def _part(part: Mapping[str, Any], language: str) -> str:
         "terminal.score",
         language,
         suite=part["suite"],
-        score=percent(part["score"]),
+        score=" ".join(filter(None, (percent(part["score"]), bound(part, language)))),
         threshold=percent(part["threshold"]),
         outcome=say(part["outcome"], language).lower(),
     )

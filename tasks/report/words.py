@@ -5,6 +5,7 @@ from typing import Any
 
 from prompts import phrases
 from prompts.phrases import phrase, translated
+from tasks.report.text import percent
 
 
 def say(name: str, language: str, /, **values: object) -> str:
@@ -16,6 +17,12 @@ def say(name: str, language: str, /, **values: object) -> str:
 def shared(name: str, language: str, /, **values: object) -> str:
     """Return a phrase that all reports share."""
     return phrase(f"common.{name}", language, **values)
+
+
+def bound(part: Mapping[str, Any], language: str) -> str:
+    """Say how high a score would be were the replies right that were cut; '' where none was."""
+    upper = part.get("upper")
+    return "" if upper is None else phrase("common.bound", language, upper=percent(upper))
 
 
 def why(part: Mapping[str, Any], language: str) -> str:

@@ -183,7 +183,7 @@ def test_any_model_below_any_threshold_fails() -> None:
 
 @pytest.mark.parametrize(
     ("mean", "outcome", "exit_code"),
-    [(0.95, "pass", 0), (0.85, "undecided", 0), (0.75, "undecided", 0), (0.65, "fail", 1)],
+    [(0.95, "pass", 0), (0.85, "undecided", 3), (0.75, "undecided", 3), (0.65, "fail", 1)],
 )
 def test_the_interval_gate_fails_only_what_lies_wholly_below(mean: float, outcome: str, exit_code: int) -> None:
     """Intervals are 0.1 to either side of the mean, the threshold 0.8."""
@@ -247,7 +247,8 @@ def test_a_suite_that_no_n_can_decide_reads_undecided() -> None:
     final = run(four(), undecided=why)
     citation = only(final).suites[2]
     assert (citation.outcome, citation.reason, citation.n_deciding) == ("undecided", why["citation"], None)
-    assert (only(final).outcome, final.exit_code) == ("undecided", 0)
+    assert (only(final).outcome, final.exit_code) == ("undecided", 3)
+    assert replace(final, undecided="pass").exit_code == 0
     assert "citation" in only(final).reason
 
 

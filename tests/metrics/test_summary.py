@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.errors import InputError
-from data.records import STATUSES
+from data.records import STATUSES, VALUED
 from data.tables import ITEMS, SCORES, SUMMARY
 from metrics.stats.intervals import mean_interval, wilson
 from metrics.summary import Cell, cells, rounded, summarise, total, totals
@@ -215,12 +215,15 @@ def test_counts_and_means_are_those_of_a_plain_loop(rows: list[tuple[int, str, i
             if cell is None:
                 assert not mine
                 continue
-            counted = [v if s == "scored" else 0.0 for _, _, _, s, v in mine if s in {"scored", "no_answer"}]
+            counted = [v if s == "scored" else 0.0 for _, _, _, s, v in mine if s in VALUED]
+            best = [v if s == "scored" else float(s == "truncated") for _, _, _, s, v in mine if s in VALUED]
             assert cell.n_asked == len(mine)
             assert cell.n_scored == len(counted)
             assert cell.n_asked == cell.n_scored + cell.n_model_error + cell.n_judge_failed + cell.n_not_applicable
             assert cell.mean == (pytest.approx(np.mean(counted)) if counted else None)
             assert (cell.ci_low is None) == (not counted)
+            assert cell.n_truncated == sum(s == "truncated" for _, _, _, s, _ in mine)
+            assert cell.upper == (pytest.approx(np.mean(best)) if cell.n_truncated else None)
             json.dumps(cell.as_dict(), allow_nan=False)
 
 

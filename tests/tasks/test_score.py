@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from artifacts.samples import Answered
 from config.settings import Store
 from data.draw import canonical
 from data.options import options_of
@@ -17,12 +16,7 @@ from metrics.judging import Judgement
 from tasks.judge import encode
 from tasks.runtime.storage import open_store
 from tasks.score import measure, metric_rows, ran, score, score_judged, scores_of
-
-
-def answer(text: str | None) -> Answered:
-    """Return a reply to a question that tests a function."""
-    sample = {"tests": ["assert f(1) == 2", "assert f(2) == 4"], "response": text}
-    return Answered("i", "m", 0, "en", sample, "network" if text is None else None, None)
+from tests.helpers.answers import answer
 
 
 def test_the_programs_of_a_batch_are_run_together_and_each_reply_gets_its_own_outcomes() -> None:

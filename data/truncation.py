@@ -1,0 +1,25 @@
+"""Which replies were cut: they ended at their token limit, or their thinking used it up."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+LIMITS = ("length", "max_tokens", "max_output_tokens", "model_length")
+"""What servers call the token limit as the reason why a reply ended."""
+
+_NAMES = ("max_tokens", "max_completion_tokens", "num_predict")
+
+
+def is_cut(reply: Mapping[str, Any]) -> bool:
+    """Say whether a reply was cut: by its finish reason, or since its thinking took all the tokens there were.
+
+    A row of the requests table (`payload`) joined with its response: `finish_reason`, `text`, `reasoning`,
+    `tokens_out`. Some servers say `stop` of a reply that is all thinking, so there the tokens are counted.
+    """
+    if (reply["finish_reason"] or "").strip().lower() in LIMITS:
+        return True
+    if reply["text"] is None or reply["text"].strip() or not (reply["reasoning"] or "").strip():
+        return False
+    given = json.loads(reply["payload"] or "{}").get("parameters") or {}
+    limit = next((given[name] for name in _NAMES if isinstance(given.get(name), int)), None)
+    return limit is not None and reply["tokens_out"] is not None and reply["tokens_out"] >= limit
