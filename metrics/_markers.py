@@ -29,7 +29,7 @@ from metrics._marker_forms import (
     SUPER,
     TITLED,
     TO_DIGITS,
-    WRAPPED,
+    wrapped,
 )
 from metrics._source_lists import LINK, trim_url
 
@@ -78,7 +78,7 @@ def unescape(text: str) -> str:
 def unwrap(body: str) -> str:
     """Return a body whose markers have lost what only wraps them: brackets, bold, a range's second brackets."""
     plain = BOLD.sub(r"\1\2", body) if "*" in body else body
-    return SPREAD.sub(r"[\1\2\3]", WRAPPED.sub(lambda m: m[m.lastindex or 0], plain))
+    return SPREAD.sub(r"[\1\2\3]", wrapped().sub(lambda m: m[m.lastindex or 0], plain))
 
 
 def join_pointers(text: str) -> str:
