@@ -1,5 +1,6 @@
 """What Prefect's interface shows of an ended run: the report, a table, where it lies, and an event to act on."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,10 @@ from prefect.events import emit_event
 from config.settings import Settings
 from data.exits import Exit
 from flows.runs import Outcome
-from metrics.final import leads
-from metrics.summary import Cell
 from tasks.models.progress import deployed
+from tasks.report.terminal import summary
 from tasks.report.text import percent
-from tasks.report.titles import row_title
+from tasks.report.words import shared
 from tasks.runtime.logs import event
 
 CONCLUDED = "basic-control.run.concluded"
@@ -23,27 +23,13 @@ _GATES: dict[int, str] = {Exit.PASSED: "passed", Exit.UNDECIDED: "undecided"}
 
 def rows(outcome: Outcome, settings: Settings) -> list[dict[str, str]]:
     """Return a run's summary as a table: a row for each model, category and metric, then each model's verdict."""
-    listed = []
-    for found in outcome.results["cells"]:
-        cell = Cell(**found)
-        # Whole categories only; parts of metrics stand in the report.
-        if not cell.family or cell.level or cell.language or not leads(cell.metric):
-            continue
-        interval = "–" if cell.ci_low is None else f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"
-        listed.append(
-            {
-                "model": cell.model,
-                "what": row_title(settings, cell.suite, cell.family),
-                "metric": cell.metric,
-                "mean": percent(cell.mean),
-                "95 % interval": interval,
-                "scored / asked": f"{cell.n_scored} / {cell.n_asked}",
-            }
-        )
-    for model in outcome.results["final"]["models"]:
-        verdict = {"what": "overall", "metric": f"verdict: {model['outcome']}", "mean": percent(model["score"])}
-        listed.append({"model": model["model"], **verdict, "95 % interval": "", "scored / asked": ""})
-    return listed
+    table = summary(outcome.results, settings)
+    overall = shared("overall", settings.report.language)
+    verdicts = [
+        (model["model"], overall, f"verdict: {model['outcome']}", percent(model["score"]), "", "")
+        for model in outcome.results["final"]["models"]
+    ]
+    return replace(table, rows=[*table.rows, *verdicts]).records()
 
 
 def publish(outcome: Outcome, settings: Settings) -> None:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 
+WIDTH = 160
+"""Characters of a line where nobody says how many there are."""
+
+
 @cache
 def _console() -> "Console":
     from rich.console import Console
@@ -24,7 +28,8 @@ def _console() -> "Console":
         def on_broken_pipe(self) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-    return Heard()
+    # A file or a pipe has no width; a table is not to be broken for it.
+    return Heard(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH)
 
 
 def show(*parts: "RenderableType") -> None:

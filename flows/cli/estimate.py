@@ -3,32 +3,32 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from data.exits import Exit
+from flows.cli.console import show
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from config.settings import Settings
     from tasks.estimate.calls import Effect, Estimate, Portion
+    from tasks.report.tables import Table
 
 MINUTE, HOUR = 60, 3600
 
 
 def show_estimate(settings: "Settings") -> int:
-    """Print the estimate and return the exit code, 0.
+    """Print the estimate and return the exit code.
 
     Raises:
         InputError: the items cannot be made, or the cache cannot be read.
     """
-    from rich.console import Console
-
     from flows.environment import prepare, results_of
 
     prepare(results_of(settings))
     from tasks.estimate.calls import estimate
 
-    console = Console()
-    for part in _parts(estimate(settings)):
-        console.print(part)
-    return 0
+    show(*_parts(estimate(settings)))
+    return Exit.PASSED
 
 
 def _parts(found: "Estimate") -> Iterator["RenderableType"]:
@@ -38,7 +38,7 @@ def _parts(found: "Estimate") -> Iterator["RenderableType"]:
     from tasks.report.text import visible
 
     yield Text("Dry run: nothing is asked.", style="bold")
-    yield _table(found)
+    yield _table(found).terminal()
     for line in totals(found):
         yield Text(line)
     for one in found.effects:
@@ -102,22 +102,14 @@ def duration(seconds: float | None) -> str:
     return f"{seconds / HOUR:.1f} h"
 
 
-def _table(found: "Estimate") -> "RenderableType":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
+def _table(found: "Estimate") -> "Table":
+    from tasks.report.tables import Table, columns
 
-    from tasks.report.text import visible
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("suite", "asked"):
-        table.add_column(name, overflow="fold")
-    for name in ("calls", "cached", "to ask", "tokens in", "tokens out", "cost", "time"):
-        table.add_column(name, justify="right")
-    table.add_column("tokens out from", overflow="fold")
-    for portion in found.portions:
-        table.add_row(*(Text(visible(cell)) for cell in _row(portion, found.currency)))
-    return table
+    numbers = ("calls", "cached", "to ask", "tokens in", "tokens out", "cost", "time")
+    return Table(
+        columns("suite", "asked", *numbers, "tokens out from", numeric=numbers, whole=numbers),
+        [_row(portion, found.currency) for portion in found.portions],
+    )
 
 
 def _row(portion: "Portion", currency: str) -> list[str]:

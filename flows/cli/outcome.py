@@ -11,22 +11,12 @@ if TYPE_CHECKING:
 
 def show_outcome(outcome: "Outcome", settings: "Settings") -> None:
     """Print the table, the verdict, and where the reports lie."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
     from prompts.phrases import phrase
     from tasks.report import terminal
 
     language = settings.report.language
-    title = phrase("terminal.run", language, run=outcome.run)
-    table = Table(title=Text(title), box=SIMPLE_HEAD, padding=0, pad_edge=False)
-    for at, name in enumerate(terminal.header(language)):
-        words = at < 3  # noqa: PLR2004 - the numbers stand after model, what and metric
-        table.add_column(name, justify="left" if words else "right", overflow="fold", no_wrap=not words)
-    for row in terminal.rows(outcome.results, settings):
-        table.add_row(*map(Text, row))
-    show(table, *terminal.lines(outcome.results, outcome.requests, settings))
+    table = terminal.summary(outcome.results, settings, phrase("terminal.run", language, run=outcome.run))
+    show(table.terminal(len(table.rows)), *terminal.lines(outcome.results, outcome.requests, settings))
     show(*(phrase("terminal.report", language, path=path) for path in outcome.reports[:2]))
     if settings.report.junit:
         show(phrase("terminal.junit", language, path=settings.report.junit))

@@ -1,12 +1,13 @@
 """The leaderboard in words: remarks, the columns and rows of its boards, and all of it as Markdown."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from data.commands import typed
 from prompts.phrases import phrase
 from tasks.compare.leaderboard import Board, Entry, Leaderboard
-from tasks.report.text import percent, plain, table
+from tasks.report.tables import Column, Table
+from tasks.report.text import percent, plain
 
 NAMED = 5
 """Runs that are named where a remark is about many."""
@@ -67,13 +68,16 @@ def columns(board: Board) -> list[tuple[str, str]]:
     ]
 
 
-def header(found: Leaderboard, board: Board) -> list[str]:
-    """Return the heads of a board's columns."""
-    return [suite or phrase(f"leaderboard.{name}", found.language) for name, suite in columns(board)]
+def table(found: Leaderboard, board: Board) -> Table:
+    """Return a board, the best first."""
+    heads = [
+        Column(suite or phrase(f"leaderboard.{name}", found.language), name not in WORDS, name in WHOLE)
+        for name, suite in columns(board)
+    ]
+    return Table(heads, [_row(found, board, rank, one) for rank, one in enumerate(board.entries, 1)])
 
 
-def row(found: Leaderboard, board: Board, rank: int, one: Entry) -> list[str]:
-    """Return an entry's row under `header`."""
+def _row(found: Leaderboard, board: Board, rank: int, one: Entry) -> list[str]:
     scored, asked = one.n
     cells = {
         "rank": str(rank),
@@ -99,11 +103,6 @@ def score(part: Mapping[str, Any]) -> str:
     return percent(part["score"]) + (f" ({percent(low)} – {percent(high)})" if low is not None else "")
 
 
-def rows(found: Leaderboard, board: Board) -> Sequence[Sequence[str]]:
-    """Return a board's rows, best first."""
-    return [row(found, board, rank, one) for rank, one in enumerate(board.entries, 1)]
-
-
 def markdown(found: Leaderboard) -> str:
     """Return the leaderboard as Markdown."""
     lines = [
@@ -114,7 +113,6 @@ def markdown(found: Leaderboard) -> str:
     for number, board in enumerate(found.boards, 1):
         lines += ["", f"## {phrase('leaderboard.questions', found.language, n=number)}", ""]
         lines += [*(f"* {plain(one.said(found.language))}" for one in board.asked), ""]
-        listed = [[plain(cell) for cell in cells] for cells in rows(found, board)]
-        lines += table([plain(head) for head in header(found, board)], listed, left=2)
+        lines += table(found, board).markdown()
         lines += ["", *(f"* {plain(note)}" for note in notes(found, board))]
     return "\n".join(lines).rstrip() + "\n"

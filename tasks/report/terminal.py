@@ -9,6 +9,7 @@ from metrics.final import leads
 from metrics.summary import Cell
 from prompts.phrases import phrase
 from tasks.report.stopping import lines_of
+from tasks.report.tables import Table, columns
 from tasks.report.text import percent, total_percent
 from tasks.report.titles import row_title, shown_text
 from tasks.report.words import bound, say, shared, why
@@ -31,6 +32,12 @@ def rows(results: Mapping[str, Any], settings: Settings) -> Iterator[tuple[str, 
         interval = "–" if cell.ci_low is None else f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"
         what = row_title(settings, cell.suite, cell.family)
         yield cell.model, what, cell.metric, percent(cell.mean), interval, f"{cell.n_scored} / {cell.n_asked}"
+
+
+def summary(results: Mapping[str, Any], settings: Settings, title: str = "") -> Table:
+    """Return what `rows` are, as a table."""
+    names = header(settings.report.language)
+    return Table(columns(*names, numeric=names[3:], whole=names[3:]), list(rows(results, settings)), title)
 
 
 def lines(results: Mapping[str, Any], requests: Mapping[str, int], settings: Settings) -> Iterator[str]:

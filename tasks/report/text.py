@@ -63,7 +63,9 @@ def p_value(value: float | None) -> str:
     return "–" if value is None else "< 0.001" if value < _SMALLEST_P else f"{value:.3f}"
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> list[str]:
-    """Return a Markdown table whose first `left` columns are aligned to the left, the others centred."""
-    marks = [":---" if column < left else ":---:" for column in range(len(header))]
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1, marks: Sequence[str] = ()
+) -> list[str]:
+    """Return a Markdown table: its first `left` columns to the left, the others centred; or as `marks` say."""
+    marks = marks or [":---" if column < left else ":---:" for column in range(len(header))]
     return [f"| {' | '.join(row)} |" for row in (header, marks, *rows)]

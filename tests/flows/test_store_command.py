@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ class Place:
         cache = self.cache()
         cache.remember([Remembered(i, Reply("four", finish_reason="stop"), 0.5) for i in ids])
         cache.close()
-        with sqlite3.connect(self.root / "replies.sqlite") as file:
+        with closing(sqlite3.connect(self.root / "replies.sqlite")) as file, file:
             marks = ", ".join("?" * len(ids))
             file.execute(
                 f"UPDATE replies SET answered_at = ? WHERE request_id IN ({marks})",  # noqa: S608 - marks only

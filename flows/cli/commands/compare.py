@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from metrics.stats.pairs import Comparison
     from tasks.compare.runs import RunComparison
+    from tasks.report.tables import Table
 
-_ROWS = 60
 _KEYS = 12
 _CHARACTERS = 600
 
@@ -76,8 +76,8 @@ def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     for line in (*comparison.asked(found), *found.notes):
         yield Text(visible(line))
     if found.differences:
-        yield _configurations(found)
-    yield _pairs(found)
+        yield _configurations(found).terminal(_KEYS, found.language)
+    yield _pairs(found).terminal(language=found.language)
     for line in comparison.groups(found):
         yield Text(visible(line))
     total = sum(frame.height for frame in found.changed)
@@ -101,61 +101,40 @@ def _chosen(found: "RunComparison", most: int) -> Iterator[tuple["Comparison", M
     yield from islice((one for turn in zip_longest(*queues) for one in turn if one), most)
 
 
-def _configurations(found: "RunComparison") -> "RenderableType":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
+def _configurations(found: "RunComparison") -> "Table":
     from prompts.phrases import phrase
     from tasks.compare.runs import shorten
-    from tasks.report.text import visible
+    from tasks.report.tables import Table, columns
 
-    title = phrase("compare.configurations", found.language)
-    table = Table(title=title, box=SIMPLE_HEAD, title_justify="left")
-    for name in (phrase("compare.key", found.language), *(run.name for run in found.runs)):
-        table.add_column(Text(visible(name)), overflow="fold")
-    for key, values in found.differences[:_KEYS]:
-        table.add_row(*(Text(visible(text)) for text in (key, *map(shorten, values))))
-    if (more := len(found.differences) - _KEYS) > 0:
-        table.add_row(Text(phrase("compare.more_keys", found.language, n=more)))
-    return table
+    names = (phrase("compare.key", found.language), *(run.name for run in found.runs))
+    rows = [(key, *map(shorten, values)) for key, values in found.differences]
+    return Table(columns(*names), rows, phrase("compare.configurations", found.language))
 
 
-def _pairs(found: "RunComparison") -> "RenderableType":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
+def _pairs(found: "RunComparison") -> "Table":
     from prompts.phrases import phrase
     from tasks.report.comparison import COLUMNS, cells, correction, verdict
-    from tasks.report.text import visible
+    from tasks.report.tables import Column, Table, columns
 
     language = found.language
-    table = Table(
-        box=SIMPLE_HEAD,
-        pad_edge=False,
+    short = {"mean_before": "before", "mean_after": "after"}
+    numbers = [phrase(f"compare.{short.get(name, name)}", language) for name in COLUMNS[4:-1]]
+    words = [phrase(f"compare.{name}", language) for name in ("what", "before_after")]
+    rows = []
+    for pair in found.pairs:
+        suite, metric, before, after, *rest = cells(pair, language)
+        rows.append((f"{suite}: {metric}", f"{before} → {after}", *rest))
+    return Table(
+        (*columns(*words, *numbers, numeric=numbers), Column("")),
+        rows,
         caption=f"{phrase('compare.about', language)} {correction(found)}",
-        caption_justify="left",
+        tones=[{"better": "green", "worse": "red"}.get(verdict(pair), "") for pair in found.pairs],
     )
-    for name in ("what", "before_after"):
-        table.add_column(phrase(f"compare.{name}", language), overflow="fold")
-    for name in COLUMNS[4:-1]:
-        short = {"mean_before": "before", "mean_after": "after"}.get(name, name)
-        table.add_column(phrase(f"compare.{short}", language), justify="right", overflow="fold")
-    table.add_column("")
-    style = {"better": "green", "worse": "red"}
-    for pair in found.pairs[:_ROWS]:
-        suite, metric, before, after, *rest, said = cells(pair, language)
-        row = (f"{suite}: {metric}", f"{before} → {after}", *rest)
-        table.add_row(*(Text(visible(cell)) for cell in row), Text(said, style=style.get(verdict(pair), "")))
-    if (more := len(found.pairs) - _ROWS) > 0:
-        table.add_row(Text(phrase("compare.more_keys", found.language, n=more)))
-    return table
 
 
 def _change(pair: "Comparison", row: Mapping[str, Any], language: str) -> "RenderableType":
     from rich.box import ROUNDED
-    from rich.table import Table
+    from rich.table import Table as Sides
     from rich.text import Text
 
     from prompts.phrases import phrase
@@ -164,7 +143,7 @@ def _change(pair: "Comparison", row: Mapping[str, Any], language: str) -> "Rende
 
     said = f"{change_of(row, language)}: {pair.suite}: {pair.metric}: {place_of(row, language)}"
     title = Text(visible(said), style="bold")
-    table = Table(title=title, title_justify="left", box=ROUNDED, expand=True)
+    table = Sides(title=title, title_justify="left", box=ROUNDED, expand=True)
     for label, side in ((pair.model_b, "before"), (pair.model_a, "after")):
         table.add_column(Text(visible(f"{label}: {outcome(row, side, language)}")), ratio=1, overflow="fold")
     texts = [clip(str(row[f"{side}_text"] or ""), _CHARACTERS, language) for side in ("before", "after")]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -11,7 +11,7 @@ from flows.cli.console import show, written
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tasks.compare.leaderboard import Board, Leaderboard
+    from tasks.compare.leaderboard import Leaderboard
 
 
 def leaderboard(
@@ -58,23 +58,6 @@ def _parts(found: "Leaderboard") -> Iterator["RenderableType"]:
         yield Text(visible(line))
     for number, board in enumerate(found.boards, 1):
         yield Text(visible(words.heading(found, number, board)), style="bold")
-        yield _table(found, board)
+        yield words.table(found, board).terminal(len(board.entries))
         for note in words.notes(found, board):
             yield Text(visible(note))
-
-
-def _table(found: "Leaderboard", board: "Board") -> "RenderableType":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    from tasks.report import leaderboard as words
-    from tasks.report.text import visible
-
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for (name, _), head in zip(words.columns(board), words.header(found, board), strict=True):
-        side: Literal["left", "right"] = "left" if name in words.WORDS else "right"
-        table.add_column(head, justify=side, overflow="fold", no_wrap=name in words.WHOLE)
-    for cells in words.rows(found, board):
-        table.add_row(*(Text(visible(cell)) for cell in cells))
-    return table

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from artifacts.inventory import Inventory
     from artifacts.replies import ReplyCache
     from artifacts.store import Store
+    from tasks.report.tables import Table
 
 ROOT = "artifacts/store"
 RUNS = "artifacts/runs"
@@ -68,12 +69,6 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else several}".replace(",", " ")
 
 
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows as lines with aligned columns."""
-    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
 def _printable(text: str) -> str:
     """Return a name from a manifest without what a terminal would obey."""
     return "".join(c if c.isprintable() else "?" for c in text)
@@ -112,11 +107,10 @@ def _existing_cache(store: "Store", given: str) -> "ReplyCache | None":
     return None if file is not None and not file.exists() else ReplyCache(url, tables=store)
 
 
-def list_(*, where: Where | None = None) -> None:
-    """Say what is there."""
-    at = where or Where()
-    store, there = _open(at)
-    rows = [("run", "began", "state", "models", "suites", "tables", "size")]
+def _table(there: "Inventory") -> "Table":
+    from tasks.report.tables import Table, columns
+
+    rows = []
     for run in there.runs:
         state = "finished" if run.finished else (run.problem and "no manifest") or "not ended"
         digests = run.digests
@@ -125,13 +119,24 @@ def list_(*, where: Where | None = None) -> None:
                 run.name,
                 run.started.strftime("%Y-%m-%d %H:%M"),
                 state,
-                _printable(", ".join(run.models)) or "–",
-                _printable(", ".join(run.suites)) or "–",
+                ", ".join(run.models) or "–",
+                ", ".join(run.suites) or "–",
                 str(len(digests)),
                 amount(there.size(digests)),
             )
         )
-    show(*_table(rows) if there.runs else [f"No run in {at.runs}."], "")
+    names = ("run", "began", "state", "models", "suites", "tables", "size")
+    return Table(columns(*names, numeric=("tables", "size"), whole=("run", "began", "state", "size")), rows)
+
+
+def list_(*, where: Where | None = None) -> None:
+    """Say what is there."""
+    at = where or Where()
+    store, there = _open(at)
+    if there.runs:
+        show(_table(there).terminal(len(there.runs)))
+    else:
+        show(f"No run in {at.runs}.")
     every, idle = set(there.tables), set(there.tables) - there.needed
     show(f"{at.root}: {plural(len(every), 'table')}, {amount(there.size(every))}")
     show(f"  of no run's: {plural(len(idle), 'table')}, {amount(there.size(idle))}")

@@ -1,0 +1,90 @@
+"""One table, shown three ways: at a terminal, as Markdown, and in Prefect's interface."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from prompts.phrases import phrase
+from tasks.report.text import plain, table, visible
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+MOST = 60
+"""Rows that a terminal shows; files have all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: of numbers, which stand to the right; `whole` where a cell is never broken."""
+
+    name: str
+    numeric: bool = False
+    whole: bool = False
+
+
+def columns(*names: str, numeric: Iterable[str] = (), whole: Iterable[str] = ()) -> tuple[Column, ...]:
+    """Return columns of these names; `numeric` and `whole` name some of them."""
+    numbers, unbroken = {*numeric}, {*whole}
+    return tuple(Column(name, name in numbers, name in unbroken) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns, rows of text as it is (each way of showing it makes it harmless), and what stands around them.
+
+    `tones` are the terminal's colours of each row's last cell, where there are any.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    caption: str = ""
+    tones: Sequence[str] = ()
+
+    def terminal(self, most: int = MOST, language: str = "en") -> "RichTable":
+        """Return the table for a terminal, its first `most` rows; `language` says how many more there are."""
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        shown = RichTable(
+            title=Text(visible(self.title)) if self.title else None,
+            caption=Text(visible(self.caption)) if self.caption else None,
+            title_justify="left",
+            caption_justify="left",
+            box=SIMPLE_HEAD,
+            pad_edge=False,
+            show_edge=False,
+        )
+        for one in self.columns:
+            shown.add_column(
+                Text(visible(one.name)),
+                justify="right" if one.numeric else "left",
+                no_wrap=one.whole,
+                overflow="fold",
+            )
+        for number, row in enumerate(self.rows[:most]):
+            *cells, last = (Text(_line(cell)) for cell in row)
+            if self.tones:
+                last.stylize(self.tones[number])
+            shown.add_row(*cells, last)
+        if (more := len(self.rows) - most) > 0:
+            shown.add_row(Text(phrase("common.more_rows", language, n=more)))
+        return shown
+
+    def markdown(self) -> list[str]:
+        """Return the table's lines in Markdown."""
+        rows = [[plain(cell) for cell in row] for row in self.rows]
+        marks = ["---:" if one.numeric else ":---" for one in self.columns]
+        return table([plain(one.name) for one in self.columns], rows, marks=marks)
+
+    def records(self) -> list[dict[str, str]]:
+        """Return the rows by column, as Prefect shows them."""
+        names = [one.name for one in self.columns]
+        return [dict(zip(names, map(_line, row), strict=True)) for row in self.rows]
+
+
+def _line(text: str) -> str:
+    """Return a cell on one line: a name may have breaks in it."""
+    return visible(" ".join(text.split()))
