@@ -7,8 +7,9 @@ from artifacts.databases import DamagedFile, Database, explained, file_of
 from artifacts.inventory import Run
 from artifacts.lock import FileLock
 from artifacts.rows import entry_of
+from data.commands import typed
 
-MEND = "`python -m artifacts.store repair` saves what can be read; the next run does so by itself"
+MEND = f"`{typed('store repair')}` saves what can be read; the next run does so by itself"
 
 
 def faults_of_run(run: Run, there: set[str]) -> list[str]:

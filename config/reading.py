@@ -260,13 +260,22 @@ def alone(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {**raw, "suites": own or [name]}
 
 
+def fallback(file: str | Path) -> Path | None:
+    """Return the file that ships as `config/ollama.yaml`, say, where there is none of that name here."""
+    name = Path(file)
+    own = SHIPPED / name.name
+    return own if name.parent == Path("config") and own.is_file() and not name.exists() else None
+
+
 def read(file: str | Path | None = None, sets: Sequence[str] = (), only: str = "") -> Settings:
     """Read a configuration file (the shipped default unless given) and apply `--set` assignments.
+
+    A file that is here goes before one that ships under the same name.
 
     Raises:
         InputError: the file cannot be read, or has a wrong key or value.
     """
-    path = Path(file) if file else DEFAULT
+    path = (fallback(file) or Path(file)) if file else DEFAULT
     origin = str(path) if file else "config/default.yaml"
     try:
         with path.open("rb") as opened:  # a pipe or a device does not tell its size beforehand

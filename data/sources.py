@@ -7,6 +7,7 @@ from pathlib import Path
 
 import platformdirs
 
+from data.commands import typed
 from data.errors import InputError
 
 _RAW = "https://raw.githubusercontent.com"
@@ -102,7 +103,7 @@ def locate(source: str | Path) -> Path:
     if path.is_file():
         return path
     if name in SOURCES:
-        raise InputError(f"data set {name!r} has not been fetched to {path}. Run: python -m data.fetch {name}")
+        raise InputError(f"data set {name!r} has not been fetched to {path}. Run: {typed(f'fetch {name}')}")
     if name in GROUPS:
         raise InputError(f"{name!r} is several data sets; name one of {', '.join(GROUPS[name])}.")
     known = ", ".join(("sample", *SOURCES))

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from config.reading import read
+from data.commands import typed
 from data.errors import InputError
 from flows import database as databases
 from flows.environment import PRIVACY, SERVER, results_of
@@ -186,7 +187,7 @@ def _reach(url: str, said: str) -> None:
             f"{url}: the Prefect server answered {error.code}. Give its password in PREFECT_API_AUTH_STRING."
         ) from error
     except OSError as error:
-        raise InputError(f"{url}: no Prefect server answers. Start one with `make server`.") from error
+        raise InputError(f"{url}: no Prefect server answers. Start one with `{typed('serve')}`.") from error
 
 
 def deploy(given: Mapping[str, str]) -> int:

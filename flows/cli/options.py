@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Group, Parameter
 
 from data.errors import InputError
+from flows.cli.console import say
 from tasks.runtime.logs import FORMS, VARIABLE
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def choose(only: str, given: Options) -> tuple["Settings", "Rerun"]:
     Raises:
         InputError: the options do not go together, or the configuration or the earlier run is not good.
     """
-    from config.reading import read
+    from config.reading import fallback, read
     from config.settings import Rerun
 
     sets = [*given.sets]
@@ -116,6 +117,8 @@ def choose(only: str, given: Options) -> tuple["Settings", "Rerun"]:
         sets.append(f"fresh='{time.strftime('%Y%m%d_%H%M%S')}'")
     if given.junit:
         sets.append(f"report.junit={json.dumps(given.junit)}")
+    if given.config and (own := fallback(given.config)):
+        say(f"{given.config}: there is no such file here; reading the one that ships with the program, {own}.")
     settings = read(given.config or None, sets, only)
     if settings.report.junit and not os.access(folder := Path(settings.report.junit).parent, os.W_OK):
         raise InputError(
@@ -127,7 +130,7 @@ def choose(only: str, given: Options) -> tuple["Settings", "Rerun"]:
         from flows.earlier import latest, settings_of
 
         runs = settings.store.runs
-        run = given.run or "".join(given.resume or ()) or latest(Path(runs))
+        run = given.run or [*(given.resume or ()), ""][0] or latest(Path(runs))
         settings, _ = settings_of(runs, run, sets, only)
         resume = run if given.resume is not None else ""
     if given.until_decided:

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+from data.commands import typed
 from data.errors import InputError
 from data.records import Outcome, Program
 from tasks.runtime import machine
@@ -139,7 +140,7 @@ class Pool:
         if self._rebuilt:
             raise InputError(
                 f"sandbox: its worker process does not start ({why}). Check that wasmtime is installed for this "
-                f"platform and that {self.memory_mb + 512} MB of memory are free; try `python -m tasks.sandbox`."
+                f"platform and that {self.memory_mb + 512} MB of memory are free; try `{typed('sandbox')}`."
             )
         self._rebuilt = True
         self._image = str(prepare(anew=True))

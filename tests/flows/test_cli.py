@@ -1,0 +1,119 @@
+"""The command line: what is typed, what is answered, and with which exit code."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from config.reading import fallback, read
+from data.errors import InputError
+from data.exits import EXPLAINED
+from flows.cli.application import COMMANDS, NAMES, alias, main
+from tests.conftest import TOP
+
+
+def started(*command: str, folder: Path = TOP) -> subprocess.CompletedProcess[str]:
+    """Run a module of the checkout."""
+    environment = {**os.environ, "PYTHONPATH": str(TOP), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", *command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("module", [*NAMES, "flows.cot", "flows.compare", "flows.leaderboard"])
+def test_a_module_names_itself_in_its_help_and_the_exit_codes(module: str) -> None:
+    done = started(module, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"Usage: python -m {module} ")
+    assert EXPLAINED in done.stdout
+
+
+def test_what_stands_for_a_command_stands_for_one_that_there_is() -> None:
+    assert {words[0] for words in NAMES.values()} <= {*COMMANDS}
+
+
+@pytest.mark.parametrize(
+    ("module", "words"), [("basic_control", ["leaderboard"]), ("flows.leaderboard", [])], ids=["command", "module"]
+)
+def test_a_message_names_a_command_as_it_was_typed(module: str, words: list[str], tmp_path: Path) -> None:
+    done = started(module, *words, "--runs", str(tmp_path))
+    wanted = "python -m basic_control run" if words else "python -m flows.full_eval"
+    assert done.stdout.strip().endswith(f"Start one: {wanted}"), done.stderr
+
+
+BAD = [
+    (["run", "--colour"], "Unknown option: --colour"),
+    (["run", "--log", "yaml"], '"text", "json"'),
+    (["run", "--rerun", "answer"], "Choose from"),
+    (["run", "--set"], "--set requires an argument"),
+    (["run", "cot", "rag"], "rag"),
+    (["run", "--data", "x.csv"], "expected the name of a suite before it"),
+    (["run", "--only-failed"], "expected --run RUN beside it"),
+    (["run", "--run", "a", "--resume", "b"], "found two runs"),
+    (["compare"], "expected two or more"),
+    (["store"], "found no command behind it"),
+    (["fetch"], "found no data set's name"),
+    (["serve", "--port", "none"], "expected a number from 1 to 65535"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), BAD, ids=[" ".join(words) for words, _ in BAD])
+def test_a_wrong_line_is_one_message_and_exit_code_2(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("error: ")
+    assert message in said.err
+    assert len(said.err.splitlines()) == 1
+
+
+def test_of_an_option_given_twice_the_last_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--config", "first.yaml", "--config=second.yaml"]) == 2
+    assert capsys.readouterr().err.startswith("error: second.yaml: cannot be read")
+
+
+def test_a_module_takes_what_the_command_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    start = alias("flows.rag", ("run", "rag"))
+    assert start(["--data", "nowhere.jsonl", "--set", "rag.colour=red"]) == 2
+    assert "unknown key 'rag.colour'" in capsys.readouterr().err
+
+
+def test_a_reader_that_has_read_enough_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "replies.sqlite").write_bytes(b"no database" * 100)
+    command = [sys.executable, "-m", "artifacts.store", "verify", "--root", str(tmp_path / "store")]
+    with subprocess.Popen(
+        [*command, "--runs", str(tmp_path)], cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        said = process.stderr.read()
+    assert (process.returncode, said) == (1, "")
+
+
+def test_a_file_here_goes_before_the_one_that_ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert fallback("config/smoke.yaml") == TOP / "config" / "smoke.yaml"
+    assert read("config/smoke.yaml") == read(TOP / "config" / "smoke.yaml")
+    for name in ("smoke.yaml", "config/none.yaml", "other/smoke.yaml"):
+        assert fallback(name) is None
+        with pytest.raises(InputError, match="cannot be read"):
+            read(name)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "smoke.yaml").write_text("colour: red\n", encoding="utf-8")
+    assert fallback("config/smoke.yaml") is None
+    with pytest.raises(InputError, match=r"config/smoke\.yaml, line 1: unknown key 'colour'"):
+        read("config/smoke.yaml")
+
+
+def test_which_configuration_is_read_is_said(tmp_path: Path) -> None:
+    done = started("basic_control", "--config", "config/ollama.yaml", "--set", "colour=red", folder=tmp_path)
+    assert done.returncode == 2
+    said, wrong = done.stderr.splitlines()
+    assert said.startswith("config/ollama.yaml: there is no such file here; reading the one that ships")
+    assert "unknown key 'colour'" in wrong

@@ -1,0 +1,37 @@
+"""One table in three ways of showing it, in none of which a model's text does anything."""
+
+import io
+
+from rich.console import Console
+
+from tasks.report.tables import Table, columns
+
+HOSTILE = "<b>\x1b[31m|x|\nname[/]"
+
+
+def at_a_terminal(table: Table, **options: int) -> str:
+    """Print a table as a terminal of 200 columns shows it."""
+    out = io.StringIO()
+    Console(file=out, width=200).print(table.terminal(**options))
+    return out.getvalue()
+
+
+def test_every_way_has_every_cell_on_one_line_and_obeys_none() -> None:
+    table = Table(columns("model", "score", numeric=("score",)), [(HOSTILE, "80%"), ("b", "7%")], title="[red]Run")
+    shown = at_a_terminal(table)
+    assert "[red]Run" in shown
+    assert "<b>⟦U+001B⟧[31m|x| name[/]" in shown
+    assert "\x1b" not in shown
+    assert table.markdown()[1] == "| :--- | ---: |"
+    assert table.markdown()[2] == r"| &lt;b&gt;\[31m\|x\| name\[/\] | 80% |"
+    assert table.records()[1] == {"model": "b", "score": "7%"}
+    assert table.records()[0]["model"] == "<b>⟦U+001B⟧[31m|x| name[/]"
+
+
+def test_a_long_table_ends_at_a_terminal_with_how_many_more_there_are() -> None:
+    table = Table(columns("n"), [(str(n),) for n in range(100, 150)])
+    shown = at_a_terminal(table, most=2)
+    assert "101" in shown
+    assert "102" not in shown
+    assert "… and 48 more" in shown
+    assert len(table.markdown()) == 52
