@@ -16,8 +16,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import logsumexp
 
 from metrics.stats.intervals import Floats
 
@@ -51,6 +49,8 @@ def capital(values: Floats, counts: Floats, m: float) -> float:
     `values` in [0, 1], each seen `counts` times; 0 < m <= 1.
     """
     growth = np.log1p(PARTS[:, None] * (values / m - 1)) @ counts
+    from scipy.special import logsumexp  # half a second
+
     return float(logsumexp(growth) - np.log(len(PARTS)))
 
 
@@ -63,6 +63,8 @@ def lower(values: Floats, counts: Floats, alpha: float) -> float:
         return 0.0
     if capital(values, counts, mean) >= goal:  # only rounding: at the mean of what was seen nothing is won
         return mean
+    from scipy.optimize import brentq  # half a second
+
     return float(brentq(lambda m: capital(values, counts, m) - goal, tiny, mean, xtol=1e-10))
 
 

@@ -9,10 +9,10 @@ from tasks.report.tables import Table, columns
 HOSTILE = "<b>\x1b[31m|x|\nname[/]"
 
 
-def at_a_terminal(table: Table, **options: int) -> str:
+def at_a_terminal(table: Table, most: int = 60) -> str:
     """Print a table as a terminal of 200 columns shows it."""
     out = io.StringIO()
-    Console(file=out, width=200).print(table.terminal(**options))
+    Console(file=out, width=200).print(table.terminal(most))
     return out.getvalue()
 
 
