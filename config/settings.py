@@ -117,6 +117,7 @@ class Rerun(Frozen):
     suite: str = Field("", description="only this suite's")
     model: str = Field("", description="only this model's")
     failed: bool = Field(default=False, description="replies of judges that could not be read are asked for anew")
+    truncated: bool = Field(default=False, description="only what was cut is asked, with another limit")
 
 
 class Settings(Frozen):

@@ -7,7 +7,8 @@ from typing import Any
 LIMITS = ("length", "max_tokens", "max_output_tokens", "model_length")
 """What servers call the token limit as the reason why a reply ended."""
 
-_NAMES = ("max_tokens", "max_completion_tokens", "num_predict")
+NAMES = ("max_tokens", "max_completion_tokens", "num_predict")
+"""What the parameter of the token limit is called."""
 
 
 def is_cut(reply: Mapping[str, Any]) -> bool:
@@ -21,5 +22,5 @@ def is_cut(reply: Mapping[str, Any]) -> bool:
     if reply["text"] is None or reply["text"].strip() or not (reply["reasoning"] or "").strip():
         return False
     given = json.loads(reply["payload"] or "{}").get("parameters") or {}
-    limit = next((given[name] for name in _NAMES if isinstance(given.get(name), int)), None)
+    limit = next((given[name] for name in NAMES if isinstance(given.get(name), int)), None)
     return limit is not None and reply["tokens_out"] is not None and reply["tokens_out"] >= limit

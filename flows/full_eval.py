@@ -21,7 +21,7 @@ from data.errors import InputError
 from data.records import Cell
 from flows.interface import publish
 from flows.runners import running
-from flows.runs import Outcome, anew, counts_of, describe, open_run
+from flows.runs import Outcome, anew, counts_of, describe, open_run, recorded
 from flows.suite import run_suite
 from tasks.aggregate import aggregate
 from tasks.decide import watched
@@ -81,6 +81,8 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
     names = [model.name for model in settings.models]
     event("run_started", run=opened.folder.name, suites=settings.named, models=names)
     book = Ledger(anew=anew(again), failed=again.failed, run=opened.folder.name, deployed=deployed())
+    if again.truncated:
+        book.recorded = recorded(settings, again)
     with keeping(book), traced(settings, book.run, book.executions) as ended:
         identities = identify_all(settings)
         tables = Tables()

@@ -16,6 +16,7 @@ from data.loading import runs_programs, verifiers_of, versions_of
 from data.records import Cell, Ref
 from flows.earlier import settings_of
 from tasks import sandbox
+from tasks.models.recorded import uncut
 from tasks.models.systems import Identities, took_part
 from tasks.report.material import Tables
 from tasks.runtime.storage import open_cache, open_store
@@ -228,6 +229,13 @@ def _due(named: str) -> frozenset[str]:
     while more := {task for task, sources in TAKES.items() if task not in due and due.intersection(sources)}:
         due |= more
     return frozenset(due)
+
+
+def recorded(settings: Settings, again: Rerun) -> Ref:
+    """Return the requests of the run that is done again whose replies were not cut, its replies remembered anew."""
+    manifest = settings_of(settings.store.runs, again.of)[1]
+    restore(settings, manifest)
+    return uncut(open_store(settings.store), manifest)
 
 
 def restore(settings: Settings, manifest: Mapping[str, Any]) -> int:

@@ -81,6 +81,7 @@ def ask(
                 prompt=prompt_of(suite, system),
                 identity=identities.models[model.name],
                 repeats=suite.repeats or settings.repeats,
+                recorded=ledger().recorded,
             )
             alone = len(identities.models) == 1
             running = query.start(
@@ -104,7 +105,9 @@ def value(settings: Settings, suite: Suite, batch: Batch, name: str, identities:
         return Tables(scores=[measure(cell, store, batch, metric=name, options=options)])
     panel = panel_of(settings, suite, name, identities.judges)
     afresh = ledger().failed or ledger().anew(judge.name, cell)
-    judged = judge(cell, store, batch, metric=name, options=options, panel=panel, afresh=afresh)
+    judged = judge(
+        cell, store, batch, metric=name, options=options, panel=panel, afresh=afresh, recorded=ledger().recorded
+    )
     scores = score_judged(
         cell,
         store,

@@ -21,6 +21,7 @@ from data.plugins import metrics
 from data.records import Asked, Batch, Cell, Metric, Ref, Sample
 from data.tables import JUDGEMENTS, REQUESTS
 from metrics.judging import Ask, Failed, Judgement, Session, advance, begin, constrained, unreadable
+from tasks.models.recorded import keep
 from tasks.models.requests import request
 from tasks.query import query
 from tasks.runtime.storage import open_cache, open_store
@@ -99,6 +100,7 @@ class _Hearing:
     samples: Sequence[Answered]
     cell: Cell
     afresh: bool
+    recorded: Ref | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,12 @@ def _wave(hearing: _Hearing, judge: Judge, sessions: Mapping[int, Session]) -> _
         number: [pose_question(judge, hearing.panel, hearing.samples[number], ask) for ask in session.asks]
         for number, session in sessions.items()
     }
-    ref = place.write(REQUESTS, REQUESTS.frame(row for rows in asks.values() for row in rows))
+    made = REQUESTS.frame(row for rows in asks.values() for row in rows)
+    if hearing.recorded:
+        made = keep(made, place.read(hearing.recorded))
+        kept_ids = iter(made["request_id"])
+        asks = {number: [{**row, "request_id": next(kept_ids)} for row in rows] for number, rows in asks.items()}
+    ref = place.write(REQUESTS, made)
     asked = query(hearing.cell, hearing.store, ref, model=judge, cell=hearing.cell)
     columns = place.read(asked.responses).select("request_id", "text", "error", "cached").rows()
     replies = {
@@ -179,10 +186,12 @@ def judge(
     options: Mapping[str, Any],
     panel: Panel,
     afresh: bool = False,
+    recorded: Ref | None = None,
 ) -> Judged:
     """Have every judge go through every reply; a judge's failure ends its own session only.
 
     `afresh`: where remembered replies that cannot be read failed a session, they are forgotten and asked for anew.
+    `recorded` are requests whose replies another token limit would not change.
     """
     place = open_store(store)
     unit = metrics()[metric]
@@ -191,7 +200,7 @@ def judge(
 
     def hear(one: Judge) -> tuple[list[Session], list[Asked]]:
         cell = replace(batch.cell, metric=metric, judge=one.name)
-        return _hear(_Hearing(store, panel, samples, cell, afresh), one, opened)
+        return _hear(_Hearing(store, panel, samples, cell, afresh, recorded), one, opened)
 
     # Each in a context of its own: Prefect's run and the ledger live there.
     with ThreadPoolExecutor(max(1, len(panel.judges))) as pool:

@@ -18,6 +18,7 @@ from data.tables import REQUESTS, RESPONSES
 from tasks.models import open_client
 from tasks.models.progress import counts, showing
 from tasks.models.protocol import FATAL, CallError, Client
+from tasks.models.recorded import keep
 from tasks.models.requests import call_of, for_items
 from tasks.models.scheduler import Answer, Tally, ask_all, line
 from tasks.runtime.logs import event
@@ -145,12 +146,15 @@ def prepare(
     prompt: str | None,
     identity: Mapping[str, str],
     repeats: int,
+    recorded: Ref | None = None,
 ) -> Ref:
-    """Make the requests that put a batch of items to a system; `prompt` stands in for the items' own."""
+    """Make the requests that put a batch of items to a system; `prompt` stands in for the items' own.
+
+    `recorded` are requests whose replies another token limit would not change.
+    """
     place = open_store(store)
-    return place.write(
-        REQUESTS, for_items(place.read(items), model, identity, repeats, system=system, prompt=prompt)
-    )
+    made = for_items(place.read(items), model, identity, repeats, system=system, prompt=prompt)
+    return place.write(REQUESTS, keep(made, place.read(recorded)) if recorded else made)
 
 
 @stage(version=1, cached=False)

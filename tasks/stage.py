@@ -143,6 +143,7 @@ class Ledger:
     executions: list[Execution] = field(default_factory=list)
     anew: Callable[[str, Cell], bool] = _nothing
     failed: bool = False
+    recorded: Ref | None = None
     run: str = ""
     deployed: bool = False
     distributed: bool = False

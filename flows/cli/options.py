@@ -64,6 +64,14 @@ class Options:
     only_failed: Annotated[
         bool, Parameter(group=AGAIN, help="with --run: ask again just the calls that failed")
     ] = False
+    only_truncated: Annotated[
+        bool,
+        Parameter(
+            group=AGAIN,
+            help="with --run and --set models.0.max_tokens=N (or judges.0…): ask again just the calls whose reply "
+            "was cut, with another limit",
+        ),
+    ] = False
     resume: Annotated[
         tuple[str, ...] | None,
         Parameter(
@@ -89,6 +97,17 @@ def _agree(given: Options) -> None:
         raise InputError(f"--resume {resume} and --run {given.run}: found two runs, expected one.")
     if given.only_failed and not given.run:
         raise InputError("--only-failed: expected --run RUN beside it, the run whose failed calls are asked again.")
+    if given.only_truncated and not given.run:
+        raise InputError(
+            "--only-truncated: expected --run RUN beside it, the run whose cut replies are asked again."
+        )
+    if given.only_truncated and not any("max_tokens" in one for one in given.sets):
+        raise InputError(
+            "--only-truncated: expected a larger limit beside it, such as --set models.0.max_tokens=4096; with the "
+            "same limit the same replies would be cut."
+        )
+    if given.only_truncated and given.fresh:
+        raise InputError("--only-truncated and --fresh: expected one of them; --fresh asks everything anew.")
     if given.only_failed and given.fresh:
         raise InputError("--only-failed and --fresh: expected one of them; --fresh asks everything anew.")
     if (given.suite or given.model) and not given.rerun:
@@ -146,6 +165,7 @@ def choose(only: str, given: Options) -> tuple["Settings", "Rerun"]:
             "model": given.model,
             "resume": resume,
             "failed": given.only_failed,
+            "truncated": given.only_truncated,
         }
     )
     return settings, again

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from config.settings import Settings
+from data.commands import SCRIPT
 from data.plugins import metric
 from metrics.final import leads
 from metrics.summary import Cell
@@ -54,6 +55,8 @@ def lines(results: Mapping[str, Any], requests: Mapping[str, int], settings: Set
             yield f"  {_part(part, language)}"
     yield from (f"  {line}" for line in lines_of(results, language))
     yield from _notes(final["models"], settings)
+    if any(suite.get("n_truncated") for model in final["models"] for suite in model["suites"]):
+        yield phrase("terminal.cut_again", language, command=f"{SCRIPT} run", run=results["run"]["run"])
     if final["gate"] == "off":
         yield phrase("terminal.gate_off", language)
     if requests["asked"] and requests["cached"] == requests["asked"]:

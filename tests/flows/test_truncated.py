@@ -1,0 +1,62 @@
+"""A run with cut replies: bounds by hand, exit 3 between them, and only what was cut is asked again."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import Run
+from tests.helpers.runs import at, latest
+from tests.servers.running import serve_openai
+from tests.servers.script import Answer, last_user
+
+CAPITALS = {f"Country {n}": f"City {n}" for n in range(12)}
+
+
+def reply(body: dict[str, Any]) -> Answer:
+    """Answer ten of twelve right; the eleventh needs 100 tokens, the last is wrong."""
+    number = int(last_user(body).rpartition(" ")[2])
+    if number == 10 and body.get("max_tokens", 0) < 100:
+        return Answer("It is well known that the", finish_reason="length")
+    return Answer("Nowhere" if number == 11 else f"City {number}")
+
+
+def written(folder: Path) -> Path:
+    rows = [{"question": name, "answer": city} for name, city in CAPITALS.items()]
+    (folder / "capitals.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    suite = {
+        "name": "capitals",
+        "items": {"data": str(folder / "capitals.jsonl")},
+        "prompt": "The capital of {{ question }}",
+        "metrics": {"exact_match": {}},
+        "threshold": 0.9,
+    }
+    path = folder / "run.yaml"
+    path.write_text(json.dumps({"suites": [suite], "threshold": 0.9}), encoding="utf-8")
+    return path
+
+
+def test_only_the_cut_reply_is_asked_again_and_decides(run: Run, tmp_path: Path) -> None:
+    """10 of 12 right and one cut: 83.3 % to 91.7 %, undecided at 90 %; with room for it 91.7 %, passed."""
+    path = str(written(tmp_path))
+    with serve_openai(reply) as server:
+        model = at(server, max_tokens=64)
+        first = run("--config", path, "--set", model)
+        assert first.returncode == 3, first.stderr
+        assert "1 cut replies: 83.3 % if they are wrong, 91.7 % if they are right" in first.stdout
+        folder = latest(tmp_path)
+        assert f"--run {folder.name} --only-truncated --set models.0.max_tokens=" in first.stdout
+        (entry,) = json.loads((folder / "results.json").read_text(encoding="utf-8"))["final"]["models"]
+        (suite,) = entry["suites"]
+        assert (round(suite["score"], 4), round(suite["upper"], 4), suite["n_truncated"]) == (0.8333, 0.9167, 1)
+        counted = run("--config", path, "--set", model, "--set", "undecided=pass")
+        assert counted.returncode == 0, counted.stderr
+        assert len(server.requests) == 12
+        again = ["--run", folder.name, "--only-truncated"]
+        refused = run(*again)
+        assert (refused.returncode, "--set models.0.max_tokens=" in refused.stderr) == (2, True)
+        second = run(*again, "--set", "models.0.max_tokens=256")
+        assert second.returncode == 0, second.stderr
+        assert len(server.requests) == 13
+        assert server.requests[-1].body["max_tokens"] == 256
+    (entry,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["final"]["models"]
+    assert (round(entry["score"], 4), entry["upper"], entry["verdict"]) == (0.9167, None, "pass")
