@@ -8,6 +8,7 @@ from prefect.artifacts import create_link_artifact, create_markdown_artifact, cr
 from prefect.events import emit_event
 
 from config.settings import Settings
+from data.characters import inert
 from data.exits import Exit
 from flows.runs import Outcome
 from tasks.models.progress import deployed
@@ -29,7 +30,9 @@ def rows(outcome: Outcome, settings: Settings) -> list[dict[str, str]]:
         (model["model"], overall, f"verdict: {model['outcome']}", percent(model["score"]), "", "")
         for model in outcome.results["final"]["models"]
     ]
-    return replace(table, rows=[*table.rows, *verdicts]).records()
+    told = replace(table, rows=[*table.rows, *verdicts]).records()
+    # Some of Prefect's pages take cells for Markdown.
+    return [{name: inert(text) for name, text in row.items()} for row in told]
 
 
 def publish(outcome: Outcome, settings: Settings) -> None:

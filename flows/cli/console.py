@@ -6,12 +6,13 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING
 
+from data.characters import visible
 from tasks.runtime.logs import event, structured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 
 WIDTH = 160
@@ -32,13 +33,27 @@ def _console() -> "Console":
     return Heard(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH)
 
 
+class _Visible:
+    """Something of rich's in whose text no character of others' acts on the terminal."""
+
+    def __init__(self, part: "RenderableType") -> None:
+        self._part = part
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        from rich.segment import Segment
+
+        for segment in console.render(self._part, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+
 def show(*parts: "RenderableType") -> None:
-    """Print lines as they are, to be wrapped by the terminal alone, and what rich lays out: tables, paragraphs."""
+    """Print lines, to be wrapped by the terminal alone, and what rich lays out, whoever wrote what stands there."""
     from rich.text import Text
 
     for part in parts:
         # A line is no markup, whatever stands in it.
-        _console().print(Text(part) if isinstance(part, str) else part, soft_wrap=isinstance(part, str))
+        line = isinstance(part, str)
+        _console().print(_Visible(Text(part) if isinstance(part, str) else part), soft_wrap=line)
 
 
 def written(paths: "Iterable[object]", language: str = "en") -> None:
@@ -53,7 +68,7 @@ def say(message: str, *, level: int = logging.INFO) -> None:
     if structured():
         event("message", level=level, message=message)
     else:
-        print(message, file=sys.stderr)  # noqa: T201 - the command line's voice
+        print(visible(message), file=sys.stderr)  # noqa: T201 - the command line's voice
 
 
 def complain(message: str) -> None:

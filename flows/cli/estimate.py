@@ -34,8 +34,8 @@ def show_estimate(settings: "Settings") -> int:
 def _parts(found: "Estimate") -> Iterator["RenderableType"]:
     from rich.text import Text
 
+    from data.characters import visible
     from tasks.estimate.calls import CHARACTERS_PER_TOKEN, FRAME
-    from tasks.report.text import visible
 
     yield Text("Dry run: nothing is asked.", style="bold")
     yield _table(found).terminal()

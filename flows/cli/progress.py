@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from data.characters import visible
+
 if TYPE_CHECKING:
     from data.records import Cell
     from tasks.models.scheduler import Tally
@@ -14,7 +16,7 @@ def progress() -> Any:
     from tasks.query import watch
 
     display = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -27,7 +29,7 @@ def progress() -> Any:
     bars: dict[str, Any] = {}
 
     def show(cell: "Cell", tally: "Tally") -> None:
-        label = str(cell)
+        label = visible(cell)
         if label not in bars or display.tasks[bars[label]].total != tally.total:
             bars[label] = display.add_task(label, total=tally.total, rate=0.0, cached=0, failed=0, tokens=0)
         span = tally.last_s - tally.first_s

@@ -10,6 +10,7 @@ import openai
 from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAioHttpClient, RequestOptions
 
 from config.settings import Model
+from data.characters import visible
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, Bounded, bound
 from tasks.models.errors import advise, judge, read_error, refusal
@@ -177,7 +178,7 @@ class OpenAIClient:
         return False
 
     def _warn(self, what: str) -> None:
-        _log.warning("model %s at %s %s", self._model.name, self._where, what)
+        _log.warning("model %s at %s %s", visible(self._model.name), self._where, what)
 
     def _read(self, content: bytes) -> Reply:
         """Read a chat completion's body."""

@@ -13,6 +13,7 @@ from uuid import UUID
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.context import FlowRunContext
 
+from data.characters import inert
 from tasks.models.scheduler import Tally
 from tasks.runtime.logs import event
 
@@ -81,8 +82,8 @@ class _Display:
         tally = self.tally
         percent = 100.0 * tally.done / tally.total if tally.total else 100.0
         said = (
-            f"{self.label}: {tally.done} of {tally.total} ({tally.cached} from the cache, {tally.failed} failed, "
-            f"{tally.tokens_in + tally.tokens_out} tokens)"
+            f"{inert(self.label)}: {tally.done} of {tally.total} ({tally.cached} from the cache, "
+            f"{tally.failed} failed, {tally.tokens_in + tally.tokens_out} tokens)"
         )
         try:
             if self.artifact is None:

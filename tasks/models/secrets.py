@@ -8,6 +8,7 @@ from base64 import b64encode
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit, urlunsplit
 
 from config.settings import Model
+from data.characters import visible
 from data.errors import InputError
 
 
@@ -112,8 +113,8 @@ class Secrets:
         return f"Secrets({len(self._spelt)} hidden)"
 
     def clean(self, text: str) -> str:
-        """Return an error's text without secrets, in one line of bounded length."""
+        """Return an error's text without secrets and control characters, in one line of bounded length."""
         for spelt in self._spelt:
             text = text.replace(spelt, "[key]")
-        text = " ".join(_BEARER.sub(r"\1 [key]", text[: 64 * _LONGEST]).split())
+        text = visible(" ".join(_BEARER.sub(r"\1 [key]", text[: 64 * _LONGEST]).split()))
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 
 from markupsafe import Markup
 
-from tasks.report.text import visible
+from data.characters import visible
 from tasks.report.words import say
 from tasks.runtime.storage import cache_folder
 

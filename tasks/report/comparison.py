@@ -11,10 +11,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from artifacts.store import write_atomically
+from data.characters import visible
 from metrics.stats.pairs import Comparison
 from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
-from tasks.report.text import fenced, p_value, percent, plain, points, table, visible
+from tasks.report.text import fenced, p_value, percent, plain, points, table
 
 LONGEST, SHORTEST = 20_000, 200
 """Characters of a text that are shown, at most; and where there are many texts, at least."""

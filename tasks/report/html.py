@@ -17,10 +17,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from artifacts.store import write_atomically
+from data.characters import visible
 from prompts.phrases import section, translated
 from tasks.report import charts, explained, operations, overview, samples, stopping
 from tasks.report.material import Material
-from tasks.report.text import p_value, percent, points, total_percent, visible
+from tasks.report.text import p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title
 from tasks.report.words import say
 

@@ -65,7 +65,7 @@ def summary_table(material: Material, suite: Suite) -> list[str]:
     sums = totals(material.summary, suite=suite.name, metric=suite.scored_by[0])
     header = [
         shared("corner", language),
-        *(title_of(f, language) for f in order),
+        *(plain(title_of(f, language)) for f in order),
         f"**{shared('total', language)}**",
     ]
     rows = []
@@ -84,10 +84,10 @@ def _notes(material: Material, suite: Suite, model: str, whole: Total) -> list[s
     for family in whole.left_out:
         reasons = _reasons(material, suite, model, family).head(1)["reason"].to_list()
         reason = plain(translated(reasons[0], language) if reasons else "")
-        named = title_of(family, language)
+        named = plain(title_of(family, language))
         notes += ["", shared("left_out", language, model=plain(model), families=named, reason=reason)]
     if whole.missing:
-        named = ", ".join(title_of(f, language) for f in whole.missing)
+        named = ", ".join(plain(title_of(f, language)) for f in whole.missing)
         notes += ["", shared("no_total", language, model=plain(model), families=named)]
     return notes
 
@@ -110,7 +110,7 @@ def analysis(material: Material, suite: Suite, model: str) -> list[str]:
         (cell for cell in own.values() if cell.mean is not None and reaches(cell.mean, floor)),
         key=lambda cell: (-(cell.mean or 0), cell.family),
     )
-    said = "; ".join(f"{title_of(c.family, language)} ({percent(c.mean)})" for c in strong)
+    said = "; ".join(f"{plain(title_of(c.family, language))} ({percent(c.mean)})" for c in strong)
     if not said:
         said = shared("no_strengths" if own else "nothing_scored", language, floor=f"{100 * floor:g}")
     lines = [f"*   **{shared('strengths', language, model=plain(model))}:** {said}"]
@@ -120,7 +120,7 @@ def analysis(material: Material, suite: Suite, model: str) -> list[str]:
             if status != "not_applicable":
                 share = shared("of", language, k=n, n=cell.n_asked)
                 errors.append(
-                    f"    *   {title_of(family, language)}: {plain(translated(reason, language))} ({share})"
+                    f"    *   {plain(title_of(family, language))}: {plain(translated(reason, language))} ({share})"
                 )
     head = f"*   **{shared('errors', language, model=plain(model))}:**"
     return [*lines, *([head, *errors] if errors else [f"{head} {shared('no_errors', language)}"]), ""]
@@ -140,7 +140,7 @@ def counts_table(material: Material) -> list[str]:
         rows.append(
             [
                 plain(cell.model),
-                title_of(cell.family, language),
+                plain(title_of(cell.family, language)),
                 plain(cell.metric),
                 percent(cell.mean),
                 interval,
@@ -223,7 +223,7 @@ def beside_tables(material: Material) -> list[str]:
                 ]
                 for model in models
             ]
-            lines += [f"## {titled(suite, language)}", "", *table(header, rows), ""]
+            lines += [f"## {plain(titled(suite, language))}", "", *table(header, rows), ""]
             lines += [note, ""] if (note := shown_text(unit, "note", unit.shown.note, language)) else []
     return lines
 

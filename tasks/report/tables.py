@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from data.characters import visible
 from prompts.phrases import phrase
-from tasks.report.text import plain, table, visible
+from tasks.report.text import plain, table
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable

@@ -3,18 +3,10 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from data.characters import visible
 from metrics.summary import rounded
 
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
 _SMALLEST_P = 0.001
-
-
-def visible(text: object) -> str:
-    """Return text whose control and direction characters can be seen, U+202E as ⟦U+202E⟧: no terminal obeys it."""
-    return _UNSEEN.sub(lambda sign: f"⟦U+{ord(sign[0]):04X}⟧", str(text))
 
 
 def plain(text: object) -> str:
@@ -28,7 +20,7 @@ def plain(text: object) -> str:
 
 def code(text: str) -> str:
     """Return text as inline code."""
-    return "`" + " ".join(text.replace("`", "'").split()) + "`"
+    return "`" + visible(" ".join(text.replace("`", "'").split())) + "`"
 
 
 def fenced(text: str) -> list[str]:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from data.characters import visible
+
 VARIABLE = "BASIC_CONTROL_LOG"
 FORMS = ("text", "json")
 LOGGER = logging.getLogger("basic_control")
@@ -32,7 +34,7 @@ def event(name: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
 def _plain(value: Any) -> str:
     if isinstance(value, str) and value.isprintable() and " " not in value:
         return value
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return visible(json.dumps(value, ensure_ascii=False, default=str))
 
 
 class Lines(logging.Formatter):

@@ -68,9 +68,9 @@ def compare(
 def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     from rich.text import Text
 
+    from data.characters import visible
     from prompts.phrases import phrase
     from tasks.report import comparison
-    from tasks.report.text import visible
 
     yield Text(visible(comparison.title(found)), style="bold")
     for line in (*comparison.asked(found), *found.notes):
@@ -137,9 +137,9 @@ def _change(pair: "Comparison", row: Mapping[str, Any], language: str) -> "Rende
     from rich.table import Table as Sides
     from rich.text import Text
 
+    from data.characters import visible
     from prompts.phrases import phrase
     from tasks.report.comparison import change_of, clip, outcome, place_of
-    from tasks.report.text import visible
 
     said = f"{change_of(row, language)}: {pair.suite}: {pair.metric}: {place_of(row, language)}"
     title = Text(visible(said), style="bold")

@@ -35,8 +35,9 @@ def read(
         task: of Every Eval Ever, which evaluation (default: the first)
         language: the language of the questions
     """
+    from data.characters import visible
     from tasks.exchange import suites
-    from tasks.report.text import percent, visible
+    from tasks.report.text import percent
 
     found = suites.read(log, metric=stated, filtered=filtered, task=task)
     chosen = suites.write(found, to, metric=metric, language=language)

@@ -51,8 +51,8 @@ def leaderboard(
 def _parts(found: "Leaderboard") -> Iterator["RenderableType"]:
     from rich.text import Text
 
+    from data.characters import visible
     from tasks.report import leaderboard as words
-    from tasks.report.text import visible
 
     for line in words.remarks(found):
         yield Text(visible(line))
