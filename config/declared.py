@@ -6,6 +6,7 @@ earlier versions lives on. What results are whole declarations (`data.suites.Sui
 where it was written.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from data.suites import Suite, Use
 
 SHIPPED = Path(__file__).parent / "suites"
 GROUP = "basic_control.suites"
+PROMPT_FILE = re.compile(r"\S+\.(?:j2|jinja2?|txt|md)")
 Steps = tuple[str | int, ...]
 
 
@@ -184,7 +186,25 @@ def _settled(values: dict[str, Any], place: Steps) -> dict[str, Any]:
             **_options(measure, own, here),
         }
         _votes(suite, name, measure, place)
-    return {**values, "items": {"loader": suite.loader, **source}, "metrics": metrics}
+    prompts: dict[str, Any] = {}
+    if "prompt" in values:
+        prompts["prompt"] = _read(suite.prompt, (*place, "prompt"))
+    if "prompts" in values:
+        read = {name: _read(text, (*place, "prompts", name)) for name, text in suite.prompts.items()}
+        prompts["prompts"] = read
+    return {**values, **prompts, "items": {"loader": suite.loader, **source}, "metrics": metrics}
+
+
+def _read(prompt: str, place: Steps) -> str:
+    """Return a prompt's text, a file's where it names one: manifests and keys of caches hold the text itself."""
+    if not PROMPT_FILE.fullmatch(prompt):
+        return prompt
+    try:
+        return Path(prompt).expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        said = f"the prompt's file {prompt} cannot be read ({why}); expected a text file, from where the run starts"
+        raise DeclarationError({"loc": place, "type": "unit", "msg": said}) from error
 
 
 def _options(unit: Loader | Metric, given: Mapping[str, Any], place: Steps) -> dict[str, Any]:

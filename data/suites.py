@@ -7,6 +7,7 @@ form; nothing else of the project knows one by name.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -68,7 +69,9 @@ class Suite(Frozen):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", description="unique among the run's suites")
     title: dict[str, str] = Field(default_factory=dict, description="the name for people, by language")
     items: dict[str, Any] = Field(description="a loader and its options")
-    prompt: str = Field("", description="a template's name, a file, or the text itself (Jinja2)")
+    prompt: str = Field(
+        "", description="the text itself (Jinja2), a file (.j2, .jinja, .txt or .md), or a shipped template's name"
+    )
     prompts: dict[str, str] = Field(
         default_factory=dict,
         description="several by short names: each model × prompt is a system under test",
@@ -102,12 +105,10 @@ class Suite(Frozen):
     @field_validator("prompts", mode="before")
     @classmethod
     def _named(cls, value: object) -> object:
-        """Name listed prompts: a template by the last part of its name, a text by its place."""
+        """Name listed prompts: a template or a file by the last part of its name, a text by its place."""
         if not isinstance(value, list | tuple):
             return value
-        short = [
-            str(one).rpartition("/")[2] if "\n" not in str(one) and " " not in str(one) else "" for one in value
-        ]
+        short = [PurePath(str(one)).stem if "\n" not in str(one) and " " not in str(one) else "" for one in value]
         names = [name if name and short.count(name) == 1 else f"prompt {n}" for n, name in enumerate(short, 1)]
         return dict(zip(names, value, strict=True))
 

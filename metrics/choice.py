@@ -1,7 +1,9 @@
 """Choice: which of several options the reply chooses, by its letter or by its text."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pydantic import Field, field_validator
@@ -43,7 +45,11 @@ class Options(Frozen):
     """The letters, and where the options' texts stand."""
 
     letters: str = Field("ABCDEFGHIJ", min_length=2, description="the options' letters, in order")
-    texts: str = Field("options", description="the column with the options' texts: a list, or letters with texts")
+    texts: str | tuple[str, ...] = Field(
+        "options",
+        description="the column with the options' texts: a list (also as JSON), or letters with texts; or a column "
+        "for each option",
+    )
 
     @field_validator("letters")
     @classmethod
@@ -55,11 +61,16 @@ class Options(Frozen):
 
 def offered(sample: Sample, options: Mapping[str, Any]) -> dict[str, str]:
     """Return the options of a row: letter -> text, '' where only letters are known."""
-    listed = sample.get(options["texts"])
+    columns = options["texts"]
+    listed = sample.get(columns) if isinstance(columns, str) else [sample.get(one) for one in columns]
+    if isinstance(listed, str):
+        with suppress(ValueError, RecursionError):
+            listed = json.loads(listed)
     if isinstance(listed, Mapping):
         return {str(letter).strip().upper(): spaced(str(text)) for letter, text in listed.items()}
     if isinstance(listed, Sequence) and not isinstance(listed, str):
-        return dict(zip(options["letters"], (spaced(str(text)) for text in listed), strict=False))
+        texts = ("" if text is None else spaced(str(text)) for text in listed)
+        return dict(zip(options["letters"], texts, strict=False))
     return dict.fromkeys(options["letters"], "")
 
 
@@ -186,7 +197,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="choice",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

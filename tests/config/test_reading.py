@@ -240,3 +240,21 @@ def test_a_judges_temperature_is_the_metrics_unless_it_is_given() -> None:
     assert [judge.temperature for judge in judges] == [None, 0.0]
     again = read(None, [f"judges={json.dumps([judge.model_dump(mode='json') for judge in judges])}"]).judges
     assert again == judges, "as a manifest holds them"
+
+
+def test_a_prompt_may_stand_in_a_file_whose_text_is_what_is_recorded(tmp_path: Path) -> None:
+    (tmp_path / "ask.j2").write_text("Say {{ question }}.\n", encoding="utf-8")
+    (tmp_path / "run.yaml").write_text(
+        "models: [{name: m}]\n"
+        "suites:\n"
+        "  - name: own\n"
+        "    items: {data: rows.csv}\n"
+        f"    prompts: [{tmp_path}/ask.j2, 'Now say {{{{ question }}}}.']\n"
+        "    metrics: [exact_match]\n",
+        encoding="utf-8",
+    )
+    (suite,) = read(tmp_path / "run.yaml").suites
+    assert suite.prompts == {"ask": "Say {{ question }}.\n", "prompt 2": "Now say {{ question }}."}
+    (tmp_path / "ask.j2").unlink()
+    with pytest.raises(InputError, match=r"run\.yaml, line 5: suites.*ask\.j2 cannot be read \(No such"):
+        read(tmp_path / "run.yaml")

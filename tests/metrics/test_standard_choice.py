@@ -111,3 +111,18 @@ def test_an_empty_reply_and_a_row_without_an_answer(response: str | None) -> Non
 )
 def test_a_megabyte_is_read_in_time(response: str) -> None:
     assert scored(response, options=EN).value is not None
+
+
+@pytest.mark.parametrize(
+    ("row", "texts"),
+    [
+        ({"A": "Venus", "B": "Mars", "C": "Jupiter"}, ["A", "B", "C"]),
+        ({"first": "Venus", "second": "Mars", "third": None}, ["first", "second", "third"]),
+        ({"options": '["Venus", "Mars"]'}, "options"),
+        ({"options": '{"A": "Venus", "B": "Mars"}'}, "options"),
+    ],
+)
+def test_options_of_a_csv_stand_in_columns_of_their_own_or_as_json(row: dict[str, Any], texts: Any) -> None:
+    settled = options_of(UNIT, {"texts": texts})
+    for answer, response, value in (("B", "Mars", 1.0), ("Mars", "B", 1.0), ("B", "Venus", 0.0)):
+        assert UNIT.score({**row, "answer": answer, "response": response}, {}, settled).value == value
