@@ -67,6 +67,14 @@ class Model(Frozen):
     price_in: Number | None = Field(None, ge=0, description="price of 1 000 000 input tokens, in `currency`")
     price_out: Number | None = Field(None, ge=0, description="price of 1 000 000 output tokens")
 
+    batch: Literal["off", "submit", "wait"] = Field(
+        "off",
+        description="submit: ask through the server's batch endpoint, end the run undecided and collect later; "
+        "wait: stay until all is there",
+    )
+    batch_price: Number = Field(0.5, ge=0, description="the share of the price that a call in a batch costs")
+    batch_poll_s: Number = Field(30.0, gt=0, description="seconds between two looks at a batch that is waited for")
+
     options: dict[str, Any] = Field(
         default_factory=dict, description="the keys that only the provider has; they stand beside the others"
     )
@@ -111,6 +119,12 @@ class Model(Frozen):
         except InputError as error:
             listed = ", ".join(map(repr, discover(Provider)))
             raise ValueError(f"expected one of {listed}") from error
+
+    @field_validator("batch", mode="before")
+    @classmethod
+    def _off(cls, value: object) -> object:
+        """Take what YAML reads an unquoted `off` as."""
+        return "off" if value is False else value
 
     @field_validator("api_key_env")
     @classmethod
@@ -175,6 +189,8 @@ class Model(Frozen):
                 raise ValueError(
                     f"found a place for a key ({self.key_place}) and no key: name its variable in `api_key_env`"
                 )
+        if self.batch != "off" and self.unit.batches is None:
+            raise ValueError(f"batch: provider {self.provider} has no batch endpoint; leave it off")
         if self.unit.check and (wrong := self.unit.check(self)):
             raise ValueError(wrong)
         return self

@@ -4,8 +4,8 @@ All models are frozen and refuse unknown keys. Secrets never stand in it: only t
 variable does (`api_key_env`).
 """
 
-from collections.abc import Mapping
-from typing import Literal, Self
+from collections.abc import Iterable, Mapping
+from typing import Literal, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
@@ -16,6 +16,9 @@ from data.options import Frozen, Share
 from data.suites import Stop, Suite
 
 __all__ = ["Judge", "Model", "Settings", "Suite"]
+
+
+Entry = TypeVar("Entry", bound=Model)
 
 
 class Explainability(Frozen):
@@ -165,6 +168,14 @@ class Settings(Frozen):
     def only(self, name: str) -> Self:
         """Return the same evaluation with one of its suites."""
         return self.model_copy(update={"suites": (self.suite(name),)})
+
+    def waiting(self) -> Self:
+        """Return the same evaluation that waits for all it submits in batches."""
+
+        def wait(listed: Iterable[Entry]) -> tuple[Entry, ...]:
+            return tuple(m.model_copy(update={"batch": "wait"}) if m.batch == "submit" else m for m in listed)
+
+        return self.model_copy(update={"models": wait(self.models), "judges": wait(self.judges)})
 
     def until_decided(self) -> Self:
         """Return the same evaluation with every suite asked until it is decided, as it says or by default."""

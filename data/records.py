@@ -335,7 +335,8 @@ class Provider:
     one set of limits. `by_item`: it answers by the item, not by the prompt.
     `sees(model)`: it is shown the item (`Call.item`), which is then a part of the request. `brings(model)` are the
     facts that may come with its answers (`retrieved_contexts`, `citations`), so that the data need not have them.
-    `missing(model)` says what has to be fetched before it can answer ('' where nothing has).
+    `missing(model)` says what has to be fetched before it can answer ('' where nothing has). `batches(client)`
+    returns a client's batch endpoint (`tasks.models.protocol.Batches`), where there is such a thing.
     """
 
     name: str
@@ -348,6 +349,7 @@ class Provider:
     sees: Callable[[Any], bool] | None = None
     brings: Callable[[Any], Sequence[str]] | None = None
     missing: Callable[[Any], str] | None = None
+    batches: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +372,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a batch of requests came to; `span_s` is from the first call to the last reply."""
+    """What a batch of requests came to; `span_s` is from the first call to the last reply.
+
+    `submitted` ones wait in batches at a server.
+    """
 
     requests: Ref
     responses: Ref
@@ -381,6 +386,7 @@ class Asked:
     tokens_in: int
     tokens_out: int
     span_s: float
+    submitted: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,12 +85,14 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
         book.recorded = recorded(settings, again)
     with keeping(book), traced(settings, book.run, book.executions) as ended:
         identities = identify_all(settings)
-        tables = Tables()
+        tables, waiting = Tables(), dict[str, int]()
         with running(settings) as runner:
             book.distributed = runner is not None
             for suite in settings.suites:
                 named = run_suite.with_options(name=suite.name, flow_run_name=suite.name, task_runner=runner)
-                tables = tables.join(named(settings, suite, identities))
+                part = named(settings, suite, identities)
+                waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
+                tables = tables.join(part)
             book.distributed = False
         summary = aggregate(Cell(), settings.store, tables.items, tables.scores, watched(settings))
         manifest = {**opened.facts, "rerun": again.model_dump(), **describe(settings, tables, summary, identities)}
@@ -103,6 +105,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
             run={**opened.facts, "configuration": manifest["configuration"], "versions": manifest["versions"]},
             folder=str(opened.folder),
             missing=identities.missing,
+            waiting=waiting,
         )
         manifest |= {**_times(clock), "stages": book.rows()}
         reports = report(

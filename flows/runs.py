@@ -108,6 +108,7 @@ def counts_of(tables: Tables) -> dict[str, int]:
         "cached": sum(a.cached for a in every),
         "answered": sum(a.answered for a in every),
         "failed": sum(a.failed for a in every),
+        "submitted": sum(a.submitted for a in every),
         "tokens_in": sum(a.tokens_in for a in every),
         "tokens_out": sum(a.tokens_out for a in every),
     }

@@ -24,6 +24,8 @@ Undecided = Literal["undecided", "pass"]
 
 EXPLAINED = ("cot", "citation")
 """The suites that the explainability result joins: its keys (SPEC 5)."""
+SUBMITTED = "submitted"
+"""How the reason begins of a suite whose requests wait in batches at a server."""
 THRESHOLD = 0.8
 MIN_COVERAGE = 0.9
 _SIDES: Mapping[Side, Outcome] = {"above": "pass", "below": "fail", "": "undecided"}
@@ -133,6 +135,7 @@ def finalise(
     gate: Gate = "point",
     undecided: Mapping[str, str] | None = None,
     stopping: Sequence[Narrowing] = (),
+    waiting: Mapping[str, int] | None = None,
 ) -> Final:
     """Join the suites that ran into one gated verdict for each model.
 
@@ -148,7 +151,8 @@ def finalise(
     the reason; the whole is then decided only where it comes out the same whatever their scores were.
 
     `stopping` are the sequences of suites that were asked until they were decided: these decide, whatever the gate,
-    and the overall interval is that of means whose intervals hold at once.
+    and the overall interval is that of means whose intervals hold at once. `waiting`: of suites, how many requests
+    wait in batches; a model that lacks scores there is undecided.
 
     Intervals (`metrics.stats.strata`): TOTAL's from its families' and the overall one from the suites', as strata;
     a suite's of several metrics on the same items as of correlated parts.
@@ -166,12 +170,15 @@ def finalise(
     results = []
     for model in models:
         parts = tuple(
-            _gated(
-                _stopped(_suite(summary, suite, model), stopping, model),
-                gate=gate,
-                threshold=suite.threshold,
-                weight=suite.weight / share,
-                flag=flagged.get(suite.name, ""),
+            _awaited(
+                _gated(
+                    _stopped(_suite(summary, suite, model), stopping, model),
+                    gate=gate,
+                    threshold=suite.threshold,
+                    weight=suite.weight / share,
+                    flag=flagged.get(suite.name, ""),
+                ),
+                (waiting or {}).get(suite.name, 0),
             )
             for suite in suites
         )
@@ -394,6 +401,14 @@ def _gated(result: SuiteResult, *, gate: Gate, threshold: float, weight: float, 
     return replace(result, outcome=outcome, n_deciding=n)
 
 
+def _awaited(result: SuiteResult, waiting: int) -> SuiteResult:
+    """Return a suite's result; undecided where requests wait, and the model lacks scores."""
+    if not waiting or result.coverage == 1:
+        return result
+    reason = f"{SUBMITTED}: {waiting} requests wait in batches"
+    return replace(result, outcome="undecided", reason=reason, n_deciding=None)
+
+
 def _open(stopping: Narrowing) -> str:
     return f"undecided after {stopping.asked} of at most {stopping.most} questions"
 
@@ -429,9 +444,12 @@ def _overall(
     score, interval = _weighted(suites)
     best = [s if s.upper is None else replace(s, score=s.upper, interval=s.upper_interval) for s in suites]
     upper, upper_interval = _weighted(best) if best != [*suites] else (None, Interval())
-    if wrong or score is None:
+    submitted = [suite.suite for suite in suites if suite.reason.startswith(f"{SUBMITTED}:")]
+    if wrong or submitted or score is None:
+        outcome: Outcome = "undecided" if submitted and not wrong else "error"
         reason = f"an error in {', '.join(wrong)}; look there"
-        return ModelResult(model, score, interval, threshold, "error", suites, reason, upper=upper)
+        reason = reason if outcome == "error" else f"it hangs on {', '.join(submitted)}, which is undecided"
+        return ModelResult(model, score, interval, threshold, outcome, suites, reason, upper=upper)
     if not flagged & {suite.suite for suite in suites}:
         sequence = interval.method == "sequence"
         n = deciding_n(score, interval, threshold, sum(suite.n_scored for suite in suites if suite.weight))

@@ -10,6 +10,7 @@ import polars as pl
 
 from artifacts.store import write_atomically
 from config.settings import Settings
+from data.exits import Exit
 from data.plugins import metric
 from data.records import Ref
 from data.suites import Suite
@@ -45,8 +46,12 @@ def final_of(
     summary: pl.DataFrame,
     missing: Mapping[str, str] | None = None,
     stopping: Sequence[Narrowing] = (),
+    waiting: Mapping[str, int] | None = None,
 ) -> Final:
-    """Gate every system in the suites that it took part in; `missing` says why a model could not be asked."""
+    """Gate every system in the suites that it took part in.
+
+    `missing` says why a model could not be asked, `waiting` how many requests of a suite wait in batches.
+    """
     by_name = {suite.name: suite for suite in settings.suites}
     undecided = {suite.name: UNSETTLED for suite in settings.suites if unsettled(suite)}
     gated = []
@@ -63,6 +68,7 @@ def final_of(
                 gate=settings.gate,
                 undecided={one: why for one, why in undecided.items() if one in listed},
                 stopping=stopping,
+                waiting=waiting,
             )
         )
     absent = {s.name: why for suite in settings.suites for s, m in systems_of(settings, suite)
@@ -131,6 +137,7 @@ def gate(
     run: Mapping[str, Any],
     folder: str,
     missing: Mapping[str, str] | None = None,
+    waiting: Mapping[str, int] | None = None,
 ) -> Concluded:
     """Gate the run's models and write `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` where it applies."""
     place = open_store(settings.store)
@@ -138,7 +145,7 @@ def gate(
     every = place.read_all(scores, SCORES)
     table = place.read(summary)
     stopping = follow_all(place, items, scores, watched(settings))
-    final = final_of(settings, table, missing, stopping)
+    final = final_of(settings, table, missing, stopping, waiting)
     ratings = judge_ratings(every)
     headline = every.filter(pl.col("metric").is_in(names_of(settings.suites)))
     # A suite that was looked at in between has its sequences in place of tests that hold once.
@@ -162,4 +169,6 @@ def gate(
     there = Path(folder)
     write_atomically(there / "results.json", json.dumps(document, ensure_ascii=False, indent=1).encode())
     write_explained(listed, there, str(run["started"])[:10].replace("-", ""))
-    return Concluded(final.exit_code, document)
+    # What waits in batches decides nothing yet, whatever the gate.
+    open_still = final.exit_code == Exit.PASSED and any((waiting or {}).values())
+    return Concluded(Exit.UNDECIDED if open_still else final.exit_code, document)

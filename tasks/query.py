@@ -22,7 +22,7 @@ from tasks.models.recorded import keep
 from tasks.models.requests import call_of, for_items
 from tasks.models.scheduler import Answer, Tally, ask_all, line
 from tasks.runtime.logs import event
-from tasks.runtime.storage import open_cache, open_store
+from tasks.runtime.storage import open_cache, open_store, open_submissions
 from tasks.stage import ledger, stage
 
 IDENTITY_S = 60.0
@@ -43,7 +43,7 @@ _clients: dict[str, Client] = {}
 def client_of(model: Model) -> Client:
     """Return the process's client for a model; on the asking loop, to which its connections belong."""
     # What only calls carry makes no other client: one engine serves a model with two system prompts.
-    key = model.model_dump_json(exclude={"system", "temperature", "seed", "max_tokens"})
+    key = model.model_dump_json(exclude={"system", "temperature", "seed", "max_tokens", "batch"})
     if key not in _clients:
         _clients[key] = open_client(model)
         gc.freeze()  # what a provider's package made when it was imported stays: no need to look through it again
@@ -121,8 +121,14 @@ def ask(requests: pl.DataFrame, model: Model, place: StoreSettings, cell: Cell) 
                 watcher(cell, tally)
 
         async def bring() -> tuple[dict[str, Answer], Tally]:
+            submissions = None if model.batch == "off" else open_submissions(place)
             return await ask_all(
-                calls, model=model, client=client_of(model), cache=open_cache(place), progress=progress
+                calls,
+                model=model,
+                client=client_of(model),
+                cache=open_cache(place),
+                progress=progress,
+                submissions=submissions,
             )
 
         answers, tally = line().call(bring())
@@ -179,6 +185,7 @@ def query(store: StoreSettings, requests: Ref, *, model: Model, cell: Cell, need
         cached=tally.cached,
         answered=tally.answered,
         failed=tally.failed,
+        submitted=tally.submitted,
         tokens_in=tally.tokens_in,
         tokens_out=tally.tokens_out,
         span_s=max(0.0, tally.last_s - tally.first_s),

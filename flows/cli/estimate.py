@@ -63,7 +63,7 @@ def totals(found: "Estimate") -> Iterator[str]:
     free = list(dict.fromkeys(p.name for p in found.portions if p.cost is None and p.fresh))
     if priced:
         without = f"; no price is configured for {', '.join(free)}" if free else ""
-        yield f"Cost: about {money(sum(priced), found.currency)}{without}."
+        yield f"Cost: about {money(sum(priced), found.currency)}{_in_batches(found)}{without}."
     elif fresh:
         yield "Cost: no prices are configured (price_in, price_out of a model)."
     unknown = list(dict.fromkeys(p.name for p in found.portions if p.seconds is None))
@@ -71,6 +71,13 @@ def totals(found: "Estimate") -> Iterator[str]:
         yield f"Time: about {duration(found.seconds)}."
     else:
         yield f"Time: unknown; no call of {', '.join(unknown)} is remembered."
+
+
+def _in_batches(found: "Estimate") -> str:
+    """Say what it would cost in batches, where a server offers them and they are not used."""
+    least = sum(p.cost if p.cost_in_batches is None else p.cost_in_batches for p in found.portions if p.cost)
+    whole = sum(p.cost for p in found.portions if p.cost)
+    return f", {money(least, found.currency)} in batches (batch: submit)" if least < whole else ""
 
 
 def told(one: "Effect") -> str:

@@ -47,6 +47,7 @@ class Options:
     until_decided: Annotated[
         bool, Parameter(help="ask each suite in rounds, until its verdict is there (docs/stopping.md)")
     ] = False
+    wait: Annotated[bool, Parameter(help="wait for what is asked in batches (batch: submit of a model)")] = False
     junit: Annotated[str, Parameter(metavar="FILE", help="write the results as JUnit XML as well")] = ""
     log: Annotated[
         str, Parameter(choices=FORMS, help=f"json: one object a line on stderr; the same as {VARIABLE}=json")
@@ -152,8 +153,8 @@ def choose(only: str, given: Options) -> tuple["Settings", "Rerun"]:
         run = given.run or [*(given.resume or ()), ""][0] or latest(Path(runs))
         settings, _ = settings_of(runs, run, sets, only)
         resume = run if given.resume is not None else ""
-    if given.until_decided:
-        settings = settings.until_decided()
+    settings = settings.waiting() if given.wait else settings
+    settings = settings.until_decided() if given.until_decided else settings
     if given.suite and given.suite not in settings.named:
         there = ", ".join(settings.named)
         raise InputError(f"--suite {given.suite}: the run has none of that name, expected one of {there}.")

@@ -40,6 +40,8 @@ class Portion:
 
     Tokens, cost and time are of the calls that are not remembered. `tokens_basis` says what the tokens written are
     estimated from; `exact`: the calls are counted, not estimated. `seconds` is None where no call's time is known.
+    `cost` is as the model's entry asks, `cost_in_batches` what it would be in batches: None where
+    the provider has none.
     """
 
     suite: str
@@ -54,6 +56,7 @@ class Portion:
     tokens_basis: str
     cost: float | None
     seconds: float | None
+    cost_in_batches: float | None = None
 
     @property
     def fresh(self) -> int:
@@ -276,8 +279,9 @@ def _portion(
         tokens_in=round(tokens_in),
         tokens_out=round(tokens_out),
         tokens_basis=basis if fresh else "",
-        cost=_cost(model, tokens_in, tokens_out),
+        cost=_cost(model, tokens_in, tokens_out, batches=model.batch != "off"),
         seconds=_seconds(model, fresh, latency),
+        cost_in_batches=_cost(model, tokens_in, tokens_out, batches=True) if model.unit.batches else None,
     )
 
 
@@ -297,10 +301,11 @@ def _habits(role: str, model: Model, tally: Tally, memory: Memory, fresh: int) -
     return float(model.max_tokens), "max_tokens, the most", known.latency_s
 
 
-def _cost(model: Model, tokens_in: float, tokens_out: float) -> float | None:
+def _cost(model: Model, tokens_in: float, tokens_out: float, *, batches: bool) -> float | None:
     if model.price_in is None and model.price_out is None:
         return None
-    return (tokens_in * (model.price_in or 0.0) + tokens_out * (model.price_out or 0.0)) / 1e6
+    whole = (tokens_in * (model.price_in or 0.0) + tokens_out * (model.price_out or 0.0)) / 1e6
+    return whole * model.batch_price if batches else whole
 
 
 def _seconds(model: Model, fresh: int, latency: float | None) -> float | None:
@@ -313,6 +318,8 @@ def _seconds(model: Model, fresh: int, latency: float | None) -> float | None:
 
 
 def _notes(settings: Settings, portions: Sequence[Portion]) -> Iterator[str]:
+    if batched := [model.name for model in (*settings.models, *settings.judges) if model.batch != "off"]:
+        yield f"{', '.join(batched)}: asked in batches, which a server has a day to answer."
     for suite in settings.suites:
         if judged_by(suite) and not any((p.suite, p.role) == (suite.name, "judge") for p in portions):
             yield f"{suite.name}: no judge is configured: the run would stop with an error."

@@ -2,7 +2,9 @@
 
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any
 
 import httpx2
@@ -131,6 +133,45 @@ class OpenAIClient:
     async def close(self) -> None:
         """Let go of the connections."""
         await self._client.close()
+
+    @property
+    def api(self) -> AsyncOpenAI:
+        """The package's own client."""
+        return self._client
+
+    def body_of(self, call: Call) -> dict[str, Any]:
+        """Return the body of a call's request, as a batch's file holds it."""
+        return self._request(call)
+
+    def read_line(self, response: Any, error: Any) -> Reply:
+        """Read a line of a batch's results: the response of one request, or its error.
+
+        Raises:
+            CallError: there is no usable reply.
+        """
+        status = response.get("status_code") if isinstance(response, dict) else None
+        body = response.get("body") if isinstance(response, dict) else None
+        if status == HTTPStatus.OK:
+            return self._read(json.dumps(body).encode())
+        told = json.dumps(body or {"error": error})
+        message, code, _ = read_error(told)
+        if "expired" in code:
+            raise CallError("expired", f"{self._where}: {self._secrets.clean(message)}")
+        raise self._refusal(status if isinstance(status, int) else 500, {}, told, message, code)
+
+    @contextmanager
+    def told(self, *, passing: tuple[type[openai.APIError], ...] = ()) -> Iterator[None]:
+        """Raise what goes wrong inside as a CallError, but for what is `passing`."""
+        try:
+            yield
+        except passing:
+            raise
+        except openai.APIStatusError as error:
+            raise self._status(error) from None
+        except openai.APIConnectionError as error:
+            raise self._broken(error) from None
+        except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
+            raise self._broken(error) from None
 
     def _request(self, call: Call) -> dict[str, Any]:
         """Return the request's body; parameters of which we know nothing go into it as they are."""

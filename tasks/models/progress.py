@@ -43,6 +43,7 @@ def counts(tally: Tally) -> dict[str, int]:
         "cached": tally.cached,
         "answered": tally.answered,
         "failed": tally.failed,
+        **({"submitted": tally.submitted} if tally.submitted else {}),
         "tokens_in": tally.tokens_in,
         "tokens_out": tally.tokens_out,
     }

@@ -1,6 +1,7 @@
 """What a client is: the small protocol between `query` and a provider's package."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from data.records import Call, Reply
@@ -16,6 +17,9 @@ ErrorKind = Literal[
     "invalid",         # the server refuses the request itself (400, context too long); fails at once
     "missing",         # a replay file does not hold the reply; fails at once
     "stopped",         # the run was stopped before the call was answered
+    "submitted",       # it waits in a batch at the server
+    "expired",         # its batch's time passed before its turn
+    "cancelled",       # its batch was cancelled
 ]  # fmt: skip
 
 RETRIED: frozenset[ErrorKind] = frozenset({"connection", "rate_limit", "server"})
@@ -60,3 +64,50 @@ class Client(Protocol):
 
     async def close(self) -> None:
         """Let go of connections and processes."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchState:
+    """How a batch at a server stands: `over` once nothing more comes, `files` with what became of its requests.
+
+    `seconds` from its making to its end, `done` requests so far, `message` what the server says is wrong with it.
+    """
+
+    status: str
+    over: bool
+    files: tuple[str, ...] = ()
+    seconds: float = 0.0
+    done: int = 0
+    message: str = ""
+
+
+class Batches(Protocol):
+    """A server's batch endpoint."""
+
+    async def submit(self, calls: Mapping[str, Call], token: str) -> str:
+        """Submit calls by their ids as one batch under a token; return the batch's id.
+
+        Raises:
+            CallError: the server refuses, or cannot be reached.
+        """
+
+    async def find(self, token: str) -> str | None:
+        """Return the batch that was made under a token; None where there is none.
+
+        Raises:
+            CallError: as above.
+        """
+
+    async def look(self, batch_id: str) -> BatchState:
+        """Return how a batch stands.
+
+        Raises:
+            CallError: as above; `missing`: the server does not know it.
+        """
+
+    def results(self, state: BatchState) -> AsyncIterator[tuple[str, Reply | CallError]]:
+        """Yield what became of each request, by its id.
+
+        Raises:
+            CallError: as above.
+        """

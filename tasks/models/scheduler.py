@@ -18,9 +18,12 @@ import stamina
 import stamina.instrumentation
 
 from artifacts.replies import Remembered, ReplyCache, batched, owner
+from artifacts.submissions import Submissions
 from config.settings import Model
 from data.draw import canonical
+from data.errors import InputError
 from data.records import Call, Reply
+from tasks.models.batches import Desk
 from tasks.models.protocol import RETRIED, CallError, Client
 from tasks.models.rate_limits import Endpoint
 
@@ -55,6 +58,7 @@ class Tally:
     cached: int = 0
     answered: int = 0
     failed: int = 0
+    submitted: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
     limit: int = 0
@@ -64,7 +68,7 @@ class Tally:
     @property
     def done(self) -> int:
         """Requests that have ended."""
-        return self.cached + self.answered + self.failed
+        return self.cached + self.answered + self.failed + self.submitted
 
 
 class _Line:
@@ -259,6 +263,8 @@ class _Batch:
         tally = self.tally
         if answer.cached:
             tally.cached += 1
+        elif answer.error and answer.error.kind == "submitted":
+            tally.submitted += 1
         elif answer.error:
             tally.failed += 1
         else:
@@ -268,6 +274,23 @@ class _Batch:
             tally.tokens_out += answer.reply.tokens_out or 0
         tally.limit = int(self.endpoint.limit)
         self.progress(tally)
+
+    async def submit(self, pending: list[tuple[str, Call]], submissions: Submissions) -> None:
+        """Ask by way of the server's batch endpoint."""
+        make = self.model.unit.batches
+        if make is None:
+            raise InputError(f"model {self.model.name}: provider {self.model.provider} has no batch endpoint.")
+
+        def ended(request_id: str, found: Remembered | CallError) -> None:
+            if isinstance(found, CallError):
+                self._count(Answer(request_id, None, 0.0, cached=False, error=found))
+            else:
+                self._count(Answer(request_id, found.reply, found.latency_s, cached=False))
+
+        served = f"{endpoint_of(self.model)} {self.model.served}"
+        await Desk(self.model, make(self.client), self.cache, submissions, served, self.holder, ended).bring(
+            dict(pending)
+        )
 
     async def work(self, pending: list[tuple[str, Call]]) -> None:
         """Claim and ask until nothing is pending; what other workers hold is waited for."""
@@ -338,10 +361,12 @@ async def ask_all(
     client: Client,
     cache: ReplyCache,
     progress: Callable[[Tally], None] = lambda _: None,
+    submissions: Submissions | None = None,
 ) -> tuple[dict[str, Answer], Tally]:
     """Bring every request to an end: a remembered reply, a fresh one that is durable, or an error.
 
-    Takes (request id, call) pairs; equal ids are asked once. Runs on the asking loop.
+    Takes (request id, call) pairs; equal ids are asked once. Runs on the asking loop. With `submissions` they are
+    asked in batches.
 
     Raises:
         InputError: the cache cannot be read or written.
@@ -362,7 +387,10 @@ async def ask_all(
     if pending:
         async with _renewing(cache, holder):
             try:
-                await batch.work(pending)
+                if submissions is not None:
+                    await batch.submit(pending, submissions)
+                else:
+                    await batch.work(pending)
             except BaseExceptionGroup as group:
                 raise group.exceptions[0] from None
             finally:

@@ -64,7 +64,8 @@ def _cost(replies: pl.DataFrame, model: Model) -> float | None:
     """Return what the replies cost at the configured prices; None where there are none."""
     if model.price_in is None and model.price_out is None:
         return None
-    prices = {"tokens_in": model.price_in or 0.0, "tokens_out": model.price_out or 0.0}
+    share = 1.0 if model.batch == "off" else model.batch_price
+    prices = {"tokens_in": share * (model.price_in or 0.0), "tokens_out": share * (model.price_out or 0.0)}
     return sum(int(replies[name].sum()) * price / 1e6 for name, price in prices.items())
 
 

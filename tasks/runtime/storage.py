@@ -10,6 +10,7 @@ import platformdirs
 
 from artifacts.replies import ReplyCache, url_in
 from artifacts.store import Store
+from artifacts.submissions import Submissions
 from config.settings import Store as StoreSettings
 
 
@@ -38,6 +39,22 @@ def open_cache(place: StoreSettings) -> ReplyCache:
         InputError: it cannot be opened.
     """
     return _cache(cache_url(place), place.root)
+
+
+@cache
+def _submissions(url: str) -> Submissions:
+    opened = Submissions(url)
+    atexit.register(opened.close)
+    return opened
+
+
+def open_submissions(place: StoreSettings) -> Submissions:
+    """Return the batches that wait at servers, which stand beside the reply cache.
+
+    Raises:
+        InputError: they cannot be opened.
+    """
+    return _submissions(cache_url(place))
 
 
 def open_store(place: StoreSettings) -> Store:

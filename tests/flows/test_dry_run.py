@@ -91,6 +91,8 @@ def test_a_part_that_is_remembered_tells_tokens_time_and_cost_of_the_rest(tmp_pa
     written = portion.tokens_out / 16
     assert written == int(written), "every reply of the server has as many tokens"
     assert portion.cost == pytest.approx((portion.tokens_in * 1.0 + portion.tokens_out * 2.0) / 1e6, rel=0.01)
+    assert portion.cost_in_batches == pytest.approx((portion.cost or 0.0) / 2)
+    assert "in batches (batch: submit)" in list(totals(found))[1]
     assert portion.seconds is not None
     assert 16 * 0.05 / 2 <= portion.seconds < 16 * 1.0 / 2
 

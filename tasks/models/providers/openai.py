@@ -11,4 +11,10 @@ def _open(model: Any) -> Any:
     return OpenAIClient(model)
 
 
-UNIT = Provider(name="openai", version=1, open=_open)
+def _batches(client: Any) -> Any:
+    from tasks.models.openai_batches import OpenAIBatches
+
+    return OpenAIBatches(client)
+
+
+UNIT = Provider(name="openai", version=1, open=_open, batches=_batches)

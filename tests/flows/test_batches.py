@@ -1,0 +1,96 @@
+"""Runs that ask in batches: ended undecided, killed at every turn, collected later; nothing is paid twice."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import TOP
+from tests.helpers.runs import latest
+from tests.servers.batches import BatchServer
+from tests.servers.running import serve
+
+N = 12
+
+
+def said(body: dict[str, Any]) -> str:
+    return "yes" if "tiny" in body["model"] else json.dumps({"reason": "clear", "rating": 5})
+
+
+def command(url: str, folder: Path, *more: str) -> list[str]:
+    """A suite of one computed and one judged metric; model and judge are asked in batches."""
+    data = folder / "questions.jsonl"
+    rows = ({"question": f"Is {n} a number?", "answer": "yes"} for n in range(N))
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    shared = {"provider": "openai", "base_url": f"{url}/v1", "batch": "submit", "batch_poll_s": 0.05}
+    suite = {
+        "name": "numbers",
+        "items": {"data": str(data)},
+        "prompt": "{{ question }}",
+        "metrics": {"exact_match": {}, "rubric": {"criteria": "Clear.", "scale": [1, 5]}},
+    }
+    sets = {
+        "models": [{"name": "tiny", **shared}],
+        "judges": [{"name": "judge", **shared}],
+        "suites": [suite],
+        "gate": "point",
+        "store.root": str(folder / "store"),
+        "store.runs": str(folder / "runs"),
+    }
+    words = [word for key, value in sets.items() for word in ("--set", f"{key}={json.dumps(value)}")]
+    return [sys.executable, "-m", "flows.full_eval", *words, *more]
+
+
+def start(words: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        words, cwd=TOP, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def killed(process: subprocess.Popen[str], seen: Callable[[], object]) -> None:
+    """Kill a run as soon as the server has seen what is waited for."""
+    while not seen():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+
+
+def verdict(folder: Path) -> dict[str, Any]:
+    found = json.loads((latest(folder) / "results.json").read_text(encoding="utf-8"))
+    (model,) = found["final"]["models"]
+    return dict(model)
+
+
+def test_killed_after_submit_after_completion_and_during_collection_nothing_is_paid_twice(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    server = BatchServer(said, ready=False, hold_answer=True)
+    with serve(server.build()) as url:
+        words = command(url, tmp_path)
+        killed(start(words, environment), lambda: server.made)  # its answer, the batch's id, never came
+        server.hold_answer = False
+        open_run = start(words, environment)
+        out, err = open_run.communicate(timeout=240)
+        assert open_run.returncode == 3, err
+        model = verdict(tmp_path)
+        assert model["verdict"] == "undecided"
+        assert model["suites"][0]["reason"] == f"submitted: {N} requests wait in batches"
+        assert "submitted" in out
+        assert len(server.made) == 1, "found by its token, not made again"
+
+        server.hold_content = True
+        server.finish()
+        killed(start(words, environment), lambda: server.served)  # complete, and being collected
+        server.hold_content = False
+        killed(start(words, environment), lambda: server.served > 1)  # perhaps while replies are written
+        done = start([*words, "--wait"], environment)
+        _, err = done.communicate(timeout=240)
+        assert done.returncode == 0, err
+    assert verdict(tmp_path)["suites"][0]["n_scored"] == 2 * N
+    assert len(server.charged) == 2 * N, "each question to the model, and to the judge"
+    assert set(server.charged.values()) == {1}
+    assert server.direct == 0
