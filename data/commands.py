@@ -3,6 +3,10 @@
 import sys
 from pathlib import Path
 
+TOP = Path(__file__).parents[1]
+"""The folder of the rooms."""
+CHECKOUT = (TOP / "pyproject.toml").is_file()
+"""Whether this is a checkout, and not an installed copy."""
 SCRIPT = "basic-control"
 PACKAGE = "python -m basic_control"
 MODULES = {
@@ -39,4 +43,4 @@ def _started() -> str:
     if spec is not None and spec.name == "basic_control.__main__":
         return PACKAGE
     script = Path(getattr(main, "__file__", None) or "").stem == SCRIPT
-    return SCRIPT if script or not (Path(__file__).parents[1] / "basic_control").is_dir() else ""
+    return SCRIPT if script or not CHECKOUT else ""

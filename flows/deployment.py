@@ -2,7 +2,8 @@
 
 `server` runs one on loopback, with authentication. `deploy` makes the work pool, registers the deployments of
 `prefect.yaml`, and sees to it that dead runs become Crashed. `worker` runs what is due. The API's password comes
-from the environment, or from a private file that the first of the three makes.
+from the environment, or from a private file that the first of the three makes. It, Prefect's database, the runs and
+their store lie in the checkout; where the program is installed, in the folder that it is started in.
 """
 
 import http.client
@@ -11,27 +12,31 @@ import runpy
 import secrets
 import stat
 import sys
+import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from config.reading import read
-from data.commands import typed
+from data.commands import CHECKOUT, TOP, typed
 from data.errors import InputError
+from data.exits import Exit
 from flows import database as databases
-from flows.environment import PRIVACY, SERVER, results_of
+from flows.environment import PRIVACY, SERVER, modules, results_of
 
 if TYPE_CHECKING:
     from prefect.events.schemas.automations import AutomationCore
 
-TOP = Path(__file__).parents[1]
-PASSWORD = TOP / ".prefect-auth"
+PLACE = TOP if CHECKOUT else Path.cwd()
+"""Where all of that lies."""
+PASSWORD = PLACE / ".prefect-auth"
 AUTH = ("PREFECT_SERVER_API_AUTH_STRING", "PREFECT_API_AUTH_STRING")
 """How the environment gives a password in place of that file's."""
-DATABASE = TOP / "artifacts" / "store" / "prefect.db"
+DATABASE = PLACE / "artifacts" / "store" / "prefect.db"
 """As prefect.toml has it."""
 POOL = "basic-control"
 SILENCE_S = 90
@@ -53,10 +58,11 @@ def describe(file: str) -> dict[str, Any]:
     Raises:
         InputError: the file cannot be read, or has a wrong key or value.
     """
-    settings = read(TOP / file)
+    here = PLACE / file
+    settings = read(here if here.is_file() else TOP / file)
     return {
-        "directory": str(TOP),
-        "results": str((TOP / results_of(settings)).resolve()),
+        "directory": str(PLACE),
+        "results": str((PLACE / results_of(settings)).resolve()),
         "settings": settings.model_dump(mode="json", exclude_unset=True),
     }
 
@@ -195,33 +201,40 @@ def deploy(given: Mapping[str, str]) -> int:
     _reach(given["PREFECT_API_URL"], given["PREFECT_API_AUTH_STRING"])
     os.environ.update(given)
     register()
-    os.chdir(TOP)
-    sys.argv = ["prefect", "--no-prompt", "deploy", "--all"]
-    try:
-        # In this process, which has imported Prefect already: a second one takes seconds.
-        runpy.run_module("prefect", run_name="__main__", alter_sys=True)
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
-    return 0
+    os.chdir(PLACE)
+    with _declared() as file:
+        sys.argv = ["prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)]
+        try:
+            # In this process, which has imported Prefect already: a second one takes seconds.
+            runpy.run_module("prefect", run_name="__main__", alter_sys=True)
+        except SystemExit as end:
+            return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return Exit.PASSED
+
+
+@contextmanager
+def _declared() -> Iterator[Path]:
+    """Yield the file that declares the deployments: the one of this place, or else the one that ships.
+
+    Of an installed copy the flow is found by its module, whatever else lies in the folder.
+    """
+    here = PLACE / "prefect.yaml"
+    if here.is_file():
+        yield here
+        return
+    text = (TOP / "prefect.yaml").read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "prefect.yaml"
+        file.write_text(text.replace("flows/full_eval.py:full_eval", "basic_control.deployed.full_eval"), "utf-8")
+        yield file
 
 
 def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
     """Become Prefect's own process: signals reach it as if it had been started by hand."""
-    os.chdir(TOP)
-    os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], dict(given))  # noqa: S606 - our own words
-
-
-def _expect_checkout() -> None:
-    """Raise in an installed copy, beside which no password and no run of a deployment should lie.
-
-    Raises:
-        InputError: there is no `prefect.yaml`.
-    """
-    if not (TOP / "prefect.yaml").is_file():
-        raise InputError(
-            "found an installed copy, expected a checkout, in whose folder prefect.yaml, password and runs "
-            "stand. Clone the repository, then `make server`, `make deploy`, `make worker`."
-        )
+    os.chdir(PLACE)
+    # A worker's runs find our modules, whatever else lies in the folder.
+    known = {**given, **(modules() if not CHECKOUT else {})}
+    os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], known)  # noqa: S606 - our own words
 
 
 def start(what: Literal["server", "deploy", "worker"], port: int) -> int:
@@ -230,7 +243,6 @@ def start(what: Literal["server", "deploy", "worker"], port: int) -> int:
     Raises:
         InputError: it cannot be done here, or no server lets us in.
     """
-    _expect_checkout()
     given = environment(port)
     if what == "deploy":
         return deploy(given)
@@ -238,6 +250,8 @@ def start(what: Literal["server", "deploy", "worker"], port: int) -> int:
         _reach(given["PREFECT_API_URL"], given["PREFECT_API_AUTH_STRING"])
         _become(["worker", "start", "--pool", POOL, "--type", "process"], given)
     _begin(given)
+    if not CHECKOUT:
+        given = {databases.VARIABLES[0]: databases.url_of(DATABASE), **given}
     sys.stderr.write(welcome(port))
     sys.stderr.flush()
     _become(["server", "start", "--host", "127.0.0.1", "--port", str(port)], given)

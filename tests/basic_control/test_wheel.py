@@ -6,17 +6,21 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 import tomllib
 import venv
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from basic_control import ROOMS
-from tests.conftest import TOP
+from tests.conftest import TOP, free_port
+from tests.helpers.deployed import TINY, group
 from tests.servers.running import Server, serve_openai
 
 pytestmark = pytest.mark.slow
@@ -77,18 +81,22 @@ class Installed:
 
     def run(self, folder: Path, *command: str, **extra: str) -> subprocess.CompletedProcess[str]:
         """Run a command of the environment in a folder, with nothing of the checkout on its path."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-        environment |= {"PYTHONDONTWRITEBYTECODE": "1", "OPENAI_API_KEY": "sk-test", "COLUMNS": "160", **extra}
         words = [str(self.python.with_name(command[0])), *command[1:]]
+        environment = self.environment(**extra)
         return subprocess.run(
             words, cwd=folder, env=environment, capture_output=True, text=True, timeout=280, check=False
         )
+
+    def environment(self, **extra: str) -> dict[str, str]:
+        """Return an environment that knows nothing of the checkout."""
+        known = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        return {**known, "PYTHONDONTWRITEBYTECODE": "1", "OPENAI_API_KEY": "sk-test", "COLUMNS": "160", **extra}
 
 
 def copied(folder: Path) -> Path:
     """Copy what a clean checkout has; what runs leave behind is there as well, and must not be taken."""
     folder.mkdir()
-    for name in (".gitignore", "pyproject.toml", "README.md", "LICENSE"):
+    for name in (".gitignore", "pyproject.toml", "prefect.yaml", "README.md", "LICENSE"):
         shutil.copy(TOP / name, folder)
     for name in ("basic_control", *ROOMS):
         left_out = {"runs", "store"} if name == "artifacts" else set()
@@ -161,7 +169,7 @@ def test_the_wheel_has_every_file_of_the_rooms_and_nothing_that_runs_left(instal
             inside = path.relative_to(TOP)
             if path.is_file() and "__pycache__" not in inside.parts and inside.parts[1] not in {"runs", "store"}:
                 wanted.add(inside.as_posix())
-    assert found == wanted | {"__init__.py", "__main__.py", "py.typed"}
+    assert found == wanted | {"__init__.py", "__main__.py", "deployed.py", "py.typed", "prefect.yaml"}
     endings = {Path(name).suffix for name in found}
     assert {".py", ".yaml", ".j2", ".css", ".js", ".wit", ".jsonl", ".typed"} <= endings
 
@@ -174,15 +182,45 @@ def test_help_answers_in_a_hostile_folder(installed: Installed, hostile: Path) -
     assert "leaderboard" in by_name.stdout
 
 
-@pytest.mark.parametrize("command", ["serve", "deploy", "worker"])
-def test_deployments_are_refused_where_there_is_no_checkout(
-    installed: Installed, tmp_path: Path, command: str
+def test_a_deployment_is_run_by_its_worker_in_a_hostile_folder(
+    installed: Installed, hostile: Path, server: Server, tmp_path: Path
 ) -> None:
+    """Password, database and runs lie in the folder, nothing among the packages; its configuration goes first."""
     before = {*installed.site.rglob("*")}
-    done = installed.run(tmp_path, "basic-control", command)
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: found an installed copy, expected a checkout")
-    assert {*installed.site.rglob("*")} == before, "no password is written among the packages"
+    port, secret = str(free_port()), "admin:only-for-this-test"
+    extra = {"PREFECT_HOME": str(tmp_path / "home"), "PREFECT_SERVER_API_AUTH_STRING": secret}
+    extra |= {"PREFECT_API_URL": f"http://127.0.0.1:{port}/api", "PREFECT_WORKER_QUERY_SECONDS": "1"}
+    extra |= {"PREFECT_API_AUTH_STRING": secret}
+    (hostile / "config").mkdir()
+    (hostile / "config" / "smoke.yaml").write_text(TINY.format(url=server.base_url), encoding="utf-8")
+    script = str(installed.python.with_name("basic-control"))
+    options: dict[str, Any] = {"cwd": hostile, "env": installed.environment(**extra)}
+    options["env"].pop("PREFECT_LOCAL_STORAGE_PATH", None)
+    with group([script, "serve", "--port", port], tmp_path / "server.log", **options):
+        deadline = time.monotonic() + 120
+        while not answers(f"http://127.0.0.1:{port}/api/health"):
+            assert time.monotonic() < deadline, (tmp_path / "server.log").read_text()
+            time.sleep(0.2)
+        deployed = installed.run(hostile, "basic-control", "deploy", "--port", port, **extra)
+        assert deployed.returncode == 0, deployed.stdout + deployed.stderr
+        with group([script, "worker", "--port", port], tmp_path / "worker.log", **options):
+            start = ("python", "-P", "-m", "prefect", "deployment", "run", "full_eval/smoke", "--watch")
+            done = installed.run(hostile, *start, **extra)
+    said = done.stdout + done.stderr + (tmp_path / "worker.log").read_text()
+    assert done.returncode == 0, said
+    (run,) = (hostile / "artifacts" / "runs").iterdir()
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    assert (manifest["status"], manifest["requests"]["answered"]) == ("completed", 4), said
+    assert (hostile / "artifacts" / "store" / "prefect.db").is_file()
+    assert {*installed.site.rglob("*")} == before
+
+
+def answers(url: str) -> bool:
+    """Say whether a server answers."""
+    try:
+        return httpx.get(url).is_success
+    except httpx.HTTPError:
+        return False
 
 
 def test_other_processes_find_our_modules_and_rules_are_the_checkouts(installed: Installed, hostile: Path) -> None:
