@@ -1,6 +1,7 @@
 """The command line: what is typed, what is answered, and with which exit code."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from config.reading import fallback, read
 from data.errors import InputError
-from data.exits import EXPLAINED
+from data.exits import EXPLAINED, Exit
 from flows.cli.application import COMMANDS, NAMES, alias, main
 from tests.conftest import TOP
 
@@ -28,6 +29,16 @@ def test_a_module_names_itself_in_its_help_and_the_exit_codes(module: str) -> No
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"Usage: python -m {module} ")
     assert EXPLAINED in done.stdout
+
+
+def test_the_documentation_has_every_command_and_every_exit_code() -> None:
+    text = (TOP / "docs" / "commands.md").read_text(encoding="utf-8")
+    named = {
+        name for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`([a-z]+)", row)
+    }
+    shown = {name.replace("_", "-") for name in COMMANDS} - {"deployment"}
+    assert shown <= named
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)] == sorted(Exit)
 
 
 def test_what_stands_for_a_command_stands_for_one_that_there_is() -> None:
