@@ -90,6 +90,7 @@ def run(environment: dict[str, str], tmp_path: Path) -> Run:
         flow: str = "full_eval",
         extra: Mapping[str, str] | None = None,
         root: str = "",
+        cwd: Path = TOP,
         timeout: float = 240,
     ) -> subprocess.CompletedProcess[str]:
         command = [
@@ -104,8 +105,8 @@ def run(environment: dict[str, str], tmp_path: Path) -> Run:
         ]
         return subprocess.run(
             command,
-            cwd=TOP,
-            env={**environment, **(extra or {})},
+            cwd=cwd,
+            env={**environment, **({} if cwd == TOP else {"PYTHONPATH": str(TOP)}), **(extra or {})},
             capture_output=True,
             text=True,
             timeout=timeout,

@@ -1,7 +1,6 @@
 """The examples of docs/applications.md run as they stand, and what applications retrieve is what judges see."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,13 @@ import yaml
 from aiohttp import web
 
 from tests.conftest import Run
+from tests.helpers.pages import blocks
 from tests.helpers.runs import latest
 from tests.servers.running import serve, serve_openai
 from tests.servers.service import Service
 
-PAGE = (Path(__file__).parents[2] / "docs" / "applications.md").read_text(encoding="utf-8")
-HTTP, PYTHON = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-(FUNCTION,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+HTTP, PYTHON = blocks("docs/applications.md", "yaml")
+(FUNCTION,) = blocks("docs/applications.md", "python")
 BOOK, RIVER = "Anna wrote the book.", "The river is long."
 QUESTIONS = ("Who wrote the book?", "How long is the river?")
 

@@ -1,7 +1,6 @@
 """What the README says of own suites, metrics, families and providers: written into an empty folder, and run."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,10 @@ import yaml
 
 from data.draw import draw
 from flows.leaderboard import main as leaderboard
-from tests.conftest import TOP, Run
+from tests.conftest import Run
+from tests.helpers.pages import block
 from tests.helpers.runs import latest
 
-README = (TOP / "README.md").read_text(encoding="utf-8")
 PROVIDER = """
 from data.records import Provider, Reply
 
@@ -41,21 +40,15 @@ TICKETS = [
 ]
 
 
-def block(language: str, holding: str) -> str:
-    """Return the README's code block that holds a text."""
-    found = re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
-    return str(next(one for one in found if holding in one))
-
-
 def written(folder: Path) -> Path:
     """Write the README's own configuration and plug-ins, with a provider that needs no network."""
     plugins = folder / "plugins"
     plugins.mkdir()
-    (plugins / "shout.py").write_text(block("python", 'name="shout"'), encoding="utf-8")
-    (plugins / "backwards.py").write_text(block("python", 'name="backwards"'), encoding="utf-8")
+    (plugins / "shout.py").write_text(block("README.md", "python", 'name="shout"'), encoding="utf-8")
+    (plugins / "backwards.py").write_text(block("README.md", "python", 'name="backwards"'), encoding="utf-8")
     (plugins / "parrot.py").write_text(PROVIDER, encoding="utf-8")
     (folder / "tickets.jsonl").write_text("".join(json.dumps(row) + "\n" for row in TICKETS), encoding="utf-8")
-    raw: dict[str, Any] = yaml.safe_load(block("yaml", "name: support"))
+    raw: dict[str, Any] = yaml.safe_load(block("README.md", "yaml", "name: support"))
     raw["plugins"] = [str(plugins)]
     raw["models"] = [{"name": "polly", "provider": "parrot"}]
     raw["suites"][1]["items"]["data"] = str(folder / "tickets.jsonl")
@@ -133,7 +126,7 @@ def test_each_model_and_prompt_is_a_system_and_given_responses_need_no_model(run
 
 def test_the_readmes_family_has_room_for_ten_thousand_items() -> None:
     space: dict[str, Any] = {}
-    exec(block("python", 'name="backwards"'), space)  # noqa: S102 - our own page
+    exec(block("README.md", "python", 'name="backwards"'), space)  # noqa: S102 - our own page
     unit = space["UNIT"]
     items = draw(unit, level="easy", language="en", seed=1, count=10_000)
     others = {item.prompt for item in draw(unit, level="easy", language="en", seed=2, count=10_000)}

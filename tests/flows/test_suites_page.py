@@ -1,0 +1,131 @@
+"""Every YAML block of docs/suites.md runs, all in one configuration; every key and metric stands on the page."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from data.plugins import discover, metrics
+from data.records import Loader
+from data.suites import Suite, Use
+from tests.conftest import TOP, Run
+from tests.helpers.pages import block, blocks
+from tests.helpers.runs import latest
+from tests.servers.running import serve_openai
+
+PAGE = (TOP / "docs" / "suites.md").read_text(encoding="utf-8")
+BLOCKS = [yaml.safe_load(one) for one in blocks("docs/suites.md", "yaml")]
+
+FILES: Mapping[str, str | list[dict[str, Any]]] = {
+    "tickets.jsonl": [
+        {"ticket": "The network is down.", "expected": ["restart", "router"]},
+        {"ticket": "I was charged twice.", "expected": "refund"},
+    ],
+    "capitals.csv": "question,expected,language\nFrance,Paris,en\nИталия,Рим,ru\nSpain,Madrid,en\nCuba,Havana,en\n",
+    "sums.jsonl": [{"question": "Total in EUR of 2.50 and 3.20?", "answer": 5.7}],
+    "steps.j2": "{{ question }} Show your steps.\n",
+    "orders.jsonl": [
+        {"question": "Two teas, please.", "answer": {"item": "tea", "count": 2}},
+        {"question": "No cakes, please.", "answer": {"item": "cake", "count": 0}},
+    ],
+    "quiz.csv": "question,A,B,key\nWhich is a planet?,Mars,Pluto,A\nWhich is a moon?,Sirius,Titan,B\n",
+    "programs.jsonl": [{"question": "It doubles.", "entry": "twice", "tests": ["assert twice(2) == 4"]}],
+    "letters.jsonl": [{"question": "to a friend"}, {"question": "to a bank"}],
+    "recorded.jsonl": [{"output": "yes", "expected": "yes"}, {"output": "no", "expected": "yes"}],
+    "plugins/greetings.yaml": (
+        "items: {data: greetings.jsonl}\nprompt: 'Greet {{ question }}.'\nmetrics: {contains: {texts: [hello]}}\n"
+    ),
+    "greetings.jsonl": [{"question": "Anna"}],
+}
+SAYS: Mapping[str, str] = {
+    "capitals. The network": "RESTART it",
+    "capitals. I was": "REFUND",
+    "The network": "Please restart your router.",
+    "charged twice": "You get it back.",
+    "capital: France": "Paris.",
+    "столицу: Италия": "Рим",
+    "capital: Spain": "Barcelona",
+    "5.7?": "",
+    "3.20? Show": "2.50 + 3.20 = 5.70 EUR\nAnswer: 5.70 EUR",
+    "3.20?": "3.20 and 2.50 make 5.80 EUR",
+    "teas": '{"item": "tea", "count": 2, "sugar": true}',
+    "cakes": '{"item": "cake", "count": 0}',
+    "planet": "A",
+    "moon": "Sirius",
+    "doubles": "def twice(x):\n    return x + x",
+    "letter of three": "Dear all. It is fine. Bye.",
+    "Greet": "Hello, Anna!",
+}
+# System -> suite -> the mean of each metric that makes the score.
+ONE = {
+    "support": {"contains": 0.5},
+    "capitals": {"exact_match": 2 / 3},
+    "orders": {"json_match": 0.5},
+    "quiz": {"choice": 0.5},
+    "programs": {"code_tests": 1.0},
+    "letters": {"rubric": 0.75},
+    "loud": {"shout": pytest.approx((7 / 9 + 1) / 2)},
+    "greetings": {"contains": 1.0},
+}
+EXPECTED: Mapping[str, Mapping[str, Any]] = {
+    "llama3.1:8b": ONE,
+    "qwen2.5:7b": ONE,
+    "llama3.1:8b [plain]": {"sums": {"number": 0.0}},
+    "llama3.1:8b [steps]": {"sums": {"number": 1.0}},
+    "qwen2.5:7b [plain]": {"sums": {"number": 0.0}},
+    "qwen2.5:7b [steps]": {"sums": {"number": 1.0}},
+    "last week": {"recorded": {"exact_match": 0.5}},
+}
+
+
+def speak(body: dict[str, Any]) -> str:
+    asked = str(body["messages"][-1]["content"])
+    if body["model"] == "gpt-4o":  # two models say the same, so that preference needs nobody
+        return json.dumps({"reason": "as told", "rating": 2 if "friendly" in asked else 1})
+    return next(said for text, said in SAYS.items() if text in asked)
+
+
+def written(folder: Path, url: str) -> str:
+    """Write all blocks as one configuration, with the files that they name; return its path."""
+    for name, content in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        text = content if isinstance(content, str) else "".join(json.dumps(row) + "\n" for row in content)
+        (folder / name).write_text(text, encoding="utf-8")
+    shout = block("README.md", "python", 'name="shout"')
+    (folder / "plugins" / "shout.py").write_text(shout, encoding="utf-8")
+    whole: dict[str, Any] = {"gate": "off"}
+    for one in BLOCKS:
+        whole = {**whole, **one, "suites": [*whole.get("suites", ()), *one["suites"]]}
+    at = {"provider": "openai", "base_url": url}
+    named = next(one["models"] for one in BLOCKS if len(one.get("models", ())) > 1)
+    whole |= {"models": [{**one, **at} for one in named], "judges": [{"name": "gpt-4o", **at}]}
+    (folder / "run.yaml").write_text(yaml.safe_dump(whole, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    return str(folder / "run.yaml")
+
+
+def test_every_block_runs_and_comes_to_its_scores(run: Run, tmp_path: Path) -> None:
+    with serve_openai(speak) as server:
+        done = run("--config", written(tmp_path, server.base_url), cwd=tmp_path)
+        temperatures = {seen.body["temperature"] for seen in server.requests if seen.body["model"] == "gpt-4o"}
+        sums = [seen for seen in server.requests if "3.20" in str(seen.body["messages"])]
+    assert done.returncode == 0, done.stdout + done.stderr
+    document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+    models = document["final"]["models"]
+    found = {model["model"]: {one["suite"]: one["parts"] for one in model["suites"]} for model in models}
+    assert found == EXPECTED
+    assert temperatures == {0.2}
+    assert len(sums) == 2 * 2 * 2, "two models, two prompts, twice"
+    means = {cell["metric"]: cell["mean"] for cell in document["cells"] if cell["suite"] == "letters"}
+    assert (means["preference"], means["preference.flipped"]) == (0.5, 0.0)
+
+
+def test_every_key_metric_and_loader_stands_on_the_page() -> None:
+    named = set(re.findall(r"`([\w.]+)`", PAGE))
+    assert set(Suite.model_fields) <= named
+    assert {one for one in Use.model_fields if one != "enabled"} <= named
+    assert "`enabled: false`" in PAGE
+    assert set(discover(Loader)) | set(metrics()) - {"stated"} <= named
