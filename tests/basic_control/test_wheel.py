@@ -181,7 +181,7 @@ def test_help_answers_in_a_hostile_folder(installed: Installed, hostile: Path) -
     assert by_name.stdout == by_module.stdout
     assert "leaderboard" in by_name.stdout
     empty = installed.run(hostile, "basic-control", "leaderboard", "--runs", ".")
-    assert empty.stdout.strip().endswith("Start one: basic-control run"), empty.stderr
+    assert "Start one: basic-control run\n" in empty.stdout, empty.stderr
     own = installed.run(hostile, "basic-control", "--config", "config/ollama.yaml", "--set", "colour=red")
     assert "reading the one that ships" in own.stderr
     assert "unknown key 'colour'" in own.stderr
