@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -27,6 +28,7 @@ from tasks.report.words import say
 
 HERE = Path(__file__).parent
 
+_SCRIPT = ("page.js", "samples.js", "sample.js", "matrix.js", "sharing.js")
 _MANIFEST = ("wall_s", "commit", "rules", "requests", "identities", "versions", "units", "sandbox", "tables")
 
 
@@ -40,6 +42,11 @@ def money(value: float | None, currency: str) -> str:
     if value is None:
         return "–"
     return f"{number(value, 2 if value >= 1 or value == 0 else 4)} {currency}"
+
+
+def address(**parts: str) -> str:
+    """Return where the page shows the samples of a model, category, level, with a text (sharing.js reads it)."""
+    return f"#samples?{urlencode({name: text for name, text in parts.items() if text})}"
 
 
 def _finished(value: Any) -> Any:
@@ -63,19 +70,20 @@ def _environment() -> Environment:
         "points": points,
         "total_percent": total_percent,
     }
-    environment.globals |= {"heat": overview.heat, "few": overview.few}
+    environment.globals |= {"heat": overview.heat, "few": overview.few, "address": address}
     environment.finalize = _finished
     return environment
 
 
-def _asset(name: str) -> tuple[Markup, str]:
-    """Return a file that is written into the page, and its hash as a policy names it.
+def _read(name: str) -> str:
+    """Return a file that is written into the page, with the plain line ends that the browser reads."""
+    return (HERE / name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
-    The hash is over the element's text as the browser reads it, with plain line ends.
-    """
-    text = (HERE / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+def _inlined(text: str) -> tuple[Markup, str]:
+    """Return our own text as it stands in an element, and its hash as a policy names it."""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return Markup(text), f"'sha256-{digest}'"  # noqa: S704 - our own file
+    return Markup(text), f"'sha256-{digest}'"  # noqa: S704 - our own files
 
 
 def policy(script: str, style: str) -> str:
@@ -134,13 +142,13 @@ def compose(material: Material) -> str:
     easel = _Easel([], ready=not lacking)
     models = overview.models_of(material)
     packed = samples.pack(material, titles=overview.titles(material))
-    style, style_hash = _asset("page.css")
-    script, script_hash = _asset("page.js")
+    style, style_hash = _inlined(_read("page.css"))
+    script, script_hash = _inlined("".join(('"use strict";\n(() => {\n', *map(_read, _SCRIPT), "})();\n")))
     context: dict[str, Any] = {
         "models": models,
         "verdict": overview.verdict(material),
         "heat_map": overview.heat_map(material),
-        "breakdowns": [b for b in (overview.breakdown(material, d) for d in ("level", "language")) if b],
+        "pivot": overview.pivot(material),
         "stopping": stopping.followed(material.results),
         "width": stopping.WIDTH,
         "height": stopping.HEIGHT,

@@ -1,5 +1,6 @@
 """What the HTML report says first: verdicts, the heat map, breakdowns, comparisons, typical errors."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -180,27 +181,27 @@ def profile_rows(heat_rows: Mapping[str, Any], models: Sequence[str]) -> list[di
     ]
 
 
-def breakdown(material: Material, dimension: str) -> dict[str, Any] | None:
-    """Return model x category x value of a dimension (`level`, `language`); None where there is one value only."""
-    language = material.settings.report.language
-    values = [v for v in material.items[dimension].unique(maintain_order=True) if v]
-    if len(values) < 2:  # noqa: PLR2004 - nothing to compare
+def pivot(material: Material) -> dict[str, Any] | None:
+    """Return rows model x category with a cell for each level and language; None where there is one of each only.
+
+    `heads` are (dimension, value); a cell is None where the category has no such level or language.
+    """
+    there = {d: [v for v in material.items[d].unique(maintain_order=True) if v] for d in ("level", "language")}
+    heads = [(dimension, value) for dimension, values in there.items() if len(values) > 1 for value in values]
+    if not heads:
         return None
-    other = "language" if dimension == "level" else "level"
-    fine = material.summary.filter((pl.col(dimension) != "") & (pl.col(other) == ""))
-    at = {(c.model, c.suite, c.family, c.metric, getattr(c, dimension)): c for c in cells(fine)}
+    at: dict[tuple[str, ...], Cell] = {}
+    for dimension, other in (("level", "language"), ("language", "level")):
+        fine = material.summary.filter((pl.col(dimension) != "") & (pl.col(other) == ""))
+        at |= {(c.model, c.suite, c.family, c.metric, dimension, getattr(c, dimension)): c for c in cells(fine)}
+    columns = heat_columns(material)
     rows = []
-    for column in heat_columns(material):
-        for model in models_of(material):
-            own = [at.get((model, column.suite, column.family, column.metric, value)) for value in values]
+    for model in models_of(material):
+        for column in columns:
+            own = [at.get((model, column.suite, column.family, column.metric, *head)) for head in heads]
             if any(own):
                 rows.append({"category": column, "model": model, "cells": own})
-    return {
-        "dimension": dimension,
-        "values": values,
-        "rows": rows,
-        "title": say(f"breakdown_{dimension}", language),
-    }
+    return {"heads": heads, "groups": Counter(dimension for dimension, _ in heads), "rows": rows}
 
 
 def comparisons(material: Material) -> dict[str, Any] | None:

@@ -65,13 +65,11 @@ def visit(chromium: "Browser") -> Iterator[Open]:
         page.on("console", lambda message: heard.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: heard.append(f"error: {error}"))
         page.on("dialog", lambda dialog: heard.append(f"dialog: {dialog.message}"))
-        page.on("request", lambda request: opened.append(request.url))
+        page.on("request", lambda request: opened.append(request.url) if request.url != path.as_uri() else None)
         page.goto(path.as_uri())
         if samples:
             page.locator("#samples").scroll_into_view_if_needed()
             page.wait_for_selector("#browser[data-ready]")
-        assert set(opened) <= {path.as_uri()}, "something was asked of the network"
-        opened.clear()
         return page
 
     yield open_

@@ -116,7 +116,7 @@ def test_tables_sort_from_the_keyboard(visit: Open, page_file: Path) -> None:
 
 def test_a_cell_of_the_heat_map_leads_to_its_samples(visit: Open, page_file: Path, material: Material) -> None:
     page = visit(page_file)
-    link = f"#categories a[data-model='{MODELS[2]}'][data-category='cot']"
+    link = f"#categories a[href='{html.address(model=MODELS[2], category='cot')}']"
     assert page.locator(link).count() == 2, "the score, and what stands beside it"
     settled(page, "click", f"{link} >> nth=0")
     assert page.input_value("#f-model") == MODELS[2]

@@ -46,7 +46,7 @@ def test_the_goldens_have_one_decimal() -> None:
 
 @pytest.mark.skipif(not shutil.which("node"), reason="no Node.js here")
 def test_the_page_rounds_as_the_tables_do() -> None:
-    text = Path(html.HERE, "page.js").read_text(encoding="utf-8")
+    text = Path(html.HERE, "samples.js").read_text(encoding="utf-8")
     found = re.search(r"const shares = .*;", text)
     assert found
     values = [k / n for n in (3, 7, 16, 32, 400, 2000) for k in range(n + 1)]

@@ -1,0 +1,133 @@
+// ---- one sample ----
+function block(title, text, whole, folded) {
+  if (text === null || text === undefined) return [];
+  const body = show(make("pre", { tabindex: "0", dir: "auto", "aria-label": title }), text, S.pattern);
+  if (!text) body.append(make("span", { class: "faint" }, `(${words.empty})`));
+  const rest = whole ? make("p", { class: "facts-line" }, fill(words.cut, { k: number(text.length), n: number(whole) })) : null;
+  if (folded) return [make("details", {}, make("summary", {}, title), body, rest)];
+  return [make("div", { class: "titled" }, make("h4", {}, title), ...copies(title, text)), body, rest].filter(Boolean);
+}
+
+// Any JSON as lists and tables, to a depth; nothing in it is trusted.
+function tree(value, depth = 0) {
+  if (value === null || value === undefined) return make("span", { class: "faint" }, "–");
+  if (typeof value === "boolean") return make("span", {}, value ? words.yes : words.no);
+  if (typeof value !== "object") return show(make("span", { dir: "auto" }), String(typeof value === "number" ? Number(value.toPrecision(6)) : value), S.pattern);
+  if (depth > 6) return show(make("code"), JSON.stringify(value));
+  if (Array.isArray(value)) {
+    if (!value.length) return make("span", { class: "faint" }, "–");
+    const objects = value.every((one) => one && typeof one === "object" && !Array.isArray(one));
+    const names = objects ? [...new Set(value.flatMap((one) => Object.keys(one)))] : [];
+    if (objects && names.length <= 8) {
+      const table = make("table", {}, make("thead", {}, make("tr", {}, ...names.map((name) => make("th", { scope: "col" }, plain(name))))));
+      table.append(make("tbody", {}, ...value.map((one) => make("tr", {}, ...names.map((name) => make("td", {}, tree(one[name], depth + 1)))))));
+      return make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": words.table }, table);
+    }
+    if (value.every((one) => typeof one !== "object")) return tree(value.map(String).join(", "), depth + 1);
+    return make("ol", {}, ...value.map((one) => make("li", {}, tree(one, depth + 1))));
+  }
+  const list = make("dl");
+  for (const [name, one] of Object.entries(value)) list.append(make("dt", {}, plain(name)), make("dd", {}, tree(one, depth + 1)));
+  return list;
+}
+
+function parsed(text) {
+  try { return JSON.parse(text); } catch { return text; }
+}
+
+function details(metric, place) {
+  const text = metric.details?.[place];
+  if (!text) return null;
+  const found = parsed(text);
+  const box = make("details", {}, make("summary", {}, fill(words.details, { metric: plain(metric.name) })));
+  if (!metric.name.includes(".")) box.open = true;
+  if (found && typeof found === "object" && found.judges && typeof found.judges === "object") {
+    for (const [judge, own] of Object.entries(found.judges)) {
+      const { value, status, reason, details: rest, ...other } = own ?? {};
+      box.append(make("h4", {}, fill(words.judge_of, { judge: plain(judge) }), ` · ${shares(value)} · ${plain(String(status ?? ""))}`));
+      if (reason) box.append(show(make("p", { class: "said", dir: "auto" }), String(reason), S.pattern));
+      if (rest && Object.keys(rest).length) box.append(tree(rest));
+      box.append(tree(other));
+    }
+    const { judges, ...rest } = found;
+    box.append(tree(rest));
+  } else box.append(tree(found));
+  return box;
+}
+
+function scoresOf(i) {
+  const body = make("tbody");
+  const more = [];
+  for (const metric of S.scores) {
+    const place = metric.at[i];
+    if (place < 0) continue;
+    const status = metric.status.of[metric.status.at[place]];
+    const reason = metric.reason.of[metric.reason.at[place]];
+    body.append(make("tr", {}, make("th", { scope: "row" }, plain(metric.name)), make("td", { class: "num" }, metric.value[place] === null ? "–" : String(Number(metric.value[place].toFixed(4)))), make("td", {}, words[status] ?? status), show(make("td", { dir: "auto" }), reason, S.pattern)));
+    const box = details(metric, place);
+    if (box) more.push(box);
+  }
+  if (!body.rows.length) return [];
+  const head = make("thead", {}, make("tr", {}, ...[words.metric, words.score, words.status, words.reason].map((name, at) => make("th", { scope: "col", class: at === 1 ? "num" : "" }, name))));
+  return [make("h4", {}, words.scores), make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": words.scores }, make("table", {}, head, body)), ...more];
+}
+
+function judgesOf(i) {
+  const places = S.judged.get(i);
+  if (!places) return [];
+  const j = S.d.judged;
+  const box = make("details", {}, make("summary", {}, `${words.judge_replies} (${places.length})`));
+  for (const place of places) {
+    const name = [j.judge.of[j.judge.at[place]], j.step.of[j.step.at[place]], j.key.of[j.key.at[place]]].filter(Boolean).join(" · ");
+    box.append(...block(plain(name), j.text?.[place] ?? j.error?.[place] ?? "", j.text_whole?.[place]));
+  }
+  return [box];
+}
+
+function siblings(i) {
+  const at = S.d.rows.item[i];
+  if (at === null) return [];
+  const same = [];
+  for (let other = 0; other < S.n && same.length < 40; other++) if (S.d.rows.item[other] === at && other !== i) same.push(other);
+  if (!same.length) return [];
+  const repeats = S.d.rows.repeat.some((repeat) => repeat > 0);
+  const buttons = same.map((other) => make("button", { type: "button", on: { click: () => { if (!S.list.includes(other)) { for (const one of Object.values(controls)) one.value = ""; S.chosen = other; change(true); } else { choose(other, false); note(true); } } } },
+    make("span", { class: `state ${S.outcome(other)}`, "data-sign": SIGNS[S.outcome(other)] }, plain(S.model(other)), repeats ? ` #${S.d.rows.repeat[other]}` : ""), ` ${words[S.outcome(other)]}`));
+  return [make("h4", {}, words.others), make("div", { class: "chips" }, ...buttons)];
+}
+
+function call(i) {
+  const r = S.d.rows;
+  const facts = [];
+  if (r.cached[i] !== null) facts.push(r.cached[i] ? words.cached : words.fresh);
+  if (S.latency(i) !== null) facts.push(`${words.latency} ${S.latency(i).toFixed(3)} s`);
+  if (r.tokens_in[i] !== null || r.tokens_out[i] !== null) facts.push(`${words.tokens} ${r.tokens_in[i] ?? "–"} → ${r.tokens_out[i] ?? "–"}`);
+  if (S.finish(i)) facts.push(`${words.finish} ${plain(S.finish(i))}`);
+  facts.push(`${words.repeat} ${r.repeat[i]}`);
+  if (S.template(i)) facts.push(`${words.template} ${plain(S.template(i))}`);
+  if (r.request_id[i]) facts.push(`${words.request} ${plain(r.request_id[i].slice(0, 16))}`);
+  return [make("h4", {}, words.call), make("p", { class: "facts-line" }, facts.join(" · "))];
+}
+
+function describe(i) {
+  if (i < 0) { sample.replaceChildren(make("p", { class: "faint" }, words.none)); return; }
+  const { rows, items } = S.d;
+  const at = rows.item[i];
+  const place = S.list.indexOf(i);
+  const outcome = S.outcome(i);
+  const step = (by, name) => make("button", { type: "button", disabled: place + by < 0 || place + by >= S.list.length, on: { click: () => { choose(S.list[place + by], true); note(false); } } }, name);
+  const facts = at === null || !S.facts(i) || S.facts(i) === "{}" ? [] : [make("details", {}, make("summary", {}, words.facts), tree(parsed(S.facts(i))))];
+  sample.setAttribute("aria-label", `${plain(S.model(i))}, ${plain(S.title(S.category(i)))}, ${words[outcome]}`);
+  sample.replaceChildren(
+    make("div", { class: "steps" }, button(words.copy_link, (event) => copy(linkTo({ ...sampleParts(i) }), event.currentTarget)), step(-1, words.previous), step(1, words.next)),
+    make("h3", {}, make("span", { class: `state ${outcome}`, "data-sign": SIGNS[outcome] }, words[outcome]), make("span", {}, plain(S.model(i)))),
+    make("p", { class: "facts-line" }, [S.title(S.category(i)), S.level(i), S.language(i), S.id(i) ].filter(Boolean).map(plain).join(" · ")),
+    S.reason(i) ? show(make("p", { class: "said", dir: "auto" }), S.reason(i), S.pattern) : "",
+    ...block(words.prompt, at === null ? null : S.prompt(i), items.prompt_whole?.[at]),
+    ...(S.error(i) ? block(words.error, [S.kind(i), S.error(i)].filter(Boolean).join(": "), rows.error_whole?.[i]) : []),
+    ...block(words.response, S.reply(i), rows.text_whole?.[i]),
+    ...(S.reasoning(i) ? block(words.reasoning, S.reasoning(i), rows.reasoning_whole?.[i], true) : []),
+    ...block(words.expected, at === null ? null : S.answer(i), items.answer_whole?.[at]),
+    ...scoresOf(i), ...judgesOf(i), ...facts, ...siblings(i), ...call(i));
+  sample.scrollTop = 0;
+}
