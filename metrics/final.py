@@ -42,10 +42,10 @@ class SuiteResult:
     the means that the score is made of (with strata: of each family), `beside` those of other headlines.
     `left_out` were not applicable. `n_asked` and `n_scored` count rows of all its metrics. `coverage` is the
     smallest share of applicable rows that a metric has scored. `n_deciding`: with so many scored rows the
-    interval would exclude the threshold, did mean and spread stay; None where no number would, or where the suite
-    is undecided by its nature. `stopping`: the suite was asked until it was decided; its interval is that of the
-    sequence, which alone decides. Of `n_truncated` rows the reply was cut: `upper` is the score had all of these
-    been right (None where there are none); where the outcome would then be another, it is `undecided`.
+    interval would exclude the threshold, if mean and spread stayed the same; None where no number would, or
+    where the suite is undecided by its nature. `stopping`: the suite was asked until it was decided; its interval
+    is that of the sequence, which alone decides. Of `n_truncated` rows the reply was cut: `upper` is the score had
+    all of these been right (None where there are none); where the outcome would then be another, it is `undecided`.
     """
 
     suite: str

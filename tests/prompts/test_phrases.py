@@ -155,3 +155,17 @@ def test_a_catalogue_that_is_wrong_says_where(
 def test_a_language_without_a_catalogue_is_refused() -> None:
     with pytest.raises(ValueError, match="no catalogue of phrases in 'zh'; expected one of en, ru"):
         Report(language="zh")
+
+
+@pytest.mark.usefixtures("plugged")
+def test_the_catalogue_of_the_documents_is_one(tmp_path: Path) -> None:
+    page = (TOP / "docs" / "report.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    write(tmp_path, yaml.safe_load(block), "de")
+    plugins.use([tmp_path])
+    shown = html.compose(build(2, report=Report(language="de")))
+    for said in ("<h1>Auswertung</h1>", ">Urteil<", "Rechnen", "L1 Endergebnis"):
+        assert said in shown, said
+    assert phrases.translated("wrong sign", "de") == "falsches Vorzeichen"
+    assert phrases.translated("missed a date", "de") == "übersehen: a date"
+    assert phrases.phrase("common.of", "de", k=1, n=2) == "1 von 2"
