@@ -14,6 +14,7 @@ from tasks.cite import cite
 from tasks.decide import decide, watched
 from tasks.judge import judge
 from tasks.load import Wanted, arrange, generate, given, load
+from tasks.models.constancy import told_by_server
 from tasks.models.systems import (
     Identities,
     accompanied,
@@ -85,7 +86,13 @@ def ask(
             )
             alone = len(identities.models) == 1
             running = query.start(
-                cell, store, requests, model=model, cell=Cell(suite.name, system.name), needed=alone
+                cell,
+                store,
+                requests,
+                model=model,
+                cell=Cell(suite.name, system.name),
+                needed=alone,
+                digest=told_by_server(identities.models[model.name]),
             )
             started.append((cell, batch, running))
     for cell, batch, running in started:

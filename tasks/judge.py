@@ -21,6 +21,7 @@ from data.plugins import metrics
 from data.records import Asked, Batch, Cell, Metric, Ref, Sample
 from data.tables import JUDGEMENTS, REQUESTS
 from metrics.judging import Ask, Failed, Judgement, Session, advance, begin, constrained, unreadable
+from tasks.models.constancy import told_by_server
 from tasks.models.recorded import keep
 from tasks.models.requests import request
 from tasks.query import query
@@ -125,7 +126,8 @@ def _wave(hearing: _Hearing, judge: Judge, sessions: Mapping[int, Session]) -> _
         kept_ids = iter(made["request_id"])
         asks = {number: [{**row, "request_id": next(kept_ids)} for row in rows] for number, rows in asks.items()}
     ref = place.write(REQUESTS, made)
-    asked = query(hearing.cell, hearing.store, ref, model=judge, cell=hearing.cell)
+    digest = told_by_server(hearing.panel.identities[judge.name])
+    asked = query(hearing.cell, hearing.store, ref, model=judge, cell=hearing.cell, digest=digest)
     columns = place.read(asked.responses).select("request_id", "text", "error", "cached").rows()
     replies = {
         request_id: Failed(error or "no reply") if text is None else text for request_id, text, error, _ in columns

@@ -101,8 +101,12 @@ def _response(answer: Answer) -> dict[str, Any]:
     }
 
 
-def ask(requests: pl.DataFrame, model: Model, place: StoreSettings, cell: Cell) -> tuple[pl.DataFrame, Tally]:
+def ask(
+    requests: pl.DataFrame, model: Model, place: StoreSettings, cell: Cell, digest: str = ""
+) -> tuple[pl.DataFrame, Tally]:
     """Bring every distinct request to an end; return the responses table in the requests' order.
+
+    `digest`: the server's of the model, where it has one; another one on the way is noticed.
 
     Raises:
         InputError: the reply cache cannot be read or written.
@@ -129,6 +133,7 @@ def ask(requests: pl.DataFrame, model: Model, place: StoreSettings, cell: Cell) 
                 cache=open_cache(place),
                 progress=progress,
                 submissions=submissions,
+                digest=digest,
             )
 
         answers, tally = line().call(bring())
@@ -164,7 +169,9 @@ def prepare(
 
 
 @stage(version=1, cached=False)
-def query(store: StoreSettings, requests: Ref, *, model: Model, cell: Cell, needed: bool = True) -> Asked:
+def query(
+    store: StoreSettings, requests: Ref, *, model: Model, cell: Cell, needed: bool = True, digest: str = ""
+) -> Asked:
     """Bring a batch of requests to their ends, from the reply cache or the model.
 
     Not cached by Prefect, which would remember failures: the reply cache is its cache. `needed`: nothing is left
@@ -175,7 +182,7 @@ def query(store: StoreSettings, requests: Ref, *, model: Model, cell: Cell, need
             the server does not have, an exhausted account).
     """
     place = open_store(store)
-    responses, tally = ask(place.read(requests), model, store, cell)
+    responses, tally = ask(place.read(requests), model, store, cell, digest)
     if needed:
         _refuse_hopeless(model, responses)
     return Asked(

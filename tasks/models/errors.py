@@ -22,6 +22,7 @@ _UNKNOWN = ("model_not_found", "deploymentnotfound", "not a valid model", "model
 _UNKNOWN_NAMED = re.compile(
     r"\bmodel\b.{0,200}\b(?:does not exist|not found|not exist|unknown)\b", re.IGNORECASE | re.DOTALL
 )
+_CAUSES = 20
 _RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
 
 
@@ -99,6 +100,31 @@ def advise(kind: ErrorKind, *, model: str, where: str, variable: str) -> str:
     if kind == "unknown_model":
         return f"; check the model's name {model!r} and the address {where} (many end in /v1)"
     return ""
+
+
+def tls_error(error: BaseException, where: str) -> CallError | None:
+    """Return what to say of a connection that TLS did not come about for; None for one that broke otherwise.
+
+    A certificate that cannot be trusted stays so: that ends the endpoint's part at once.
+    """
+    chain: list[BaseException] = [error]
+    while (more := chain[-1].__cause__ or chain[-1].__context__) and len(chain) < _CAUSES:
+        chain.append(more)
+    text = next((str(one) for one in chain if "[SSL" in str(one)), "")
+    if not text:
+        return None
+    distrusted = "CERTIFICATE_VERIFY_FAILED" in text
+    found = re.search(r"verify failed: ([^('\"]{1,200})" if distrusted else r"\[SSL: ?([A-Z0-9_]{1,80})\]", text)
+    reason = found[1].strip() if found else "for no told reason"
+    advice = (
+        "if an authority of your own has signed it, name its certificate's file in SSL_CERT_FILE"
+        if distrusted
+        else "a server without TLS has an address that begins with http://"
+    )
+    what = "its certificate is not trusted" if distrusted else "no connection came about"
+    return CallError(
+        "auth" if distrusted else "connection", f"TLS with {where} failed: {what} ({reason}); {advice}"
+    )
 
 
 def refusal(

@@ -16,7 +16,7 @@ from data.records import Call, Reply
 from tasks.models import paths
 from tasks.models.answers import FIELDS, read_answer
 from tasks.models.bodies import ACCEPTED, bound
-from tasks.models.errors import judge, read_error, refusal
+from tasks.models.errors import judge, read_error, refusal, tls_error
 from tasks.models.ollama import BoundedStream, Spread
 from tasks.models.protocol import CallError, ErrorKind
 from tasks.models.replies import read_reply
@@ -73,9 +73,10 @@ class HttpClient:
     async def _knock(self) -> None:
         parts = urlsplit(self._url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
+        context = httpx.create_ssl_context() if parts.scheme == "https" else None
         try:
             async with asyncio.timeout(_CONNECT_S):
-                _, writer = await asyncio.open_connection(parts.hostname, port)
+                _, writer = await asyncio.open_connection(parts.hostname, port, ssl=context)
         except (OSError, TimeoutError) as error:
             raise self._unreached(error) from None
         writer.close()
@@ -173,6 +174,8 @@ class HttpClient:
         return self._secrets.clean(text[:20_000])[:_QUOTED] or "nothing"
 
     def _unreached(self, error: Exception) -> CallError:
+        if failed := tls_error(error, self._where):
+            return failed
         said = self._secrets.clean(str(error)) or type(error).__name__
         return CallError(
             "connection", f"no answer from {self._where}: {said}; check that the application runs there"

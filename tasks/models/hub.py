@@ -13,6 +13,7 @@ import httpx
 
 from config.settings import Model
 from data.errors import InputError
+from tasks.models.errors import tls_error
 from tasks.models.weights import check_digest, hub_parts, hub_path
 
 ENDPOINT = "https://huggingface.co"
@@ -49,6 +50,8 @@ def download(model: Model, stopped: threading.Event) -> Path:
     except httpx.HTTPStatusError as error:
         raise InputError(f"model {model.name!r}: {url}: {_reason(error.response.status_code)}") from None
     except httpx.HTTPError as error:
+        if failed := tls_error(error, endpoint):
+            raise InputError(f"model {model.name!r}: {failed.message}") from None
         said = str(error) or type(error).__name__
         raise InputError(
             f"model {model.name!r}: {url} cannot be downloaded: {said}; run it again to resume, set HF_ENDPOINT "

@@ -15,7 +15,7 @@ import ollama
 from config.settings import Model
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, Bounded, bound
-from tasks.models.errors import judge, read_error, refusal
+from tasks.models.errors import judge, read_error, refusal, tls_error
 from tasks.models.protocol import CallError
 from tasks.models.replies import read_reply
 from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
@@ -178,7 +178,9 @@ class OllamaClient:
             raise self._refusal(error) from None
         except httpx.ReadTimeout:
             raise CallError("timeout", f"{self._where} sent nothing for {self._model.deadline_s:g} s") from None
-        except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout):
+        except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
+            if failed := tls_error(error, self._where):
+                raise failed from None
             raise CallError(
                 "connection", f"no Ollama server at {self._where}: start it with `ollama serve`, or set `base_url`"
             ) from None

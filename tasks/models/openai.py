@@ -15,7 +15,7 @@ from config.settings import Model
 from data.characters import visible
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, Bounded, bound
-from tasks.models.errors import advise, judge, read_error, refusal
+from tasks.models.errors import advise, judge, read_error, refusal, tls_error
 from tasks.models.protocol import CallError
 from tasks.models.replies import read_reply
 from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
@@ -99,7 +99,7 @@ class OpenAIClient:
                 raise self._status(error) from None
             except (openai.APIConnectionError, CallError) as error:
                 broken = self._broken(error)
-                if broken.kind in {"connection", "timeout"}:
+                if broken.kind in {"connection", "timeout", "auth"}:
                     raise broken from None
             except openai.APIError:
                 pass
@@ -273,6 +273,8 @@ class OpenAIClient:
             return cause
         if isinstance(cause, httpx2.ReadTimeout):
             return CallError("timeout", f"{self._where} sent nothing for {self._model.deadline_s:g} s")
+        if failed := tls_error(cause, self._where):
+            return failed
         said = self._secrets.clean(str(cause)) or type(cause).__name__
         return CallError("connection", f"no answer from {self._where}: {said}; check that the server runs there")
 

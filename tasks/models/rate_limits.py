@@ -1,15 +1,26 @@
 """How hard an endpoint may be pushed: calls in flight, calls a minute, and what it last complained of."""
 
 import asyncio
+import logging
 import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from data.characters import visible
 from tasks.models.protocol import FATAL, CallError
 
 LEAST = 1.0
+PUT_OFF = 3
+"""So many answers in a row that ask to wait for longer than a call may take close an endpoint."""
+
+_log = logging.getLogger(__name__)
+
+
+def too_long(wait_s: float, patience_s: float) -> str:
+    """Return what is said of a wait that a server asks for and no call can wait for."""
+    return f"; the server asks to wait {wait_s:.0f} s, longer than {patience_s:g} s (deadline_s)"
 
 
 class Endpoint:
@@ -29,6 +40,9 @@ class Endpoint:
         self.last_halved = 0.0
         self.down_since: float | None = None
         self.broken: dict[str, CallError] = {}
+        self.put_off = 0
+        self.closed: CallError | None = None
+        self.closed_until = 0.0
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @asynccontextmanager
@@ -85,18 +99,23 @@ class Endpoint:
     def succeeded(self) -> None:
         """Note a reply: the server is up, and may take a little more."""
         self.down_since = None
+        self.put_off = 0
         self.limit = min(self.most, self.limit + 1.0 / max(LEAST, self.limit))
         self._wake()
 
-    def failed(self, error: CallError, started: float, model: str) -> None:
-        """Note a failed attempt that began at `started` (monotonic seconds)."""
+    def failed(self, error: CallError, started: float, model: str, patience_s: float = math.inf) -> None:
+        """Note a failed attempt that began at `started` (monotonic s), of a call that waits for `patience_s`."""
         now = time.monotonic()
+        longer = (error.retry_after_s or 0.0) > patience_s
+        if longer:
+            self._postpone(error, now, model, patience_s)
         if error.kind == "rate_limit":
             # Once for all calls that were in flight together: they all meet the same limit.
             if started > self.last_halved:
                 self.limit = max(LEAST, self.limit / 2)
                 self.last_halved = now
-            if error.retry_after_s:
+            # One that waits for longer than any call speaks for itself alone, until others say the same.
+            if error.retry_after_s and not longer:
                 self.not_before = max(self.not_before, now + error.retry_after_s)
         elif error.kind == "connection":
             self.down_since = self.down_since or started
@@ -104,3 +123,19 @@ class Endpoint:
             self.down_since = None
         if error.kind in FATAL:
             self.broken.setdefault(model, error)
+
+    def _postpone(self, error: CallError, now: float, model: str, patience_s: float) -> None:
+        """Count an answer that asks to wait for too long, and close the endpoint after a few."""
+        self.put_off += 1
+        if self.put_off < PUT_OFF or now < self.closed_until:
+            return
+        wait_s = error.retry_after_s or 0.0
+        self.closed_until = now + wait_s
+        why = f"{error.message}{too_long(wait_s, patience_s)}"
+        self.closed = CallError("timeout", f"not asked: {PUT_OFF} answers in a row said: {why}")
+        _log.warning(
+            "model %s: closed: %d answers in a row said: %s. The calls that are left fail with this reason.",
+            visible(model),
+            PUT_OFF,
+            why,
+        )

@@ -24,8 +24,9 @@ from data.draw import canonical
 from data.errors import InputError
 from data.records import Call, Reply
 from tasks.models.batches import Desk
+from tasks.models.constancy import Constancy
 from tasks.models.protocol import RETRIED, CallError, Client
-from tasks.models.rate_limits import Endpoint
+from tasks.models.rate_limits import Endpoint, too_long
 
 LEASE_S = 60.0
 POLL_S = 0.5
@@ -149,7 +150,9 @@ async def _attempts(client: Client, call: Call, endpoint: Endpoint, model: Model
                 reply = await client.ask(call)
             except CallError as error:
                 last = error
-                endpoint.failed(error, started, model.name)
+                endpoint.failed(error, started, model.name, model.deadline_s)
+                if (wait_s := error.retry_after_s or 0.0) > model.deadline_s:
+                    raise CallError("timeout", f"{error.message}{too_long(wait_s, model.deadline_s)}") from None
                 raise
             endpoint.succeeded()
             return reply, time.monotonic() - started
@@ -180,6 +183,8 @@ def _refuse(endpoint: Endpoint, model: Model) -> None:
     """Raise what every further call of this endpoint would meet as well."""
     if broken := endpoint.broken.get(model.name):
         raise broken
+    if endpoint.closed and time.monotonic() < endpoint.closed_until:
+        raise endpoint.closed
     if endpoint.down_since and time.monotonic() - endpoint.down_since > model.deadline_s:
         raise CallError("timeout", f"the server has been down for more than {model.deadline_s:g} s (deadline_s)")
 
@@ -240,6 +245,29 @@ class _Batch:
     progress: Callable[[Tally], None]
     holder: str
     answers: dict[str, Answer] = field(default_factory=dict)
+    constancy: Constancy | None = None
+
+    @asynccontextmanager
+    async def watched(self, digest: str) -> AsyncIterator[None]:
+        """See to it that the model stays the same while the block runs; files that are loaded do."""
+        if not digest or self.model.unit.at_once:
+            yield
+            return
+        self.constancy = Constancy(self.client, digest, self.take_back)
+        async with self.constancy.watched():
+            yield
+
+    async def take_back(self, request_ids: Sequence[str], error: CallError) -> None:
+        """Forget replies that may be another model's; they end as errors, as all calls that are left do."""
+        self.endpoint.broken.setdefault(self.model.name, error)
+        await asyncio.to_thread(self.cache.forget, request_ids)
+        for request_id in request_ids:
+            reply = self.answers[request_id].reply
+            self.tally.answered -= 1
+            if reply:
+                self.tally.tokens_in -= reply.tokens_in or 0
+                self.tally.tokens_out -= reply.tokens_out or 0
+            self._count(Answer(request_id, None, 0.0, cached=False, error=error))
 
     async def _ask(self, request_id: str, call: Call) -> Remembered | None:
         """Ask one request; an error is counted, a reply is returned to be kept."""
@@ -334,8 +362,13 @@ class _Batch:
         """
         while (request_id := await claimed.get()) is not None:
             if entry := await self._ask(request_id, calls[request_id]):
+                if self.constancy and self.constancy.changed:
+                    self._count(Answer(request_id, None, 0.0, cached=False, error=self.constancy.changed))
+                    continue
                 await self.writer.remember(entry)
                 self._count(Answer(entry.request_id, entry.reply, entry.latency_s, cached=False))
+                if self.constancy:
+                    self.constancy.doubtful.append(request_id)
 
 
 @asynccontextmanager
@@ -362,11 +395,12 @@ async def ask_all(
     cache: ReplyCache,
     progress: Callable[[Tally], None] = lambda _: None,
     submissions: Submissions | None = None,
+    digest: str = "",
 ) -> tuple[dict[str, Answer], Tally]:
     """Bring every request to an end: a remembered reply, a fresh one that is durable, or an error.
 
     Takes (request id, call) pairs; equal ids are asked once. Runs on the asking loop. With `submissions` they are
-    asked in batches.
+    asked in batches. `digest`: the server's of the model, where it has one, which must stay what it is.
 
     Raises:
         InputError: the cache cannot be read or written.
@@ -389,7 +423,8 @@ async def ask_all(
             try:
                 if submissions is not None:
                     await batch.submit(pending, submissions)
-                else:
+                    return batch.answers, tally
+                async with batch.watched(digest):
                     await batch.work(pending)
             except BaseExceptionGroup as group:
                 raise group.exceptions[0] from None

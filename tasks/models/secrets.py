@@ -5,6 +5,7 @@ import logging
 import os
 import re
 from base64 import b64encode
+from collections.abc import Iterator
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit, urlunsplit
 
 from config.settings import Model
@@ -28,6 +29,8 @@ for _name in ("httpx", "httpx2"):
 
 _BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=*-]{4,}", re.IGNORECASE)
 _LONGEST = 400
+_TELLING = 8
+"""Characters of base64: fewer may stand anywhere by chance."""
 
 
 def find_key(model: Model, usual: str, *, needed: bool) -> str:
@@ -98,6 +101,17 @@ def _quoted(secret: str) -> tuple[str, ...]:
     return secret, quote(secret, safe=""), quote(secret), quote_plus(secret), quote(secret, safe="!$'()*,:;@/?")
 
 
+def _encoded(secret: str) -> Iterator[str]:
+    """Yield what of base64 is the same wherever a secret stands in what was encoded, in both alphabets."""
+    for before in range(3):
+        raw = b"\0" * before + secret.encode()
+        # Six bits a character: those that neighbours share are left out.
+        first, past = -(-8 * before // 6), 8 * len(raw) // 6
+        kept = b64encode(raw).decode()[first:past]
+        if len(kept) >= _TELLING:
+            yield from (kept, kept.replace("+", "-").replace("/", "_"))
+
+
 class Secrets:
     """What must never be written down: a key, and what an address hides (user:password, query values)."""
 
@@ -106,7 +120,7 @@ class Secrets:
         hidden = {key, *(part.partition("=")[2] for part in parts.query.split("&"))}
         if parts.password:
             hidden |= {parts.password, unquote(parts.password), _pair(parts)}
-        spelt = {form for one in hidden for form in (*_quoted(one), json.dumps(one)[1:-1])}
+        spelt = {form for one in hidden for form in (*_quoted(one), json.dumps(one)[1:-1], *_encoded(one))}
         self._spelt = sorted((form for form in spelt if len(form) > 3), key=len, reverse=True)  # noqa: PLR2004 - a shorter one is no secret, and would tear words apart
 
     def __repr__(self) -> str:

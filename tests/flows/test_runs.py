@@ -80,6 +80,24 @@ def test_a_model_that_the_run_does_not_have_is_refused(tmp_path: Path) -> None:
     assert open_run(of_file, Rerun(rerun="judge", model="responses of answers")).folder.is_dir()
 
 
+@pytest.mark.parametrize("option", ["--run", "--resume"])
+@pytest.mark.parametrize("path", ["../elsewhere/{name}", "{folder}/elsewhere/{name}", "..", ".", "linked"])
+def test_a_run_is_named_and_no_path_leads_to_one_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, path: str
+) -> None:
+    name = begun(tmp_path)
+    (tmp_path / "runs").rename(tmp_path / "elsewhere")
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "linked").symlink_to(tmp_path / "elsewhere" / name)
+    before = (tmp_path / "elsewhere" / name / "manifest.json").read_bytes()
+    given = path.format(name=name, folder=tmp_path)
+    assert main([option, given, "--set", f"store.runs={tmp_path}/runs"]) == 2
+    assert "expected the name of a run, a folder of store.runs" in capsys.readouterr().err
+    with pytest.raises(InputError, match="expected the name of a run"):
+        open_run(settings(tmp_path), Rerun(resume=given))
+    assert (tmp_path / "elsewhere" / name / "manifest.json").read_bytes() == before
+
+
 def test_an_empty_name_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--run", "", "--set", f"store.runs={tmp_path}"]) == 2
     assert "--run: found no name" in capsys.readouterr().err

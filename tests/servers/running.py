@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import pickle
+import ssl
 import subprocess
 import sys
 import threading
@@ -22,13 +23,13 @@ BUILD = {"openai": openai.build, "ollama": ollama.build}
 BASE = {"openai": "/v1", "ollama": ""}
 
 
-async def listen(app: web.Application, port: int) -> tuple[web.AppRunner, int]:
+async def listen(app: web.Application, port: int, tls: ssl.SSLContext | None = None) -> tuple[web.AppRunner, int]:
     """Bind to 127.0.0.1 and return the runner and its port (0 asks for a free one)."""
     runner = web.AppRunner(
         app, access_log=None, handle_signals=False, shutdown_timeout=0, handler_cancellation=True
     )
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", port, reuse_address=True, backlog=1024)
+    site = web.TCPSite(runner, "127.0.0.1", port, reuse_address=True, backlog=1024, ssl_context=tls)
     await site.start()
     return runner, int(runner.addresses[0][1])
 
@@ -90,11 +91,11 @@ class Server:
 class Running:
     """An application that is served from a thread of this process, on 127.0.0.1."""
 
-    def __init__(self, app: web.Application, port: int) -> None:
+    def __init__(self, app: web.Application, port: int, tls: ssl.SSLContext | None = None) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="test server", daemon=True)
         self._thread.start()
-        self._runner, self.port = asyncio.run_coroutine_threadsafe(listen(app, port), self._loop).result(30)
+        self._runner, self.port = asyncio.run_coroutine_threadsafe(listen(app, port, tls), self._loop).result(30)
 
     @property
     def url(self) -> str:
@@ -126,11 +127,11 @@ class Running:
 
 
 @contextmanager
-def serve(app: web.Application) -> Iterator[str]:
-    """Serve any application on loopback; yields its root address."""
-    running = Running(app, 0)
+def serve(app: web.Application, tls: ssl.SSLContext | None = None) -> Iterator[str]:
+    """Serve any application on loopback, over TLS where that is given; yields its root address."""
+    running = Running(app, 0, tls)
     try:
-        yield running.url
+        yield running.url.replace("http:", "https:") if tls else running.url
     finally:
         running.stop()
 

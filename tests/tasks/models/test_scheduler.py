@@ -163,16 +163,6 @@ def test_a_hang_ends_with_the_deadline_and_the_others_are_answered(tmp_path: Pat
     assert "no reply within 1 s (deadline_s)" in responses["error"][3]
 
 
-def test_a_retry_after_longer_than_the_deadline_ends_every_call_soon(tmp_path: Path) -> None:
-    rate = Fault("status", status=429, headers={"Retry-After": "3600"})
-    with serve_openai("yes", faults=lambda number, _body: rate if number < 2 else None) as server:
-        model = model_at(server, deadline_s=1.0, max_concurrency=2)
-        responses, tally = ask(requests_of(model, NUMBERS[:8]), model, Store(root=str(tmp_path)), Cell("x"))
-    assert tally.failed >= 6, "and not after the hour that the server asks for"
-    assert set(responses["error_kind"].drop_nulls()) == {"timeout"}
-    assert "asks to wait" in responses["error"][7]
-
-
 def test_a_failure_is_never_remembered(tmp_path: Path) -> None:
     place = Store(root=str(tmp_path))
     with serve_openai("yes", faults=[Fault("hang")]) as server:
