@@ -41,7 +41,7 @@ def remount(store: Path, option: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{option}", str(store)], check=True)
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_killed_at_twenty_random_moments(scene: Scene, tmp_path: Path) -> None:
     """SIGKILL and resume, again and again; a run that ends before its turn is compared, and another begins."""
     random = Random(20_261_121)
@@ -164,7 +164,7 @@ def test_a_server_that_dies_and_comes_back(scene: Scene, tmp_path: Path) -> None
 
 
 def test_a_server_that_dies_for_good_and_is_back_for_the_next_run(scene: Scene, tmp_path: Path) -> None:
-    short = ("--set", "models.0.deadline_s=2", "--set", "judges.0.deadline_s=2", "--set", "gate=point")
+    short = ("--set", "models.0.deadline_s=10", "--set", "judges.0.deadline_s=10", "--set", "gate=point")
     process = scene.start(tmp_path, *short)
     while len(scene.server.requests) < scene.calls // 3:
         assert process.poll() is None

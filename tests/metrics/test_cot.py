@@ -17,6 +17,7 @@ from data.plugins import metrics
 from data.records import Score
 from metrics import cot
 from metrics._cot_chain import annotated, read
+from tests.helpers.bounds import bounded
 
 QUESTION = (
     "Farmer Red has three milk cows: Bess, Brownie, and Daisy. Bess, the smallest cow, gives him two pails of milk "
@@ -415,9 +416,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("response", HOSTILE.values(), ids=HOSTILE.keys())
-@pytest.mark.timeout(30)
 def test_a_hostile_response_takes_bounded_time_and_never_raises(response: str) -> None:
-    result = score(response)
+    with bounded(15):
+        result = score(response)
     assert result.value is not None
     assert 0 <= result.value <= 1
     assert len(result.details["calculations"]) <= cot.LISTED

@@ -18,7 +18,7 @@ from tests.tasks.web import red_team
 from tests.tasks.web.site import HOST, QUOTE, Site, lookup
 
 CASES = {case.name: case for case in red_team.cases()}
-LIMITS = Limits(connect_s=1, read_s=1, total_s=2.5, page_bytes=300_000, delay_s=0)
+LIMITS = Limits(connect_s=4, read_s=4, total_s=8, page_bytes=300_000, delay_s=0)
 
 _seen: list[tuple[str, Any]] = []
 _watched: list[int] = []
@@ -102,8 +102,10 @@ def test_the_server_is_asked_by_public_names_only(outcome: Outcome) -> None:
 
 
 def test_all_end_in_bounded_time(outcome: Outcome) -> None:
-    """What is slow takes its time-out, sixteen at once."""
-    assert outcome.seconds < 20
+    """What is slow takes its time-out, sixteen at once: far from one after another."""
+    slow = sum(case.reason == "time-out" for case in CASES.values())
+    assert slow >= 6
+    assert outcome.seconds < slow * LIMITS.total_s
 
 
 def test_the_list_is_long_and_has_no_case_twice() -> None:
