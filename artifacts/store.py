@@ -134,6 +134,42 @@ class Store:
         except Exception as error:
             raise self._unreached(error) from error
 
+    def put_document(self, name: str, content: bytes) -> None:
+        """Write a file of the store that is no table, whole or not at all.
+
+        Raises:
+            InputError: the store cannot be written.
+        """
+        filesystem, root = self._place
+        path = f"{root}/{name}"
+        if self.local is not None:
+            write_atomically(Path(path), content)
+            return
+        try:
+            filesystem.pipe_file(path, content)
+        except Exception as error:
+            raise self._unreached(error) from error
+
+    def document(self, name: str) -> "bytes | None":
+        """Return such a file; None where there is none."""
+        filesystem, root = self._place
+        try:
+            with self._reading():
+                return bytes(filesystem.cat_file(f"{root}/{name}"))
+        except OSError:
+            return None
+
+    def documents(self, folder: str) -> list[str]:
+        """Return the names of the files in a folder of the store."""
+        filesystem, root = self._place
+        try:
+            with self._reading():
+                return sorted(
+                    str(path).rpartition("/")[2] for path in filesystem.ls(f"{root}/{folder}", detail=False)
+                )
+        except OSError:
+            return []
+
     def _unreached(self, error: Exception) -> InputError:
         if isinstance(error, FileNotFoundError):
             return InputError(f"store.root: {self.root}: not found ({error}). Make the bucket first.")

@@ -137,6 +137,10 @@ class Settings(Frozen):
     undecided: Literal["undecided", "pass"] = Field(
         "undecided", description="what a gate counts as that cannot be decided: exit code 3, or 0"
     )
+    judges_must_have: Literal["nothing", "passport", "labels"] = Field(
+        "nothing",
+        description="what a judged suite needs to be decided: its judges' passports, or people's labels",
+    )
     store: Store = Store()
     sandbox: Sandbox = Sandbox()
     report: Report = Report()

@@ -258,10 +258,14 @@ Found = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One thing to ask a judge: `key` is unique within its step and sample, `values` fill the prompt."""
+    """One thing to ask a judge: `key` is unique within its step and sample, `values` fill the prompt.
+
+    `repeat` tells askings of the same words apart.
+    """
 
     key: str
     values: Mapping[str, Any]
+    repeat: int = 0
 
 
 class Unparsable(ValueError):  # noqa: N818 - said of a reply, like a verdict
@@ -291,6 +295,20 @@ Programs = Callable[[Sample, Mapping[str, Any]], Mapping[str, Program]]
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    """Judges' verdicts whose error rates an exam tells, so that their mean can be corrected.
+
+    `part` names the value that is their mean, '' the metric's own. `exam` is the step's exam; `values` are what its
+    labels are worth, the best first. `of(details)` yields the labels in one judge's score, read from its details.
+    """
+
+    part: str
+    exam: str
+    values: Mapping[str, float]
+    of: Callable[[Mapping[str, Any]], Iterable[str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Metric:
     """A value for a sample: steps that ask judges (none: it is computed), and one scoring function.
 
@@ -302,7 +320,8 @@ class Metric:
     that is allowed, and `score` finds them in `sample["evidence"]`. `yes_no`: every value is 0 or 1.
     `rival(options)` names what responses are compared with: a column, or a system of the run, whose reply to the
     same item then stands in the sample by that name. `stand_in(sample)` is a response to count judges' calls with;
-    the expected answer unless given. `shown` says how reports show it.
+    the expected answer unless given. `measured` are the verdicts whose means a judge's passport corrects. `shown`
+    says how reports show it.
     """
 
     name: str
@@ -321,6 +340,7 @@ class Metric:
     yes_no: bool = False
     rival: Callable[[Mapping[str, Any]], str] | None = None
     stand_in: Callable[[Sample], str] | None = None
+    measured: tuple[Measured, ...] = ()
     shown: Shown = field(default_factory=Shown)
 
 

@@ -106,6 +106,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
             folder=str(opened.folder),
             missing=identities.missing,
             waiting=waiting,
+            judges=identities.judges,
         )
         manifest |= {**_times(clock), "stages": book.rows()}
         reports = report(

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from data.options import Frozen, Share
-from data.records import Found, Metric, Question, Sample, Score, Step
+from data.records import Found, Measured, Metric, Question, Sample, Score, Step
 from data.shown import Distribution, Shown
 from metrics import _alce, _passages
 from metrics._cited_answers import Citation, CitedAnswer, parse_answer
@@ -255,6 +255,10 @@ class Options(Frozen):
         return self
 
 
+def _supports(details: Mapping[str, Any]) -> list[str]:
+    return [row["support"] for row in details["citations"] if row["support"]]
+
+
 _SCHEMA = verdict_schema(tuple(SUPPORT))
 UNIT = Metric(
     name="citation",
@@ -277,6 +281,10 @@ UNIT = Metric(
     title={"en": "Citations", "ru": "Цитирование"},
     sources=lambda options: options["mode"] == "closed_book",
     stand_in=stand_in,
+    measured=(
+        Measured("support", "support", {"ENTAILMENT": 1.0, "CONTRADICTION": 0.0, "NEUTRAL": 0.5}, _supports),
+        Measured("correctness", "correctness", CORRECTNESS, lambda details: filter(None, [details["correctness"]])),
+    ),
     shown=Shown(
         parts={
             "interpretability": {"en": "interpretability", "ru": "объяснимость"},

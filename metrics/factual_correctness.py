@@ -1,6 +1,6 @@
 """Compare a response with a reference answer, claim by claim: precision, recall and their F1."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 from data.errors import InputError
 from data.json_reply import read_object
 from data.options import Frozen
-from data.records import Found, Metric, Question, Sample, Score, Step, Unparsable
+from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
 from data.shown import Shown
 from metrics.judging import label, reason_of
 
@@ -208,6 +208,11 @@ class Options(Frozen):
         return value.lower() if isinstance(value, str) else value
 
 
+def _verdicts(side: str) -> Callable[[Mapping[str, Any]], Iterable[str]]:
+    return lambda details: [claim["verdict"] for claim in details.get(f"{side}_claims", ())]
+
+
+_WORTH = {"SUPPORTED": 1.0, "CONTRADICTED": 0.0, "NEUTRAL": 0.0}
 UNIT = Metric(
     name="factual_correctness",
     version=1,
@@ -221,6 +226,10 @@ UNIT = Metric(
     needs=("reference",),
     temperature=0.0,
     votes=False,
+    measured=(
+        Measured("precision", "entails", _WORTH, _verdicts("response")),
+        Measured("recall", "entails", _WORTH, _verdicts("reference")),
+    ),
     title={"en": "Factual correctness", "ru": "Фактическая точность"},
     shown=Shown(
         parts={

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from data.json_reply import read_object
 from data.options import Frozen
-from data.records import Found, Metric, Question, Sample, Score, Step, Unparsable
+from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
 from data.shown import Shown
 from metrics._judged_texts import question, reference, schema
 from metrics._replies import NO_REPLY, reply, spaced
@@ -102,6 +102,13 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     return Score(value, reason=reason, details=details, parts={"flipped": float(flipped)})
 
 
+def _outcome(details: Mapping[str, Any]) -> list[str]:
+    if not {"ab", "ba"} <= set(details):
+        return []
+    ab, ba = (WINNERS[key][details[key]["winner"].upper()] for key in ("ab", "ba"))
+    return [SAID[ab if ab == ba else TIE]]
+
+
 UNIT = Metric(
     name="preference",
     version=2,
@@ -118,6 +125,7 @@ UNIT = Metric(
     ),
     options=Options,
     temperature=0.0,
+    measured=(Measured("", "preference", {"better": 1.0, "tie": TIE, "worse": 0.0}, _outcome),),
     title={"en": "Preference", "ru": "Предпочтение"},
     rival=lambda options: str(options["baseline"]),
     shown=Shown(parts={"flipped": {"en": "orders disagree", "ru": "порядки расходятся"}}),

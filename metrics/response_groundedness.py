@@ -8,7 +8,7 @@ from pydantic import Field
 
 from data.json_reply import read_object
 from data.options import Frozen
-from data.records import Found, Metric, Question, Sample, Score, Step, Unparsable
+from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
 from data.shown import Distribution, Shown
 from metrics._sentences import count_words, split_sentences
 from metrics.judging import Judgement, reason_of
@@ -184,6 +184,14 @@ UNIT = Metric(
     options=Options,
     needs=("retrieved_contexts",),
     temperature=0.1,
+    measured=(
+        Measured(
+            "",
+            "groundedness",
+            {"2": 1.0, "1": 0.5, "0": 0.0},
+            lambda details: [str(details["raw"])] if "raw" in details else [],
+        ),
+    ),
     title={"en": "Groundedness", "ru": "Обоснованность"},
     shown=Shown(
         bands=True,

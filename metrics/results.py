@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from metrics.corrected import CorrectedMean
 from metrics.final import Final
 from metrics.stated import Stated
 from metrics.stats.agreement import JudgeAgreement, Repeats
@@ -29,7 +30,8 @@ class Results:
     """The document: the verdict, and the numbers that it rests on.
 
     `run` says which run it was (id, time, configuration, versions), `totals` has a TOTAL for each model,
-    `explainability` the results in their published form, `judges` the agreement of judges for each metric.
+    `explainability` the results in their published form, `judges` the agreement of judges for each metric,
+    `corrected` judged means beside what their judges' passports make of them.
     """
 
     run: Mapping[str, Any]
@@ -43,6 +45,7 @@ class Results:
     judges: Mapping[str, JudgeAgreement] = field(default_factory=dict)
     explainability: Sequence[Mapping[str, Any]] = ()
     stated: Sequence[Stated] = ()
+    corrected: Sequence[CorrectedMean] = ()
     schema_version: int = SCHEMA_VERSION
 
     def as_dict(self) -> dict[str, Any]:
@@ -60,6 +63,7 @@ class Results:
             "judges": {metric: asdict(agreement) for metric, agreement in self.judges.items()},
             "explainability": [dict(result) for result in self.explainability],
             "stated": [asdict(one) for one in self.stated],
+            "corrected": [one.as_dict() for one in self.corrected],
         }
 
 

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 from data.errors import InputError
 from data.json_reply import read_object
 from data.options import Frozen
-from data.records import Found, Metric, Question, Sample, Score, Step, Unparsable
+from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
 from data.shown import Shown
 from metrics._judged_texts import question, reference, schema
 from metrics._replies import NO_REPLY, reply
@@ -144,6 +144,14 @@ UNIT = Metric(
     steps=(Step(name="rate", rows=rows, prompt=prompt, parse=read_rating, schema=rating_schema),),
     options=Options,
     temperature=0.0,
+    measured=(
+        Measured(
+            "",
+            "rubric",
+            {"5": 1.0, "4": 0.75, "3": 0.5, "2": 0.25, "1": 0.0},
+            lambda details: [str(one["rating"]) for one in details.get("ratings", {}).values()],
+        ),
+    ),
     title={"en": "Rubric", "ru": "Оценка по критериям"},
     shown=Shown(bands=True),
 )

@@ -1,5 +1,6 @@
 """Jinja2 templates, `<language>/<topic>/<step>.j2`: what models and judges are asked; and a user's own prompts."""
 
+import hashlib
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -50,6 +51,16 @@ def template(name: str, language: str) -> Template:
 def languages(name: str) -> list[str]:
     """Return the languages that a template is there in."""
     return sorted({path.relative_to(there).parts[0] for there in folders() for path in there.glob(f"*/{name}.j2")})
+
+
+def digest(name: str, language: str) -> str:
+    """Return the SHA-256 of a template's text; of a text that is no template's name, its own."""
+    if shipped(name):
+        template(name.strip(), language)
+        content = (_FOLDER / language / f"{name.strip()}.j2").read_bytes()
+    else:
+        content = name.encode()
+    return hashlib.sha256(content).hexdigest()
 
 
 def render(name: str, language: str, **values: Any) -> str:

@@ -11,10 +11,12 @@ import polars as pl
 from artifacts.store import write_atomically
 from config.settings import Settings
 from data.exits import Exit
+from data.loading import judged_by
 from data.plugins import metric
 from data.records import Ref
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
+from metrics.corrected import NO_PASSPORT, NOT_A_MEAN, CorrectedMean, corrected_means
 from metrics.final import EXPLAINED, Final, ModelResult, explainability, finalise, totals_of
 from metrics.final import headline as names_of
 from metrics.results import Results
@@ -26,6 +28,7 @@ from metrics.stopping import Narrowing
 from metrics.summary import cells
 from tasks.decide import follow_all, watched
 from tasks.models.systems import judges_of, systems_of, took_part
+from tasks.passports import Examined
 from tasks.report.raw import slugs
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
@@ -47,13 +50,16 @@ def final_of(
     missing: Mapping[str, str] | None = None,
     stopping: Sequence[Narrowing] = (),
     waiting: Mapping[str, int] | None = None,
+    *,
+    unmeasured: Mapping[str, str] | None = None,
 ) -> Final:
     """Gate every system in the suites that it took part in.
 
-    `missing` says why a model could not be asked, `waiting` how many requests of a suite wait in batches.
+    `missing` says why a model could not be asked, `waiting` how many requests of a suite wait in batches,
+    `unmeasured` why a suite's judges are not to be believed.
     """
     by_name = {suite.name: suite for suite in settings.suites}
-    undecided = {suite.name: UNSETTLED for suite in settings.suites if unsettled(suite)}
+    undecided = {**(unmeasured or {}), **{suite.name: UNSETTLED for suite in settings.suites if unsettled(suite)}}
     gated = []
     for name, listed in took_part(settings).items():
         suites = [by_name[one] for one in listed]
@@ -83,6 +89,27 @@ def unsettled(suite: Suite) -> bool:
     asking = [(name, metric(name).sources) for name in suite.scored_by]
     options = {name: suite.options(name) for name, _ in asking}
     return any(wanted and wanted(options[name]) and not options[name].get("network") for name, wanted in asking)
+
+
+def unmeasured(settings: Settings, corrected: Sequence[CorrectedMean]) -> dict[str, str]:
+    """Return why judged suites cannot be decided, by suite; nothing where judges need no measure.
+
+    With `passport` a suite is decided where each of its judged means, or of their parts, could be corrected; with
+    `labels` only people's labels decide it.
+    """
+    need = settings.judges_must_have
+    if need == "nothing":
+        return {}
+    found = {}
+    for suite in settings.suites:
+        judged = [name for name in judged_by(suite) if name in suite.scored_by]
+        rows = [row for row in corrected if row.suite == suite.name and row.metric.partition(".")[0] in judged]
+        wrong = [row.reason for row in rows if row.value is None and row.reason != NOT_A_MEAN]
+        if judged and need == "labels":
+            found[suite.name] = "judges_must_have: labels, and nobody has labelled this suite's replies"
+        elif judged and (wrong or not rows):
+            found[suite.name] = f"judges_must_have: passport, and {wrong[0] if wrong else NO_PASSPORT}"
+    return found
 
 
 def _absent(model: ModelResult, why: str) -> ModelResult:
@@ -138,6 +165,7 @@ def gate(
     folder: str,
     missing: Mapping[str, str] | None = None,
     waiting: Mapping[str, int] | None = None,
+    judges: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Concluded:
     """Gate the run's models and write `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` where it applies."""
     place = open_store(settings.store)
@@ -145,7 +173,10 @@ def gate(
     every = place.read_all(scores, SCORES)
     table = place.read(summary)
     stopping = follow_all(place, items, scores, watched(settings))
-    final = final_of(settings, table, missing, stopping, waiting)
+    found = Examined(settings, judges or {}, place)
+    corrected = corrected_means(every, drawn, settings.suites, found.passport)
+    unbelieved = unmeasured(settings, corrected)
+    final = final_of(settings, table, missing, stopping, waiting, unmeasured=unbelieved)
     ratings = judge_ratings(every)
     headline = every.filter(pl.col("metric").is_in(names_of(settings.suites)))
     # A suite that was looked at in between has its sequences in place of tests that hold once.
@@ -165,6 +196,7 @@ def gate(
         judges={str(metric): judge_agreement(own, "interval") for (metric,), own in ratings.group_by("metric")},
         explainability=[*listed.values()],
         stated=tuple(beside(every, drawn, {suite.name: suite.scored_by for suite in settings.suites})),
+        corrected=corrected,
     ).as_dict()
     there = Path(folder)
     write_atomically(there / "results.json", json.dumps(document, ensure_ascii=False, indent=1).encode())

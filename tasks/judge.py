@@ -87,6 +87,7 @@ def pose_question(judge: Judge, panel: Panel, sample: Answered, ask: Ask) -> dic
         step=f"{ask.step} (repair)" if ask.repair else ask.step,
         subject=(sample.model, sample.repeat),
         key=ask.question.key,
+        repeat=ask.question.repeat,
         schema=constrained(ask, judge.max_tokens, sample.language),
         changes={"temperature": temperature},
     )

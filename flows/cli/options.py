@@ -3,9 +3,9 @@
 import json
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Group, Parameter
 
@@ -83,6 +83,10 @@ class Options:
             help="go on with this run; the last one unless given",
         ),
     ] = None
+
+    def but(self, **changes: Any) -> "Options":
+        """Return the same options with some changed."""
+        return replace(self, **changes)
 
 
 def _agree(given: Options) -> None:

@@ -20,7 +20,7 @@ from markupsafe import Markup
 from artifacts.store import write_atomically
 from data.characters import visible
 from prompts.phrases import section, translated
-from tasks.report import charts, explained, operations, overview, samples, stopping
+from tasks.report import charts, explained, operations, overview, passports, samples, stopping
 from tasks.report.material import Material
 from tasks.report.text import p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title
@@ -149,6 +149,7 @@ def compose(material: Material) -> str:
         "verdict": overview.verdict(material),
         "heat_map": overview.heat_map(material),
         "pivot": overview.pivot(material),
+        "corrected": passports.corrected(material.results, material.settings.report.language),
         "stopping": stopping.followed(material.results),
         "width": stopping.WIDTH,
         "height": stopping.HEIGHT,

@@ -18,6 +18,7 @@ from metrics.summary import Cell, Total, cells, totals
 from prompts.phrases import translated
 from tasks.models.systems import systems_of
 from tasks.report.material import Material
+from tasks.report.passports import corrected
 from tasks.report.stopping import followed
 from tasks.report.text import code, percent, plain, table, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
@@ -198,6 +199,42 @@ def stopping_table(material: Material) -> list[str]:
     return [f"## {shared('stopping', language)}", "", *table(header, rows, left=2), "", note, ""]
 
 
+def judges_table(material: Material) -> list[str]:
+    """Return judged means beside what their judges' passports make of them; nothing where nobody judged."""
+    language = material.settings.report.language
+    listed = corrected(material.results, language)
+    if not listed:
+        return []
+    names = (
+        "model",
+        "suite",
+        "metric",
+        "judge",
+        "as_judged",
+        "corrected",
+        "interval",
+        "verdicts",
+        "exam_questions",
+    )
+    rows = [
+        [
+            plain(one["model"]),
+            plain(one["suite"]),
+            plain(one["metric"]),
+            f"{plain(one['judge'])} ({plain(one['language'])})",
+            one["raw"],
+            one["value"],
+            one["interval"],
+            one["verdicts"],
+            one["exam"],
+        ]
+        for one in listed
+    ]
+    head = [shared(name, language) for name in names]
+    note = shared("judges_note", language)
+    return [f"## {shared('judges_head', language)}", "", *table(head, rows, left=4), "", note, ""]
+
+
 def beside_tables(material: Material) -> list[str]:
     """Return, for each metric with a headline of its own, that beside the score, and what both are worth."""
     language = material.settings.report.language
@@ -283,6 +320,7 @@ def compose(material: Material) -> str:
                 lines += analysis(material, suite, model)
     if material.results:
         lines += [f"## {shared('verdict', language)}", "", *verdict_table(material), ""]
+    lines += judges_table(material)
     lines += stopping_table(material)
     lines += beside_tables(material)
     lines += [f"## {shared('intervals', language)}", "", *counts_table(material), ""]

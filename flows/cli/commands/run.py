@@ -1,25 +1,13 @@
-"""`run`: the evaluation itself. Prefect is imported only after arguments and configuration have been found good."""
+"""`run`: the evaluation itself."""
 
-import gc
-import os
-import signal
-import socket
-import sys
-import threading
-from contextlib import ExitStack, nullcontext
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from data.exits import Exit
-from flows.cli.console import complain, say
+from flows.cli.evaluating import evaluate
 from flows.cli.options import Options, choose
-from tasks.runtime.logs import begin, structured
-
-if TYPE_CHECKING:
-    from config.settings import Rerun, Settings
-
-STOPPING = (signal.SIGINT, signal.SIGTERM)
+from tasks.runtime.logs import begin
 
 
 def run(
@@ -44,74 +32,10 @@ def run(
         from flows.cli.estimate import show_estimate
 
         return show_estimate(settings)
-    return _run(settings, again, only_failed=given.only_failed)
+    outcome = evaluate(settings, again, only_failed=given.only_failed)
+    from flows.cli.outcome import show_outcome, show_stages
 
-
-def _run(settings: "Settings", again: "Rerun", *, only_failed: bool) -> int:
-    from flows.environment import database_of, prepare, results_of
-
-    prepare(results_of(settings))
-    with ExitStack() as stack:
-        # Importing Prefect makes hundreds of thousands of objects that stay: nothing to collect among them.
-        gc.disable()
-        server = None
-        from flows import ephemeral
-
-        if ephemeral.wanted():
-            say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
-            server = stack.enter_context(ephemeral.serving(database_of(settings), say, _end))
-        from flows.cli.outcome import show_outcome, show_stages
-        from flows.cli.progress import progress
-        from flows.full_eval import full_eval
-
-        gc.freeze()
-        gc.enable()
-        if only_failed:
-            from flows.earlier import settings_of
-            from flows.runs import restore
-
-            restore(settings, settings_of(settings.store.runs, again.of)[1])
-        _interruptible()
-        if server:
-            server.wait()
-        with nullcontext() if structured() else progress():
-            outcome = full_eval(settings, again)
-        show_outcome(outcome, settings)
-        if again.rerun or again.resume or again.of:
-            show_stages(outcome, settings)
-        return Exit(outcome.exit_code)
-
-
-def _end(why: str) -> None:
-    """End the run at once, from whatever thread: without a Prefect server it would wait for minutes."""
-    from rich.console import Console
-
-    complain(f"{why} Everything answered so far is kept; run the same command again to go on.")
-    Console().show_cursor()  # which the progress display hides
-    sys.stdout.flush()
-    os._exit(Exit.ERROR)
-
-
-def _interruptible() -> None:
-    """Have Ctrl-C and a polite kill stop the asking first, from whatever thread waits for it."""
-    from tasks.models.scheduler import stop
-
-    def interrupt(_signal: int, _frame: Any) -> None:
-        stop()
-        raise KeyboardInterrupt
-
-    for each in STOPPING:
-        signal.signal(each, interrupt)
-    # While a flow runs, Prefect's own handler stands in for ours at SIGTERM: it unwinds the flow, which waits for
-    # the tasks, which would ask on. The wake-up tells of a signal whoever handles it.
-    told, wakes = socket.socketpair()
-    wakes.settimeout(0)
-    signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
-
-    def heed() -> None:
-        with wakes:
-            while heard := told.recv(1):
-                if heard[0] in STOPPING:
-                    stop()
-
-    threading.Thread(target=heed, name="signals", daemon=True).start()
+    show_outcome(outcome, settings)
+    if again.rerun or again.resume or again.of:
+        show_stages(outcome, settings)
+    return Exit(outcome.exit_code)

@@ -1,0 +1,49 @@
+"""What an exam's question holds, and how a split is marked: shared by the exam's families and metrics.
+
+The facts of an exam's item: `exam` (which judged step is examined), `questions` (each with `key` and the `values`
+that fill the step's prompt), `truth` (a label; by claim's id; or the atomic facts of a text), `kind`, and of a bias
+probe `probe`, and `wanted`, the verdict that the dressed question asks for.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+PLAIN, DRESSED = "plain", "dressed"
+"""The keys of a bias probe's two questions: the same one in two clothes."""
+
+EXAM, QUESTIONS, TRUTH, KIND, PROBE, WANTED = "exam", "questions", "truth", "kind", "probe", "wanted"
+
+JUDGE = "{judge}"
+"""Stands in a question for the judge's own name."""
+
+
+_LETTER = "0-9A-Za-zА-яЁё"
+
+
+def matches(text: str, surface: str) -> bool:
+    """Say whether a value stands in a text, whole: not as a part of a longer number or word."""
+    return bool(re.search(rf"(?<![{_LETTER}]){re.escape(surface)}(?![{_LETTER}])", text, re.IGNORECASE))
+
+
+def mark_split(facts: Sequence[Mapping[str, Any]], claims: Sequence[str]) -> dict[str, int]:
+    """Count how a text's atomic facts came out of a split.
+
+    `alone`: in a claim of their own; `joined`: in a claim with other facts; `missing`; `repeated`: claims that say
+    a fact once more; `extra`: claims that hold no fact.
+    """
+    held = [[place for place, fact in enumerate(facts) if _says(fact, claim)] for claim in claims]
+    alone = {found[0] for found in held if len(found) == 1}
+    joined = {place for found in held if len(found) > 1 for place in found} - alone
+    return {
+        "facts": len(facts),
+        "alone": len(alone),
+        "joined": len(joined),
+        "missing": len(facts) - len(alone) - len(joined),
+        "repeated": sum(len(found) == 1 for found in held) - len(alone),
+        "extra": sum(not found for found in held),
+    }
+
+
+def _says(fact: Mapping[str, Any], claim: str) -> bool:
+    return any(matches(claim, surface) for surface in fact["surfaces"])

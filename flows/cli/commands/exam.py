@@ -1,0 +1,76 @@
+"""`exam`: what a judge is worth, measured."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from data.exits import Exit
+from flows.cli.console import show
+from flows.cli.options import Options, choose
+from tasks.runtime.logs import begin
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from metrics.passports import Passport
+
+
+def exam(
+    *,
+    judge: Annotated[tuple[str, ...], Parameter(metavar="NAME")] = (),
+    n: Annotated[int | None, Parameter(metavar="N")] = None,
+    language: Annotated[tuple[str, ...], Parameter(metavar="LANGUAGE")] = (),
+    options: Options | None = None,
+    dry_run: bool = False,
+) -> int:
+    """Have judges sit the exam: questions whose truth is known, put by the very prompts of the judged metrics.
+
+    Each judge earns a passport for each step and language: its error rates with intervals, its leanings, how often
+    it fails. Runs with that judge then show corrected scores beside the raw ones. Replies are cached like all.
+
+    Args:
+        judge: a judge of the configuration; may be repeated (default: all)
+        n: questions for each family, level and language (default: 20)
+        language: en, ru or zh; may be repeated (default: en)
+        dry_run: say what would be asked, what it may cost and take, and ask nothing
+    """
+    from flows.judges_exam import SUITE, examination, record
+
+    given = options or Options()
+    begin(given.log)
+    sets = [*given.sets, *([f"{SUITE}.n_items={n}"] if n is not None else [])]
+    sets += [f"{SUITE}.languages=[{', '.join(language)}]"] if language else []
+    settings, again = choose(SUITE, given.but(sets=tuple(sets)))
+    settings = examination(settings, judge)
+    if dry_run:
+        from flows.cli.estimate import show_estimate
+
+        return show_estimate(settings)
+    from flows.cli.evaluating import evaluate
+
+    outcome = evaluate(settings, again, only_failed=given.only_failed)
+    found = record(outcome, settings)
+    show(*_tables(found))
+    show(*outcome.reports[:2])
+    return Exit.PASSED
+
+
+def _tables(found: "list[Passport]") -> "Iterator[Table | str]":
+    """Yield a table for each judge, and its leanings in words."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from data.characters import visible
+    from tasks.report.passports import HEADER, leanings_of, row_of
+
+    for name in dict.fromkeys(one.judge for one in found):
+        own = [one for one in found if one.judge == name]
+        table = Table(title=f"Passport of {visible(name)}", box=SIMPLE_HEAD, padding=0, pad_edge=False)
+        for column in HEADER:
+            table.add_column(column, overflow="fold")
+        for one in own:
+            table.add_row(*row_of(one))
+        yield table
+        for one in own:
+            yield from leanings_of(one)

@@ -1,0 +1,88 @@
+"""Exam of judges: rate a response by a criterion that can be counted, 1 to 5 (the step `rate` of rubrics).
+
+The criterion asks for four facts, and a point for each that the response states rightly: nothing is left to taste.
+
+Source: ours.
+"""
+
+from collections.abc import Mapping
+from random import Random
+from typing import Any
+
+from data.records import Family, Item, Verdict
+from generators import _exam_words as words
+from generators._exam import examine, label_misses, label_reply, mark_label, shuffled
+from generators._exam_world import LANGUAGES, draw_building, join, other_value, phrase, sentence
+
+LO, HI = 1, 5
+FACTS = HI - LO
+CRITERIA: Mapping[str, str] = {
+    "en": "The response gives the right answers to the four questions, as the reference has them. It starts at 1 "
+    "and earns one point for each question that it answers rightly.",
+    "ru": "Ответ верно, как в эталоне, отвечает на четыре вопроса. Начальная оценка — 1, и за каждый вопрос, на "
+    "который дан верный ответ, прибавляется один балл.",
+    "zh": "回答按照参考内容正确回答四个问题。起始分为1分，每正确回答一个问题加1分。",
+}
+LEVELS: dict[str, dict[str, Any]] = {
+    "easy": {"wrong": False, "restyled": False},
+    "medium": {"wrong": True, "restyled": False},
+    "hard": {"wrong": True, "restyled": True},
+}
+
+
+def generate(rng: Random, *, language: str, wrong: bool, restyled: bool) -> Item:
+    """Draw a response that answers so many of the questions; each rating is as likely.
+
+    What it does not answer it leaves out or, where `wrong`, may state wrongly; `restyled`: in other words.
+    """
+    right = rng.randrange(FACTS + 1)
+    building = draw_building(rng, language, rng.sample(words.NAMED, FACTS))
+    relations = shuffled(rng, list(building.facts))
+    said = {}
+    for number, relation in enumerate(relations):
+        value = building.facts[relation]
+        if number < right:
+            said[relation] = value
+        elif (wrong and rng.random() < 0.5) or (number == FACTS - 1 and not said):  # noqa: PLR2004 - one in two
+            said[relation] = other_value(rng, language, relation, value)
+    spoken = [
+        sentence(language, phrase(building, one, said[one], int(restyled))) for one in shuffled(rng, list(said))
+    ]
+    reference = [sentence(language, phrase(building, one, value)) for one, value in building.facts.items()]
+    questions = [words.QUESTIONS[language][one].format(**building.forms) for one in building.facts]
+    values = {
+        "criterion": CRITERIA[language],
+        "question": join(language, questions),
+        "response": join(language, spoken),
+        "reference": join(language, reference),
+        "lo": LO,
+        "hi": HI,
+    }
+    return examine(
+        "rubric",
+        "rubric/rate",
+        language,
+        {"rating": values},
+        str(LO + right),
+        kind=f"{right} of {FACTS}",
+        world=[building.as_dict()],
+        says=said,
+    )
+
+
+def verify(item: Item, reply: str) -> Verdict:
+    """Accept the right rating."""
+    return mark_label(item, reply, "rating")
+
+
+UNIT = Family(
+    name="exam_rubric",
+    version=1,
+    levels=LEVELS,
+    generate=generate,
+    verify=verify,
+    languages=LANGUAGES,
+    titles={"en": "Exam: rubric", "ru": "Экзамен: оценка по критериям"},
+    reference=lambda item: label_reply(item, "rating"),
+    near_misses=lambda item: label_misses(item, "rating", ("1", "2", "3", "4", "5")),
+)

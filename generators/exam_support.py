@@ -1,0 +1,79 @@
+"""Exam of judges: does a cited passage support one claim of an answer (the step `support` of citations).
+
+As `exam_entailment`, one claim at a time, with the answer around it.
+
+Source: ours.
+"""
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from data.records import Family, Item, Verdict
+from generators import _exam_words as words
+from generators._exam import examine, label_misses, label_reply, mark_label
+from generators._exam_world import (
+    CONTRADICTED,
+    LANGUAGES,
+    NEUTRAL,
+    SUPPORTED,
+    draw_building,
+    draw_claim,
+    join,
+    tell,
+)
+from generators.exam_entailment import EASY, MEDIUM
+
+LEVELS: dict[str, dict[str, Any]] = {
+    "easy": {"facts": 3, "changes": EASY, "rival": False, "pronouns": False},
+    "medium": {"facts": 5, "changes": MEDIUM, "rival": False, "pronouns": True},
+    "hard": {
+        "facts": 7,
+        "changes": (*MEDIUM, "double", "double_other", "weaker", "swapped", "reversed", "not_unstated"),
+        "rival": True,
+        "pronouns": True,
+    },
+}
+LABELS = {SUPPORTED: "ENTAILMENT", CONTRADICTED: "CONTRADICTION", NEUTRAL: "NEUTRAL"}
+
+
+def generate(
+    rng: Random, *, language: str, facts: int, changes: Sequence[str], rival: bool, pronouns: bool
+) -> Item:
+    """Draw a passage and a claim about it; each truth is as likely."""
+    building = draw_building(rng, language, rng.sample(words.RELATIONS, facts))
+    told = tell(rng, building, pronouns=pronouns)
+    other = None
+    if rival:
+        other = draw_building(rng, language, tuple(building.facts)[:3], unlike=building.name)
+        told += tell(rng, other, pronouns=False)
+    one = draw_claim(rng, building, changes, rival=other, wanted=rng.choice(tuple(LABELS)))
+    values = {"kind": "passage", "content": join(language, told), "claim": one.text, "context": one.text}
+    return examine(
+        "support",
+        "citation/support",
+        language,
+        {"0": values},
+        LABELS[one.truth],
+        kind=one.change,
+        world=[each.as_dict() for each in (building, other) if each],
+        says=dict(one.says),
+    )
+
+
+def verify(item: Item, reply: str) -> Verdict:
+    """Accept the right verdict."""
+    return mark_label(item, reply, "verdict")
+
+
+UNIT = Family(
+    name="exam_support",
+    version=1,
+    levels=LEVELS,
+    generate=generate,
+    verify=verify,
+    languages=LANGUAGES,
+    titles={"en": "Exam: cited support", "ru": "Экзамен: опора на источник"},
+    reference=lambda item: label_reply(item, "verdict"),
+    near_misses=lambda item: label_misses(item, "verdict", tuple(LABELS.values())),
+)

@@ -1,0 +1,80 @@
+"""Passports as people read them: a row for each step and language, and what a judge leans to, each with its n."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from metrics.passports import Passport, Share
+from prompts.phrases import phrase, translated
+from tasks.report.text import percent
+
+HEADER = ("step", "language", "right", "sensitivity", "specificity", "kappa", "unreadable", "verdict")
+USABLE = "usable"
+Results = Mapping[str, Any]
+
+
+def share(found: Share) -> str:
+    """Return a share with its n and interval, in percent."""
+    if found.share is None or found.interval.low is None or found.interval.high is None:
+        return "–"
+    low, high = 100 * found.interval.low, 100 * found.interval.high
+    return f"{found.k} of {found.n}, {100 * found.share:.0f} % [{low:.0f}, {high:.0f}]"
+
+
+def row_of(one: Passport) -> tuple[str, ...]:
+    """Return a passport's row."""
+    kappa = "–" if one.kappa is None else f"{one.kappa:.2f}"
+    rates = (share(one.right), share(one.sensitivity), share(one.specificity))
+    return (one.exam, one.language, *rates, kappa, share(one.failed), one.usable or USABLE)
+
+
+def leanings_of(one: Passport) -> Iterator[str]:
+    """Yield what a judge leans to at a step, and each probe's figures."""
+    where = f"{one.exam} ({one.language})"
+    counted = dict.fromkeys(("lenient", "strict"), one.lenient)
+    counted |= dict.fromkeys(("prefers the first", "prefers the second"), one.first)
+    for name in one.leanings:
+        if name in counted:
+            of = (
+                "errors say better than the truth"
+                if name in {"lenient", "strict"}
+                else "pairs decided by place went first"
+            )
+            yield f"{where}: {name}; {share(counted[name])} of its {of}"
+    if one.repeated.n:
+        yield f"{where}: asked the same twice, {share(one.repeated)} of the verdicts differ"
+    for probe in one.probes:
+        swayed = " (swayed)" if f"swayed by {probe.probe}" in one.leanings else ""
+        yield f"{where}: {probe.probe}: {share(probe.followed)} of the verdicts follow it{swayed}"
+
+
+def corrected(results: Results, language: str) -> list[dict[str, str]]:
+    """Return each judged mean of a run beside its corrected one, as texts; the reason where there is none."""
+    return [_corrected(one, language) for one in results.get("corrected", ())]
+
+
+def _corrected(one: Mapping[str, Any], language: str) -> dict[str, str]:
+    low, high = one["interval"]["low"], one["interval"]["high"]
+    none = one["value"] is None or low is None
+    came = translated(one["reason"], language) if none else ""
+    told = {name: str(one[name]) for name in ("suite", "model", "metric", "judge", "language")}
+    return {
+        **told,
+        "raw": percent(one["raw"]),
+        "verdicts": str(one["n_verdicts"] or one["n_samples"]),
+        "exam": str(one["n_exam"] or "–"),
+        "value": "–" if none else percent(one["value"]),
+        "interval": came if none else f"{percent(low)} – {percent(high)}",
+        "came": came
+        if none
+        else phrase(
+            "terminal.corrected", language, value=percent(one["value"]), low=percent(low), high=percent(high)
+        ),
+    }
+
+
+def corrected_lines(results: Results, language: str) -> Iterator[str]:
+    """Yield a line for each judged mean, for a terminal."""
+    for one in corrected(results, language):
+        what = f"{one['suite']}, {one['model']}, {one['metric']}"
+        said = {key: one[key] for key in ("judge", "language", "raw", "came")}
+        yield phrase("terminal.judged", language, what=what, **said)

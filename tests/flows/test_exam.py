@@ -1,0 +1,107 @@
+"""The exam from the command line: a passport is earned, kept, and asked for once."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from data.loaders.exam import FAMILIES
+from tests.conftest import Run
+from tests.helpers.exam import perfect, sheet, spoken
+from tests.helpers.runs import latest
+from tests.servers.running import Server, serve_openai
+
+NAMES = [f"exam_{one}" for one in FAMILIES]
+N = 3
+
+
+def arguments(server: Server, tmp_path: Path) -> list[str]:
+    judge = {"name": "judge", "provider": "openai", "base_url": server.base_url, "deadline_s": 20}
+    words = [
+        f"judges=[{json.dumps(judge)}]",
+        "models=[]",
+        f"store.root={tmp_path}/store",
+        f"store.runs={tmp_path}/runs",
+    ]
+    return [word for one in words for word in ("--set", one)] + ["--set", "judges_exam.levels=[easy]"]
+
+
+def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path) -> None:
+    replies = spoken(sheet(NAMES, "en", N, ("easy",)), perfect, judge="judge")
+
+    def speak(body: dict[str, Any]) -> str:
+        return replies[body["messages"][-1]["content"]]
+
+    with serve_openai(speak) as server:
+        words = ["--n", str(N), *arguments(server, tmp_path)]
+        done = run(*words, flow="judges_exam")
+        asked = len(server.requests)
+        again = run(*words, flow="judges_exam")
+        after = len(server.requests)
+    assert done.returncode == 0, done.stderr
+    assert "Passport of judge" in done.stdout
+    assert asked == after, "a passport is asked for once"
+    assert again.returncode == 0
+    kept = [json.loads(path.read_text(encoding="utf-8")) for path in (tmp_path / "store" / "passports").iterdir()]
+    assert {one["exam"]: one["right"]["share"] for one in kept} == dict.fromkeys(
+        ("split", "entails", "support", "correctness", "groundedness", "rubric", "preference"), 1.0
+    )
+    assert all(one["of"]["language"] == "en" and one["of"]["prompts"] for one in kept)
+
+
+def test_a_judge_that_there_is_not_is_one_message(run: Run, tmp_path: Path) -> None:
+    with serve_openai("x") as server:
+        done = run("--judge", "nobody", *arguments(server, tmp_path), flow="judges_exam")
+    assert done.returncode == 2
+    assert "nobody" in done.stderr
+    assert "expected one of judge" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def answers(tmp_path: Path) -> Path:
+    path = tmp_path / "answers.jsonl"
+    rows = [
+        {
+            "question": "Who?",
+            "response": f"Anna wrote book {n}.",
+            "reference": f"Anna wrote book {n}, in 1900.",
+            "retrieved_contexts": [f"Book {n} is Anna's."],
+        }
+        for n in range(12)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_a_run_is_corrected_by_its_judges_passport_and_undecided_without(run: Run, tmp_path: Path) -> None:
+    """The judge calls every third reply fully grounded; on its exam it made no error."""
+    replies = spoken(sheet(["exam_groundedness"], "en", 12, ("easy",)), perfect, judge="judge")
+
+    def speak(body: dict[str, Any]) -> str:
+        text = body["messages"][-1]["content"]
+        told = sum(
+            map(int, "".join(c if c.isdigit() else " " for c in text.split("Anna wrote book")[-1][:4]).split()[:1])
+        )
+        return replies.get(text) or json.dumps({"reason": "", "rating": 2 if told % 3 == 0 else 0})
+
+    with serve_openai(speak) as server:
+        words = arguments(server, tmp_path)
+        rag = [*words[:-2], "--data", str(answers(tmp_path)), "--set", "rag.factual_correctness.enabled=false"]
+        rag += ["--set", "judges_must_have=passport", "--set", "gate=point", "--set", "rag.threshold=0.2"]
+        rag += ["--set", "threshold=0.2"]
+        before = run(*rag, flow="rag")
+        found = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+        sat = run("--n", "12", *words, "--set", "judges_exam.families=[exam_groundedness]", flow="judges_exam")
+        after = run(*rag, flow="rag")
+        document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+    assert sat.returncode == 0, sat.stderr
+    assert found["final"]["models"][0]["suites"][0]["outcome"] == "undecided"
+    assert "the judge has no passport" in before.stdout
+    row = document["corrected"][0]
+    assert (row["metric"], row["judge"], row["n_verdicts"]) == ("response_groundedness", "judge", 12)
+    assert row["raw"] == 4 / 12
+    assert abs(row["value"] - 4 / 12) < 0.01
+    assert row["interval"]["low"] < 0.25
+    assert row["interval"]["high"] > 0.45
+    assert document["final"]["models"][0]["suites"][0]["outcome"] == "pass"
+    assert after.returncode == 0, after.stderr
+    assert "corrected 33" in after.stdout

@@ -1,0 +1,126 @@
+"""A judged mean stands corrected beside the raw one, by hand, or says why it does not."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+
+from data.suites import Suite
+from metrics.corrected import NO_PASSPORT, NOT_A_MEAN, OTHER_SCALE, CorrectedMean, corrected_means
+from metrics.exam import LABELS
+from metrics.passports import Passport, Share
+from tests.helpers.suites import shipped
+
+RAG = shipped("rag")
+
+
+def passport(exam: str, table: Sequence[Sequence[int]]) -> Passport:
+    yes, no = table[0], table[1:]
+    nothing = Share.of(0, 0)
+    return Passport(
+        "judge",
+        exam,
+        "en",
+        LABELS[exam],
+        tuple(map(tuple, table)),
+        sensitivity=Share.of(yes[0], sum(yes)),
+        specificity=Share.of(sum(map(sum, no)) - sum(row[0] for row in no), sum(map(sum, no))),
+        kappa=None,
+        right=Share.of(sum(row[n] for n, row in enumerate(table)), sum(map(sum, table))),
+        failed=nothing,
+        repaired=nothing,
+        lenient=nothing,
+        first=nothing,
+        repeated=nothing,
+    )
+
+
+def tables(metric: str, details: Sequence[dict[str, Any]], suite: str = "rag") -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return scores and items of one judge's details, an item each."""
+    names = [f"i{n}" for n in range(len(details))]
+    judged = [json.dumps({"judges": {"judge": {"value": 0.5, "status": "scored", "details": d}}}) for d in details]
+    scores = pl.DataFrame({"item_id": names, "model": "m", "repeat": 0, "metric": metric, "details": judged})
+    items = pl.DataFrame({"item_id": names, "suite": suite, "language": "en"})
+    return scores, items
+
+
+def correct(
+    metric: str, details: Sequence[dict[str, Any]], found: Passport | None, suite: Suite = RAG
+) -> dict[str, CorrectedMean]:
+    def find(*asked: Any) -> Passport | None:
+        return found if found is not None and asked[3] == found.exam else None
+
+    rows = corrected_means(*tables(metric, details, suite.name), [suite], find)
+    return {row.metric: row for row in rows}
+
+
+def claims(*verdicts: str) -> dict[str, Any]:
+    return {
+        "response_claims": [{"verdict": one} for one in verdicts],
+        "reference_claims": [{"verdict": "SUPPORTED"}],
+    }
+
+
+# 90 of 100 supported claims are found, 20 of 100 others are called supported.
+ENTAILS = passport("entails", [[90, 5, 5], [10, 35, 5], [10, 5, 35]])
+
+
+def test_precision_is_corrected_pooled_over_claims() -> None:
+    """6 of 10 claims said to be supported: (0.6 - 0.2) / 0.7, as in SPEC 11; 150 replies of two or three claims."""
+    details = [claims("SUPPORTED", "NEUTRAL"), claims("SUPPORTED", "SUPPORTED", "CONTRADICTED")] * 75
+    row = correct("factual_correctness", details, ENTAILS)["factual_correctness.precision"]
+    assert (row.n_samples, row.n_verdicts) == (150, 375)
+    assert row.raw == pytest.approx(0.6)
+    assert row.value == pytest.approx(0.4 / 0.7)
+    assert row.interval.low is not None
+    assert row.interval.high is not None
+    assert row.interval.low < 0.5714 < row.interval.high
+    assert row.n_exam == 200
+
+
+def test_f1_is_said_to_need_own_labels() -> None:
+    rows = correct("factual_correctness", [claims("SUPPORTED")] * 5, ENTAILS)
+    assert (rows["factual_correctness"].value, rows["factual_correctness"].reason) == (None, NOT_A_MEAN)
+    assert rows["factual_correctness"].raw == pytest.approx(0.5)
+
+
+def test_ratings_are_corrected_by_the_whole_table() -> None:
+    """Truth half 2, half 0, seen through a judge that calls a fifth of each 1."""
+    table = [[80, 20, 0], [10, 80, 10], [0, 20, 80]]
+    details = [{"raw": 2}] * 80 + [{"raw": 1}] * 40 + [{"raw": 0}] * 80
+    row = correct("response_groundedness", details, passport("groundedness", table))["response_groundedness"]
+    assert row.raw == pytest.approx(0.5)
+    assert row.value == pytest.approx(0.5, abs=1e-3)
+    lenient = [[100, 0, 0], [40, 60, 0], [20, 20, 60]]
+    details = [{"raw": 2}] * 60 + [{"raw": 1}] * 10 + [{"raw": 0}] * 30
+    row = correct("response_groundedness", details, passport("groundedness", lenient))["response_groundedness"]
+    # Half 2, half 0: 0.5 + 0.1, 0.1, 0.3.
+    assert row.raw == pytest.approx(0.65)
+    assert row.value == pytest.approx(0.5, abs=0.01)
+
+
+def test_what_was_settled_by_rule_is_no_verdict() -> None:
+    row = correct("response_groundedness", [{"shortcut": "equals a context"}, {"shortcut": "", "raw": 1}], None)
+    assert row["response_groundedness"].n_verdicts == 1
+
+
+def test_without_a_passport_the_raw_mean_stands_alone() -> None:
+    row = correct("response_groundedness", [{"raw": 2}] * 4, None)["response_groundedness"]
+    assert (row.raw, row.value, row.reason) == (1.0, None, NO_PASSPORT)
+
+
+def test_a_judge_that_cannot_measure_gives_no_number() -> None:
+    weak = passport("entails", [[60, 20, 20], [25, 20, 5], [25, 5, 20]])
+    row = correct("factual_correctness", [claims("SUPPORTED")] * 5, weak)["factual_correctness.precision"]
+    assert (row.value, row.reason) == (None, "this judge cannot measure this")
+
+
+def test_a_rubric_of_another_scale_is_not_corrected() -> None:
+    own = Suite.model_validate(
+        {"name": "own", "items": {"data": "x.jsonl"}, "metrics": {"rubric": {"criteria": "Good.", "scale": [1, 9]}}}
+    )
+    table = [[9 if a == b else 0 for a in range(5)] for b in range(5)]
+    row = correct("rubric", [{"ratings": {"rating": {"rating": 9}}}], passport("rubric", table), own)["rubric"]
+    assert (row.value, row.reason) == (None, OTHER_SCALE)
