@@ -20,7 +20,7 @@ from markupsafe import Markup
 from artifacts.store import write_atomically
 from data.characters import visible
 from prompts.phrases import section, translated
-from tasks.report import charts, explained, operations, overview, passports, samples, stopping
+from tasks.report import charts, explained, operations, overview, passports, samples, stated, stopping
 from tasks.report.material import Material
 from tasks.report.text import p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title
@@ -151,6 +151,7 @@ def compose(material: Material) -> str:
         "pivot": overview.pivot(material),
         "corrected": passports.corrected(material.results, material.settings.report.language),
         "stopping": stopping.followed(material.results),
+        "stated": stated.rows(material),
         "width": stopping.WIDTH,
         "height": stopping.HEIGHT,
         "comparisons": overview.comparisons(material),

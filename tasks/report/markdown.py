@@ -17,6 +17,7 @@ from metrics.final import reaches
 from metrics.summary import Cell, Total, cells, totals
 from prompts.phrases import translated
 from tasks.models.systems import systems_of
+from tasks.report import stated
 from tasks.report.material import Material
 from tasks.report.passports import corrected
 from tasks.report.stopping import followed
@@ -322,6 +323,7 @@ def compose(material: Material) -> str:
         lines += [f"## {shared('verdict', language)}", "", *verdict_table(material), ""]
     lines += judges_table(material)
     lines += stopping_table(material)
+    lines += stated.markdown(material)
     lines += beside_tables(material)
     lines += [f"## {shared('intervals', language)}", "", *counts_table(material), ""]
     lines += band_tables(material)
