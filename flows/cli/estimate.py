@@ -43,11 +43,12 @@ def _parts(found: "Estimate") -> Iterator["RenderableType"]:
         yield Text(line)
     for one in found.effects:
         yield Text(told(one))
-    signs = ", ".join(f"{name} {n:g}" for name, n in CHARACTERS_PER_TOKEN.items())
+    each = ", ".join(f"{name} {n:g}" for name, n in CHARACTERS_PER_TOKEN.items())
     yield Text(
-        f"Tokens in: signs of the prompts over signs a token ({signs}), and {FRAME} a call. Tokens out: the mean "
-        "of what the last column names. ~: what judges are asked depends on replies that are not there yet; "
-        "rehearsed with the references as responses. Time: known means of a call over the configured concurrency."
+        f"Tokens in: characters of the prompts over characters a token ({each}), and {FRAME} a call. Tokens out: "
+        "the mean of what the last column names. ~: what judges are asked depends on replies that are not there "
+        "yet; estimated with the references as responses. Time: known means of a call over the configured "
+        "concurrency."
     )
     for note in found.notes:
         yield Text(visible(f"Note: {note}"))

@@ -37,7 +37,8 @@ def test_the_seeds_configuration_runs_against_ollama(run: Run, tmp_path: Path) -
         assert len(server.requests) == 3 * 5 * 10
         again = run("--config", str(config), extra={"OLLAMA_HOST": server.url})
         assert len(server.requests) == 3 * 5 * 10, "a second run asks nothing"
-    assert "No model call was made: all 150 replies came from the cache." in again.stdout, again.stderr
+    said = "Ни один вызов модели не понадобился: все ответы (150) взяты из кэша."
+    assert said in again.stdout, again.stderr
     folder = latest(tmp_path)
     report = only(folder, "reports/report_*.md").read_text(encoding="utf-8")
     assert report.startswith("# Отчет о Тестировании LLM\n\n**Дата и время:** ")
