@@ -1,0 +1,208 @@
+"""People's labels of a finished run's judged replies: which to label, and what they make of the judge's mean.
+
+Samples are drawn with known probabilities, which stand in the sheet, so that an estimate from them is right however
+they were chosen. Nothing is asked.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from artifacts.runs import Run, load, replies
+from data.errors import InputError
+from metrics.stats.agreement import krippendorff
+from metrics.stats.labelled import Powered, prediction_powered
+
+By = Literal["random", "uncertainty"]
+KEY = ("suite", "model", "metric", "item_id", "repeat")
+COLUMNS = (*KEY, "probability", "prompt", "reference", "response", "label")
+WORDS: Mapping[str, float] = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "да": 1.0, "нет": 0.0}
+_LEAST = 0.1
+"""How uncertain the surest verdict counts, so that each can be drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """What labels make of one model's judged mean; `alpha` is Krippendorff's over several labellers."""
+
+    suite: str
+    model: str
+    metric: str
+    found: Powered
+    alpha: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON."""
+        return asdict(self)
+
+
+def judged(run: Run, root: str = "") -> pl.DataFrame:
+    """Return a run's judged scores: the key columns, `value`, the judges' mean score of that reply, and the item.
+
+    Raises:
+        InputError: the store does not hold them, or nothing was judged.
+    """
+    scores = load(run, "scores", "scores", root).filter(
+        pl.col("value").is_not_null(),
+        pl.col("details").str.contains('"judges"', literal=True),
+        ~pl.col("metric").str.starts_with("exam_"),
+    )
+    if not scores.height:
+        raise InputError(f"run {run.name}: found no reply that a judge has scored; there is nothing to label.")
+    items = load(run, "items", "items", root).unique("item_id").select("item_id", "suite", "prompt", "facts")
+    texts = replies(run, root).rename({"text": "response"}).drop("error")
+    joined = scores.join(items, on="item_id").join(texts, on=["item_id", "model", "repeat"], how="left")
+    return joined.select(*KEY, "value", "prompt", "facts", "response").sort(*KEY)
+
+
+def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "", seed: int = 0) -> pl.DataFrame:
+    """Draw n replies of each suite, model and metric, with the probability of each, and an empty label.
+
+    `uncertainty` draws replies in proportion to how far the judges' score is from 0 and 1.
+
+    Raises:
+        InputError: no such metric was judged.
+    """
+    known = found["metric"].unique().sort().to_list()
+    if metric and metric not in known:
+        raise InputError(f"--metric {metric}: not judged in this run; expected one of {', '.join(known)}.")
+    chosen = found.filter(pl.col("metric") == metric) if metric else found
+    parts = []
+    for key, group in chosen.group_by("suite", "model", "metric", maintain_order=True):
+        rng = Random(f"{seed} {key}")
+        chances = _chances(group["value"].to_numpy(), min(n, group.height), by)
+        places = _systematic(chances, rng)
+        drawn = group[places].with_columns(probability=pl.Series([float(chances[place]) for place in places]))
+        parts.append(drawn)
+    reference = pl.col("facts").map_elements(_reference, return_dtype=pl.String)
+    return pl.concat(parts).with_columns(reference=reference, label=pl.lit("")).select(COLUMNS)
+
+
+def _reference(facts: str) -> str:
+    found = json.loads(facts)
+    return str(found.get("reference") or found.get("long_answer") or found.get("answer") or "")
+
+
+def _chances(values: Any, n: int, by: By) -> Any:
+    """Return each reply's probability of being drawn: they add up to n."""
+    weights = np.ones(len(values)) if by == "random" else _LEAST + 4 * values * (1 - values)
+    sure = np.zeros(len(values), bool)
+    while True:
+        chances = np.where(sure, 1.0, weights * (n - sure.sum()) / max(weights[~sure].sum(), 1e-12))
+        if not ((chances > 1) & ~sure).any():
+            return np.clip(chances, 0.0, 1.0)
+        sure |= chances > 1
+
+
+def _systematic(chances: Any, rng: Random) -> list[int]:
+    """Draw places with exactly these probabilities: one step over them in random order."""
+    order = list(range(len(chances)))
+    rng.shuffle(order)
+    start, passed, drawn = rng.random(), 0.0, []
+    for place in order:
+        before, passed = passed, passed + float(chances[place])
+        if int(passed - start + 1 + 1e-9) > int(before - start + 1 + 1e-9):
+            drawn.append(place)
+    return sorted(drawn)
+
+
+def read_labels(path: Path) -> list[dict[str, str]]:
+    """Read a filled sheet.
+
+    Raises:
+        InputError: it is no CSV file with the sheet's columns.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"--labels {path}: cannot be read ({error}); expected a sheet as `label` writes it."
+        ) from error
+    rows = list(csv.DictReader(io.StringIO(text)))
+    missing = [name for name in (*KEY, "probability") if not rows or name not in rows[0]]
+    if missing or not _labellers(rows):
+        lacks = ", ".join(missing) or "label"
+        raise InputError(f"--labels {path}: found no column {lacks}; expected a sheet as `label` writes it.")
+    return rows
+
+
+def _labellers(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    return [name for name in rows[0] if name and name.strip().lower().startswith("label")]
+
+
+def _value(text: str | None, where: str) -> float | None:
+    said = (text or "").strip().lower().replace(",", ".")
+    if not said:
+        return None
+    try:
+        found = WORDS[said] if said in WORDS else float(said)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found <= 1:
+        raise InputError(
+            f"{where}: found the label {text!r}, expected a number from 0 to 1, yes or no, or nothing."
+        )
+    return found
+
+
+def estimates(found: pl.DataFrame, rows: Sequence[Mapping[str, str]]) -> list[Labelled]:
+    """Join the judges' scores of all replies with the labels of some.
+
+    Raises:
+        InputError: a label is none, or stands for a reply that the run does not have.
+    """
+    names = _labellers(rows)
+    places: dict[tuple[str, ...], int] = {}
+    groups: dict[tuple[str, str, str], list[float]] = {}
+    for *named, value in found.select(*KEY, "value").iter_rows():
+        values = groups.setdefault((named[0], named[1], named[2]), [])
+        places[tuple(map(str, named))] = len(values)
+        values.append(value)
+    labels: dict[tuple[str, str, str], list[tuple[int, list[float | None], float]]] = {}
+    drawn: dict[tuple[str, str, str], int] = {}
+    for number, row in enumerate(rows, 2):
+        # The sheet is guarded against formulas: a name may have an apostrophe before it.
+        key = tuple(row[name].removeprefix("'") if row[name] else "" for name in KEY)
+        group = (key[0], key[1], key[2])
+        if key not in places:
+            raise InputError(f"line {number}: the run has no judged reply {' '.join(key)}; expected its own sheet.")
+        drawn[group] = drawn.get(group, 0) + 1
+        said = [_value(row[name], f"line {number}, column {name}") for name in names]
+        if any(one is not None for one in said):
+            labels.setdefault(group, []).append((places[key], said, float(row["probability"] or 1)))
+    if not labels:
+        raise InputError(
+            "found no label in the sheet; fill the column `label` with numbers from 0 to 1, or yes and no."
+        )
+    return [_estimate(group, groups[group], listed, drawn[group]) for group, listed in sorted(labels.items())]
+
+
+def _estimate(
+    group: tuple[str, str, str],
+    values: list[float],
+    listed: list[tuple[int, list[float | None], float]],
+    drawn: int,
+) -> Labelled:
+    # Rows left empty: as if so many fewer had been drawn.
+    answered = len(listed) / drawn
+    means = [float(np.mean([one for one in said if one is not None])) for _, said, _ in listed]
+    found = prediction_powered(
+        [min(max(value, 0.0), 1.0) for value in values],
+        [place for place, _, _ in listed],
+        means,
+        probabilities=[min(1.0, chance * answered) for _, _, chance in listed],
+    )
+    ratings = [(str(place), one) for place, said, _ in listed for one in said if one is not None]
+    alpha = None
+    if len(ratings) > len(listed):
+        frame = pl.DataFrame(ratings, schema={"unit": pl.String, "value": pl.Float64}, orient="row")
+        alpha = krippendorff(frame, "interval")
+    return Labelled(*group, found, alpha)
