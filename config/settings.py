@@ -13,7 +13,7 @@ from config.addresses import ADVICE, holds_user, secret_part
 from config.declared import DeclarationError, resolve
 from config.models import Judge, Model
 from data.options import Frozen, Share
-from data.suites import Stop, Suite
+from data.suites import MAX_DROP, Stop, Suite
 
 __all__ = ["Judge", "Model", "Settings", "Suite"]
 
@@ -93,6 +93,11 @@ class Report(Frozen):
     language: str = Field("en", description="one that has a catalogue of phrases: en, ru, or a plug-in's")
     html: bool = True
     junit: str = Field("", description="a file to write JUnit XML to as well; the same as --junit FILE")
+    junit_items: bool = Field(
+        default=False, description="JUnit has a case for each single item as well as each gate"
+    )
+    markdown: str = Field("", description="a file for a summary, such as for a merge request; --markdown FILE")
+    results: str = Field("", description="a file for results.json as well; --json FILE")
 
     @field_validator("language")
     @classmethod
@@ -141,6 +146,14 @@ class Settings(Frozen):
         "nothing",
         description="what a judged suite needs to be decided: its judges' passports, or people's labels",
     )
+    baseline: str = Field("", description="the baseline to hold the run against; the same as --baseline NAME")
+    fail_on: Literal["threshold", "regression"] = Field(
+        "threshold", description="regression: a suite that fell below its baseline fails the run as well"
+    )
+    max_drop: Share | dict[str, Share] = Field(
+        MAX_DROP, description="the drop that is tolerated; or one for each suite"
+    )
+    allow_different: bool = Field(default=False, description="compare with a baseline that was made otherwise")
     store: Store = Store()
     sandbox: Sandbox = Sandbox()
     report: Report = Report()
@@ -159,6 +172,12 @@ class Settings(Frozen):
         """The models and suites in a line, as lists of runs show it."""
         named, rest = [model.name for model in self.models[:3]], len(self.models) - 3
         return f"{', '.join(named)}{f' and {rest} more' if rest > 0 else ''}: {', '.join(self.named)}"
+
+    @property
+    def tolerated(self) -> dict[str, float]:
+        """The tolerated drop of each suite."""
+        given = self.max_drop
+        return {name: given.get(name, MAX_DROP) if isinstance(given, dict) else given for name in self.named}
 
     @property
     def named(self) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ from data.options import Frozen, Share
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
 TABLE = "table"
 """The loader of a suite that names none: rows of a file, columns by name."""
+MAX_DROP = 0.02
+"""How much a suite may fall below its baseline, where nobody says otherwise."""
 
 
 class Use(Frozen):

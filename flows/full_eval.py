@@ -21,9 +21,10 @@ from data.errors import InputError
 from data.records import Cell
 from flows.interface import publish
 from flows.runners import running
-from flows.runs import Outcome, anew, counts_of, describe, open_run, recorded
+from flows.runs import Outcome, anew, counts_of, describe, facts, open_run, recorded
 from flows.suite import run_suite
 from tasks.aggregate import aggregate
+from tasks.compare.baseline import check
 from tasks.decide import watched
 from tasks.gate import gate
 from tasks.models.progress import deployed
@@ -85,6 +86,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
         book.recorded = recorded(settings, again)
     with keeping(book), traced(settings, book.run, book.executions) as ended:
         identities = identify_all(settings)
+        check(settings, facts(settings, identities))
         tables, waiting = Tables(), dict[str, int]()
         with running(settings) as runner:
             book.distributed = runner is not None
@@ -102,7 +104,12 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
             tables.items,
             tables.scores,
             summary,
-            run={**opened.facts, "configuration": manifest["configuration"], "versions": manifest["versions"]},
+            run={
+                **opened.facts,
+                "configuration": manifest["configuration"],
+                "versions": manifest["versions"],
+                "facts": facts(settings, identities),
+            },
             folder=str(opened.folder),
             missing=identities.missing,
             waiting=waiting,

@@ -129,20 +129,27 @@ def layers_of(settings: Settings) -> dict[str, str]:
         return {"wasm": f"off ({error})"}
 
 
-def describe(settings: Settings, tables: Tables, summary: Ref, identities: Identities) -> dict[str, Any]:
-    """Return the manifest of a run."""
+def facts(settings: Settings, identities: Identities) -> dict[str, Any]:
+    """Return what of a run's manifest gives its numbers their meaning."""
     return {
-        "schema": manifests.SCHEMA,
         "configuration": settings.model_dump(mode="json"),
-        "versions": manifests.versions(),
-        "sandbox": layers_of(settings),
-        "commit": manifests.commit(),
         "rules": fingerprint(),
         "units": {name: version for suite in settings.suites for name, version in versions_of(suite).items()},
         "verifiers": {name: version for suite in settings.suites for name, version in verifiers_of(suite).items()},
         "identities": {name: dict(identity) for name, identity in identities.models.items()},
-        "missing": dict(identities.missing),
         "judge_identities": {name: dict(identity) for name, identity in identities.judges.items()},
+    }
+
+
+def describe(settings: Settings, tables: Tables, summary: Ref, identities: Identities) -> dict[str, Any]:
+    """Return the manifest of a run."""
+    return {
+        "schema": manifests.SCHEMA,
+        **facts(settings, identities),
+        "versions": manifests.versions(),
+        "sandbox": layers_of(settings),
+        "commit": manifests.commit(),
+        "missing": dict(identities.missing),
         "tables": {
             "items": _refs(tables.items),
             "requests": _refs([a.requests for a in tables.asked]),

@@ -13,6 +13,7 @@ from data.plugins import metric, metrics
 from data.suites import Suite
 from metrics.stats.intervals import Interval
 from metrics.stats.power import deciding_n
+from metrics.stats.regression import Change
 from metrics.stats.sequential import Side
 from metrics.stats.strata import at_once, correlated, stratified
 from metrics.stopping import Narrowing
@@ -100,29 +101,35 @@ class ModelResult:
 class Final:
     """The verdict on a run. With gate `off` everything reads as with `point`, and the exit code is 0.
 
-    `undecided` says what an undecided model counts as: itself, or a pass.
+    `undecided` says what an undecided gate counts as: itself, or a pass. `changes` are what the suites came to
+    against a baseline, where the run fails on a regression; they count whatever the gate.
     """
 
     gate: Gate
     models: tuple[ModelResult, ...]
     undecided: Undecided = "undecided"
+    changes: tuple[Change, ...] = ()
 
     @property
     def exit_code(self) -> Exit:
-        """The worst over models, in the order error, fail, undecided, pass."""
-        found = {model.verdict for model in self.models}
-        if self.gate == "off":
-            return Exit.PASSED
+        """The worst over models and changes, in the order error, fail or regressed, undecided, pass."""
+        found: set[str] = {model.verdict for model in self.models} if self.gate != "off" else set()
+        found |= {*self.changes}
         if "error" in found:
             return Exit.ERROR
-        if "fail" in found:
+        if found & {"fail", "regressed"}:
             return Exit.FAILED
         return Exit.UNDECIDED if "undecided" in found and self.undecided == "undecided" else Exit.PASSED
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""
         models = [model.as_dict() for model in self.models]
-        said = {"gate": self.gate, "undecided": self.undecided, "exit_code": int(self.exit_code)}
+        said = {
+            "gate": self.gate,
+            "undecided": self.undecided,
+            "changes": [*self.changes],
+            "exit_code": int(self.exit_code),
+        }
         return {**said, "models": models}
 
 

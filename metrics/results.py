@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from metrics.baseline import Against
 from metrics.corrected import CorrectedMean
 from metrics.final import Final
 from metrics.stated import Stated
@@ -31,7 +32,8 @@ class Results:
 
     `run` says which run it was (id, time, configuration, versions), `totals` has a TOTAL for each model,
     `explainability` the results in their published form, `judges` the agreement of judges for each metric,
-    `corrected` judged means beside what their judges' passports make of them.
+    `corrected` judged means beside what their judges' passports make of them,
+    `baseline` what the run came to against a baseline (None without one).
     """
 
     run: Mapping[str, Any]
@@ -46,6 +48,7 @@ class Results:
     explainability: Sequence[Mapping[str, Any]] = ()
     stated: Sequence[Stated] = ()
     corrected: Sequence[CorrectedMean] = ()
+    baseline: Against | None = None
     schema_version: int = SCHEMA_VERSION
 
     def as_dict(self) -> dict[str, Any]:
@@ -61,6 +64,7 @@ class Results:
             "groups": [asdict(grouping) for grouping in self.groups],
             "repeats": [asdict(repeated) for repeated in self.repeats],
             "judges": {metric: asdict(agreement) for metric, agreement in self.judges.items()},
+            "baseline": self.baseline.as_dict() if self.baseline else None,
             "explainability": [dict(result) for result in self.explainability],
             "stated": [asdict(one) for one in self.stated],
             "corrected": [one.as_dict() for one in self.corrected],

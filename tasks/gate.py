@@ -26,6 +26,7 @@ from metrics.stats.matching import question_sets
 from metrics.stats.pairs import compare, groups
 from metrics.stopping import Narrowing
 from metrics.summary import cells
+from tasks.compare.baseline import against
 from tasks.decide import follow_all, watched
 from tasks.models.systems import judges_of, systems_of, took_part
 from tasks.passports import Examined
@@ -177,6 +178,9 @@ def gate(
     corrected = corrected_means(every, drawn, settings.suites, found.passport)
     unbelieved = unmeasured(settings, corrected)
     final = final_of(settings, table, missing, stopping, waiting, unmeasured=unbelieved)
+    held = against(settings, run.get("facts") or {}, every, drawn)
+    if held and settings.fail_on == "regression":
+        final = replace(final, changes=held.outcomes)
     ratings = judge_ratings(every)
     headline = every.filter(pl.col("metric").is_in(names_of(settings.suites)))
     # A suite that was looked at in between has its sequences in place of tests that hold once.
@@ -185,7 +189,8 @@ def gate(
     pairs = compare(once, drawn) if once["model"].n_unique() > 1 else ()
     listed = explained(settings, final)
     document = Results(
-        run={**run, "items": question_sets(drawn)},
+        run={**{key: value for key, value in run.items() if key != "facts"}, "items": question_sets(drawn)},
+        baseline=held,
         final=final,
         totals=totals_of(settings.suites, table),
         cells=cells(table),

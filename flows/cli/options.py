@@ -5,7 +5,7 @@ import os
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
@@ -49,6 +49,19 @@ class Options:
     ] = False
     wait: Annotated[bool, Parameter(help="wait for what is asked in batches (batch: submit of a model)")] = False
     junit: Annotated[str, Parameter(metavar="FILE", help="write the results as JUnit XML as well")] = ""
+    junit_items: Annotated[bool, Parameter(help="with --junit: a case for each single item as well")] = False
+    markdown: Annotated[str, Parameter(metavar="FILE", help="write a summary, such as for a merge request")] = ""
+    json: Annotated[str, Parameter(metavar="FILE", help="write results.json there as well")] = ""
+    baseline: Annotated[
+        str, Parameter(metavar="NAME", help="hold the run against this baseline (docs/baselines.md)")
+    ] = ""
+    fail_on: Annotated[
+        Literal["", "threshold", "regression"],
+        Parameter(help="regression: what fell below the baseline fails the run as well", show_choices=False),
+    ] = ""
+    allow_different: Annotated[
+        bool, Parameter(help="hold it against a baseline that was made with other verifiers, judges or questions")
+    ] = False
     log: Annotated[
         str, Parameter(choices=FORMS, help=f"json: one object a line on stderr; the same as {VARIABLE}=json")
     ] = ""
@@ -119,6 +132,37 @@ def _agree(given: Options) -> None:
         raise InputError("--suite and --model: expected --rerun STAGE beside them.")
 
 
+def _gates(given: Options) -> list[str]:
+    """Return the assignments of the options about files and the baseline."""
+    texts = {
+        "report.markdown": given.markdown,
+        "report.results": given.json,
+        "baseline": given.baseline,
+        "fail_on": given.fail_on,
+    }
+    switches = {"report.junit_items": given.junit_items, "allow_different": given.allow_different}
+    told = [f"{path}={json.dumps(value)}" for path, value in texts.items() if value]
+    return [*told, *(f"{path}=true" for path, value in switches.items() if value)]
+
+
+def _ready(settings: "Settings") -> None:
+    """Refuse, before anything is asked, files that cannot be written and a baseline that cannot be read.
+
+    Raises:
+        InputError: there is one.
+    """
+    report = settings.report
+    for option, path in (("junit", report.junit), ("markdown", report.markdown), ("json", report.results)):
+        if path and not os.access(folder := Path(path).parent, os.W_OK):
+            raise InputError(f"--{option} {path}: {folder} is no folder that can be written; name another.")
+    if settings.fail_on == "regression" and not settings.baseline:
+        raise InputError("--fail-on regression: expected --baseline NAME beside it, what the run is held against.")
+    if settings.baseline:
+        from artifacts.baselines import read
+
+        read(settings.baseline)
+
+
 def choose(only: str, given: Options) -> tuple["Settings", "Rerun"]:
     """Return the configuration, of one suite if `only` names it, and what of an earlier run is done again.
 
@@ -143,11 +187,9 @@ def choose(only: str, given: Options) -> tuple["Settings", "Rerun"]:
         sets.append(f"report.junit={json.dumps(given.junit)}")
     if given.config and (own := fallback(given.config)):
         say(f"{given.config}: there is no such file here; reading the one that ships with the program, {own}.")
+    sets += _gates(given)
     settings = read(given.config or None, sets, only)
-    if settings.report.junit and not os.access(folder := Path(settings.report.junit).parent, os.W_OK):
-        raise InputError(
-            f"--junit {settings.report.junit}: {folder} is no folder that can be written; name another."
-        )
+    _ready(settings)
     _agree(given)
     resume = ""
     if given.resume is not None or given.run:

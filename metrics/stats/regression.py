@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from data.suites import MAX_DROP
 from metrics.stats.intervals import Codes, Floats, Interval, Pool, pool
 from metrics.stats.margins import (
     Flips,
@@ -30,7 +31,6 @@ from metrics.stats.power import ALPHA, holm, holm_levels
 Change = Literal["regressed", "held", "undecided"]
 Test = Literal["binomial", "tango", "sign-flip", "none"]
 
-MAX_DROP = 0.02
 KEY = ("item_id", "repeat")
 _NOTHING = 1e-12
 

@@ -1,4 +1,4 @@
-"""JUnit XML: a suite for each model and family (or suite), a case for each question asked of it."""
+"""JUnit XML: a case for each gate, which fails where the exit code says so; for each question on request."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,9 @@ import polars as pl
 
 from artifacts.store import write_atomically
 from tasks.report.material import Material
+from tasks.report.regressions import regression
 from tasks.report.samples import KEY, frames
+from tasks.report.words import why
 
 SHOWN = 4000
 """Characters of a reply that a failed case shows."""
@@ -80,18 +82,73 @@ def _suites(rows: pl.DataFrame, timestamp: str) -> Iterator[ET.Element]:
         element.extend(_case(row, name) for row in group.iter_rows(named=True))
 
 
-def compose(material: Material) -> ET.Element:
-    """Return the document.
+def _gate(name: str, of: str, outcome: str, told: str, *, counts: bool, passes: bool) -> ET.Element:
+    """Return the case of a gate; `counts`: the exit code goes by it, `passes`: undecided counts as passed."""
+    case = ET.Element("testcase", name=clean(name), classname=clean(of), time="0.000")
+    if not counts:
+        if outcome not in {"pass", "held"}:
+            ET.SubElement(case, "skipped", message=clean(f"{outcome}, and the gate is off: {told}"))
+    elif outcome == "error":
+        ET.SubElement(case, "error", type=outcome, message=clean(told))
+    elif outcome in {"fail", "regressed"} or (outcome == "undecided" and not passes):
+        ET.SubElement(case, "failure", type=outcome, message=clean(told)).text = clean(told)
+    elif outcome == "undecided":
+        ET.SubElement(case, "skipped", message=clean(f"undecided: {told}"))
+    ET.SubElement(case, "system-out").text = clean(told)
+    return case
 
-    A wrong, partly right or missing answer is a failure; a failed call or judge an error; what does not apply is
-    skipped. Of several metrics the case has their mean and worst status. A time is the reply's latency in seconds,
-    also where it came from the cache.
+
+def gates(material: Material) -> ET.Element:
+    """Return the cases of all gates: each model in each suite and overall, and each suite against the baseline."""
+    settings, results = material.settings, material.results
+    passes = settings.undecided == "pass"
+    cases = []
+    for model in results.get("final", {}).get("models", ()):
+        for part in (*model["suites"], {**model, "suite": "overall"}):
+            score = "no score" if part["score"] is None else f"score {part['score']:.4f}"
+            bound = "" if part.get("upper") is None else f" to {part['upper']:.4f}"
+            told = f"{score}{bound}, threshold {part['threshold']:g}: {part['outcome']}"
+            said = why(part, settings.report.language)
+            told = f"{told}; {said}" if said else told
+            counts = settings.gate != "off"
+            cases.append(_gate(part["suite"], model["model"], part["outcome"], told, counts=counts, passes=passes))
+    held = results.get("baseline") or {"models": (), "name": ""}
+    counts = settings.fail_on == "regression"
+    for model in held["models"]:
+        of = f"baseline {held['name']}.{model['model']}"
+        cases += [
+            _gate(
+                part["suite"],
+                of,
+                part["outcome"],
+                regression(part, settings.report.language),
+                counts=counts,
+                passes=passes,
+            )
+            for part in model["suites"]
+        ]
+    kinds = {
+        kind: str(sum(case.find(kind) is not None for case in cases)) for kind in ("failure", "error", "skipped")
+    }
+    counted = {"failures": kinds["failure"], "errors": kinds["error"], "skipped": kinds["skipped"]}
+    stamp = material.started.isoformat(timespec="seconds")
+    described = {"name": "gates", "timestamp": stamp, "tests": str(len(cases)), **counted, "time": "0.000"}
+    element = ET.Element("testsuite", described)
+    element.extend(cases)
+    return element
+
+
+def compose(material: Material) -> ET.Element:
+    """Return the document: all gates, and with `report.junit_items` every item as well.
+
+    Of an item a wrong, partly right or missing answer is a failure; a failed call or judge an error; what does not
+    apply is skipped. Of several metrics the case has their mean and worst status. A time is the reply's latency in
+    seconds, also where it came from the cache.
     """
-    items = material.items.select("item_id", "suite", "family", "level", "language", "answer")
-    rows = frames(material).rows.join(items, on="item_id", how="left", maintain_order="left")
-    order = ["model", "suite", "family"]
-    rows = rows.sort(order, maintain_order=True).select(*dict.fromkeys([*KEY, *order]), pl.exclude(*KEY, *order))
-    suites = list(_suites(rows, material.started.isoformat(timespec="seconds")))
+    suites = [
+        *([gates(material)] if material.results else ()),
+        *(_items(material) if material.settings.report.junit_items else ()),
+    ]
     sums = {
         name: str(sum(int(suite.attrib[name]) for suite in suites))
         for name in ("tests", "failures", "errors", "skipped")
@@ -100,6 +157,14 @@ def compose(material: Material) -> ET.Element:
     top = ET.Element("testsuites", {"name": f"basic-control {clean(material.run)}", **sums, "time": time})
     top.extend(suites)
     return top
+
+
+def _items(material: Material) -> list[ET.Element]:
+    items = material.items.select("item_id", "suite", "family", "level", "language", "answer")
+    rows = frames(material).rows.join(items, on="item_id", how="left", maintain_order="left")
+    order = ["model", "suite", "family"]
+    rows = rows.sort(order, maintain_order=True).select(*dict.fromkeys([*KEY, *order]), pl.exclude(*KEY, *order))
+    return list(_suites(rows, material.started.isoformat(timespec="seconds")))
 
 
 def write(material: Material, path: Path) -> Path:

@@ -9,6 +9,7 @@ from data.plugins import metric
 from metrics.final import leads
 from metrics.summary import Cell
 from prompts.phrases import phrase
+from tasks.report import regressions
 from tasks.report.passports import corrected_lines
 from tasks.report.stopping import lines_of
 from tasks.report.tables import Table, columns
@@ -56,6 +57,7 @@ def lines(results: Mapping[str, Any], requests: Mapping[str, int], settings: Set
             yield f"  {_part(part, language)}"
     yield from (f"  {line}" for line in lines_of(results, language))
     yield from (f"  {line}" for line in corrected_lines(results, language))
+    yield from regressions.lines(results.get("baseline"), language)
     yield from _notes(final["models"], settings)
     if any(suite.get("n_truncated") for model in final["models"] for suite in model["suites"]):
         yield phrase("terminal.cut_again", language, command=f"{SCRIPT} run", run=results["run"]["run"])

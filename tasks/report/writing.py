@@ -1,13 +1,15 @@
 """Write a run's reports and its manifest."""
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from artifacts.store import write_atomically
 from config.settings import Settings
 from data.records import Ref
-from tasks.report import exports, html, junit, markdown, raw, records
+from tasks.report import exports, html, junit, markdown, raw, records, regressions
 from tasks.report.material import Tables, gather
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
@@ -40,5 +42,9 @@ def report(
     written = [*pages, markdown.write(material, there), *raw.write(material, there)]
     if settings.report.junit:
         junit.write(material, Path(settings.report.junit))
+    if settings.report.markdown:
+        regressions.write(material, Path(settings.report.markdown))
+    if settings.report.results:
+        write_atomically(Path(settings.report.results), json.dumps(results, ensure_ascii=False, indent=1).encode())
     written += records.write(material, there)
     return [*map(str, written), *map(str, exports.write(material, there))]

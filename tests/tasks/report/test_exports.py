@@ -4,6 +4,7 @@ import csv
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import polars as pl
@@ -69,8 +70,48 @@ def test_harmless_cells_stay_as_they_are(tmp_path: Path) -> None:
         assert [row["reason"] for row in csv.DictReader(file)] == [text or "" for text in texts]
 
 
+def itemised(material: Material) -> Material:
+    """Return a run whose JUnit has a case for each item, and no gate."""
+    report = material.settings.report.model_copy(update={"junit_items": True})
+    return replace(material, results={}, settings=material.settings.model_copy(update={"report": report}))
+
+
+@pytest.mark.parametrize("undecided", ["undecided", "pass"])
+def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(material: Material, undecided: str) -> None:
+    suites = [
+        {
+            "suite": name,
+            "outcome": name,
+            "score": 0.5,
+            "threshold": 0.5,
+            "reason": "",
+            "upper": 0.75,
+            "n_deciding": 1,
+        }
+        for name in ("pass", "fail", "undecided", "error")
+    ]
+    held = {"suite": "s", "difference": None, "max_drop": 0.02}
+    against = [{**held, "outcome": one} for one in ("held", "regressed", "undecided")]
+
+    def red(**changes: Any) -> list[tuple[str, str]]:
+        results = {
+            "final": {"models": [{**suites[0], "model": "m", "suites": suites}]},
+            "baseline": {"name": "main", "models": [{"model": "m", "suites": against}]},
+        }
+        settings = material.settings.model_copy(update={"undecided": undecided, **changes})
+        top = junit.compose(replace(material, results=results, settings=settings))
+        found = [(kind.tag, kind.get("type", "")) for case in top.iter("testcase") for kind in case]
+        assert top.get("tests") == "8"
+        return [one for one in found if one[0] in {"failure", "error"}]
+
+    open_ = [("failure", "undecided")] if undecided == "undecided" else []
+    assert red(gate="point") == [("failure", "fail"), *open_, ("error", "error")]
+    assert red(gate="off") == []
+    assert red(gate="off", fail_on="regression") == [("failure", "regressed"), *open_]
+
+
 def test_junit_counts_every_question_once(material: Material, tmp_path: Path) -> None:
-    top = ET.parse(junit.write(material, tmp_path / "deep" / "junit.xml")).getroot()  # noqa: S314 - our own file
+    top = ET.parse(junit.write(itemised(material), tmp_path / "deep" / "junit.xml")).getroot()  # noqa: S314 - our own file
     outcomes = primary(material)["outcome"]
     assert top.get("tests") == str(material.replies.height) == str(len(top.findall("testsuite/testcase")))
     failures = outcomes.is_in(["wrong", "partial", "no_answer"]).sum()
@@ -92,7 +133,7 @@ def test_junit_counts_every_question_once(material: Material, tmp_path: Path) ->
 
 
 def test_a_failed_case_shows_what_was_expected_and_said(material: Material) -> None:
-    top = junit.compose(material)
+    top = junit.compose(itemised(material))
     failures = primary(material).filter(outcome="wrong", model=MODELS[1])
     row = failures.join(material.replies, on=["item_id", "model", "repeat"]).row(0, named=True)
     case = next(c for c in top.iter("testcase") if c.get("name", "").startswith(row["item_id"]) and len(c))
@@ -110,7 +151,7 @@ def test_what_xml_cannot_hold_is_written_out(material: Material, tmp_path: Path)
     hostile = "\x00\x1b[31m]]>\ufffe\x0b</failure><x/>"
     changed = pl.when(pl.col("text").is_not_null()).then(pl.lit(hostile)).alias("text")
     drenched = replace(
-        material,
+        itemised(material),
         replies=material.replies.with_columns(changed),
         scores=material.scores.with_columns(reason=pl.lit(hostile)),
     )
@@ -126,7 +167,7 @@ def test_a_question_that_does_not_apply_is_skipped(material: Material) -> None:
     changed = material.scores.with_columns(
         status=pl.lit("not_applicable"), value=pl.lit(None, pl.Float64), reason=pl.lit("no contexts")
     )
-    top = junit.compose(replace(material, scores=changed))
+    top = junit.compose(replace(itemised(material), scores=changed))
     assert top.get("skipped") == top.get("tests")
     assert {case[0].get("message") for case in top.iter("testcase")} == {"no contexts"}
 

@@ -1,0 +1,142 @@
+"""A run against its baseline, in words: one line a suite, and the summary for a merge request."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from artifacts.store import write_atomically
+from prompts.phrases import phrase
+from tasks.report.material import Material
+from tasks.report.text import code, percent, plain, table
+from tasks.report.words import bound, shared, why
+
+_POINTS = 100
+
+
+def points(value: float | None) -> str:
+    """Return a difference in percentage points with its sign."""
+    return "–" if value is None else f"{_POINTS * value:+.1f}".replace("-", "−")
+
+
+def _around(part: Mapping[str, Any]) -> str:
+    low, high = part["interval"]["low"], part["interval"]["high"]
+    return f"{points(low)} … {points(high)}"
+
+
+def regression(part: Mapping[str, Any], language: str = "en") -> str:
+    """Say what a suite came to against its baseline, and where it is undecided what could have been shown."""
+
+    def say(name: str, **values: object) -> str:
+        return phrase(f"regression.{name}", language, **values)
+
+    if part["difference"] is None:
+        return say("nothing")
+    said = say(
+        "line",
+        difference=points(part["difference"]),
+        around=_around(part),
+        tolerated=f"{_POINTS * part['max_drop']:g}",
+        n=part["n"],
+        outcome=say("improved" if part["improved"] else part["outcome"]),
+    )
+    if part["cut"]:
+        return f"{said}; {say('cut', low=points(part['low']), high=points(part['high']))}"
+    if part["outcome"] != "undecided":
+        return said
+    shown, needed, tolerated = part["detectable"], part["n_needed"], f"{_POINTS * part['max_drop']:g}"
+    told = say("blind", n=part["n"]) if shown is None else say("shown", n=part["n"], drop=f"{_POINTS * shown:.1f}")
+    more = "" if needed is None else f"; {say('needed', n=needed, tolerated=tolerated)}"
+    return f"{said}; {told}{more}"
+
+
+def lines(held: Mapping[str, Any] | None, language: str) -> Iterator[str]:
+    """Yield what a run came to against its baseline, for the terminal."""
+    if not held:
+        return
+    yield phrase("regression.head", language, name=held["name"], run=held["run"])
+    for one in held["differences"]:
+        yield f"  {phrase('regression.differs', language, **_spoken(one))}"
+    for model in held["models"]:
+        yield from (f"  {part['suite']} {model['model']}: {regression(part, language)}" for part in model["suites"])
+
+
+def _spoken(difference: Mapping[str, Any]) -> dict[str, str]:
+    return {name: difference[name] for name in ("what", "run", "baseline")}
+
+
+def summary(material: Material) -> str:
+    """Return the Markdown for a merge request: the verdict, the baseline's table, what changed most, files."""
+    language = material.settings.report.language
+    final, held = material.results["final"], material.results.get("baseline")
+    verdict = phrase(f"regression.exit_{final['exit_code']}", language)
+    text = [f"## Basic Control: {verdict}", ""]
+    names = ("model", "suite", "score", "threshold_head", "outcome", "why")
+    rows = [
+        [
+            plain(model["model"]),
+            plain(part["suite"]),
+            " ".join(filter(None, (percent(part["score"]), bound(part, language)))),
+            percent(part["threshold"]),
+            f"**{shared(part['outcome'], language)}**",
+            plain(why(part, language)),
+        ]
+        for model in final["models"]
+        for part in (*model["suites"], {**model, "suite": shared("overall", language)})
+    ]
+    text += [*table([shared(name, language) for name in names], rows, left=2), ""]
+    if held:
+        text += list(_against(held, language))
+    files = ", ".join(code(name) for name in ("results.json", "reports/", "raw/"))
+    text += [phrase("regression.files", language, run=code(material.run), files=files), ""]
+    return "\n".join(text)
+
+
+def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
+    yield f"### {plain(phrase('regression.head', language, name=held['name'], run=held['run']))}"
+    yield ""
+    for one in held["differences"]:
+        yield f"- {plain(phrase('regression.differs', language, **_spoken(one)))}"
+    names = ("baseline", "now", "difference", "interval", "lost_won", "outcome")
+    header = [shared("model", language), shared("suite", language)]
+    header += [phrase(f"regression.{name}", language) for name in names]
+    rows = [
+        [
+            plain(model["model"]),
+            plain(part["suite"]),
+            percent(part["baseline"]),
+            percent(part["mean"]),
+            points(part["difference"]),
+            _around(part),
+            f"{part['lost']} / {part['won']}",
+            f"**{plain(regression(part, language).partition(': ')[2] or regression(part, language))}**",
+        ]
+        for model in held["models"]
+        for part in model["suites"]
+    ]
+    yield from ("", *table(header, rows, left=2), "")
+    changed = [one for model in held["models"] for one in model["changed"]]
+    if changed:
+        yield f"### {phrase('regression.changed', language)}"
+        yield ""
+        header = [phrase(f"regression.{name}", language) for name in ("item", "baseline", "now", "prompt")]
+        rows = [
+            [
+                f"{plain(one['suite'])} {code(one['item_id'])}",
+                f"{one['before']:g}",
+                f"{one['after']:g}" + ("" if one["status"] == "scored" else f" ({one['status']})"),
+                plain(_clipped(one["prompt"])),
+            ]
+            for one in changed
+        ]
+        yield from (*table(header, rows, left=1), "")
+
+
+def _clipped(text: str | None, longest: int = 120) -> str:
+    flat = " ".join((text or "").split())
+    return flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
+
+
+def write(material: Material, path: Path) -> Path:
+    """Write the summary for a merge request."""
+    write_atomically(path, summary(material).encode("utf-8", "replace"))
+    return path

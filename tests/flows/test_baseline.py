@@ -1,0 +1,112 @@
+"""A run against a committed baseline: what fell fails the build, in that gate's case alone."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from flows.cli.application import main
+from tests.conftest import Run
+from tests.helpers.runs import at, latest
+from tests.servers.running import serve_openai
+from tests.servers.script import last_user
+
+N = 60
+
+
+def answering(wrong: int) -> Any:
+    """Return a model that knows all of one suite, and all but the first `wrong` rows of the other."""
+
+    def reply(body: dict[str, Any]) -> str:
+        words = last_user(body).split()
+        number = int(words[-1])
+        return "Nowhere" if words[1] == "capital" and number < wrong else f"Place {number}"
+
+    return reply
+
+
+def written(folder: Path, **changes: Any) -> Path:
+    """Write a configuration of two suites, thresholds low."""
+    suites = []
+    for name, what in (("capitals", "capital"), ("rivers", "river")):
+        rows = [{"question": f"Country {n}", "answer": f"Place {n}"} for n in range(N)]
+        data = folder / f"{name}.jsonl"
+        data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        prompt = f"The {what} of {{{{ question }}}}"
+        suite = {"name": name, "items": {"data": str(data)}, "prompt": prompt, "metrics": {"exact_match": {}}}
+        suites.append({**suite, "threshold": 0.5})
+    path = folder / "run.yaml"
+    path.write_text(json.dumps({"suites": suites, "threshold": 0.5, **changes}), encoding="utf-8")
+    return path
+
+
+def test_a_weaker_model_fails_the_build_against_the_baseline_and_says_where(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """8 of 60 lost, none won: 13 points below the baseline, thresholds passed."""
+    path = str(written(tmp_path))
+    baseline = str(tmp_path / "main.json")
+    with serve_openai(answering(0)) as server:
+        first = run("--config", path, "--set", at(server, name="a"))
+        assert first.returncode == 0, first.stderr
+    a = latest(tmp_path)
+    assert main(["baseline", "set", baseline, str(a), "--root", str(tmp_path / "store")]) == 0
+    pinned = Path(baseline).read_text(encoding="utf-8")
+    assert "Country" not in pinned
+    assert "Place" not in pinned
+    assert main(["baseline", "show", baseline]) == 0
+    assert "capitals a: 100.0 %, 60 / 60 scored" in capsys.readouterr().out
+    junit, markdown, copied = (tmp_path / name for name in ("junit.xml", "summary.md", "all.json"))
+    gate = ["--baseline", baseline, "--fail-on", "regression", "--junit", str(junit), "--markdown", str(markdown)]
+    with serve_openai(answering(8)) as server:
+        second = run("--config", path, "--set", at(server, name="b"), *gate, "--json", str(copied))
+    assert second.returncode == 1, second.stderr
+    cases = {(c.get("classname"), c.get("name")): c for c in ET.parse(junit).iter("testcase")}  # noqa: S314 - our own file
+    red = [key for key, case in cases.items() if case.find("failure") is not None or case.find("error") is not None]
+    assert red == [(f"baseline {baseline}.b", "capitals")]
+    assert ("b", "capitals") in cases
+    told = markdown.read_text(encoding="utf-8")
+    assert "regressed" in told
+    assert "capitals" in told
+    assert "The capital of Country 0" in told
+    document = json.loads(copied.read_text(encoding="utf-8"))
+    (model,) = document["baseline"]["models"]
+    outcomes = {suite["suite"]: (suite["outcome"], suite["lost"], suite["won"]) for suite in model["suites"]}
+    assert outcomes == {"capitals": ("regressed", 8, 0), "rivers": ("held", 0, 0)}
+    assert document["final"]["exit_code"] == 1
+    assert len(model["changed"]) == 8
+    with serve_openai(answering(8)) as server:
+        only_told = run("--config", path, "--set", at(server, name="b"), "--baseline", baseline)
+    assert only_told.returncode == 0, only_told.stderr
+    assert "capitals b: −13.3 points" in only_told.stdout
+
+
+def test_a_baseline_of_other_rules_is_refused_before_anything_is_asked(run: Run, tmp_path: Path) -> None:
+    path = str(written(tmp_path))
+    with serve_openai(answering(0)) as server:
+        model = at(server, name="a")
+        assert run("--config", path, "--set", model).returncode == 0
+        baseline = tmp_path / "old.json"
+        assert (
+            main(["baseline", "set", str(baseline), str(latest(tmp_path)), "--root", str(tmp_path / "store")]) == 0
+        )
+        raw = json.loads(baseline.read_text(encoding="utf-8"))
+        now = raw["facts"]["verifiers"]["exact_match"]
+        raw["facts"]["verifiers"]["exact_match"] = 0
+        raw["facts"]["judges"] = {"gpt": {"model": "gpt"}}
+        baseline.write_text(json.dumps(raw), encoding="utf-8")
+        shutil.rmtree(tmp_path / "store")
+        asked = len(server.requests)
+        refused = run("--config", path, "--set", model, "--baseline", str(baseline))
+        assert refused.returncode == 2
+        assert f"version of the verifier exact_match: {now}, in the baseline 0" in refused.stderr
+        assert "judge gpt: none, in the baseline model gpt" in refused.stderr
+        assert "--allow-different" in refused.stderr
+        assert len(server.requests) == asked
+        gone = run("--config", path, "--set", model, "--baseline", "nowhere")
+        assert (gone.returncode, "baselines/nowhere.json is not there" in gone.stderr) == (2, True)
+        alone = run("--config", path, "--set", model, "--fail-on", "regression")
+        assert (alone.returncode, "expected --baseline NAME" in alone.stderr) == (2, True)
