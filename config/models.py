@@ -48,9 +48,9 @@ class Model(Frozen):
     context: int = Field(4096, ge=256, description="embedded: context length in tokens")
 
     system: str = Field("", description="the system prompt; none unless given")
-    temperature: float = Field(0.0, ge=0, le=2)
-    seed: Seed | None = 0
-    max_tokens: int = Field(512, ge=1)
+    temperature: float = Field(0.0, ge=0, le=2, description="of sampling; 0 is the same text again")
+    seed: Seed | None = Field(0, description="of sampling; null sends none")
+    max_tokens: int = Field(512, ge=1, description="tokens of a reply at most; a longer one is cut")
     extra: dict[str, Any] = Field(
         default_factory=dict, description="more sampling parameters, as the server names them"
     )
@@ -58,8 +58,10 @@ class Model(Frozen):
         "schema", description="how a JSON reply is constrained: by its schema, to any JSON, or not at all"
     )
 
-    max_concurrency: int = Field(8, ge=1, le=4096)
-    requests_per_minute: int | None = Field(None, ge=1)
+    max_concurrency: int = Field(8, ge=1, le=4096, description="calls in flight at most")
+    requests_per_minute: int | None = Field(
+        None, ge=1, description="calls begun in a minute; any number unless given"
+    )
     deadline_s: Number = Field(300.0, gt=0, description="one call's limit in seconds, retries included")
     max_response_bytes: int = Field(
         16_000_000, ge=1000, description="the most decoded bytes of one answer; a call that sends more fails"

@@ -24,9 +24,9 @@ Entry = TypeVar("Entry", bound=Model)
 class Explainability(Frozen):
     """How cot and citation join in `FINAL_RESULTS_<date>.json`; the weights are renormalised."""
 
-    weight_cot: Share = 0.5
-    weight_citation: Share = 0.5
-    threshold: Share = 0.8
+    weight_cot: Share = Field(0.5, description="of the chains of thought")
+    weight_citation: Share = Field(0.5, description="of the citations")
+    threshold: Share = Field(0.8, description="what both together must reach")
 
     @model_validator(mode="after")
     def _some(self) -> Self:
@@ -91,7 +91,7 @@ class Report(Frozen):
     """What is written for people."""
 
     language: str = Field("en", description="one that has a catalogue of phrases: en, ru, or a plug-in's")
-    html: bool = True
+    html: bool = Field(default=True, description="write the HTML report")
     junit: str = Field("", description="a file to write JUnit XML to as well; the same as --junit FILE")
     junit_items: bool = Field(
         default=False, description="JUnit has a case for each single item as well as each gate"
@@ -132,13 +132,16 @@ class Settings(Frozen):
     """One evaluation."""
 
     models: tuple[Model, ...] = Field((), description="the models under test; none where all responses are given")
-    judges: tuple[Judge, ...] = ()
-    suites: tuple[Suite, ...] = Field(min_length=1)
+    judges: tuple[Judge, ...] = Field((), description="who grades, where a metric asks for it")
+    suites: tuple[Suite, ...] = Field(min_length=1, description="what is evaluated: names, and declarations")
     plugins: tuple[str, ...] = Field((), description="files and folders with units and suites of one's own")
     repeats: int = Field(1, ge=1, description="how often each model is asked each question")
     explainability: Explainability = Explainability()
-    threshold: Share = 0.8
-    gate: Literal["point", "interval", "off"] = "point"
+    threshold: Share = Field(0.8, description="what the overall score must reach")
+    gate: Literal["point", "interval", "off"] = Field(
+        "point",
+        description="point: the score decides; interval: its whole interval; off: nothing, and the exit code is 0",
+    )
     undecided: Literal["undecided", "pass"] = Field(
         "undecided", description="what a gate counts as that cannot be decided: exit code 3, or 0"
     )
@@ -159,10 +162,10 @@ class Settings(Frozen):
     report: Report = Report()
     telemetry: Telemetry = Telemetry()
     batch_size: int = Field(2000, ge=1, description="items in a batch: the unit of tasks and of Parquet files")
-    runner: Literal["local", "dask", "ray"] = "local"
+    runner: Literal["local", "dask", "ray"] = Field("local", description="where tasks run")
     runner_address: str = Field("", description="a running cluster; a local one is started unless given")
     runner_workers: int = Field(2, ge=1, description="worker processes of a local cluster")
-    currency: str = "USD"
+    currency: str = Field("USD", description="of prices, in what people read")
     fresh: str = Field(
         "", description="sets this run's requests apart from all remembered ones; --fresh fills it in"
     )

@@ -24,7 +24,7 @@ MAX_DROP = 0.02
 class Use(Frozen):
     """How a suite uses a metric: what is the same for all metrics; the metric's own options stand beside it."""
 
-    enabled: bool = True
+    enabled: bool = Field(default=True, description="false leaves the metric out")
     judges: tuple[str, ...] = Field((), description="names of judges; the suite's unless given")
     aggregate: Aggregate | None = Field(None, description="of several judges; the suite's unless given")
     temperature: float | None = Field(None, ge=0, le=2, description="of the judges; the metric's own unless given")
@@ -81,7 +81,7 @@ class Suite(Frozen):
     metrics: dict[str, dict[str, Any]] = Field(min_length=1, description="metrics by name, with their options")
     score: tuple[str, ...] = Field((), description="the metrics that make the score; all unless given")
     strata: Literal["", "family"] = Field("", description="family: the score is a TOTAL over families")
-    threshold: Share = 0.8
+    threshold: Share = Field(0.8, description="what the score must reach")
     weight: float = Field(0.2, ge=0, allow_inf_nan=False, description="in the overall score; renormalised")
     repeats: int | None = Field(None, ge=1, description="how often each question is asked; the run's unless given")
     models: tuple[str, ...] = Field((), description="names of models; all unless given")

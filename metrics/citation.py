@@ -239,8 +239,8 @@ class Options(Frozen):
 
     mode: Literal["passages", "closed_book"] = Field("passages", description="as the items were loaded")
     network: bool = Field(default=False, description="fetch cited pages (http and https, public addresses only)")
-    weight_interpretability: Share = 0.5
-    weight_correctness: Share = 0.5
+    weight_interpretability: Share = Field(0.5, description="of support times source, over citations")
+    weight_correctness: Share = Field(0.5, description="of the answer against the gold answer")
     quote_match: int = Field(90, ge=0, le=100, description="from this likeness on a quote is found")
     max_citations: int = Field(64, ge=1, description="of an answer; more are not judged")
     alce: bool = Field(

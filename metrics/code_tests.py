@@ -38,7 +38,7 @@ class Options(Frozen):
         "", description="a column with code (imports, a signature) that a completion of a body goes on with"
     )
     setup: str = Field("", description="a column with code that stands before the program, such as imports")
-    language: Literal["python"] = "python"
+    language: Literal["python"] = Field("python", description="of the programs")
 
 
 def _listed(value: Any) -> list[Any]:

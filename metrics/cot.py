@@ -291,10 +291,10 @@ def _listed(place: int, calculation: Calculation, support: Support) -> dict[str,
 class Weights(Frozen):
     """The weights of the four levels; renormalised."""
 
-    l1: Share = 0.4
-    l2: Share = 0.1
-    l3: Share = 0.2
-    l4: Share = 0.3
+    l1: Share = Field(0.4, description="of the final answer")
+    l2: Share = Field(0.1, description="of the number of steps")
+    l3: Share = Field(0.2, description="of the likeness of steps")
+    l4: Share = Field(0.3, description="of coherence and right calculations")
 
     @model_validator(mode="after")
     def _some(self) -> Self:

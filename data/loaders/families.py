@@ -24,9 +24,9 @@ class Options(Frozen):
 
     families: tuple[str, ...] = Field(min_length=1, description="names or seed ids of families")
     n_items: int = Field(10, ge=1, le=10_000_000, description="items for each family, level and language")
-    levels: tuple[str, ...] = Field(("easy",), min_length=1)
-    languages: tuple[str, ...] = Field(("en",), min_length=1)
-    seed: Seed = 42
+    levels: tuple[str, ...] = Field(("easy",), min_length=1, description="of each family")
+    languages: tuple[str, ...] = Field(("en",), min_length=1, description="of the questions")
+    seed: Seed = Field(42, description="what the items are drawn from")
     options: dict[str, dict[str, Any]] = Field(default_factory=dict, description="options of a family, by its name")
 
     _once = field_validator("levels", "languages", "families")(_distinct)

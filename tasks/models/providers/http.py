@@ -27,9 +27,9 @@ class Options(Frozen):
     text: str = Field("", description="the answer's text; the whole body is the text unless given")
     contexts: str = Field("", description="what was retrieved: texts, such as documents.*.text")
     citations: str = Field("", description="what the answer cites")
-    tokens_in: str = ""
-    tokens_out: str = ""
-    finish_reason: str = ""
+    tokens_in: str = Field("", description="where the tokens read stand")
+    tokens_out: str = Field("", description="where the tokens written stand")
+    finish_reason: str = Field("", description="where it says why the answer ended")
     version: str = Field("", description="the application's; another one is asked everything anew")
 
     @field_validator("headers")

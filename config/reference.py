@@ -1,0 +1,164 @@
+"""The reference of all keys of a configuration, in Markdown, made from the schema: `python -m config.reference`."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from config.declared import known
+from config.models import Model
+from config.schema import Schema, Source
+from config.settings import Settings
+from data.plugins import discover, metrics
+from data.records import Loader, Provider
+from data.suites import Suite, Use
+
+HEAD = """\
+# Configuration
+
+A configuration is YAML. Every key is checked before anything is asked: a wrong one is told with file, line and
+what may stand there. `--set path.to.key=value` goes over the file. A key is needed only where a table says so. This
+page is made from the code (`python -m config.reference`); so is the schema with which editors complete and check
+such files:
+
+```
+basic-control schema > basic-control.schema.json   # paths of your own plug-ins may follow the command
+```
+
+A first line `# yaml-language-server: $schema=basic-control.schema.json` tells an editor.
+
+```yaml
+models: [{name: llama3.1:8b, max_concurrency: 4}]
+judges: [{name: gpt-4o, provider: openai, api_key_env: OPENAI_API_KEY}]
+suites: [basic_control, rag]
+basic_control: {n_items: 50, levels: [easy, hard]}
+rag: {n_samples: 20, factual_correctness: {mode: precision}}
+threshold: 0.7
+gate: interval
+store: {root: /srv/evaluations/store}
+report: {language: ru, junit: report.xml}
+```
+"""
+MODELS = """
+## `models` and `judges`
+
+An entry of `judges` has the same keys; its `temperature` is the metric's own unless it is given.
+"""
+SUITES = """
+## `suites`
+
+A list of names ({names}) and of declarations with these keys; [suites.md](suites.md) shows how they are used.
+"""
+USE = """
+### Keys of any metric
+
+Beside its own options a metric of a suite has:
+"""
+SECTIONS = """
+## Sections of suites
+
+What a shipped suite declares may be changed in short, in a section of its name: any key of a declaration, and
+these.
+"""
+SEED = """
+Weights of suites may stand together as well: `weights: {cot: 0.5, rag: 0.5}`.
+
+## The seed's form
+
+In place of `models` and `suites`; a bare name is a model of Ollama, the language is ru and the level easy.
+
+```yaml
+models_to_test: [llama3:8b, phi3]
+tests_to_run: [t01_simple_logic, t06_mathematics]
+runs_per_test: 10
+```
+"""
+NUMBERS = {"minimum": "≥ {}", "exclusiveMinimum": "> {}", "maximum": "≤ {}", "exclusiveMaximum": "< {}"}
+WORDS = {
+    "string": "text", "integer": "whole number", "number": "number",
+    "boolean": "`true` or `false`", "null": "nothing", "object": "keys and values",
+}  # fmt: skip
+"""JSON's types as people say them."""
+FARTHEST = 2**53
+"""A bound beyond it is that of the machine's integers, and not told."""
+
+
+class _Tables:
+    """Tables of keys; what a schema refers to is looked up in the definitions of its source."""
+
+    def __init__(self, source: Source) -> None:
+        self._defs = source.defs
+
+    def _target(self, one: Schema) -> Schema:
+        """Return what a schema refers to, with what stands beside the reference."""
+        if "$ref" not in one:
+            return one
+        return {**self._defs[one["$ref"].rpartition("/")[2]], **{k: v for k, v in one.items() if k != "$ref"}}
+
+    def _kind(self, one: Schema) -> str:
+        """Return what a value may be, in words."""
+        one = self._target(one)
+        if listed := one.get("anyOf"):
+            return " or ".join(dict.fromkeys(self._kind(each) for each in listed))
+        if "enum" in one or "const" in one:
+            return ", ".join(f"`{value}`" for value in one.get("enum", [one.get("const")]) if value)
+        named = one.get("type", "any value")
+        if named == "array":
+            return f"list of {self._kind(one['items'])}" if "items" in one else "list"
+        bounds = [said.format(one[key]) for key, said in NUMBERS.items() if abs(one.get(key, FARTHEST)) < FARTHEST]
+        return " ".join([WORDS.get(named, named), *bounds])
+
+    def rows(self, properties: Mapping[str, Schema], needed: Sequence[str] = ()) -> Iterator[str]:
+        """Yield a table of keys; those within a key stand below it, by their whole paths."""
+        yield from ("", "| key | value | default | |", "|:---|:---|:---|:---|")
+        for key, given in properties.items():
+            yield from self._row(key, given, "needed" if key in needed else "")
+
+    def _row(self, key: str, given: Schema, default: str) -> Iterator[str]:
+        one = self._target(given)
+        inner = next((each for each in map(self._target, one.get("anyOf", [one])) if each.get("properties")), {})
+        default = default or _written(one.get("default"))
+        kind, default = ("the keys below", "") if inner else (self._kind(one), default)
+        said = str(given.get("description") or one.get("description") or "").replace("|", "\\|")
+        yield f"| `{key}` | {kind} | {default} | {said} |"
+        for name, part in inner.get("properties", {}).items():
+            yield from self._row(f"{key}.{name}", part, "needed" if name in inner.get("required", ()) else "")
+
+
+def _written(value: Any) -> str:
+    if value is None or value in ("", [], {}):
+        return ""
+    return f"`{value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}`"
+
+
+def reference() -> str:
+    """Return the page."""
+    source = Source()
+    tables = _Tables(source)
+    top = source.of(Settings)
+    apart = ("models", "judges", "suites")
+    lines = [HEAD, "## The run", *tables.rows({name: one for name, one in top.items() if name not in apart})]
+    entry = {name: one for name, one in source.of(Model).items() if name != "options"}
+    lines += [MODELS, *tables.rows(entry, ("name",))]
+    for name, provider in discover(Provider).items():
+        if own := source.of(provider.options):
+            lines += ["", f"### Keys of provider `{name}`", *tables.rows(own, source.needed(provider.options))]
+    names = ", ".join(f"`{name}`" for name in known())
+    lines += [SUITES.format(names=names), *tables.rows(source.of(Suite), ("name", "items", "metrics"))]
+    for name, loader in discover(Loader).items():
+        lines += ["", f"### `items` of loader `{name}`"]
+        lines += tables.rows(source.of(loader.options), source.needed(loader.options))
+    lines += [USE, *tables.rows(source.of(Use))]
+    for name, metric in metrics().items():
+        if own := source.of(metric.options):
+            lines += ["", f"### Metric `{name}`", *tables.rows(own, source.needed(metric.options))]
+    lines += [SECTIONS]
+    for name, declared in known().items():
+        lines += ["", f"### `{name}`", "", "| key | stands for |", "|:---|:---|"]
+        for key, paths in declared.keys.items():
+            lines.append(f"| `{key}` | {', '.join('`' + '.'.join(map(str, path)) + '`' for path in paths)} |")
+    return "\n".join([*lines, SEED]).rstrip("\n") + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference())

@@ -1,0 +1,177 @@
+"""The JSON schema of a configuration, for editors that complete and check it: made from what is declared.
+
+It is as lenient as the reader where the two could differ, and knows the units and suites that are there: shipped,
+registered, and those of the plug-ins that it is given.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from config.declared import Declaration, known
+from config.models import Judge, Model
+from config.settings import Settings
+from data import plugins
+from data.options import Declared
+from data.plugins import discover, families, metrics
+from data.records import Loader, Provider
+from data.suites import Suite, Use
+
+Schema = dict[str, Any]
+KINDS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+
+class Source:
+    """The schemas of all that a configuration is made of; `defs` are the definitions that they refer to."""
+
+    def __init__(self) -> None:
+        declared = [unit.options for kind in (Loader, Provider) for unit in discover(kind).values()]
+        declared += [unit.options for unit in metrics().values()]
+        own = [one for one in declared if isinstance(one, type)]
+        listed: list[type[BaseModel]] = list(dict.fromkeys([Settings, Model, Judge, Suite, Use, *own]))
+        refs, found = models_json_schema([(one, "validation") for one in listed])
+        self.defs: dict[str, Schema] = found["$defs"]
+        self._refs = {one: refs[one, "validation"]["$ref"].rpartition("/")[2] for one in listed}
+
+    def of(self, declared: Declared) -> dict[str, Schema]:
+        """Return the schemas of options, by name."""
+        if isinstance(declared, type):
+            return dict(self.defs[self._refs[declared]].get("properties", {}))
+        return {name: _of_default(default) for name, default in declared.items()}
+
+    def needed(self, declared: Declared) -> list[str]:
+        """Return the names of the options that have no default."""
+        return list(self.defs[self._refs[declared]].get("required", [])) if isinstance(declared, type) else []
+
+    def shared(self) -> dict[str, Schema]:
+        """Return the definitions that schemas refer to; what is built of a model's keys stands for the model."""
+        built = {
+            name for one, name in self._refs.items() if one.__name__ in {"Options", "Settings", "Suite", "Use"}
+        }
+        built |= {self._refs[Model], self._refs[Judge]}
+        return {name: schema for name, schema in self.defs.items() if name not in built}
+
+
+def _of_default(default: Any) -> Schema:
+    kind = KINDS.get(type(default))
+    return {"type": kind, "default": default} if kind else {"default": default}
+
+
+def _object(properties: Mapping[str, Schema], **more: Any) -> Schema:
+    return {"type": "object", "properties": dict(properties), "additionalProperties": False, **more}
+
+
+def _united(listed: Iterable[Mapping[str, Schema]]) -> dict[str, Schema]:
+    """Return the properties of several objects as those of one: each as any of them has it."""
+    found: dict[str, list[Schema]] = {}
+    for properties in listed:
+        for name, schema in properties.items():
+            if schema not in found.setdefault(name, []):
+                found[name].append(schema)
+    return {name: one[0] if len(one) == 1 else {"anyOf": one} for name, one in found.items()}
+
+
+def _entry(source: Source, model: type[Model]) -> Schema:
+    """Return the schema of an entry of `models` or `judges`, with the keys of every provider beside the others."""
+    shared = {name: one for name, one in source.of(model).items() if name != "options"}
+    shared["provider"] = {**shared["provider"], "enum": [*discover(Provider)]}
+    own = _united(source.of(unit.options) for unit in discover(Provider).values())
+    address = {"url": {"type": "string", "description": "another name of base_url"}}
+    return _object({**address, **own, **shared}, required=["name"])
+
+
+def _metric(source: Source, declared: Declared) -> Schema:
+    return {"anyOf": [{"type": "null"}, _object({**source.of(declared), **source.of(Use)})]}
+
+
+def _suite(source: Source) -> dict[str, Schema]:
+    """Return the keys of a suite."""
+    keys = source.of(Suite)
+    loaders = discover(Loader)
+    named = {"loader": {"enum": [*loaders], "default": "table", "description": "what the items come from"}}
+    items = _object({**_united(source.of(one.options) for one in loaders.values()), **named})
+    measured = {name: _metric(source, unit.options) for name, unit in metrics().items()}
+    texts = {"type": "array", "items": {"type": "string"}}
+    return keys | {
+        "title": {**keys["title"], "type": ["string", "object"]},
+        "items": {**items, "description": keys["items"]["description"]},
+        "prompts": {"anyOf": [keys["prompts"], texts], "description": keys["prompts"]["description"]},
+        "metrics": {
+            "anyOf": [_object(measured, minProperties=1), {"type": "array", "items": {"enum": [*measured]}}],
+            "description": keys["metrics"]["description"],
+        },
+    }
+
+
+def _at(source: Source, declared: Declaration, steps: Iterable[str]) -> Schema:
+    """Return the schema of a path within a suite, which a short key stands for."""
+    first, *rest = steps
+    if first == "items":
+        unit: Any = discover(Loader)[str(declared.values["items"]["loader"])]
+    elif first == "metrics" and len(rest) > 1:
+        unit, rest = metrics()[rest[0]], rest[1:]
+    elif first == "metrics":
+        return _metric(source, metrics()[rest[0]].options)
+    else:
+        return source.of(Suite)[first]
+    schema = {**source.of(unit.options), **(source.of(Use) if first == "metrics" else {})}[rest[0]]
+    for step in rest[1:]:
+        target = source.defs[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+        schema = target["properties"][step]
+    return schema
+
+
+def _section(source: Source, declared: Declaration, keys: Mapping[str, Schema]) -> Schema:
+    """Return the schema of a suite's own section."""
+    short = {key: _at(source, declared, paths[0]) for key, paths in declared.keys.items()}
+    return _object({**{name: one for name, one in keys.items() if name != "name"}, **short})
+
+
+def schema(paths: Iterable[str] = ()) -> Schema:
+    """Return the JSON schema (draft 2020-12) of a configuration; `paths` are plug-ins that it may use.
+
+    Raises:
+        InputError: a plug-in is not there, or cannot be loaded.
+    """
+    plugins.use(paths)
+    source = Source()
+    keys = _suite(source)
+    told = source.of(Settings)
+    every = known()
+    parts = {name: keys[name] for name in ("items", "metrics")}
+    keys |= {name: {"$ref": f"#/$defs/{name}", "description": one["description"]} for name, one in parts.items()}
+    own = _object({name: one for name, one in keys.items() if name != "name"})
+    named = {"anyOf": [{"enum": [*every]}, _object(keys, required=["name"])]}
+    gate = {key: one for key, one in told["gate"].items() if key != "type"}
+    names = {"type": "array", "items": {"type": "string"}}
+    properties = {
+        **told,
+        "models": {**told["models"], "items": {"$ref": "#/$defs/model"}},
+        "judges": {**told["judges"], "items": {"$ref": "#/$defs/judge"}},
+        "suites": {**told["suites"], "items": named},
+        "gate": {**gate, "enum": [*gate["enum"], False]},  # what YAML reads `off` as
+        **{name: _section(source, one, keys) for name, one in every.items()},
+        "weights": _object(
+            {key: {"type": "number", "minimum": 0} for key in every}, description="weights of suites, by name"
+        ),
+        "models_to_test": {**names, "description": "the seed's form: names of Ollama's models"},
+        "tests_to_run": {
+            "type": "array",
+            "items": {
+                "enum": sorted({one for unit in families().values() for one in (unit.name, unit.seed_id)} - {""})
+            },
+            "description": "the seed's form: families",
+        },
+        "runs_per_test": {"type": "integer", "minimum": 1, "description": "the seed's form: items of each family"},
+    }
+    entries = {"model": _entry(source, Model), "judge": _entry(source, Judge), **parts}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A configuration of Basic Control",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": own,  # the section of a suite that the file itself declares
+        "$defs": {**source.shared(), **entries},
+    }
