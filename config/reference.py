@@ -102,7 +102,7 @@ class _Tables:
             return " or ".join(dict.fromkeys(self._kind(each) for each in listed))
         if "enum" in one or "const" in one:
             return ", ".join(f"`{value}`" for value in one.get("enum", [one.get("const")]) if value)
-        named = one.get("type", "any value")
+        named = str(one.get("type", "any value"))
         if named == "array":
             return f"list of {self._kind(one['items'])}" if "items" in one else "list"
         bounds = [said.format(one[key]) for key, said in NUMBERS.items() if abs(one.get(key, FARTHEST)) < FARTHEST]

@@ -27,7 +27,8 @@ class Source:
     """The schemas of all that a configuration is made of; `defs` are the definitions that they refer to."""
 
     def __init__(self) -> None:
-        declared = [unit.options for kind in (Loader, Provider) for unit in discover(kind).values()]
+        declared = [unit.options for unit in discover(Loader).values()]
+        declared += [unit.options for unit in discover(Provider).values()]
         declared += [unit.options for unit in metrics().values()]
         own = [one for one in declared if isinstance(one, type)]
         listed: list[type[BaseModel]] = list(dict.fromkeys([Settings, Model, Judge, Suite, Use, *own]))
@@ -105,9 +106,9 @@ def _suite(source: Source) -> dict[str, Schema]:
     }
 
 
-def _at(source: Source, declared: Declaration, steps: Iterable[str]) -> Schema:
+def _at(source: Source, declared: Declaration, steps: Iterable[str | int]) -> Schema:
     """Return the schema of a path within a suite, which a short key stands for."""
-    first, *rest = steps
+    first, *rest = map(str, steps)
     if first == "items":
         unit: Any = discover(Loader)[str(declared.values["items"]["loader"])]
     elif first == "metrics" and len(rest) > 1:
