@@ -17,11 +17,13 @@ FAMILIES = ("entailment", "support", "splitting", "correctness", "groundedness",
 class Options(Frozen):
     """Which families, how many questions of each, and how hard."""
 
-    families: tuple[str, ...] = Field(tuple(f"exam_{one}" for one in FAMILIES), min_length=1)
+    families: tuple[str, ...] = Field(
+        tuple(f"exam_{one}" for one in FAMILIES), min_length=1, description="names of families of the exam"
+    )
     n_items: int = Field(20, ge=1, le=100_000, description="questions for each family, level and language")
-    levels: tuple[str, ...] = Field(("easy", "medium", "hard"), min_length=1)
-    languages: tuple[str, ...] = Field(("en",), min_length=1)
-    seed: Seed = 42
+    levels: tuple[str, ...] = Field(("easy", "medium", "hard"), min_length=1, description="of each family")
+    languages: tuple[str, ...] = Field(("en",), min_length=1, description="of the questions")
+    seed: Seed = Field(42, description="what the questions are drawn from")
 
 
 def units(options: Mapping[str, Any]) -> dict[str, Family]:
