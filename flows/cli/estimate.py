@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from data.exits import Exit
-from flows.cli.console import show
+from flows.cli.console import complain, show
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -27,8 +27,11 @@ def show_estimate(settings: "Settings") -> int:
     prepare(results_of(settings))
     from tasks.estimate.calls import estimate
 
-    show(*_parts(estimate(settings)))
-    return Exit.PASSED
+    found = estimate(settings)
+    show(*_parts(found))
+    for problem in found.problems:
+        complain(problem)
+    return Exit.ERROR if found.problems else Exit.PASSED
 
 
 def _parts(found: "Estimate") -> Iterator["RenderableType"]:
@@ -39,16 +42,16 @@ def _parts(found: "Estimate") -> Iterator["RenderableType"]:
 
     yield Text("Dry run: nothing is asked.", style="bold")
     yield _table(found).terminal()
-    for line in totals(found):
-        yield Text(line)
+    for line in (*totals(found), *_bases(found)):
+        yield Text(visible(line))
     for one in found.effects:
         yield Text(told(one))
     each = ", ".join(f"{name} {n:g}" for name, n in CHARACTERS_PER_TOKEN.items())
     yield Text(
-        f"Tokens in: characters of the prompts over characters a token ({each}), and {FRAME} a call. Tokens out: "
-        "the mean of what the last column names. ~: what judges are asked depends on replies that are not there "
-        "yet; estimated with the references as responses. Time: known means of a call over the configured "
-        "concurrency."
+        f"Tokens in as earlier runs had them, else characters of the prompts over characters a token ({each}) and "
+        f"{FRAME} a call. ~: what judges are asked depends on replies that are not there yet: as often as in "
+        "earlier runs, else estimated with the references as responses. Time: known means of a call over the "
+        "configured concurrency."
     )
     for note in found.notes:
         yield Text(visible(f"Note: {note}"))
@@ -113,25 +116,32 @@ def duration(seconds: float | None) -> str:
 def _table(found: "Estimate") -> "Table":
     from tasks.report.tables import Table, columns
 
-    numbers = ("calls", "cached", "to ask", "tokens in", "tokens out", "cost", "time")
-    return Table(
-        columns("suite", "asked", *numbers, "tokens out from", numeric=numbers, whole=numbers),
-        [_row(portion, found.currency) for portion in found.portions],
-    )
+    numbers = ("calls", "cached", "tokens in", "tokens out", "cost", "time")
+    rows = [_row(portion) for portion in found.portions]
+    return Table(columns("asked", *numbers, numeric=numbers, whole=numbers), rows)
 
 
-def _row(portion: "Portion", currency: str) -> list[str]:
+def _row(portion: "Portion") -> list[str]:
     about = "" if portion.exact else "~"
-    name = f"judge {portion.name}: {portion.metric}" if portion.role == "judge" else portion.name
+    who = f"judge {portion.name}, {portion.metric}" if portion.role == "judge" else portion.name
     return [
-        portion.suite,
-        name,
+        f"{portion.suite}: {who}",
         f"{about}{portion.calls}",
         str(portion.cached),
-        f"{about}{portion.fresh}",
-        f"{portion.tokens_in:,}",
-        f"{portion.tokens_out:,}",
-        "–" if portion.cost is None else money(portion.cost, currency),
+        f"{about}{portion.tokens_in:,}",
+        f"{about}{portion.tokens_out:,}",
+        "–" if portion.cost is None else money(portion.cost, "").rstrip(),
         duration(portion.seconds),
-        portion.tokens_basis,
     ]
+
+
+def _bases(found: "Estimate") -> Iterator[str]:
+    """Say, for each, what the tokens written are estimated from."""
+    told: dict[str, list[str]] = {}
+    for portion in found.portions:
+        if portion.tokens_basis:
+            names = told.setdefault(portion.tokens_basis, [])
+            who = portion.name + (f" ({portion.metric})" if portion.metric else "")
+            names.append(f"{portion.suite}/{who}")
+    for basis, names in told.items():
+        yield f"Tokens out from {basis}: {', '.join(names)}."

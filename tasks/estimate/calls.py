@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import polars as pl
 
 from artifacts.replies import Remembered
 from artifacts.samples import Answered, returned
+from artifacts.usage import Usage
 from config.settings import Judge, Model, Settings
 from data.errors import InputError
 from data.loading import RESPONSE, compared, judged_by, needs_of, responses_of
@@ -17,6 +18,7 @@ from data.plugins import metric
 from data.suites import Suite, System
 from data.tables import ITEMS
 from metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
+from tasks.estimate.earlier import Earlier, Habit
 from tasks.estimate.judged import SENTENCE, Tally, rehearse
 from tasks.estimate.remembered import Memory
 from tasks.load import items_of
@@ -76,12 +78,16 @@ class Effect:
 
 @dataclass(frozen=True)
 class Estimate:
-    """All portions, what could be told from so many items, and what is to be known about the estimate."""
+    """All portions, what could be told from so many items, and what is to be known about the estimate.
+
+    `problems` are what the run would end by: a server that does not answer, a key or a judge that is not there.
+    """
 
     portions: list[Portion]
     effects: list[Effect]
     notes: list[str]
     currency: str
+    problems: list[str] = field(default_factory=list)
 
     @property
     def seconds(self) -> float | None:
@@ -106,7 +112,7 @@ def estimate(settings: Settings) -> Estimate:
         InputError: the items cannot be made, the cache cannot be read, or no suite has a weight.
     """
     took_part(settings)
-    memory = Memory(settings.store, settings.fresh)
+    memory = Memory(settings.store, settings.fresh, Earlier(settings.store))
     portions: list[Portion] = []
     effects = []
     for suite in settings.suites:
@@ -121,7 +127,8 @@ def estimate(settings: Settings) -> Estimate:
                 portions.append(portion)
                 answered += own
         portions += judged(settings, suite, answered, memory)
-    return Estimate(portions, effects, [*memory.notes, *_notes(settings, portions)], settings.currency)
+    notes, problems = [*memory.notes, *_notes(settings)], [*memory.problems, *_problems(settings, portions)]
+    return Estimate(portions, effects, notes, settings.currency, problems)
 
 
 def effect(suite: Suite, n: int) -> Effect:
@@ -187,7 +194,9 @@ def judged(
             exact = not others and tally.cached == tally.calls
             if some:
                 more = rehearse(name, suite.options(name), some, panel=panel, lookup=_nothing)
-                tally.add(more, len(others) / len(some))
+                known = memory.earlier.calls_per_reply(suite.name, judge.name, name)
+                each = more.calls / len(some) if known is None else known
+                tally.add(more, each * len(others) / more.calls if more.calls else 0.0)
             yield _portion(suite.name, judge, tally, memory, metric=name, exact=exact)
 
 
@@ -262,11 +271,14 @@ def _portion(
     role = "judge" if metric else "model"
     calls, cached = round(tally.calls), round(tally.cached)
     fresh = max(0, calls - cached)
-    per_token = {
-        language: CHARACTERS_PER_TOKEN.get(language, CHARACTERS_PER_TOKEN["en"]) for language in tally.signs
-    }
-    tokens_in = sum(signs / per_token[language] for language, signs in tally.signs.items()) + FRAME * fresh
-    written, basis, latency = _habits(role, model, tally, memory, fresh)
+    habit = memory.earlier.habit(role, suite, name or model.name)
+    tokens_in = FRAME * fresh + sum(
+        signs / CHARACTERS_PER_TOKEN.get(language, CHARACTERS_PER_TOKEN["en"])
+        for language, signs in tally.signs.items()
+    )
+    if habit and habit.characters:
+        tokens_in = sum(tally.signs.values()) / habit.characters
+    written, basis, latency = _habits(role, model, tally, (habit, memory.usage(model)), fresh)
     tokens_out = min(written, model.max_tokens) * fresh
     return Portion(
         suite=suite,
@@ -285,15 +297,19 @@ def _portion(
     )
 
 
-def _habits(role: str, model: Model, tally: Tally, memory: Memory, fresh: int) -> tuple[float, str, float | None]:
+def _habits(
+    role: str, model: Model, tally: Tally, earlier: tuple[Habit | None, Usage], fresh: int
+) -> tuple[float, str, float | None]:
     """Return the tokens of a reply, what they are estimated from, and the seconds of a call if known."""
+    habit, known = earlier
     if not fresh:
         return 0.0, "", 0.0
     lengths = [entry.reply.tokens_out for entry in tally.known if entry.reply.tokens_out is not None]
     if len(tally.known) >= ENOUGH and lengths:
         latency = sum(entry.latency_s for entry in tally.known) / len(tally.known)
         return sum(lengths) / len(lengths), f"{len(lengths)} remembered replies here", latency
-    known = memory.usage(model)
+    if habit is not None:
+        return habit.tokens_out, f"{habit.n} calls of this suite in earlier runs", habit.latency_s
     if known.tokens_out is not None:
         return known.tokens_out, f"{known.n} remembered replies of {model.name}", known.latency_s
     if role == "judge":
@@ -317,13 +333,19 @@ def _seconds(model: Model, fresh: int, latency: float | None) -> float | None:
     return max(latency * fresh / min(model.concurrency, fresh), allowed)
 
 
-def _notes(settings: Settings, portions: Sequence[Portion]) -> Iterator[str]:
+def _problems(settings: Settings, portions: Sequence[Portion]) -> Iterator[str]:
+    for suite in settings.suites:
+        if judged_by(suite) and not any((p.suite, p.role) == (suite.name, "judge") for p in portions):
+            yield f"{suite.name}: no judge is configured; add one under `judges`, or leave the suite out."
+
+
+def _notes(settings: Settings) -> Iterator[str]:
     if batched := [model.name for model in (*settings.models, *settings.judges) if model.batch != "off"]:
         yield f"{', '.join(batched)}: asked in batches, which a server has a day to answer."
     for suite in settings.suites:
-        if judged_by(suite) and not any((p.suite, p.role) == (suite.name, "judge") for p in portions):
-            yield f"{suite.name}: no judge is configured: the run would stop with an error."
+        if suite.stop:
+            yield f"{suite.name}: asked until it is decided; these are the most calls that it can come to."
         if any(suite.options(name).get("network") for name in suite.used if metric(name).sources):
-            yield f"{suite.name}: pages that are fetched are not estimate, nor what a judge is asked about them."
+            yield f"{suite.name}: pages that are fetched are not estimated, nor what a judge is asked about them."
     if not Path(settings.store.root).exists() and "://" not in settings.store.root and not settings.store.cache:
         yield f"The store {settings.store.root} is not there yet: nothing is remembered."

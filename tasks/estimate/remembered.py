@@ -8,6 +8,7 @@ from artifacts.usage import Usage, exists, usage
 from config.settings import Model
 from config.settings import Store as StoreSettings
 from data.errors import InputError
+from tasks.estimate.earlier import Earlier
 from tasks.query import identify
 from tasks.runtime.storage import cache_url, open_cache
 
@@ -18,7 +19,9 @@ class Memory:
 
     store: StoreSettings
     fresh: str
+    earlier: Earlier
     notes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
     identities: dict[tuple[str, str], Mapping[str, str] | None] = field(default_factory=dict)
 
     def identity(self, role: str, model: Model) -> Mapping[str, str] | None:
@@ -33,6 +36,7 @@ class Memory:
                     return self.identities[key]
             except (InputError, TimeoutError) as error:
                 why = str(error) or "its server does not answer"
+                self.problems.append(f"{role} {model.name} cannot be asked: {why}")
             self.notes.append(
                 f"The cache cannot be looked up for {role} {model.name}: {why.rstrip('.')}. All its calls are "
                 "counted as not remembered."

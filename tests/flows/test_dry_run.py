@@ -23,6 +23,7 @@ from tests.helpers.judges import kind as asked_kind
 from tests.helpers.runs import at
 from tests.helpers.suites import shipped
 from tests.servers.running import serve_openai
+from tests.servers.script import Answer
 
 BASIC = ["basic_control.families=[simple_logic,arithmetic]", "basic_control.n_items=4"]
 
@@ -104,7 +105,74 @@ def test_a_server_that_cannot_be_reached_counts_everything_and_says_so(tmp_path:
     found = estimate(settings)
     assert [(p.calls, p.cached) for p in found.portions] == [(24, 0)]
     assert any("cannot be looked up for model m" in note and "127.0.0.1:9" in note for note in found.notes)
+    assert any("model m cannot be asked" in problem and "127.0.0.1:9" in problem for problem in found.problems)
     assert not (tmp_path / "store").exists()
+
+
+def told_apart(body: dict[str, Any]) -> str | Answer:
+    """Answer four of five questions in a text of its own, a token a letter; judge as `speak` does."""
+    if "response_format" in body:
+        return speak(body)
+    question = str(body["messages"][-1]["content"])
+    number = int(question.rpartition("wrote book ")[2].partition("?")[0])
+    text = "" if number % 5 == 0 else f"It was written by Anna in the year {number}."
+    return Answer(text, tokens_in=len(question) // 3, tokens_out=len(text))
+
+
+def test_earlier_runs_tell_tokens_and_judges_calls_of_questions_that_are_new(run: Run, tmp_path: Path) -> None:
+    for name, numbers in (("first", range(20)), ("second", range(20, 60))):
+        rows = (
+            {
+                "question": f"Who wrote book {n}?",
+                "reference": f"Anna, in {n}.",
+                "retrieved_contexts": [f"Book {n}."],
+            }
+            for n in numbers
+        )
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with serve_openai(told_apart) as server:
+        words = [at(server), judged_by(server), "suites=[rag]", "report.html=false", "rag.sample_method=all"]
+        store = [f"store.root={tmp_path}/store", f"store.runs={tmp_path}/runs"]
+        before = estimate(read(None, [*words, *store, f"rag.data={tmp_path}/first.jsonl"]))
+        assert run(*sets(*words, f"rag.data={tmp_path}/first.jsonl")).returncode in {0, 1}
+        supposed = estimate(read(None, [*words, *store, f"rag.data={tmp_path}/second.jsonl"]))
+        first = len(server.requests)
+        assert run(*sets(*words, f"rag.data={tmp_path}/second.jsonl")).returncode in {0, 1}
+        asked = list(server.requests)[first:]
+    assert {p.tokens_basis for p in before.portions if p.role == "model"} == {"max_tokens, the most"}
+    told_of = by_name(supposed)
+    model = told_of["rag", "model", ""]
+    assert model.tokens_basis == "20 calls of this suite in earlier runs"
+    answers = [told_apart(r.body) for r in asked if "response_format" not in r.body]
+    written = sum(one.tokens_out for one in answers if isinstance(one, Answer))
+    assert model.tokens_out == pytest.approx(written, rel=0.25), "max_tokens would be 12 times as many"
+    read_in = sum(one.tokens_in for one in answers if isinstance(one, Answer))
+    assert model.tokens_in == pytest.approx(read_in, rel=0.05)
+    judged = sum("response_format" in r.body for r in asked)
+    assert sum(p.calls for p in supposed.portions if p.role == "judge") == pytest.approx(judged, rel=0.1)
+
+
+def test_what_a_run_would_end_by_is_an_error_and_tables_fit_eighty_columns(run: Run) -> None:
+    with serve_openai("ANSWER: 12") as server:
+        price = {"price_in": 150.0, "price_out": 600.0}
+        words = ["suites=[basic_control,cot,citation]", "basic_control.n_items=10000", "cot.n_samples=30"]
+        words += [at(server, **price), judged_by(server, **price)]
+        good = run(*sets(*words), "--dry-run", extra={"COLUMNS": "80"})
+        assert good.returncode == 0, good.stderr
+        table = good.stdout[good.stdout.index("asked") : good.stdout.index("calls:")]
+        assert "…" not in table
+        assert max(map(len, table.splitlines())) <= 80
+        assert "basic_control:" in table
+        for changes, said in (
+            (["judges=[]"], "no judge is configured"),
+            ([at(server, api_key_env="NO_SUCH_KEY")], "NO_SUCH_KEY"),
+            (["cot.data=nowhere.jsonl"], "nowhere.jsonl"),
+        ):
+            bad = run(*sets(*words, *changes), "--dry-run")
+            assert bad.returncode == 2, (changes, bad.stdout)
+            assert said in bad.stderr
+            assert "Traceback" not in bad.stderr
+    assert not server.requests
 
 
 @pytest.mark.parametrize(("mode", "each"), [("f1", 4), ("precision", 2), ("recall", 2)])
