@@ -58,8 +58,8 @@ def compare_runs(
     Raises:
         InputError: a run or a table of it is not there, or the runs have nothing in common.
     """
-    if len(named) < 2:  # noqa: PLR2004 - a pair
-        raise InputError("found one run, expected two or more: a run's own models are compared in its report.")
+    if not named:
+        raise InputError("found no run, expected one, whose models are compared, or several.")
     found = find_all(named, runs)
     spoken = language_of((run.configuration for run in found), language)
     own = {run.name: load(run, "scores", "scores", root) for run in found}
@@ -101,6 +101,11 @@ def _metrics(asked: Sequence[str], scores: pl.DataFrame, found: Sequence[Run]) -
 def _check(found: Sequence[Run], own: Mapping[str, pl.DataFrame]) -> None:
     """Refuse runs of which no two ask a question in common, saying by what they differ."""
     asked = [frame.select(KEY).unique() for frame in own.values()]
+    if len(asked) == 1:
+        (only,) = own
+        if own[only]["model"].n_unique() > 1:
+            return
+        raise InputError(f"run {only} has one model, expected several, or a second run to compare it with.")
     if any(a.join(b, on=KEY, how="semi").height for a, b in combinations(asked, 2)):
         return
     said = [

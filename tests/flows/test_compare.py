@@ -75,6 +75,14 @@ def finished(
     return folder
 
 
+def test_the_models_of_one_run_are_compared_in_the_order_given(tmp_path: Path) -> None:
+    """Configured z, then b: differences are b minus z, also where the alphabet has it otherwise."""
+    known = finished(tmp_path, "r1", ["z", "b"], lambda model, n: float(model == "b" or n % 2))
+    found = compare_runs([str(known)], runs=tmp_path)
+    assert {(pair.model_a, pair.model_b) for pair in found.pairs} == {("b", "z")}
+    assert all((pair.difference or 0) > 0 for pair in found.pairs)
+
+
 def answers(settings: list[str]) -> Mapping[str, str]:
     items = items_of(read(None, [*settings, "models=[{name: m}]"]).suite("basic_control"))
     return {item["prompt"]: item["answer"] for item in items}
@@ -96,11 +104,11 @@ def test_two_runs_of_a_model_are_paired_over_the_command_line(
         return f"{HOSTILE}\nANSWER: {known[prompt] if right else 'none of these'}"
 
     with serve_openai(reply) as server:
-        first = run(*sets, "--set", at(server), "--junit", str(tmp_path / "junit.xml"))
+        first = run(*sets, "--set", at(server), "--junit", str(tmp_path / "junit.xml"), "--junit-items")
         again = run(*sets, "--set", at(server, temperature=0.5))
         asked = len(server.requests)
     assert asked == 40, first.stderr + again.stderr
-    assert (tmp_path / "junit.xml").read_text(encoding="utf-8").count("<testcase ") == 20
+    assert (tmp_path / "junit.xml").read_text(encoding="utf-8").count("<testcase ") == 20 + 2
     names = sorted(path.name for path in (tmp_path / "runs").iterdir())
     command = [sys.executable, "-X", "importtime", "-m", "flows.compare", "--runs", str(tmp_path / "runs"), *names]
     command += ["--html", str(tmp_path / "c.html"), "--markdown", str(tmp_path / "c.md"), "--show", "4"]
@@ -211,7 +219,7 @@ def _misses(tmp_path: Path) -> dict[str, tuple[list[str], str]]:
     broken.mkdir()
     (broken / "manifest.json").write_text("{", encoding="utf-8")
     return {
-        "one": (["r1"], "expected two or more"),
+        "one": (["r1"], "has one model, expected several, or a second run"),
         "twice": (["r1", "r1"], "named twice"),
         "unknown": (["r1", "r9"], "no such run"),
         "stopped": (["r1", "stopped"], "holds no finished run"),

@@ -34,7 +34,8 @@ def compare(
     """Compare finished runs on the items that they have in common: what changed from right to wrong and back.
 
     Differences are the later-named run minus the earlier-named one. A model of several runs is compared with
-    itself. From the runs' tables alone: nothing is asked.
+    itself; of a single run, its models with each other, the later-configured minus the earlier one. From the runs'
+    tables alone: nothing is asked.
 
     Args:
         named: a run's id, or the path of its folder
