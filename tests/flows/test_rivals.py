@@ -13,7 +13,7 @@ import yaml
 from config.reading import read
 from data.errors import InputError
 from tasks.estimate.calls import estimate
-from tasks.models.systems import needed
+from tasks.models.systems import accompanied, needed
 from tests.conftest import Run
 from tests.helpers.runs import latest
 from tests.servers.running import serve_openai
@@ -148,3 +148,10 @@ def test_a_column_of_that_name_goes_first(run: Run, tmp_path: Path) -> None:
         done = run("--config", str(path))
     assert done.returncode == 0, done.stderr
     assert scores(tmp_path) == {"new": (0.5, 0.0), "old": (pytest.approx(2.5 / 6), pytest.approx(1 / 6))}
+
+
+def test_whom_others_are_compared_with_is_asked_on_when_it_is_decided_itself(tmp_path: Path) -> None:
+    settings = read(written(tmp_path, "http://127.0.0.1:9", prompts=True))
+    assert accompanied(settings, settings.suites[0], ["new [a]"]) == ["new [a]", "old [a]"]
+    assert accompanied(settings, settings.suites[0], ["old [b]"]) == ["old [b]"]
+    assert accompanied(settings, settings.suites[0], []) == []

@@ -128,4 +128,5 @@ def test_every_key_metric_and_loader_stands_on_the_page() -> None:
     assert set(Suite.model_fields) <= named
     assert {one for one in Use.model_fields if one != "enabled"} <= named
     assert "`enabled: false`" in PAGE
-    assert set(discover(Loader)) | set(metrics()) - {"stated"} <= named
+    units = {*discover(Loader), *metrics()} - {"stated"}  # what another tool stated: docs/exchange.md
+    assert {unit for unit in units if not unit.startswith("exam")} <= named, "the judges' exam: docs/judges.md"
