@@ -89,6 +89,23 @@ for (const table of document.querySelectorAll("table.sortable")) {
   });
 }
 
+// ---- what is folded: opened by what leads there, and for paper ----
+const folded = () => [...document.querySelectorAll("details.fold")];
+function unfold() {
+  let there = null;
+  try { there = document.getElementById(decodeURIComponent(location.hash.slice(1))); } catch { /* no address of ours */ }
+  const fold = there?.querySelector(":scope > details.fold");
+  if (!fold || fold.open) return;
+  fold.open = true;
+  there.scrollIntoView();
+}
+addEventListener("hashchange", unfold);
+document.querySelector(".side").addEventListener("click", (event) => { if (event.target.closest("a")?.hash === location.hash) unfold(); });
+unfold();
+let printed = [];
+addEventListener("beforeprint", () => { printed = folded().filter((one) => !one.open); for (const one of printed) one.open = true; });
+addEventListener("afterprint", () => { for (const one of printed) one.open = false; });
+
 // ---- where we are ----
 const links = new Map([...document.querySelectorAll(".side a")].map((link) => [link.getAttribute("href").slice(1), link]));
 const seen = new Set();

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 Open = Callable[..., "Page"]
+UNFOLD = "for (const one of document.querySelectorAll('details')) one.open = true"
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from tasks.report import html
 from tasks.report.material import Material
 from tasks.report.samples import primary
 from tests.benchmarks.report import many
-from tests.tasks.report.conftest import Open
+from tests.tasks.report.conftest import UNFOLD, Open
 from tests.tasks.report.runs import MODELS, settings
 
 if TYPE_CHECKING:
@@ -259,6 +259,7 @@ def luminance(colour: str) -> float:
 def test_text_can_be_read_in_either_theme(visit: Open, page_file: Path, scheme: str) -> None:
     """WCAG AA: 4.5 : 1 between a text and what lies behind it."""
     page = visit(page_file, color_scheme=scheme)
+    page.evaluate(UNFOLD)
     ground = luminance(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert (ground < 0.1) is (scheme == "dark")
     pairs = page.evaluate(
@@ -297,6 +298,7 @@ def test_the_theme_can_be_chosen_and_is_kept(visit: Open, page_file: Path) -> No
 @pytest.mark.parametrize("width", [360, 800, 1280, 1900])
 def test_it_fits_any_width(visit: Open, page_file: Path, width: int) -> None:
     page = visit(page_file, viewport={"width": width, "height": 800})
+    page.evaluate(UNFOLD)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
@@ -305,6 +307,7 @@ def test_in_russian_it_fits_a_telephone(visit: Open, material: Material, tmp_pat
         update={"report": material.settings.report.model_copy(update={"language": "ru"})}
     )
     page = visit(html.write(replace(material, settings=given), tmp_path), viewport={"width": 360, "height": 800})
+    page.evaluate(UNFOLD)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
@@ -374,6 +377,6 @@ def test_in_russian_the_page_speaks_russian(visit: Open, material: Material, tmp
     page = visit(html.write(replace(material, settings=given), tmp_path))
     assert page.get_attribute("html", "lang") == "ru"
     assert page.locator("h1").inner_text() == "Отчёт об оценке"
-    words = page.locator("h2, h3, thead th, label > :first-child, nav a").all_inner_texts()
+    words = page.locator("h2, h3, thead th, label > :first-child, nav a").all_text_contents()
     assert sum(bool(re.search("[а-яё]", word.lower())) for word in words) > 0.6 * len(words)
     assert page.inner_text(".found").startswith("Примеров:")

@@ -14,7 +14,7 @@ import pytest
 from tasks.report import html
 from tasks.report.material import Material
 from tasks.report.samples import primary
-from tests.tasks.report.conftest import Open
+from tests.tasks.report.conftest import UNFOLD, Open
 from tests.tasks.report.runs import MODELS, build, settings
 
 if TYPE_CHECKING:
@@ -171,6 +171,7 @@ def test_two_models_stand_side_by_side_and_n_leads_to_the_next_disagreement(
 
 def test_a_comparison_leads_to_its_models_side_by_side(visit: Open, page_file: Path) -> None:
     page = visit(page_file)
+    page.click(".side a[href='#comparison']")
     row = page.locator("#comparison tbody tr").nth(1)
     pair = [row.locator("td").nth(at).inner_text().split("\n")[0].split(" ")[0] for at in (0, 1)]
     settled(page, row.locator("td a").last.click)
@@ -212,6 +213,7 @@ def test_axe_finds_nothing_serious(visit: Open, page_file: Path, view: str, sche
     page = visit(page_file, color_scheme=scheme, bypass_csp=True)
     if view == "matrix":
         settled(page, lambda: page.click("#view-matrix"))
+    page.evaluate(UNFOLD)
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
     serious = [
@@ -220,3 +222,28 @@ def test_axe_finds_nothing_serious(visit: Open, page_file: Path, view: str, sche
         if one["impact"] in {"serious", "critical"}
     ]
     assert not serious
+
+
+def test_one_screen_comes_first_and_the_rest_unfolds_where_it_is_asked_for(visit: Open, page_file: Path) -> None:
+    page = visit(page_file, samples=False)
+    folds = "[...document.querySelectorAll('details.fold')]"
+    assert page.evaluate(f"{folds}.length") > 6
+    assert page.evaluate(f"{folds}.some(one => one.open)") is False
+    for seen in ("#verdict .standings", "#categories .headline", "#categories svg.chart", "#samples"):
+        assert page.locator(seen).first.is_visible(), seen
+    table = page.locator("#judges table").first
+    assert not table.is_visible()
+    page.click(".side a[href='#judges']")
+    assert table.is_visible()
+    page.click("#judges summary")
+    assert not table.is_visible()
+    page.click(".side a[href='#judges']")
+    assert table.is_visible(), "also where the address is the same"
+    other = visit(page_file, samples=False)
+    other.goto(f"{page_file.as_uri()}#operations")
+    other.reload()
+    assert other.locator("#operations table").first.is_visible()
+    other.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert other.evaluate(f"{folds}.every(one => one.open)"), "on paper nothing is folded"
+    other.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert other.evaluate(f"{folds}.filter(one => one.open).length") == 1
