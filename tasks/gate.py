@@ -189,7 +189,11 @@ def gate(
     pairs = compare(once, drawn) if once["model"].n_unique() > 1 else ()
     listed = explained(settings, final)
     document = Results(
-        run={**{key: value for key, value in run.items() if key != "facts"}, "items": question_sets(drawn)},
+        run={
+            **{key: value for key, value in run.items() if key != "facts"},
+            "identities": (run.get("facts") or {}).get("identities", {}),
+            "items": question_sets(drawn),
+        },
         baseline=held,
         final=final,
         totals=totals_of(settings.suites, table),

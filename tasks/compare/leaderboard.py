@@ -1,9 +1,10 @@
 """Leaderboard: what every finished run of a folder came to, from its results.json alone."""
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,8 @@ class Entry:
     """One model in one run: its overall score with interval, its suites as results.json has them.
 
     `key` says which questions it was asked: equal keys, the same questions. `scoring` is what else its score
-    hangs on: judges, weights, and how the suites' scores are made.
+    hangs on: judges, weights, and how the suites' scores are made. `version` is a digest of what answered behind
+    the model's name: on a board that has several of a name, each stands for itself.
     """
 
     model: str
@@ -64,6 +66,7 @@ class Entry:
     asked: tuple[Questions, ...]
     judges: tuple[str, ...]
     scoring: Mapping[str, str]
+    version: str = ""
 
     @property
     def n(self) -> tuple[int, int]:
@@ -144,7 +147,16 @@ def read(document: Mapping[str, Any]) -> Iterator[Entry]:
             asked=tuple(describe(suite, sets.get(name)) for name, suite in own.items()),
             judges=tuple(dict.fromkeys(name for listed in names.values() for name in listed)),
             scoring=dict(_scoring(own, names)),
+            version=_version((run.get("identities") or {}).get(model["model"])),
         )
+
+
+def _version(identity: Mapping[str, Any] | None) -> str:
+    """Return a short digest of what answered behind a model's name; '' where that was not kept."""
+    if not identity:
+        return ""
+    lasting = {key: value for key, value in identity.items() if key != "fresh"}
+    return hashlib.sha256(canonical(lasting).encode()).hexdigest()[:8]
 
 
 def judged(suite: Suite) -> bool:
@@ -259,14 +271,21 @@ def gather(runs: Path, *, every: bool = False, language: str = "") -> Leaderboar
 def _latest(listed: Sequence[Entry]) -> list[Entry]:
     found: dict[tuple[Any, ...], Entry] = {}
     for one in listed:
-        before = found.get((one.key, one.model))
+        before = found.get((one.key, one.model, one.version))
         if before is None or (before.started, before.run) <= (one.started, one.run):
-            found[one.key, one.model] = one
+            found[one.key, one.model, one.version] = one
     return list(found.values())
 
 
 def _board(own: Sequence[Entry]) -> Board:
     """Sort entries on the same questions, best first, and say by what else their scores may differ."""
+    versions: dict[str, set[str]] = {}
+    for one in own:
+        versions.setdefault(one.model, set()).add(one.version)
+    own = [
+        replace(one, model=f"{one.model} ({one.version or '?'})") if len(versions[one.model]) > 1 else one
+        for one in own
+    ]
     ordered = sorted(own, key=lambda one: (-1.0 if one.score is None else one.score, one.started), reverse=True)
     differing = {}
     for key in dict.fromkeys(key for one in own for key in one.scoring):

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from artifacts import manifest as manifests
 from config.reading import read
 from metrics.final import finalise
 from metrics.results import Results
@@ -55,16 +56,23 @@ def main() -> None:
             made["run"] |= {"run": f"{started:%Y%m%d_%H%M%S}", "started": started.isoformat()}
             path = Path(folder) / made["run"]["run"] / "results.json"
             path.parent.mkdir()
+            told = {"schema": 1, "started": started.isoformat(), "configuration": made["run"]["configuration"]}
+            manifests.write(path.parent, {**told, "run": made["run"]["run"], "status": "completed"})
             size += path.write_bytes(json.dumps(made, ensure_ascii=False, indent=1).encode())
         print(f"{n} runs, {size / 1e6:.0f} MB of results.json")
-        for flags in ([], ["--all"]):
+        listed = ["-m", "basic_control", "runs", "list", "--runs", folder]
+        board = ["-m", "flows.leaderboard", "--runs", folder]
+        # `runs list` twice: the first time it makes its index.
+        for words in (listed, listed, board, [*board, "--all"]):
             began, cpu = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-            command = [sys.executable, "-m", "flows.leaderboard", "--runs", folder, *flags]
+            command = [sys.executable, *words]
             done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=True)
             spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - cpu
             lines = len(done.stdout.splitlines())
             wall = time.monotonic() - began
-            print(f"leaderboard {' '.join(flags):6} {wall:.2f} s wall, {spent:.2f} s CPU, {lines} lines")
+            print(
+                f"{' '.join(words[1:]).replace(folder, '…'):48} {wall:.2f} s wall, {spent:.2f} s CPU, {lines} lines"
+            )
         began = time.monotonic()
         for path in Path(folder).glob("*/results.json"):
             json.loads(path.read_bytes())

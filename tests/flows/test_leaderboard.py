@@ -25,7 +25,15 @@ from tests.helpers.suites import declared
 from tests.tasks.scored import rows
 
 
-def write(runs: Path, name: str, right: dict[str, int], *, n: int = 10, sets: tuple[str, ...] = ()) -> Path:
+def write(
+    runs: Path,
+    name: str,
+    right: dict[str, int],
+    *,
+    n: int = 10,
+    sets: tuple[str, ...] = (),
+    digest: str = "",
+) -> Path:
     """Write a run's results: `right` of 10 items of each family for each model."""
     models = list(right)
     scores, items = rows(models, n=n, right=lambda model, number: float(number % 10 < right[model]))
@@ -37,6 +45,7 @@ def write(runs: Path, name: str, right: dict[str, int], *, n: int = 10, sets: tu
             "started": f"2026-01-{name[-2:]}T10:00:00+00:00",
             "configuration": settings.model_dump(mode="json"),
             "versions": {},
+            "identities": {model: {"digest": digest} for model in models} if digest else {},
             "items": question_sets(items),
         },
         final=finalise(summary, models=models, suites=declared("basic_control")),
@@ -46,6 +55,15 @@ def write(runs: Path, name: str, right: dict[str, int], *, n: int = 10, sets: tu
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(document, ensure_ascii=False, indent=1), encoding="utf-8")
     return path
+
+
+def test_versions_behind_one_name_stand_apart(tmp_path: Path) -> None:
+    """A name that means another model since stands twice; a model that was asked anew stands once."""
+    for name, digest, right in (("run_01", "old", 9), ("run_02", "new", 5), ("run_03", "new", 6)):
+        write(tmp_path, name, {"m": right}, digest=digest)
+    (board,) = gather(tmp_path).boards
+    assert [(one.run, one.model[:3]) for one in board.entries] == [("run_01", "m ("), ("run_03", "m (")]
+    assert len({one.model for one in board.entries}) == 2
 
 
 @pytest.fixture

@@ -1,0 +1,119 @@
+"""The history of runs: list them, tag them, show one."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from flows.cli.console import show
+
+Folder = Annotated[str, Parameter(name="--runs", metavar="FOLDER", help="where runs are (default: artifacts/runs)")]
+
+
+def _there(folder: str) -> Path:
+    from config.settings import Store
+    from data.errors import InputError
+
+    path = Path(folder or Store().runs)
+    if not path.is_dir():
+        raise InputError(
+            f"{path}: there is no such folder of runs. Name it with --runs, or run an evaluation first."
+        )
+    return path
+
+
+def _show(text: str) -> None:
+    from data.characters import visible
+
+    show(visible(text))
+
+
+def _percent(score: float | None) -> str:
+    return "–" if score is None else f"{100 * score:.1f} %"
+
+
+def list_(
+    *, tag: str = "", model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, folder: Folder = ""
+) -> None:
+    """List runs, the newest first.
+
+    Args:
+        tag: only those with this tag
+        model: only those of this model
+        n: how many at most
+    """
+    from artifacts.history import history
+
+    found = [
+        one
+        for one in history(_there(folder))
+        if (not tag or tag in one.tags) and (not model or model in one.models)
+    ]
+    for one in found[:n]:
+        scores = ", ".join(f"{name} {_percent(one.scores.get(name))}" for name in one.models)
+        code = "" if one.exit_code is None else f"  exit {one.exit_code}"
+        tags = "".join(f"  #{name}" for name in one.tags)
+        note = f"  {one.note}" if one.note else ""
+        _show(
+            f"{one.name}  {one.started[:16]}  {one.status}{code}  {scores}  [{', '.join(one.suites)}]{tags}{note}"
+        )
+    if len(found) > n:
+        _show(f"{len(found) - n} more: --n N shows them.")
+    if not found:
+        _show("No run is there, or none has what was asked for.")
+
+
+def tag(
+    run: Annotated[str, Parameter(metavar="RUN")],
+    /,
+    *tags: Annotated[str, Parameter(metavar="TAG")],
+    remove: tuple[str, ...] = (),
+    note: str | None = None,
+    folder: Folder = "",
+) -> None:
+    """Tag a run, or note something of it.
+
+    Args:
+        run: a run's id
+        tags: the tags to add
+        remove: a tag to take off; may be repeated
+        note: what to note; an empty text removes the note
+    """
+    from artifacts import manifest
+    from artifacts.history import label
+
+    there = _there(folder) / run
+    manifest.read(there)
+    kept = label(there, tags, remove, note)
+    _show("; ".join(filter(None, (f"{run}: {', '.join(kept['tags']) or 'no tags'}", kept["note"]))))
+
+
+def show_(run: Annotated[str, Parameter(metavar="RUN")], /, *, folder: Folder = "") -> None:
+    """Show what is known of a run: its models and suites, scores, commit, baseline, tags and note.
+
+    Args:
+        run: a run's id
+    """
+    from artifacts import manifest
+    from artifacts.history import history
+
+    there = _there(folder)
+    manifest.read(there / run)
+    one = next(entry for entry in history(there) if entry.name == run)
+    _show(f"Run {one.name}, {one.started[:19]}: {one.status}")
+    _show(f"  suites: {', '.join(one.suites)}")
+    for name in one.models:
+        _show(f"  {name}: {_percent(one.scores.get(name))}")
+    told = {
+        "exit code": "" if one.exit_code is None else str(one.exit_code),
+        "commit": one.commit,
+        "baseline": one.baseline,
+        "tags": ", ".join(one.tags),
+        "note": one.note,
+    }
+    for name, text in told.items():
+        if text:
+            _show(f"  {name}: {text}")
+
+
+VERBS = (list_, tag, show_)
