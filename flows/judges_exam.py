@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from artifacts import manifest as manifests
 from config.settings import Settings
 from data.errors import InputError
 from data.records import Ref
 from data.tables import ITEMS, SCORES
-from flows.runs import Outcome
-from metrics.passports import Passport
-from tasks.passports import sat
-from tasks.runtime.storage import open_store
+
+if TYPE_CHECKING:  # Prefect is imported once the environment is set, when the run begins
+    from flows.runs import Outcome
+    from metrics.passports import Passport
 
 SUITE = "judges_exam"
 
@@ -45,8 +44,12 @@ def examination(settings: Settings, judges: Sequence[str]) -> Settings:
     )
 
 
-def record(outcome: Outcome, settings: Settings) -> list[Passport]:
+def record(outcome: "Outcome", settings: Settings) -> "list[Passport]":
     """Keep the passports that an exam's run earned its judges, and return them."""
+    from artifacts import manifest as manifests
+    from tasks.passports import sat
+    from tasks.runtime.storage import open_store
+
     manifest = manifests.read(Path(outcome.folder))
     store = open_store(settings.store)
     return sat(

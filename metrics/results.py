@@ -10,6 +10,7 @@ from typing import Any
 from metrics.baseline import Against
 from metrics.corrected import CorrectedMean
 from metrics.final import Final
+from metrics.paneled import PanelMean
 from metrics.stated import Stated
 from metrics.stats.agreement import JudgeAgreement, Repeats
 from metrics.stats.pairs import Comparison, Grouping
@@ -32,8 +33,8 @@ class Results:
 
     `run` says which run it was (id, time, configuration, versions), `totals` has a TOTAL for each model,
     `explainability` the results in their published form, `judges` the agreement of judges for each metric,
-    `corrected` judged means beside what their judges' passports make of them,
-    `baseline` what the run came to against a baseline (None without one).
+    `corrected` judged means beside what their judges' passports make of them, `panels` means of several judges,
+    weighed; `baseline` what the run came to against a baseline (None without one).
     """
 
     run: Mapping[str, Any]
@@ -49,6 +50,7 @@ class Results:
     stated: Sequence[Stated] = ()
     corrected: Sequence[CorrectedMean] = ()
     baseline: Against | None = None
+    panels: Sequence[PanelMean] = ()
     schema_version: int = SCHEMA_VERSION
 
     def as_dict(self) -> dict[str, Any]:
@@ -68,6 +70,7 @@ class Results:
             "explainability": [dict(result) for result in self.explainability],
             "stated": [asdict(one) for one in self.stated],
             "corrected": [one.as_dict() for one in self.corrected],
+            "panels": [one.as_dict() for one in self.panels],
         }
 
 

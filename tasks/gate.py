@@ -19,6 +19,7 @@ from data.tables import ITEMS, SCORES
 from metrics.corrected import NO_PASSPORT, NOT_A_MEAN, CorrectedMean, corrected_means
 from metrics.final import EXPLAINED, Final, ModelResult, explainability, finalise, totals_of
 from metrics.final import headline as names_of
+from metrics.paneled import panel_means
 from metrics.results import Results
 from metrics.stated import beside
 from metrics.stats.agreement import judge_agreement, judge_ratings, repeats
@@ -206,6 +207,7 @@ def gate(
         explainability=[*listed.values()],
         stated=tuple(beside(every, drawn, {suite.name: suite.scored_by for suite in settings.suites})),
         corrected=corrected,
+        panels=panel_means(every, drawn, settings.suites, found.passport),
     ).as_dict()
     there = Path(folder)
     write_atomically(there / "results.json", json.dumps(document, ensure_ascii=False, indent=1).encode())

@@ -1,11 +1,13 @@
 """The exam from the command line: a passport is earned, kept, and asked for once."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from data.loaders.exam import FAMILIES
-from tests.conftest import Run
+from tests.conftest import TOP, Run
 from tests.helpers.exam import perfect, sheet, spoken
 from tests.helpers.runs import latest
 from tests.servers.running import Server, serve_openai
@@ -105,3 +107,16 @@ def test_a_run_is_corrected_by_its_judges_passport_and_undecided_without(run: Ru
     assert document["final"]["models"][0]["suites"][0]["outcome"] == "pass"
     assert after.returncode == 0, after.stderr
     assert "corrected 33" in after.stdout
+
+
+def test_an_exam_is_configured_without_prefect() -> None:
+    """Prefect reads its settings when it is imported, so nothing may import it before a run has set them."""
+    script = (
+        "import sys\n"
+        "import flows.cli.commands.exam\n"
+        "from flows.cli.options import Options, choose\n"
+        "from flows.judges_exam import SUITE, examination\n"
+        "examination(choose(SUITE, Options())[0], ())\n"
+        "assert not [name for name in sys.modules if name.split('.')[0] == 'prefect']\n"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=TOP, check=True)

@@ -1,0 +1,105 @@
+"""Panels: several judges on the same replies, weighed by what they are worth, beside their plain mean.
+
+Only where each judge gives a reply one verdict of its own: claims are split by each judge for itself. Weights come
+from the verdicts and, where judges have them, from their passports (`metrics.stats.panels`).
+
+Source: Dawid & Skene 1979.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import Any
+
+import polars as pl
+
+from data.plugins import metric
+from data.records import Measured
+from data.suites import Suite
+from metrics.corrected import Finder
+from metrics.stats.panels import consensus
+
+_FEWEST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PanelMean:
+    """A panel's mean of one metric: `plain`, each judge counting alike, and `weighed`.
+
+    `weights` is how often each judge is found right, over the labels; `measured` are the judges with a passport.
+    """
+
+    suite: str
+    model: str
+    metric: str
+    language: str
+    n_samples: int
+    plain: float
+    weighed: float
+    weights: Mapping[str, float]
+    measured: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON."""
+        return asdict(self)
+
+
+def panel_means(
+    scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite], find: Finder
+) -> list[PanelMean]:
+    """Weigh every panel of a run, from its scores and items tables."""
+    where = items.select("item_id", "suite", "language").unique("item_id")
+    found = []
+    for suite in suites:
+        placed = where.filter(pl.col("suite") == suite.name)
+        for name in suite.used:
+            rows = scores.filter(pl.col("metric") == name).join(placed, on="item_id")
+            for measured in metric(name).measured:
+                for (model, language), own in _grouped(rows, measured).items():
+                    passports = {
+                        judge: find(suite, name, judge, measured.exam, language)
+                        for judge in sorted({judge for said in own for judge in said})
+                    }
+                    if len(passports) >= _FEWEST:
+                        full = f"{name}.{measured.part}" if measured.part else name
+                        known = {
+                            judge: [
+                                [one.confusion[a][b] for b in map(one.labels.index, measured.values)]
+                                for a in map(one.labels.index, measured.values)
+                            ]
+                            for judge, one in passports.items()
+                            if one
+                        }
+                        weighed = _weighed(own, list(passports), measured, known)
+                        found.append(PanelMean(suite.name, model, full, language, len(own), *weighed, tuple(known)))
+    return found
+
+
+def _grouped(rows: pl.DataFrame, measured: Measured) -> dict[tuple[str, str], list[dict[str, str]]]:
+    """Return what each judge said of each reply, by model and language; replies of several verdicts left out."""
+    found: dict[tuple[str, str], list[dict[str, str]]] = {}
+    columns = rows.sort("model", "item_id", "repeat").select("model", "language", "details")
+    for model, language, details in columns.iter_rows():
+        said = {}
+        for judge, one in json.loads(details).get("judges", {}).items():
+            labels = list(measured.of(one["details"])) if one["value"] is not None else []
+            if len(labels) == 1 and labels[0] in measured.values:
+                said[judge] = labels[0]
+        if said and measured.exam not in {"entails", "support"}:
+            found.setdefault((model, language), []).append(said)
+    return found
+
+
+def _weighed(
+    own: Sequence[Mapping[str, str]],
+    judges: Sequence[str],
+    measured: Measured,
+    known: Mapping[str, Sequence[Sequence[int]]],
+) -> tuple[float, float, dict[str, float]]:
+    order = list(measured.values)
+    verdicts = {judge: [order.index(said[judge]) if judge in said else None for said in own] for judge in judges}
+    joined = consensus(verdicts, len(order), known)
+    plain = fmean(fmean(measured.values[label] for label in said.values()) for said in own)
+    right = {judge: float(table.trace() / len(order)) for judge, table in joined.confusion.items()}
+    return plain, float(joined.means(list(measured.values.values())).mean()), right
