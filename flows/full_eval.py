@@ -87,12 +87,13 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
     with keeping(book), traced(settings, book.run, book.executions) as ended:
         identities = identify_all(settings)
         check(settings, facts(settings, identities))
-        tables, waiting = Tables(), dict[str, int]()
+        tables, waiting, calls = Tables(), dict[str, int](), dict[str, int]()
         with running(settings) as runner:
             book.distributed = runner is not None
             for suite in settings.suites:
                 named = run_suite.with_options(name=suite.name, flow_run_name=suite.name, task_runner=runner)
                 part = named(settings, suite, identities)
+                calls[suite.name] = sum(one.total for one in (*part.asked, *part.judged))
                 waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
                 tables = tables.join(part)
             book.distributed = False
@@ -113,6 +114,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
             folder=str(opened.folder),
             missing=identities.missing,
             waiting=waiting,
+            calls=calls,
             judges=identities.judges,
         )
         manifest |= {**_times(clock), "stages": book.rows()}

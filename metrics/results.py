@@ -9,6 +9,7 @@ from typing import Any
 
 from metrics.baseline import Against
 from metrics.corrected import CorrectedMean
+from metrics.effort import Effort
 from metrics.final import Final
 from metrics.paneled import PanelMean
 from metrics.stated import Stated
@@ -49,6 +50,7 @@ class Results:
     explainability: Sequence[Mapping[str, Any]] = ()
     stated: Sequence[Stated] = ()
     corrected: Sequence[CorrectedMean] = ()
+    next_calls: Sequence[Effort] = ()
     baseline: Against | None = None
     panels: Sequence[PanelMean] = ()
     schema_version: int = SCHEMA_VERSION
@@ -71,6 +73,7 @@ class Results:
             "stated": [asdict(one) for one in self.stated],
             "corrected": [one.as_dict() for one in self.corrected],
             "panels": [one.as_dict() for one in self.panels],
+            "next_calls": [one.as_dict() for one in self.next_calls],
         }
 
 

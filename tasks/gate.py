@@ -17,6 +17,7 @@ from data.records import Ref
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.corrected import NO_PASSPORT, NOT_A_MEAN, CorrectedMean, corrected_means
+from metrics.effort import efforts
 from metrics.final import EXPLAINED, Final, ModelResult, explainability, finalise, totals_of
 from metrics.final import headline as names_of
 from metrics.paneled import panel_means
@@ -168,6 +169,7 @@ def gate(
     missing: Mapping[str, str] | None = None,
     waiting: Mapping[str, int] | None = None,
     judges: Mapping[str, Mapping[str, str]] | None = None,
+    calls: Mapping[str, int] | None = None,
 ) -> Concluded:
     """Gate the run's models and write `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` where it applies."""
     place = open_store(settings.store)
@@ -208,6 +210,7 @@ def gate(
         stated=tuple(beside(every, drawn, {suite.name: suite.scored_by for suite in settings.suites})),
         corrected=corrected,
         panels=panel_means(every, drawn, settings.suites, found.passport),
+        next_calls=efforts(final.models, every, drawn, settings.suites, calls or {}),
     ).as_dict()
     there = Path(folder)
     write_atomically(there / "results.json", json.dumps(document, ensure_ascii=False, indent=1).encode())

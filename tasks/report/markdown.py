@@ -236,6 +236,36 @@ def judges_table(material: Material) -> list[str]:
     return [f"## {shared('judges_head', language)}", "", *table(head, rows, left=4), "", note, ""]
 
 
+def next_calls_table(material: Material) -> list[str]:
+    """Return what the variance of each score is made of, and where the next calls narrow it most."""
+    language = material.settings.report.language
+    listed = material.results.get("next_calls", ())
+    if not listed:
+        return []
+    heads = (
+        "model",
+        "suite",
+        "n_items",
+        "calls_per_item",
+        "from_items",
+        "from_repeats",
+        "from_judges",
+        "narrowing",
+    )
+    rows = [
+        [
+            plain(one["model"]),
+            plain(one["suite"]),
+            str(one["n"]),
+            f"{one['calls_per_item']:.1f}",
+            *(percent(one[part]) for part in ("items", "repeats", "judges", "narrowing")),
+        ]
+        for one in listed
+    ]
+    shown = table([shared(name, language) for name in heads], rows, left=2)
+    return [f"## {shared('next_calls', language)}", "", *shown, "", shared("next_calls_note", language), ""]
+
+
 def beside_tables(material: Material) -> list[str]:
     """Return, for each metric with a headline of its own, that beside the score, and what both are worth."""
     language = material.settings.report.language
@@ -323,6 +353,7 @@ def compose(material: Material) -> str:
         lines += [f"## {shared('verdict', language)}", "", *verdict_table(material), ""]
     lines += judges_table(material)
     lines += stopping_table(material)
+    lines += next_calls_table(material)
     lines += stated.markdown(material)
     lines += beside_tables(material)
     lines += [f"## {shared('intervals', language)}", "", *counts_table(material), ""]
