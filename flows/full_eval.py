@@ -26,7 +26,7 @@ from flows.suite import run_suite
 from tasks.aggregate import aggregate
 from tasks.compare.baseline import check
 from tasks.decide import watched
-from tasks.gate import gate
+from tasks.gate import gate, standing
 from tasks.models.progress import deployed
 from tasks.models.systems import Identities, asked_judges, asked_models, took_part
 from tasks.query import identify
@@ -96,6 +96,8 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
                 calls[suite.name] = sum(one.total for one in (*part.asked, *part.judged))
                 waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
                 tables = tables.join(part)
+                models = standing(settings, suite, part, identities.missing, waiting)
+                event("suite_ended", run=opened.folder.name, suite=suite.name, models=models)
             book.distributed = False
         summary = aggregate(Cell(), settings.store, tables.items, tables.scores, watched(settings))
         manifest = {**opened.facts, "rerun": again.model_dump(), **describe(settings, tables, summary, identities)}

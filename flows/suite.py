@@ -27,6 +27,7 @@ from tasks.models.systems import (
 )
 from tasks.query import prepare, query
 from tasks.report.material import Tables
+from tasks.runtime.logs import event
 from tasks.sandbox import kotlin_tools
 from tasks.score import measure, score, score_judged
 from tasks.stage import ledger
@@ -167,6 +168,15 @@ def answered(
     return tables
 
 
+def _announce(settings: Settings, suite: Suite, items: list[Ref], identities: Identities) -> None:
+    """Say how many calls the suite's questions will take, of all its systems that are there: at most."""
+    asking = () if responses_of(suite) else systems_of(settings, suite)
+    systems = sum(model.name not in identities.missing for _, model in asking)
+    n_items = sum(ref.rows for ref in items)
+    calls = n_items * systems * (suite.repeats or settings.repeats)
+    event("suite_started", run=ledger().run, suite=suite.name, items=n_items, calls=calls)
+
+
 @flow(name="suite", validate_parameters=False)
 def run_suite(settings: Settings, suite: Suite, identities: Identities) -> Tables:
     """Ask every system the suite's items, or as many as its verdict needs, and score the replies by its metrics."""
@@ -175,6 +185,7 @@ def run_suite(settings: Settings, suite: Suite, identities: Identities) -> Table
             panel_of(settings, suite, name, identities.judges)  # before anything is paid
     items = items_of(settings, suite)
     systems = competitors(settings, suite)
+    _announce(settings, suite, items, identities)
     if suite.stop is None:
         numbered: Numbered = dict(enumerate(items)) if len(items) > 1 else dict.fromkeys([None], items[0])
         return answered(settings, suite, numbered, identities, systems)

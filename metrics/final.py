@@ -141,6 +141,7 @@ def finalise(
     threshold: float = THRESHOLD,
     gate: Gate = "point",
     undecided: Mapping[str, str] | None = None,
+    unjudged: Mapping[str, str] | None = None,
     stopping: Sequence[Narrowing] = (),
     waiting: Mapping[str, int] | None = None,
 ) -> Final:
@@ -155,7 +156,8 @@ def finalise(
     Gate `point`: passes at or above the threshold. `interval`: fails when the interval lies wholly below, passes
     when no part of it does, else is undecided. What would come out otherwise had every cut reply been right is
     undecided with both. `undecided` names suites that cannot be decided by any n, with
-    the reason; the whole is then decided only where it comes out the same whatever their scores were.
+    the reason; the whole is then decided only where it comes out the same whatever their scores were. So it is with
+    `unjudged`, the suites whose judges are not to be believed: that such a judge failed is no error besides.
 
     `stopping` are the sequences of suites that were asked until they were decided: these decide, whatever the gate,
     and the overall interval is that of means whose intervals hold at once. `waiting`: of suites, how many requests
@@ -173,7 +175,8 @@ def finalise(
     if share <= 0:
         names = ", ".join(suite.name for suite in suites)
         raise InputError(f"final score: the suites that ran ({names}) have weight 0; give one of them a weight.")
-    flagged = undecided or {}
+    in_vain = unjudged or {}
+    flagged = {**(undecided or {}), **in_vain}
     results = []
     for model in models:
         parts = tuple(
@@ -184,6 +187,7 @@ def finalise(
                     threshold=suite.threshold,
                     weight=suite.weight / share,
                     flag=flagged.get(suite.name, ""),
+                    judged=suite.name not in in_vain or not _answered(summary, suite, model),
                 ),
                 (waiting or {}).get(suite.name, 0),
             )
@@ -280,15 +284,26 @@ def _explained(result: SuiteResult) -> dict[str, Any]:
     }
 
 
-def _suite(summary: pl.DataFrame, suite: Suite, model: str) -> SuiteResult:
-    """Compute a suite's score, interval and coverage; threshold, weight and gate come later."""
-    names = suite.scored_by
-    whole = (
+def _answered(summary: pl.DataFrame, suite: Suite, model: str) -> bool:
+    """Say whether the model's calls brought enough replies, whatever its judges made of them."""
+    rows = summary.filter(_whole(suite) & (pl.col("model") == model) & pl.col("metric").is_in(suite.scored_by))
+    applicable = [(cell, cell.n_asked - cell.n_not_applicable) for cell in cells(rows)]
+    return bool(applicable) and all(n - cell.n_model_error >= MIN_COVERAGE * n for cell, n in applicable)
+
+
+def _whole(suite: Suite) -> pl.Expr:
+    return (
         (pl.col("suite") == suite.name)
         & (pl.col("family") == "")
         & (pl.col("level") == "")
         & (pl.col("language") == "")
     )
+
+
+def _suite(summary: pl.DataFrame, suite: Suite, model: str) -> SuiteResult:
+    """Compute a suite's score, interval and coverage; threshold, weight and gate come later."""
+    names = suite.scored_by
+    whole = _whole(suite)
     rows = summary.filter(whole & pl.col("metric").is_in(names))
     ours = summary.filter(whole & (pl.col("model") == model) & pl.col("metric").is_in(beside(suite)))
     ran = [name for name in names if name in set(rows["metric"])]
@@ -383,8 +398,12 @@ def _interval(cell: Cell) -> Interval:
     return Interval(cell.ci_low, cell.ci_high, "combined", cell.n_scored)
 
 
-def _gated(result: SuiteResult, *, gate: Gate, threshold: float, weight: float, flag: str) -> SuiteResult:
+def _gated(  # noqa: PLR0911 - a return for each rule
+    result: SuiteResult, *, gate: Gate, threshold: float, weight: float, flag: str, judged: bool
+) -> SuiteResult:
     result = replace(result, threshold=threshold, weight=weight)
+    if not judged:
+        return replace(result, outcome="undecided", reason=flag)
     if result.score is None:
         return result
     if result.coverage is not None and result.coverage < MIN_COVERAGE:
@@ -452,12 +471,13 @@ def _overall(
     best = [s if s.upper is None else replace(s, score=s.upper, interval=s.upper_interval) for s in suites]
     upper, upper_interval = _weighted(best) if best != [*suites] else (None, Interval())
     submitted = [suite.suite for suite in suites if suite.reason.startswith(f"{SUBMITTED}:")]
-    if wrong or submitted or score is None:
+    hanging = flagged & {suite.suite for suite in suites}
+    if wrong or submitted or (score is None and not hanging):
         outcome: Outcome = "undecided" if submitted and not wrong else "error"
         reason = f"an error in {', '.join(wrong)}; look there"
         reason = reason if outcome == "error" else f"it hangs on {', '.join(submitted)}, which is undecided"
         return ModelResult(model, score, interval, threshold, outcome, suites, reason, upper=upper)
-    if not flagged & {suite.suite for suite in suites}:
+    if not hanging and score is not None:
         sequence = interval.method == "sequence"
         n = deciding_n(score, interval, threshold, sum(suite.n_scored for suite in suites if suite.weight))
         outcome = _decide(score, interval, threshold, "interval" if sequence else gate)

@@ -1,10 +1,10 @@
 """Conclude: join the suites into one gated verdict, and write what it rests on as `results.json`."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import polars as pl
 
@@ -27,16 +27,19 @@ from metrics.stats.agreement import judge_agreement, judge_ratings, repeats
 from metrics.stats.matching import question_sets
 from metrics.stats.pairs import compare, groups
 from metrics.stopping import Narrowing
-from metrics.summary import cells
+from metrics.summary import cells, summarise
 from tasks.compare.baseline import against
 from tasks.decide import follow_all, watched
+from tasks.models.sizes import too_small
 from tasks.models.systems import judges_of, systems_of, took_part
 from tasks.passports import Examined
+from tasks.report.material import Tables
 from tasks.report.raw import slugs
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
+TOO_SMALL = "{judges} is too small to judge: its grades decide nothing; name a larger judge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +65,10 @@ def final_of(
     `unmeasured` why a suite's judges are not to be believed.
     """
     by_name = {suite.name: suite for suite in settings.suites}
-    undecided = {**(unmeasured or {}), **{suite.name: UNSETTLED for suite in settings.suites if unsettled(suite)}}
     gated = []
     for name, listed in took_part(settings).items():
         suites = [by_name[one] for one in listed]
+        told = flags(settings, suites)
         if not any(suite.weight for suite in suites):
             suites = [suite.model_copy(update={"weight": 1.0}) for suite in suites]
         gated.append(
@@ -75,16 +78,67 @@ def final_of(
                 suites=suites,
                 threshold=settings.threshold,
                 gate=settings.gate,
-                undecided={one: why for one, why in undecided.items() if one in listed},
                 stopping=stopping,
                 waiting=waiting,
+                undecided={**(unmeasured or {}), **told["undecided"]},
+                unjudged=told["unjudged"],
             )
         )
-    absent = {s.name: why for suite in settings.suites for s, m in systems_of(settings, suite)
-              if (why := (missing or {}).get(m.name))}  # fmt: skip
+    absent = _missing(settings, settings.suites, missing or {})
     models = (model for final in gated for model in final.models)
     checked = tuple(_absent(model, absent.get(model.model, "")) for model in models)
     return Final(settings.gate, checked, settings.undecided)
+
+
+class Flags(TypedDict):
+    """Why suites cannot be decided, by name."""
+
+    undecided: dict[str, str]
+    unjudged: dict[str, str]
+
+
+def flags(settings: Settings, suites: Iterable[Suite]) -> Flags:
+    """Return why suites cannot be decided: by their nature (`undecided`), or for want of a judge (`unjudged`)."""
+    listed = list(suites)
+    return {
+        "undecided": {suite.name: UNSETTLED for suite in listed if unsettled(suite)},
+        "unjudged": {suite.name: why for suite in listed if (why := misjudged(settings, suite))},
+    }
+
+
+def standing(
+    settings: Settings, suite: Suite, tables: Tables, missing: Mapping[str, str], waiting: Mapping[str, int]
+) -> dict[str, dict[str, Any]]:
+    """Return each model's result in one suite, as it stands when the suite has ended."""
+    place = open_store(settings.store)
+    every = place.read_all(tables.scores, SCORES).filter(pl.col("metric").is_in(suite.scored_by))
+    summary = summarise(every, place.read_all(tables.items, ITEMS).unique("item_id"))
+    rules = [one for one in watched(settings) if one.suite.name == suite.name]
+    final = finalise(
+        summary,
+        models=[name for name, listed in took_part(settings).items() if suite.name in listed],
+        suites=[suite.model_copy(update={"weight": 1.0})],
+        gate=settings.gate,
+        stopping=follow_all(place, tables.items, tables.scores, rules),
+        waiting=waiting,
+        **flags(settings, [suite]),
+    )
+    absent = _missing(settings, [suite], missing)
+    models = [_absent(model, absent.get(model.model, "")) for model in final.models]
+    results = {model.model: model.suites[0] for model in models}
+    return {
+        name: {
+            "score": one.score,
+            "low": one.interval.low,
+            "high": one.interval.high,
+            "outcome": one.outcome,
+            "reason": one.reason,
+            "n_scored": one.n_scored,
+            "n_asked": one.n_asked,
+            "n_deciding": one.n_deciding,
+        }
+        for name, one in results.items()
+    }
 
 
 def unsettled(suite: Suite) -> bool:
@@ -113,6 +167,22 @@ def unmeasured(settings: Settings, corrected: Sequence[CorrectedMean]) -> dict[s
         elif judged and (wrong or not rows):
             found[suite.name] = f"judges_must_have: passport, and {wrong[0] if wrong else NO_PASSPORT}"
     return found
+
+
+def misjudged(settings: Settings, suite: Suite) -> str:
+    """Say why no judge of one of a suite's metrics is to be believed; '' where there is one for each."""
+    for name in suite.scored_by:
+        if metric(name).steps:
+            judges = judges_of(settings, suite, name)
+            if all(map(too_small, judges)):
+                return TOO_SMALL.format(judges=", ".join(judge.name for judge in judges))
+    return ""
+
+
+def _missing(settings: Settings, suites: Iterable[Suite], missing: Mapping[str, str]) -> dict[str, str]:
+    """Return why systems could not be asked, by name."""
+    asked = (pair for suite in suites for pair in systems_of(settings, suite))
+    return {system.name: why for system, model in asked if (why := missing.get(model.name))}
 
 
 def _absent(model: ModelResult, why: str) -> ModelResult:

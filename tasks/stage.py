@@ -212,14 +212,14 @@ class Stage(Generic[P, R]):
         """Run the stage, or take its result from the cache where every table of it is whole."""
         if ledger().distributed:
             return self.start(cell, *args, **kwargs).finish()
-        started = time.monotonic()
+        started = self._begin(cell)
         refresh = ledger().anew(self.name, cell)
         state = self._named(cell, (args, kwargs), refresh=refresh)(*args, **kwargs, return_state=True)
         return self._settle(cell, state, started, (args, kwargs))
 
     def start(self, cell: Cell, /, *args: P.args, **kwargs: P.kwargs) -> "Started[R]":
         """Run the stage on the flow's task runner, beside others; `finish` waits for its result."""
-        started = time.monotonic()
+        started = self._begin(cell)
         refresh = ledger().anew(self.name, cell)
         future = self._named(cell, (args, kwargs), refresh=refresh).submit(*args, **kwargs)
 
@@ -228,6 +228,12 @@ class Stage(Generic[P, R]):
             return self._settle(cell, future.state, started, (args, kwargs))
 
         return Started(finish)
+
+    def _begin(self, cell: Cell) -> float:
+        """Say that the stage begins, and return when."""
+        run, suite, metric = ledger().run, cell.suite, cell.metric
+        event("stage_started", run=run, stage=self.name, label=str(cell), suite=suite, metric=metric)
+        return time.monotonic()
 
     def _named(self, cell: Cell, given: Given, *, refresh: bool) -> Any:
         name = f"{self.name} {cell}".replace("{", "(").replace("}", ")")

@@ -9,11 +9,12 @@ import signal
 import socket
 import sys
 import threading
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from data.exits import Exit
 from flows.cli.console import complain, say
+from flows.cli.progress import progress
 from tasks.runtime.logs import structured
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Out
 
     prepare(results_of(settings))
     with ExitStack() as stack:
+        shown = None if structured() else stack.enter_context(progress())
         # Importing Prefect makes hundreds of thousands of objects that stay: nothing to collect among them.
         gc.disable()
         server = None
@@ -37,8 +39,8 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Out
         if ephemeral.wanted():
             say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
             server = stack.enter_context(ephemeral.serving(database_of(settings), say, _end))
-        from flows.cli.progress import progress
         from flows.full_eval import full_eval
+        from tasks.query import watch
 
         gc.freeze()
         gc.enable()
@@ -50,8 +52,9 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Out
         _interruptible()
         if server:
             server.wait()
-        with nullcontext() if structured() else progress():
-            return full_eval(settings, again)
+        if shown:
+            watch(shown.note)
+        return full_eval(settings, again)
 
 
 def _end(why: str) -> None:
@@ -59,7 +62,7 @@ def _end(why: str) -> None:
     from rich.console import Console
 
     complain(f"{why} Everything answered so far is kept; run the same command again to go on.")
-    Console().show_cursor()  # which the progress display hides
+    Console(stderr=True).show_cursor()  # which the progress display hides
     sys.stdout.flush()
     os._exit(Exit.ERROR)
 

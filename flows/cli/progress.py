@@ -1,46 +1,329 @@
-"""The progress display of a run at a terminal."""
+"""How far a run is: bars at a terminal, lines elsewhere, and the result of each suite as it ends.
 
-from typing import TYPE_CHECKING, Any
+What is shown comes from the run's own events and from the tallies of its queries. A tally is only noted when it
+changes and read when something is drawn, so that thousands of calls a second cost nothing here.
+"""
+
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
 
 from data.characters import visible
+from data.errors import InputError
+from tasks.runtime.logs import LOGGER
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
     from data.records import Cell
     from tasks.models.scheduler import Tally
 
+VARIABLE = "BASIC_CONTROL_PROGRESS_S"
+"""The environment variable with the seconds between two lines."""
+EVERY_S = 10.0
+DRAWN_S = 0.25
 
-def progress() -> Any:
-    """Return a progress display, fed from the asking thread."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from tasks.query import watch
+def progress() -> "Display":
+    """Return the display of a run: bars where stderr is a terminal, lines where it is not.
 
-    display = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn(
-            "{task.fields[rate]:.1f} calls/s · cached {task.fields[cached]} · failed {task.fields[failed]} · "
-            "{task.fields[tokens]} tokens"
-        ),
-        transient=False,
-    )
-    bars: dict[str, Any] = {}
+    Raises:
+        InputError: the environment asks for lines at no number of seconds.
+    """
+    return Bars() if sys.stderr.isatty() else Lines(_interval())
 
-    def show(cell: "Cell", tally: "Tally") -> None:
-        label = visible(cell)
-        if label not in bars or display.tasks[bars[label]].total != tally.total:
-            bars[label] = display.add_task(label, total=tally.total, rate=0.0, cached=0, failed=0, tokens=0)
-        span = tally.last_s - tally.first_s
-        display.update(
-            bars[label],
-            completed=tally.done,
-            rate=tally.answered / span if span > 0 else 0.0,
-            cached=tally.cached,
-            failed=tally.failed,
-            tokens=tally.tokens_in + tally.tokens_out,
+
+def _interval() -> float:
+    said = os.environ.get(VARIABLE) or str(EVERY_S)
+    try:
+        seconds = float(said)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < threading.TIMEOUT_MAX:
+        raise InputError(f"{VARIABLE}: found {said!r}, expected the seconds between two lines of progress.")
+    return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What some work has come to: calls, how many of them in a second, and whether batches of it are open."""
+
+    total: int
+    done: int
+    cached: int
+    failed: int
+    rate: float
+    open: bool
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds until all is done, at the rate so far; None before there is one."""
+        return (self.total - self.done) / self.rate if self.rate else None
+
+
+@dataclass
+class Work:
+    """The calls of a suite's questions, or of the judges of one of its metrics, over all models and batches."""
+
+    title: str
+    expected: int = 0
+    running: dict[int, "Tally"] = field(default_factory=dict)
+    over: dict[int, "Tally"] = field(default_factory=dict)
+    sums: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
+    first_s: float = 0.0
+    last_s: float = 0.0
+
+    def note(self, tally: "Tally") -> None:
+        """Take a batch's tally in; called by the asking thread after every change."""
+        if id(tally) not in self.over:
+            self.running[id(tally)] = tally
+
+    def count(self) -> Count:
+        """Add everything up; a batch that has ended is added up once."""
+        shown = list(self.sums)
+        for key, tally in list(self.running.items()):
+            part = (tally.total, tally.cached, tally.answered, tally.failed)
+            shown = [a + b for a, b in zip(shown, part, strict=True)]
+            self.first_s = min(filter(None, (self.first_s, tally.first_s)), default=0.0)
+            self.last_s = max(self.last_s, tally.last_s)
+            if sum(part[1:]) >= tally.total:
+                self.sums = [a + b for a, b in zip(self.sums, part, strict=True)]
+                self.over[key] = self.running.pop(key)
+        total, cached, answered, failed = shown
+        span = self.last_s - self.first_s
+        return Count(
+            total=max(total, self.expected),
+            done=cached + answered + failed,
+            cached=cached,
+            failed=failed,
+            rate=answered / span if span > 0 else 0.0,
+            open=bool(self.running),
         )
 
-    watch(show)
-    return display
+
+class Display(logging.Handler):
+    """A run as it goes, told to whoever started it: a context manager around the run."""
+
+    def __init__(self, every_s: float) -> None:
+        super().__init__(logging.INFO)
+        self.every_s = every_s
+        self.works: dict[tuple[str, str], Work] = {}
+        self.suite, self.now = "", "starting"
+        self.since = self.begun = time.monotonic()
+        self._drawing = threading.Lock()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._tick, name="progress", daemon=True)
+
+    def __enter__(self) -> Self:
+        LOGGER.addHandler(self)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        LOGGER.removeHandler(self)
+        self._over.set()
+        self._thread.join()
+
+    def note(self, cell: "Cell", tally: "Tally") -> None:
+        """Note a batch's tally, which the asking thread goes on changing."""
+        self._work(cell.suite, cell.metric).note(tally)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Hear an event of the run."""
+        fields: Mapping[str, Any] = getattr(record, "fields", {})
+        name = getattr(record, "event", "")
+        if name == "suite_started":
+            self.suite = fields["suite"]
+            self._work(self.suite, "").expected = fields["calls"]
+        elif name == "stage_started" and not (fields["stage"] == "query" and fields["metric"]):
+            self._turn(fields["stage"], fields["suite"], fields["metric"])
+        elif name == "suite_ended":
+            results = list(_results(fields["suite"], fields["models"]))
+            with self._drawing:
+                self.conclude(fields["suite"], results)
+                self.suite = ""  # its work is over: nothing of it is drawn again
+
+    def _work(self, suite: str, metric: str) -> Work:
+        title = f"{suite}, judges of {metric}" if metric else f"{suite}, answers"
+        return self.works.setdefault((suite, metric), Work(title))
+
+    def _turn(self, stage: str, suite: str, metric: str) -> None:
+        said = " ".join(filter(None, (stage, metric)))
+        now = f"{suite}: {said}" if suite else said
+        if now != self.now:
+            with self._drawing:
+                self.now, self.since = now, time.monotonic()
+                self.turn()
+
+    def _tick(self) -> None:
+        while not self._over.wait(self.every_s):
+            with self._drawing:
+                self.draw()
+
+    def of(self, suite: str) -> list[Work]:
+        """Return the works of a suite."""
+        return [work for (whose, _), work in list(self.works.items()) if whose == suite]
+
+    def turn(self) -> None:
+        """Show that another stage has begun."""
+
+    def draw(self) -> None:
+        """Show how far the work is."""
+
+    def conclude(self, suite: str, results: list[str]) -> None:
+        """Show what a suite has come to, a line for each model."""
+
+
+class Lines(Display):
+    """For a pipe or a file: a line for each stage of each suite, and one every few seconds."""
+
+    def __init__(self, every_s: float) -> None:
+        super().__init__(every_s)
+        self._told: set[str] = set()
+
+    def turn(self) -> None:
+        """Write a stage's name when a suite first comes to it, and not again for each batch."""
+        if self.now not in self._told:
+            self._told.add(self.now)
+            self._write(self.now)
+
+    def draw(self) -> None:
+        """Write how far the calls are; where none is on its way, how long the stage has taken."""
+        open_ones = [(work, count) for work in self.of(self.suite) if (count := work.count()).open]
+        for work, count in open_ones:
+            self._write(f"{work.title}: {_measured(count)}")
+        if not open_ones:
+            self._write(f"{self.now}, for {_clock(time.monotonic() - self.since)}")
+
+    def conclude(self, suite: str, results: list[str]) -> None:
+        """Write what a suite's calls and its models came to."""
+        for work in self.of(suite):
+            count = work.count()
+            self._write(f"{work.title}: {_measured(count)}")
+        for line in results:
+            self._write(line)
+
+    def _write(self, line: str) -> None:
+        # In one piece: print writes the line's end by itself, and others write in between.
+        sys.stderr.write(f"{_clock(time.monotonic() - self.begun):>7}  {visible(line)}\n")
+        sys.stderr.flush()
+
+
+class Bars(Display):
+    """For a terminal: the stage, and a bar for each work of the suite that runs; results stay above them."""
+
+    def __init__(self) -> None:
+        super().__init__(DRAWN_S)
+        self._progress = _columns()
+        self._bars: dict[str, TaskID] = {}
+        self._stage = self._progress.add_task(self.now, total=None, counts="", pace="", trouble="")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return super().__enter__()
+
+    def __exit__(self, *given: object) -> None:
+        super().__exit__(*given)
+        self._progress.remove_task(self._stage)
+        self._progress.stop()
+
+    def draw(self) -> None:
+        """Bring the bars up to date."""
+        self._progress.update(self._stage, description=visible(self.now))
+        for work in self.of(self.suite):
+            count = work.count()
+            if work.title not in self._bars:
+                if not count.total:
+                    continue
+                self._bars[work.title] = self._progress.add_task(
+                    visible(work.title), counts="", pace="", trouble=""
+                )
+            counts, pace, trouble = _told(count)
+            self._progress.update(
+                self._bars[work.title],
+                total=count.total,
+                completed=count.done,
+                counts=counts,
+                pace=pace,
+                trouble=trouble,
+            )
+        self._progress.refresh()
+
+    def conclude(self, suite: str, results: list[str]) -> None:
+        """Leave a suite's results above the bars, in place of its own."""
+        from rich.text import Text
+
+        for work in self.of(suite):
+            if work.title in self._bars:
+                self._progress.remove_task(self._bars.pop(work.title))
+        for line in results:
+            self._progress.console.print(Text(visible(line)))
+
+
+def _columns() -> "Progress":
+    """Return the bars: what they say gives way first where a terminal is narrow."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.table import Column
+
+    def text(field: str, *, style: str = "", **column: Any) -> TextColumn:
+        own = Column(no_wrap=True, **column)
+        return TextColumn(f"{{task.{field}}}", markup=False, style=style, table_column=own)
+
+    return Progress(
+        text("description", ratio=1, overflow="ellipsis"),
+        BarColumn(bar_width=12),
+        text("fields[counts]"),
+        text("fields[pace]"),
+        text("fields[trouble]", style="red"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        auto_refresh=False,
+        expand=True,
+    )
+
+
+def _told(count: Count) -> tuple[str, str, str]:
+    """Return what stands beside a bar: how many calls, how fast, and how many failed."""
+    left = "" if count.left_s is None or count.done >= count.total else f", {_clock(count.left_s)} left"
+    pace = f"{count.rate:.1f}/s{left}" if count.rate else ""
+    return f"{count.done}/{count.total}", pace, f"{count.failed} failed" if count.failed else ""
+
+
+def _measured(count: Count) -> str:
+    """Say how far some work is: done, total, share, rate, failures, and when it ends."""
+    share = f" ({100 * count.done // count.total} %)" if count.total else ""
+    parts = [f"{count.done} of {count.total}{share}"]
+    parts += [f"{count.cached} from the cache"] if count.cached else []
+    parts += [f"{count.rate:.1f} calls/s"] if count.rate else []
+    parts.append(f"{count.failed} failed")
+    if count.left_s is not None and count.done < count.total:
+        ends = time.strftime("%H:%M:%S", time.localtime(time.time() + count.left_s))
+        parts.append(f"{_clock(count.left_s)} left, ends about {ends}")
+    return ", ".join(parts)
+
+
+def _results(suite: str, models: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what a suite's models came to, a line each."""
+    from tasks.report.text import percent
+    from tasks.report.words import why
+
+    for model, found in models.items():
+        low, high = found["low"], found["high"]
+        interval = "" if low is None else f" ({percent(low)} – {percent(high)})"
+        told = why(found, "en")
+        reason = f": {told}" if told else ""
+        counts = f"{found['n_scored']} of {found['n_asked']} scored"
+        yield f"{suite}, {model}: {percent(found['score'])}{interval}, {counts} – {found['outcome']}{reason}"
+
+
+def _clock(seconds: float) -> str:
+    """Return a time as people read it: 0:07, 12:30, 3:05:00."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,6 +1,5 @@
 """The HTML report's page on time, tokens and cost, and the notes on what to be wary of."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -8,15 +7,12 @@ import polars as pl
 
 from config.settings import Model
 from metrics.summary import cells
+from tasks.models.sizes import size_of, too_small
 from tasks.report.material import Material
 from tasks.report.titles import metric_title, suite_title
 from tasks.report.words import say
 
-SMALL = 4.0
-"""Parameters, in 1e9, below which a judge is called very small."""
-
 FEW = 10
-_SIZE = re.compile(r"(?<![\w.])(\d{1,4}(?:\.\d{1,3})?) ?([bm])(?![a-z])", re.IGNORECASE)
 _CUT = ("length", "max_tokens")
 
 
@@ -80,13 +76,6 @@ def stages(material: Material) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def size_of(model: Model) -> float | None:
-    """Read a model's number of parameters, in 1e9, out of its name; None where it does not say."""
-    told = f"{model.served} {model.file}".translate(str.maketrans("-_:", "   "))
-    found = [float(n) / (1000 if unit in "mM" else 1) for n, unit in _SIZE.findall(told)]
-    return max(found, default=None)
-
-
 def notes(
     material: Material, models: Sequence[str], *, missing: str = "", failed: Sequence[str] = ()
 ) -> list[tuple[str, str]]:
@@ -128,8 +117,8 @@ def _judges(material: Material, language: str) -> Iterator[tuple[str, str]]:
     for judge in material.settings.judges:
         if judge.name not in asked:
             continue
-        size = size_of(judge)
-        if judge.provider == "embedded" or (size is not None and size < SMALL):
+        if too_small(judge):
+            size = size_of(judge)
             said = say("embedded_size", language) if size is None else f"{size:g}B"
             yield "warn", say("note_small_judge", language, judge=judge.name, size=said)
         if (judge.provider, judge.served) in under_test:

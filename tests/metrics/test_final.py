@@ -252,6 +252,30 @@ def test_a_suite_that_no_n_can_decide_reads_undecided() -> None:
     assert "citation" in only(final).reason
 
 
+def test_a_suite_whose_judge_is_not_to_be_believed_is_undecided_however_often_it_failed() -> None:
+    why = {"rag": "the judge is too small", "citation": "the judge is too small"}
+    judged = [cell("rag", "factual_correctness", None, n_judge_failed=10),
+              cell("rag", "response_groundedness", 0.9, n_scored=6, n_judge_failed=4)]  # fmt: skip
+    summary = pl.concat([four(0.9).filter(pl.col("suite") != "rag"), SUMMARY.frame(judged)])
+    assert only(run(summary)).outcome == "error", "of a judge that is believed, this is an error"
+    model = only(run(summary, unjudged=why, gate="point"))
+    parts = {suite.suite: (suite.outcome, suite.score, suite.reason) for suite in model.suites}
+    assert parts["rag"] == ("undecided", None, why["rag"])
+    assert parts["citation"][0::2] == ("undecided", why["citation"])
+    assert (model.outcome, model.score) == ("undecided", None), "0.4 × 0.8 + 0.2 × 0.9 + 0.4 × (0 to 1) holds 0.8"
+    low = only(run(pl.concat([four(0.1).filter(pl.col("suite") != "rag"), SUMMARY.frame(judged)]), unjudged=why))
+    assert low.outcome == "fail", "0.32 + 0.02 + 0.4 lies below 0.8, whatever a judge would say"
+
+
+def test_a_model_that_did_not_answer_is_an_error_whoever_judges_it() -> None:
+    failed = [cell("rag", "factual_correctness", 0.5, n_scored=8, n_model_error=2),
+              cell("rag", "response_groundedness", 0.9)]  # fmt: skip
+    summary = pl.concat([four().filter(pl.col("suite") != "rag"), SUMMARY.frame(failed)])
+    model = only(run(summary, unjudged={"rag": "the judge is too small"}))
+    assert model.suites[-1].outcome == "error"
+    assert "only 80.0 % of the applicable rows are scored" in model.suites[-1].reason
+
+
 def test_what_comes_out_the_same_is_decided_in_spite_of_an_undecided_suite() -> None:
     why = {"citation": "no network"}
     assert only(run(four(), undecided=why, threshold=0.6)).outcome == "pass"

@@ -18,6 +18,7 @@ import pytest
 
 from config.settings import Judge, Model
 from prompts.phrases import section
+from tasks.models.sizes import size_of
 from tasks.report import charts, explained, html, operations, overview, samples
 from tasks.report.material import Material
 from tasks.report.words import say
@@ -174,7 +175,7 @@ def test_sizes_are_read_from_names() -> None:
         "phi-3-mini-3.8B": 3.8, "b2b": None, "gemma2:27b-instruct": 27,
     }  # fmt: skip
     for name, size in sizes.items():
-        found = operations.size_of(Model(name=name))
+        found = size_of(Model(name=name))
         assert found == (pytest.approx(size) if size else None), name
 
 

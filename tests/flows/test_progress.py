@@ -1,0 +1,255 @@
+"""What a run shows on its way: lines in a pipe, bars on 80 columns, and what each suite came to."""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.errors import InputError
+from data.records import Cell
+from flows.cli import progress
+from flows.cli.progress import Lines, Work
+from tasks.models.scheduler import Tally
+from tasks.runtime.logs import event
+from tests.conftest import TOP, Run
+from tests.helpers.runs import at
+from tests.servers.running import serve_openai
+
+FAMILIES = ("--set", "suites=[basic_control]", "--set", "basic_control.families=[simple_logic, arithmetic]")
+
+
+def begin(suite: str, calls: int) -> None:
+    event("suite_started", run="r", suite=suite, items=calls, calls=calls)
+    event("stage_started", run="r", stage="query", label=f"{suite} m", suite=suite, metric="")
+
+
+def end(suite: str, score: float | None, reason: str = "") -> None:
+    found = {"score": score, "low": 0.1, "high": 0.5, "outcome": "fail", "reason": reason, "n_deciding": None}
+    event("suite_ended", run="r", suite=suite, models={"m\x1b[31m": {**found, "n_scored": 3, "n_asked": 4}})
+
+
+def test_batches_are_added_up_to_one_work_whatever_their_number() -> None:
+    work = Work("s, answers", expected=1000)
+    tallies = [Tally(total=10) for _ in range(100)]
+    for tally in tallies:
+        work.note(tally)
+    tallies[0].answered, tallies[0].failed, tallies[0].first_s, tallies[0].last_s = 9, 1, 10.0, 13.0
+    tallies[1].cached = 5
+    first = work.count()
+    assert (first.total, first.done, first.cached, first.failed, first.rate) == (1000, 15, 5, 1, 3.0)
+    work.note(tallies[0])  # the asking thread may tell of the last call once more
+    assert work.count() == first
+    for tally in tallies[1:]:
+        tally.cached = 10
+        work.note(tally)
+    last = work.count()
+    assert (last.done, last.total) == (1000, 1000)
+    assert not work.count().open
+
+
+def test_more_calls_than_expected_are_no_more_than_all() -> None:
+    work = Work("s, judges of m", expected=0)
+    for _ in range(3):
+        work.note(Tally(total=4, answered=4))
+        count = work.count()
+        assert count.done == count.total
+
+
+def test_the_time_left_follows_the_rate_so_far() -> None:
+    work = Work("s, answers", expected=100)
+    work.note(Tally(total=100, answered=20, first_s=100.0, last_s=110.0))
+    assert work.count().left_s == pytest.approx(40.0)
+
+
+def test_lines_name_each_stage_once_say_how_far_it_is_and_what_a_suite_came_to(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Lines(3600.0) as shown:
+        begin("cot", 20)
+        for batch in range(2):
+            tally = Tally(total=10, answered=4, failed=1, tokens_out=9, first_s=1.0, last_s=5.0)
+            shown.note(Cell("cot", "m", batch), tally)
+            event("stage_started", run="r", stage="measure", label="x", suite="cot", metric="cot")
+        shown.draw()
+        end("cot", 0.25)
+    said = [line[9:] for line in capsys.readouterr().err.splitlines()]
+    ends = re.compile(r", ends about \d\d:\d\d:\d\d")
+    assert [ends.sub("", line) for line in said] == [
+        "cot: query",
+        "cot: measure cot",
+        "cot, answers: 10 of 20 (50 %), 2.0 calls/s, 2 failed, 0:05 left",
+        "cot, answers: 10 of 20 (50 %), 2.0 calls/s, 2 failed, 0:05 left",
+        "cot, m⟦U+001B⟧[31m: 25% (10% – 50%), 3 of 4 scored – fail",
+    ]
+
+
+def test_where_nothing_is_asked_a_line_says_for_how_long_the_stage_has_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Lines(3600.0) as shown:
+        event("stage_started", run="r", stage="verify", label="x", suite="basic_control", metric="")
+        shown.draw()
+    assert capsys.readouterr().err.splitlines()[-1].strip().endswith("basic_control: verify, for 0:00")
+
+
+def test_a_run_that_is_over_is_told_nothing_more(capsys: pytest.CaptureFixture[str]) -> None:
+    with Lines(3600.0):
+        pass
+    begin("cot", 20)
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize("said", ["0", "-1", "soon", "nan", "inf"])
+def test_no_number_of_seconds_is_one_message(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(progress.VARIABLE, said)
+    with pytest.raises(InputError, match=f"{progress.VARIABLE}: found '{said}', expected the seconds"):
+        progress.progress()
+
+
+def screen(output: bytes, columns: int) -> list[str]:
+    """Return the lines that a terminal shows in the end: it knows returns, cursor up and erase line."""
+    lines, row, column = [""], 0, 0
+    text = output.decode("utf-8", "replace")
+    for part in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|[^\x1b]", text):
+        if part == "\n":
+            row += 1
+            lines += [""] * (row + 1 - len(lines))
+        elif part == "\r":
+            column = 0
+        elif part.startswith("\x1b"):
+            if part.endswith("A"):
+                row = max(0, row - int(part[2:-1] or 1))
+            elif part.endswith("K"):
+                lines[row] = "" if part[2:-1] == "2" else lines[row][:column]
+        else:
+            if column >= columns:  # the terminal wraps
+                row, column = row + 1, 0
+                lines += [""] * (row + 1 - len(lines))
+            lines[row] = lines[row][:column].ljust(column) + part + lines[row][column + 1 :]
+            column += 1
+    return [line.rstrip() for line in lines if line.strip()]
+
+
+def on_terminal(command: list[str], columns: int, environment: dict[str, str]) -> tuple[int, bytes]:
+    """Run a command on a terminal of so many columns; return its exit code and all that it wrote."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(command, cwd=TOP, env=environment, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    pieces = []
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        pieces.append(piece)
+    os.close(ours)
+    return process.wait(), b"".join(pieces)
+
+
+SHOWN = """
+from data.records import Cell
+from flows.cli.progress import Bars
+from tasks.models.scheduler import Tally
+from tasks.runtime.logs import event
+
+with Bars() as shown:
+    for suite in ("a_suite_with_quite_a_long_name_of_its_own", "cot"):
+        event("suite_started", run="r", suite=suite, items=4000, calls=4000)
+        for batch in range(200):
+            tally = Tally(total=20, answered=19, failed=1, first_s=1.0, last_s=2.0 + batch)
+            shown.note(Cell(suite, "m", batch), tally)
+            shown.note(Cell(suite, "m", batch, "cot", "j"), Tally(total=3, answered=1))
+            shown.draw()
+        found = {"score": 0.25, "low": 0.1, "high": 0.5, "outcome": "fail", "reason": "", "n_deciding": None}
+        found |= {"n_scored": 4000, "n_asked": 4000}
+        event("suite_ended", run="r", suite=suite, models={"m\\x1b[31m": found})
+"""
+
+
+def test_bars_stay_one_for_each_work_on_80_columns(tmp_path: Path) -> None:
+    """A real terminal, two suites of many batches, a failure, a long name, and a name that is no text."""
+    program = tmp_path / "shown.py"
+    program.write_text(SHOWN, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(TOP), "TERM": "xterm-256color"}
+    environment.pop("COLUMNS", None)
+    code, output = on_terminal([sys.executable, str(program)], 80, environment)
+    shown = screen(output, 80)
+    assert code == 0, shown
+    results = [line for line in shown if "25%" in line]
+    assert len(results) == 2, shown
+    assert len(shown) <= 5, shown
+    assert "\x1b[31m:" not in output.decode(), "a model's name is no colour"
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode())
+    assert "4000/4000" in plain
+    assert "200 failed" in plain
+    widest = max(len(line) for line in re.split(r"[\r\n]+", plain) if "answers" in line)
+    assert widest <= 80
+
+
+def environment_of(prefect_api: str, **more: str) -> dict[str, str]:
+    kept = {**os.environ, "PREFECT_API_URL": prefect_api, "OPENAI_API_KEY": "sk-test", "TERM": "xterm-256color"}
+    kept.pop("COLUMNS", None)
+    return {**kept, **more}
+
+
+def words(tmp_path: Path, server: Any, *more: str) -> list[str]:
+    sets = [
+        f"store.root={tmp_path}/store",
+        f"store.runs={tmp_path}/runs",
+        "batch_size=2",
+        "basic_control.n_items=6",
+    ]
+    given = [word for each in (at(server, max_concurrency=2), *sets) for word in ("--set", each)]
+    return [sys.executable, "-m", "flows.full_eval", *given, *FAMILIES, *more]
+
+
+def test_a_piped_run_tells_where_it_is_and_leaves_stdout_to_the_results(tmp_path: Path, prefect_api: str) -> None:
+    with serve_openai("ANSWER: 12", latency_s=0.1) as server:
+        done = subprocess.run(
+            words(tmp_path, server), cwd=TOP, capture_output=True, text=True, check=False,
+            env=environment_of(prefect_api, **{progress.VARIABLE: "0.1"}),
+        )  # fmt: skip
+    assert done.returncode in {0, 1}, done.stderr
+    for stage in ("basic_control: generate", "basic_control: query", "basic_control: verify", "aggregate", "gate"):
+        assert sum(line[9:] == stage for line in done.stderr.splitlines()) == 1, done.stderr
+    assert re.search(
+        r"basic_control, answers: \d+ of 12 \(\d+ %\), [\d.]+ calls/s, 0 failed, \d:\d\d left", done.stderr
+    )
+    assert "basic_control, answers: 12 of 12 (100 %)" in done.stderr
+    assert re.search(r"basic_control, acme/tiny:1b: \d.*, 12 of 12 scored – fail", done.stderr)
+    assert "answers: " not in done.stdout
+    assert "TOTAL acme/tiny:1b" in done.stdout
+
+
+def test_a_run_on_a_terminal_of_80_columns_shows_one_bar_for_many_batches(tmp_path: Path, prefect_api: str) -> None:
+    with serve_openai("ANSWER: 12", latency_s=0.05) as server:
+        code, output = on_terminal(words(tmp_path, server), 80, environment_of(prefect_api))
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode())
+    assert code in {0, 1}, plain
+    assert "12/12" in plain
+    kept = [line for line in screen(output, 80) if "answers" in line]
+    assert not kept, "a suite's bar gives way to its result"
+    assert any("12 of 12 scored" in line for line in screen(output, 80))
+
+
+def test_json_lines_tell_of_each_stage_before_it_and_of_each_suite_after_it(run: Run) -> None:
+    with serve_openai("ANSWER: 12") as server:
+        done = run("--set", at(server), *FAMILIES, "--set", "basic_control.n_items=2", "--log", "json")
+    events = [json.loads(line) for line in done.stderr.splitlines()]
+    names = [(one["event"], one.get("stage", "")) for one in events]
+    assert names.index(("stage_started", "verify")) < names.index(("stage", "verify"))
+    (ended,) = [one for one in events if one["event"] == "suite_ended"]
+    assert set(ended["models"]) == {"acme/tiny:1b"}
+    assert ended["models"]["acme/tiny:1b"]["n_asked"] == 4
