@@ -165,7 +165,7 @@ class Loader:
     drawn, not read. `units(options)`, where there is such a thing, are the families that draw them, by name.
     `check(options)` yields what is wrong with options that fit their declaration: the path of each, and a message.
     `offer(options, most)` returns options that offer `most` items, or all there are, for a run that asks until it
-    is decided.
+    is decided. `count(options)`: how many items are drawn, told without drawing them.
     """
 
     name: str
@@ -177,6 +177,7 @@ class Loader:
     units: Callable[[Mapping[str, Any]], Mapping[str, Family]] | None = None
     check: Callable[[Mapping[str, Any]], Iterable[tuple[tuple[str | int, ...], str]]] | None = None
     offer: Callable[[Mapping[str, Any], int], Mapping[str, Any]] = _sampled
+    count: Callable[[Mapping[str, Any]], int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,8 +356,9 @@ class Provider:
     one set of limits. `by_item`: it answers by the item, not by the prompt.
     `sees(model)`: it is shown the item (`Call.item`), which is then a part of the request. `brings(model)` are the
     facts that may come with its answers (`retrieved_contexts`, `citations`), so that the data need not have them.
-    `missing(model)` says what has to be fetched before it can answer ('' where nothing has). `batches(client)`
-    returns a client's batch endpoint (`tasks.models.protocol.Batches`), where there is such a thing.
+    `missing(model)` says what has to be fetched before it can answer ('' where nothing has). `unready(model)` says
+    what keeps it from answering now and can be told at once, without its package: no key, no file.
+    `batches(client)` returns a client's batch endpoint (`tasks.models.protocol.Batches`), where there is one.
     """
 
     name: str
@@ -369,6 +371,7 @@ class Provider:
     sees: Callable[[Any], bool] | None = None
     brings: Callable[[Any], Sequence[str]] | None = None
     missing: Callable[[Any], str] | None = None
+    unready: Callable[[Any], str] | None = None
     batches: Callable[[Any], Any] | None = None
 
 

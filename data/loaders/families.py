@@ -99,6 +99,12 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
                 )
 
 
+def count(options: Mapping[str, Any]) -> int:
+    """Return how many items are drawn."""
+    strata = len(options["families"]) * len(options["levels"]) * len(options["languages"])
+    return strata * int(options["n_items"])
+
+
 def offer(options: Mapping[str, Any], most: int) -> Mapping[str, Any]:
     """Return options that draw `most` items, the same number of each family, level and language."""
     strata = len(options["families"]) * len(options["levels"]) * len(options["languages"])
@@ -114,4 +120,5 @@ UNIT = Loader(
     units=units,
     check=check,
     offer=offer,
+    count=count,
 )

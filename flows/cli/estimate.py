@@ -23,7 +23,11 @@ def show_estimate(settings: "Settings") -> int:
         InputError: the items cannot be made, or the cache cannot be read.
     """
     from flows.environment import prepare, results_of
+    from flows.preflight import vast
 
+    if said := vast(settings):
+        show(f"{said} Items of so many are not drawn for an estimate; one of a smaller n_items says more.")
+        return Exit.PASSED
     prepare(results_of(settings))
     from tasks.estimate.calls import estimate
 

@@ -25,9 +25,15 @@ STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
 def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Outcome":
-    """Run the evaluation and return what it came to; `only_failed` brings an earlier run's answers back first."""
-    from flows.environment import database_of, prepare, results_of
+    """Run the evaluation and return what it came to; `only_failed` brings an earlier run's answers back first.
 
+    Raises:
+        InputError: it would come to nothing, which is told before Prefect is there; or as the flow itself.
+    """
+    from flows.environment import database_of, prepare, results_of
+    from flows.preflight import check
+
+    check(settings)
     prepare(results_of(settings))
     with ExitStack() as stack:
         shown = None if structured() else stack.enter_context(progress())

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from config.settings import Judge, Model, Settings
 from data.errors import InputError
 from data.loading import compared, judged_by, needs_of, responses_of
 from data.plugins import metric
 from data.suites import Suite, System
-from tasks.judge import Panel
+
+if TYPE_CHECKING:
+    from tasks.judge import Panel
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +162,10 @@ def panel_of(
     name: str,
     identities: Mapping[str, Mapping[str, str]],
     judges: tuple[Judge, ...] = (),
-) -> Panel:
+) -> "Panel":
     """Return the judges of a suite's metric (all unless given), ready to be asked."""
+    from tasks.judge import Panel  # brings Prefect, which nobody needs who only checks a configuration
+
     own = suite.use(name).temperature
     temperature = metric(name).temperature if own is None else own
     judges = judges or judges_of(settings, suite, name)

@@ -1,13 +1,19 @@
 """`run`: the evaluation itself."""
 
-from typing import Annotated
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from data.errors import InputError
 from data.exits import Exit
+from flows.cli.console import say
 from flows.cli.evaluating import evaluate
 from flows.cli.options import Options, choose
 from tasks.runtime.logs import begin
+
+if TYPE_CHECKING:
+    from config.settings import Settings
 
 
 def run(
@@ -16,6 +22,7 @@ def run(
     *,
     options: Options | None = None,
     dry_run: bool = False,
+    yes: bool = False,
 ) -> int:
     """Evaluate models: generate, query, verify, score, aggregate, report. The default command.
 
@@ -24,6 +31,7 @@ def run(
     Args:
         only: one suite alone; all that the configuration names unless given
         dry_run: say what would be asked, what it may cost and take, and ask nothing
+        yes: begin even a run of hundreds of thousands of calls, without a question
     """
     given = options or Options()
     begin(given.log)
@@ -32,6 +40,7 @@ def run(
         from flows.cli.estimate import show_estimate
 
         return show_estimate(settings)
+    _agree(settings, yes=yes)
     outcome = evaluate(settings, again, only_failed=given.only_failed)
     from flows.cli.outcome import show_outcome, show_stages
 
@@ -39,3 +48,19 @@ def run(
     if again.rerun or again.resume or again.of:
         show_stages(outcome, settings)
     return Exit(outcome.exit_code)
+
+
+def _agree(settings: "Settings", *, yes: bool) -> None:
+    """Have a vast run agreed to.
+
+    Raises:
+        InputError: nobody has.
+    """
+    from flows.preflight import vast
+
+    if not yes and (said := vast(settings)):
+        if not sys.stdin.isatty():
+            raise InputError(f"{said} Give --yes to begin it, or a smaller n_items.")
+        say(f"{said} Begin? [y/N]")
+        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+            raise InputError("Not begun.")

@@ -16,4 +16,10 @@ def _check(model: Any) -> str:
     return "" if whole else "provider azure needs `base_url` and `api_version`"
 
 
-UNIT = Provider(name="azure", version=1, open=_open, check=_check)
+def _unready(model: Any) -> str:
+    from tasks.models.readiness import lacking
+
+    return lacking(model, model.base_url, "AZURE_OPENAI_API_KEY", needed=True)
+
+
+UNIT = Provider(name="azure", version=1, open=_open, unready=_unready, check=_check)

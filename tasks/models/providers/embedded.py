@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from data.errors import InputError
 from data.records import Provider
 
 
@@ -27,4 +28,16 @@ def _at_once(model: Any) -> int:
     return engines(model)
 
 
-UNIT = Provider(name="embedded", version=1, open=_open, check=_check, missing=_missing, at_once=_at_once)
+def _unready(model: Any) -> str:
+    from tasks.models.weights import find_weights
+
+    try:
+        find_weights(model)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+UNIT = Provider(
+    name="embedded", version=1, open=_open, unready=_unready, check=_check, missing=_missing, at_once=_at_once
+)

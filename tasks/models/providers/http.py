@@ -92,4 +92,12 @@ def _brings(model: Any) -> tuple[str, ...]:
     return tuple(fact for path, fact in BROUGHT.items() if model.options[path])
 
 
-UNIT = Provider(name="http", version=1, open=_open, options=Options, check=_check, sees=_sees, brings=_brings)
+def _unready(model: Any) -> str:
+    from tasks.models.readiness import lacking
+
+    return lacking(model, model.base_url)
+
+
+UNIT = Provider(
+    name="http", version=1, open=_open, unready=_unready, options=Options, check=_check, sees=_sees, brings=_brings
+)

@@ -17,4 +17,10 @@ def _batches(client: Any) -> Any:
     return OpenAIBatches(client)
 
 
-UNIT = Provider(name="openai", version=1, open=_open, batches=_batches)
+def _unready(model: Any) -> str:
+    from tasks.models.readiness import lacking
+
+    return lacking(model, model.base_url, "OPENAI_API_KEY", needed=not model.base_url)
+
+
+UNIT = Provider(name="openai", version=1, open=_open, unready=_unready, batches=_batches)

@@ -1,0 +1,138 @@
+"""Static mistakes, and runs too large to be meant, are told before Prefect is imported or a server started."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import TOP, free_port
+
+# Ends with a defect's message if Prefect is asked for, or any process started, on the way.
+GUARDED = """
+import json, subprocess, sys
+
+class NoPrefect:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "prefect":
+            raise RuntimeError("Prefect is imported")
+
+def no_process(*args, **kwargs):
+    raise RuntimeError("a process is started")
+
+sys.meta_path.insert(0, NoPrefect())
+subprocess.Popen = no_process
+from flows.cli.application import main
+for words in json.load(sys.stdin):
+    code = main(words)
+    print(f"== {code}", file=sys.stderr, flush=True)
+"""
+
+OWN = {"name": "own", "prompt": "{{ question }}", "metrics": {"exact_match": {}}, "score": ["exact_match"]}
+
+
+def at(**changes: object) -> str:
+    model = {"name": "m", "provider": "openai", "base_url": f"http://127.0.0.1:{free_port()}/v1", **changes}
+    return f"models=[{json.dumps(model)}]"
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]:
+    """Return what each mistake comes to: the exit code, and what was said; all in one process."""
+    folder = tmp_path_factory.mktemp("preflight")
+    rows = folder / "rows.jsonl"
+    rows.write_text(json.dumps({"question": "2 + 2?", "answer": "4"}) + "\n", encoding="utf-8")
+    nowhere = str(folder / "nowhere.jsonl")
+
+    def own(data: str, **changes: object) -> str:
+        return f"suites={json.dumps([{**OWN, 'items': {'data': data, **changes}}])}"
+
+    judged = {**OWN, "items": {"data": str(rows)}, "metrics": {"rubric": {"criteria": "good"}}, "score": ["rubric"]}
+    weightless = {**OWN, "items": {"data": str(rows)}, "weight": 0}
+    grounded = {"metrics": {"response_groundedness": {}}, "score": ["response_groundedness"]}
+    wanting = {**OWN, "items": {"data": str(rows)}, **grounded}
+    listening = socket.create_server(("127.0.0.1", 0))
+    there = at(base_url=f"http://127.0.0.1:{listening.getsockname()[1]}/v1")
+    few = ["suites=[basic_control]", "basic_control.families=[simple_logic]"]
+    cases = {
+        "key": [at(api_key_env="NO_SUCH_KEY"), *few],
+        "usual key": [at(base_url=""), *few],
+        "address": [at(), *few],
+        "ollama": [at(provider="ollama", base_url=f"http://localhost:{free_port()}"), *few],
+        "http": [at(provider="http"), *few],
+        "weights": [at(), f"suites={json.dumps([weightless])}"],
+        "file": [at(), own(nowhere)],
+        "column": [at(), own(str(rows), columns={"answer": "expected"})],
+        "needed column": [there, there.replace("models", "judges"), f"suites={json.dumps([wanting])}"],
+        "judge": [there, "judges=[]", f"suites={json.dumps([judged])}"],
+        "judge's key": [
+            there,
+            f"judges=[{json.dumps({'name': 'j', 'provider': 'openai', 'api_key_env': 'NO_SUCH_KEY'})}]",
+            f"suites={json.dumps([judged])}",
+        ],
+        "weights file": [at(provider="embedded", base_url="", file=nowhere), *few],
+        "vast": [at(), *few, "basic_control.n_items=5000000"],
+    }
+    lines = {name: [word for one in sets for word in ("--set", one)] for name, sets in cases.items()}
+    lines["vast, agreed to"] = ["--yes", *lines["vast"]]
+    lines["vast, estimated"] = ["--dry-run", *lines["vast"]]
+    place = ["--set", f"store.root={folder}/store", "--set", f"store.runs={folder}/runs"]
+    kept = {k: v for k, v in os.environ.items() if "PREFECT" not in k and "PROXY" not in k.upper()}
+    done = subprocess.run(
+        [sys.executable, "-c", GUARDED],
+        input=json.dumps([[*words, *place] for words in lines.values()]),
+        cwd=TOP,
+        env={**kept, "COLUMNS": "200"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+    )
+    listening.close()
+    parts = done.stdout.split("== ")
+    said = [parts[0], *(part.partition("\n")[2] for part in parts[1:])]
+    codes = [int(part.partition("\n")[0]) for part in parts[1:]]
+    assert not (folder / "store").exists(), "nothing is made"
+    assert not (folder / "runs").exists()
+    return dict(zip(lines, zip(codes, said, strict=False), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        ("key", "NO_SUCH_KEY, which is not set"),
+        ("usual key", "OPENAI_API_KEY, which is not set"),
+        ("address", "nothing listens at http://127.0.0.1:"),
+        ("ollama", "nothing listens at http://localhost:"),
+        ("http", "nothing listens at http://127.0.0.1:"),
+        ("weights", "weights: those of own are 0"),
+        ("file", "nowhere.jsonl"),
+        ("column", "found no column 'expected'"),
+        ("needed column", "which a metric of the suite needs"),
+        ("judge", "suite own: found no judge"),
+        ("judge's key", "NO_SUCH_KEY, which is not set"),
+        ("weights file", "nowhere.jsonl"),
+        ("vast", "5,000,000 calls, judges' aside: at a second a call and the configured max_concurrency about"),
+        ("vast, agreed to", "nothing listens at"),
+    ],
+)
+def test_a_static_mistake_is_told_before_prefect_is_there(
+    told: dict[str, tuple[int, str]], mistake: str, words: str
+) -> None:
+    code, said = told[mistake]
+    assert code == 2, said
+    assert words in said
+    assert said.startswith("error: ")
+    assert "defect" not in said, said
+    assert "Traceback" not in said
+
+
+def test_a_vast_run_names_the_option_that_begins_it_and_is_estimated_without_drawing(
+    told: dict[str, tuple[int, str]],
+) -> None:
+    assert "Give --yes to begin it" in told["vast"][1]
+    code, said = told["vast, estimated"]
+    assert code == 0
+    assert "5,000,000 calls" in said
