@@ -202,9 +202,8 @@ def test_the_head_of_a_document_is_the_document_without_its_cells_and_what_follo
     path = runs / "run_01" / "results.json"
     whole: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     found = head(path)
-    assert set(whole) - set(found) == {
-        "cells", "comparisons", "groups", "repeats", "judges", "explainability", "stated", "races",
-    }  # fmt: skip
+    keys = [*whole]
+    assert [*found] == keys[: keys.index("cells")]
     assert all(found[key] == whole[key] for key in found)
 
 
