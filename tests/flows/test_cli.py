@@ -63,7 +63,7 @@ BAD = [
     (["run", "--data", "x.csv"], "expected the name of a suite before it"),
     (["run", "--only-failed"], "expected --run RUN beside it"),
     (["run", "--run", "a", "--resume", "b"], "found two runs"),
-    (["compare"], "expected two or more"),
+    (["compare"], "found no run, expected one"),
     (["store"], "found no command behind it"),
     (["fetch"], "found no data set's name"),
     (["serve", "--port", "none"], "expected a number from 1 to 65535"),
