@@ -9,8 +9,8 @@ import polars as pl
 
 from artifacts import manifest as manifests
 from artifacts.store import Damaged, Store
+from data.batches import Ref
 from data.errors import InputError
-from data.records import Ref
 from data.tables import TABLES
 
 MANIFEST = "manifest.json"

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from artifacts.store import Store
-from data.records import Batch, Ref, Rival, Sample
+from data.batches import Batch, Ref, Rival
+from data.records import Sample
 from data.truncation import is_cut
 
 

@@ -29,8 +29,8 @@ from typing import Any
 import fsspec
 import polars as pl
 
+from data.batches import Ref
 from data.errors import InputError
-from data.records import Ref
 from data.tables import TABLES, Table
 
 RENEWED_S = 3600.0

@@ -181,19 +181,6 @@ class Loader:
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
-    """A table in the store: the SHA-256 of its Parquet file, and its number of rows.
-
-    `content` is what later stages depend on: the digest of the same table without its volatile columns.
-    """
-
-    table: str
-    digest: str
-    rows: int
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
 class Message:
     """One chat message; `role` is system, user or assistant."""
 
@@ -373,61 +360,3 @@ class Provider:
     missing: Callable[[Any], str] | None = None
     unready: Callable[[Any], str] | None = None
     batches: Callable[[Any], Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell of work: which suite, system under test, batch, metric and judge; '' and None where it is of all.
-
-    Stages, reruns and records select by its fields; its text is for people only and is never parsed.
-    """
-
-    suite: str = ""
-    model: str = ""
-    batch: int | None = None
-    metric: str = ""
-    judge: str = ""
-
-    def __str__(self) -> str:
-        batch = "" if self.batch is None else str(self.batch)
-        return " ".join(filter(None, (self.suite, self.model, batch, self.metric, self.judge))) or "all"
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a batch of requests came to; `span_s` is from the first call to the last reply.
-
-    `submitted` ones wait in batches at a server.
-    """
-
-    requests: Ref
-    responses: Ref
-    total: int
-    cached: int
-    answered: int
-    failed: int
-    tokens_in: int
-    tokens_out: int
-    span_s: float
-    submitted: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Rival:
-    """Another system's replies to the same items; `name` is what samples hold them under."""
-
-    name: str
-    requests: Ref
-    responses: Ref
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """One system's replies to one batch of items, what is known of the sources they cite, and a rival's replies."""
-
-    cell: Cell
-    items: Ref
-    requests: Ref
-    responses: Ref
-    evidence: Ref | None = None
-    rival: Rival | None = None

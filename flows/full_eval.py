@@ -17,8 +17,8 @@ from prefect import flow
 
 from artifacts import manifest as manifests
 from config.settings import Rerun, Settings
+from data.batches import Cell
 from data.errors import InputError
-from data.records import Cell
 from flows.interface import publish
 from flows.runners import running
 from flows.runs import Outcome, anew, counts_of, describe, facts, open_run, recorded

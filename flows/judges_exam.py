@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from config.settings import Settings
+from data.batches import Ref
 from data.errors import InputError
-from data.records import Ref
 from data.tables import ITEMS, SCORES
 
 if TYPE_CHECKING:  # Prefect is imported once the environment is set, when the run begins

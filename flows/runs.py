@@ -11,9 +11,9 @@ from artifacts import manifest as manifests
 from artifacts.repair import remembered
 from artifacts.store import Damaged
 from config.settings import Rerun, Settings
+from data.batches import Cell, Ref
 from data.errors import InputError
 from data.loading import runs_programs, verifiers_of, versions_of
-from data.records import Cell, Ref
 from flows.earlier import settings_of
 from tasks import sandbox
 from tasks.models.recorded import uncut

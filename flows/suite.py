@@ -6,9 +6,9 @@ from dataclasses import replace
 from prefect import flow
 
 from config.settings import Settings
+from data.batches import Asked, Batch, Cell, Ref, Rival
 from data.loading import compared, digests_of, offered, responses_of, versions_of
 from data.plugins import loader, metric
-from data.records import Asked, Batch, Cell, Ref, Rival
 from data.suites import Suite
 from tasks.cite import cite
 from tasks.decide import decide, watched

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from data.suites import Suite
-from metrics.final import ModelResult
 from metrics.stats.agreement import judge_ratings
+from metrics.verdicts import ModelResult
 
 CALLS = 100
 """The calls that are compared."""

@@ -1,136 +1,26 @@
-"""The final verdict: suite scores, weighted and gated, for each model; and the explainability result."""
+"""The final verdict: suite scores, weighted and gated, for each model."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import replace
 
 import polars as pl
 
 from data.errors import InputError
-from data.exits import Exit
 from data.plugins import metric, metrics
 from data.suites import Suite
 from metrics.stats.intervals import Interval
 from metrics.stats.power import deciding_n
-from metrics.stats.regression import Change
 from metrics.stats.sequential import Side
 from metrics.stats.strata import at_once, correlated, stratified
 from metrics.stopping import Narrowing
-from metrics.summary import Cell, Total, cells, rounded, totals
+from metrics.summary import Cell, Total, cells, totals
+from metrics.verdicts import THRESHOLD, Final, Gate, ModelResult, Outcome, SuiteResult, reaches
 
-Gate = Literal["point", "interval", "off"]
-Outcome = Literal["pass", "fail", "undecided", "error"]
-Undecided = Literal["undecided", "pass"]
-
-EXPLAINED = ("cot", "citation")
-"""The suites that the explainability result joins: its keys (SPEC 5)."""
 SUBMITTED = "submitted"
 """How the reason begins of a suite whose requests wait in batches at a server."""
-THRESHOLD = 0.8
 MIN_COVERAGE = 0.9
 _SIDES: Mapping[Side, Outcome] = {"above": "pass", "below": "fail", "": "undecided"}
-_TOLERANCE = 1e-9  # less than this is the arithmetic's rounding, not the score's
-_RANK: tuple[Outcome, ...] = ("pass", "undecided", "fail", "error")
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteResult:
-    """One model in one suite.
-
-    `score` is unrounded, in [0, 1]; None where nothing can be said (then `outcome` is error and `reason` says
-    why). `weight` is the suite's share of the overall score, renormalised over the suites that ran. `parts` are
-    the means that the score is made of (with strata: of each family), `beside` those of other headlines.
-    `left_out` were not applicable. `n_asked` and `n_scored` count rows of all its metrics. `coverage` is the
-    smallest share of applicable rows that a metric has scored. `n_deciding`: with so many scored rows the
-    interval would exclude the threshold, if mean and spread stayed the same; None where no number would, or
-    where the suite is undecided by its nature. `stopping`: the suite was asked until it was decided; its interval
-    is that of the sequence, which alone decides. Of `n_truncated` rows the reply was cut: `upper` is the score had
-    all of these been right (None where there are none); where the outcome would then be another, it is `undecided`.
-    """
-
-    suite: str
-    score: float | None
-    interval: Interval
-    threshold: float
-    weight: float
-    outcome: Outcome
-    reason: str = ""
-    n_asked: int = 0
-    n_scored: int = 0
-    coverage: float | None = None
-    n_deciding: int | None = None
-    parts: Mapping[str, float | None] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
-    beside: Mapping[str, float | None] = field(default_factory=dict)
-    stopping: Narrowing | None = None
-    n_truncated: int = 0
-    upper: float | None = None
-    upper_interval: Interval = field(default_factory=Interval)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelResult:
-    """One model over all suites: the weighted score, and the outcome against the overall threshold."""
-
-    model: str
-    score: float | None
-    interval: Interval
-    threshold: float
-    outcome: Outcome
-    suites: tuple[SuiteResult, ...]
-    reason: str = ""
-    n_deciding: int | None = None
-    upper: float | None = None
-
-    @property
-    def verdict(self) -> Outcome:
-        """The worst outcome of the suites and the whole: what the exit code goes by."""
-        return max((self.outcome, *(suite.outcome for suite in self.suites)), key=_RANK.index)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return {**asdict(self), "verdict": self.verdict}
-
-
-@dataclass(frozen=True, slots=True)
-class Final:
-    """The verdict on a run. With gate `off` everything reads as with `point`, and the exit code is 0.
-
-    `undecided` says what an undecided gate counts as: itself, or a pass. `changes` are what the suites came to
-    against a baseline, where the run fails on a regression; they count whatever the gate.
-    """
-
-    gate: Gate
-    models: tuple[ModelResult, ...]
-    undecided: Undecided = "undecided"
-    changes: tuple[Change, ...] = ()
-
-    @property
-    def exit_code(self) -> Exit:
-        """The worst over models and changes, in the order error, fail or regressed, undecided, pass."""
-        found: set[str] = {model.verdict for model in self.models} if self.gate != "off" else set()
-        found |= {*self.changes}
-        if "error" in found:
-            return Exit.ERROR
-        if found & {"fail", "regressed"}:
-            return Exit.FAILED
-        return Exit.UNDECIDED if "undecided" in found and self.undecided == "undecided" else Exit.PASSED
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        models = [model.as_dict() for model in self.models]
-        said = {
-            "gate": self.gate,
-            "undecided": self.undecided,
-            "changes": [*self.changes],
-            "exit_code": int(self.exit_code),
-        }
-        return {**said, "models": models}
 
 
 def finalise(
@@ -197,56 +87,6 @@ def finalise(
     return Final(gate, tuple(results))
 
 
-def explainability(
-    cot: SuiteResult,
-    citation: SuiteResult,
-    *,
-    model: str,
-    judge_model: str,
-    weight_cot: float = 0.5,
-    weight_citation: float = 0.5,
-    threshold: float = THRESHOLD,
-) -> dict[str, Any]:
-    """Make one model's explainability result in its published form, key by key and in that order.
-
-    Overall to 3 decimals, averages to 4, halves upwards; passing compares unrounded values; `count` is the
-    number of scored items. Where a suite has no score, its average and pass are null, and so are the overall ones.
-    A suite that is undecided or an error does not say whether it passes (null), nor does the whole where it hangs
-    on such a suite. The weights are renormalised, and written so.
-
-    Source: seed 004.
-    """
-    whole = math.fsum((weight_cot, weight_citation))
-    weights = weight_cot / whole, weight_citation / whole
-    return {
-        "XAI_overall_score": None
-        if (overall := _joined(weights, cot.score, citation.score)) is None
-        else rounded(overall, 3),
-        "overall_pass": _passes(weights, cot, citation, threshold),
-        "overall_threshold": threshold,
-        "cot": {"model": model, **_explained(cot)},
-        "citation": {"response_model": model, "judge_model": judge_model, **_explained(citation)},
-        "weights": {"weight_cot": rounded(weights[0], 6), "weight_citation": rounded(weights[1], 6)},
-    }
-
-
-def _joined(weights: Sequence[float], *scores: float | None) -> float | None:
-    known = [score for score in scores if score is not None]
-    return math.fsum(map(math.prod, zip(weights, known, strict=True))) if len(known) == len(scores) else None
-
-
-def _passes(weights: Sequence[float], cot: SuiteResult, citation: SuiteResult, threshold: float) -> bool | None:
-    """Say whether the whole passes; None where it cannot be said, or depends on what is undecided."""
-    if "error" in {cot.outcome, citation.outcome}:
-        return None
-    found = set()
-    for supposed in (0.0, 1.0):
-        scores = [supposed if one.outcome == "undecided" else one.score for one in (cot, citation)]
-        overall = _joined(weights, *scores)
-        found.add(None if overall is None else reaches(overall, threshold))
-    return found.pop() if len(found) == 1 else None
-
-
 def beside(suite: Suite) -> tuple[str, ...]:
     """Return the headlines that stand beside a suite's score: parts of its metrics that are declared so."""
     return tuple(f"{name}.{part}" for name in suite.used for part in metric(name).shown.headline)
@@ -267,21 +107,6 @@ def leads(name: str) -> bool:
     """Say whether a metric is a headline: no part of another, or one that its metric declares to be."""
     own, _, part = name.partition(".")
     return not part or (own in metrics() and part in metric(own).shown.headline)
-
-
-def reaches(score: float, threshold: float) -> bool:
-    """Say whether a score is at or above a threshold; what is off by rounding of the arithmetic is at it."""
-    return score >= threshold - _TOLERANCE
-
-
-def _explained(result: SuiteResult) -> dict[str, Any]:
-    score, unsettled = result.score, result.outcome in {"undecided", "error"}
-    return {
-        "avg_score": None if score is None else rounded(score, 4),
-        "count": result.n_scored,
-        "pass": None if score is None or unsettled else reaches(score, result.threshold),
-        "threshold": result.threshold,
-    }
 
 
 def _answered(summary: pl.DataFrame, suite: Suite, model: str) -> bool:

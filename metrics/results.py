@@ -10,13 +10,13 @@ from typing import Any
 from metrics.baseline import Against
 from metrics.corrected import CorrectedMean
 from metrics.effort import Effort
-from metrics.final import Final
 from metrics.paneled import PanelMean
 from metrics.stated import Stated
 from metrics.stats.agreement import JudgeAgreement, Repeats
 from metrics.stats.pairs import Comparison, Grouping
 from metrics.stopping import Narrowing
 from metrics.summary import Cell, Total
+from metrics.verdicts import Final
 
 SCHEMA_VERSION = 1
 """Raised when a key is renamed, removed or changes its meaning; a new key does not raise it."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from config.settings import Store
-from data.records import Ref
+from data.batches import Ref
 from data.tables import ITEMS, SCORES, SUMMARY
 from metrics.stopping import without_peeking
 from metrics.summary import summarise

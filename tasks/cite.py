@@ -2,7 +2,7 @@
 
 from artifacts.samples import answered
 from config.settings import Store
-from data.records import Batch, Ref
+from data.batches import Batch, Ref
 from data.tables import EVIDENCE
 from tasks.runtime.storage import open_store
 from tasks.stage import stage

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from artifacts.store import Store
 from config.settings import Settings
 from config.settings import Store as StoreSettings
-from data.records import Ref
+from data.batches import Ref
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.stats.sequential import share_of

@@ -10,15 +10,16 @@ import polars as pl
 
 from artifacts.store import write_atomically
 from config.settings import Settings
+from data.batches import Ref
 from data.exits import Exit
 from data.loading import judged_by
 from data.plugins import metric
-from data.records import Ref
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.corrected import NO_PASSPORT, NOT_A_MEAN, CorrectedMean, corrected_means
 from metrics.effort import efforts
-from metrics.final import EXPLAINED, Final, ModelResult, explainability, finalise, totals_of
+from metrics.explainability import EXPLAINED, explainability
+from metrics.final import finalise, totals_of
 from metrics.final import headline as names_of
 from metrics.paneled import panel_means
 from metrics.results import Results
@@ -28,6 +29,7 @@ from metrics.stats.matching import question_sets
 from metrics.stats.pairs import compare, groups
 from metrics.stopping import Narrowing
 from metrics.summary import cells, summarise
+from metrics.verdicts import Final, ModelResult
 from tasks.compare.baseline import against
 from tasks.decide import follow_all, watched
 from tasks.models.sizes import too_small

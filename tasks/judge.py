@@ -15,10 +15,11 @@ from typing import Any
 from artifacts.samples import Answered, answered
 from config.settings import Judge
 from config.settings import Store as StoreSettings
+from data.batches import Asked, Batch, Cell, Ref
 from data.draw import canonical
 from data.options import options_of
 from data.plugins import metrics
-from data.records import Asked, Batch, Cell, Metric, Ref, Sample
+from data.records import Metric, Sample
 from data.tables import JUDGEMENTS, REQUESTS
 from metrics.judging import Ask, Failed, Judgement, Session, advance, begin, constrained, unreadable
 from tasks.models.constancy import told_by_server

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from config.settings import Store
+from data.batches import Asked, Ref
 from data.draw import canonical, content_id
 from data.loading import RESPONSE, offered
 from data.plugins import loader
-from data.records import Asked, Item, Ref
+from data.records import Item
 from data.sources import name_of
 from data.suites import Stop, Suite
 from data.tables import ITEMS, REQUESTS, RESPONSES

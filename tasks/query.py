@@ -11,9 +11,9 @@ import polars as pl
 
 from config.settings import Model
 from config.settings import Store as StoreSettings
+from data.batches import Asked, Cell, Ref
 from data.draw import canonical
 from data.errors import InputError
-from data.records import Asked, Cell, Ref
 from data.tables import REQUESTS, RESPONSES
 from tasks.models import open_client
 from tasks.models.progress import counts, showing

@@ -5,10 +5,11 @@ from typing import Any
 
 from artifacts.samples import Answered, answered
 from config.settings import Store
+from data.batches import Batch, Ref
 from data.draw import canonical
 from data.options import options_of
 from data.plugins import metrics
-from data.records import VALUED, Batch, Found, Metric, Ref, Score, Status
+from data.records import VALUED, Found, Metric, Score, Status
 from data.suites import Aggregate
 from data.tables import SCORES
 from metrics.correct import UNIT as correct  # noqa: N811 - a unit, not a constant

@@ -22,8 +22,8 @@ from prefect.context import TaskRunContext
 from pydantic import BaseModel
 
 from config.settings import Store as StoreSettings
+from data.batches import Asked, Cell, Ref
 from data.draw import canonical
-from data.records import Asked, Cell, Ref
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_results, open_store
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from config.settings import Sandbox, Store
+from data.batches import Batch, Ref
 from data.draw import canonical
 from data.errors import InputError
 from data.plugins import family
-from data.records import VALUED, Batch, Item, Outcome, Program, Ref, Status, Verdict
+from data.records import VALUED, Item, Outcome, Program, Status, Verdict
 from data.tables import VERDICTS
 from data.truncation import is_cut
 from tasks.runtime.parallel import map_chunks

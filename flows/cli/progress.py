@@ -20,7 +20,7 @@ from tasks.runtime.logs import LOGGER
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from data.records import Cell
+    from data.batches import Cell
     from tasks.models.scheduler import Tally
 
 VARIABLE = "BASIC_CONTROL_PROGRESS_S"

@@ -11,9 +11,9 @@ import polars as pl
 from artifacts.inventory import Run, runs_in
 from artifacts.store import Damaged, Store
 from config.settings import Store as StoreSettings
+from data.batches import Ref
 from data.errors import InputError
 from data.plugins import metric
-from data.records import Ref
 from data.tables import ITEMS, REQUESTS, RESPONSES
 from tasks.runtime.storage import open_store
 

@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from artifacts.store import Store
+from data.batches import Ref
 from data.draw import canonical
-from data.records import Ref
 from data.tables import REQUESTS
 from data.truncation import NAMES, is_cut
 

@@ -27,6 +27,7 @@ from tasks.models.batches import Desk
 from tasks.models.constancy import Constancy
 from tasks.models.protocol import RETRIED, CallError, Client
 from tasks.models.rate_limits import Endpoint, too_long
+from tasks.models.writer import Writer
 
 LEASE_S = 60.0
 POLL_S = 0.5
@@ -189,49 +190,6 @@ def _refuse(endpoint: Endpoint, model: Model) -> None:
         raise CallError("timeout", f"the server has been down for more than {model.deadline_s:g} s (deadline_s)")
 
 
-class _Writer:
-    """Makes replies durable: one transaction for all that arrived while the last one was written."""
-
-    def __init__(self, cache: ReplyCache) -> None:
-        self._cache = cache
-        self._queue: list[tuple[Remembered, asyncio.Future[None]]] = []
-        self._busy = False
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    async def remember(self, entry: Remembered) -> None:
-        """Return when the entry is durable."""
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append((entry, done))
-        if not self._busy:
-            self._busy = True
-            task = asyncio.create_task(self._drain())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        await done
-
-    async def _drain(self) -> None:
-        try:
-            while self._queue:
-                batch, self._queue = self._queue, []
-                try:
-                    await asyncio.to_thread(self._cache.remember, [entry for entry, _ in batch])
-                except Exception as error:  # noqa: BLE001 - handed to every caller that waits for it
-                    for _, done in batch:
-                        if not done.done():
-                            done.set_exception(error)
-                else:
-                    for _, done in batch:
-                        if not done.done():
-                            done.set_result(None)
-        finally:
-            self._busy = False
-
-    async def settle(self) -> None:
-        """Wait until everything handed over is written."""
-        while self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-
-
 @dataclass
 class _Batch:
     """One batch on its way: what it shares, and what it has come to."""
@@ -240,7 +198,7 @@ class _Batch:
     client: Client
     cache: ReplyCache
     endpoint: Endpoint
-    writer: _Writer
+    writer: Writer
     tally: Tally
     progress: Callable[[Tally], None]
     holder: str
@@ -411,7 +369,7 @@ async def ask_all(
         endpoint_of(model), Endpoint(model.concurrency, model.requests_per_minute)
     )
     tally = Tally(total=len(distinct), limit=int(endpoint.limit))
-    writer = _Writer(cache)
+    writer = Writer(cache)
     holder = f"{owner()}:{id(writer)}"
     batch = _Batch(model, client, cache, endpoint, writer, tally, progress, holder)
     known = await asyncio.to_thread(cache.lookup, list(distinct))

@@ -13,8 +13,8 @@ from artifacts.store import write_atomically
 from data.plugins import metric, metrics
 from data.suites import Suite
 from metrics.bands import FLOORS, band
-from metrics.final import reaches
 from metrics.summary import Cell, Total, cells, totals
+from metrics.verdicts import reaches
 from prompts.phrases import translated
 from tasks.models.systems import systems_of
 from tasks.report import stated

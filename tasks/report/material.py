@@ -9,7 +9,7 @@ import polars as pl
 
 from artifacts.store import Store
 from config.settings import Settings
-from data.records import Asked, Ref
+from data.batches import Asked, Ref
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, SUMMARY, VERDICTS
 
 

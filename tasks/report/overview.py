@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from metrics.final import THRESHOLD, reaches, totals_of
+from metrics.final import totals_of
 from metrics.summary import Cell, cells
+from metrics.verdicts import THRESHOLD, reaches
 from tasks.report.material import Material
 from tasks.report.samples import primary
 from tasks.report.text import percent

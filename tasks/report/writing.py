@@ -8,7 +8,7 @@ from typing import Any
 
 from artifacts.store import write_atomically
 from config.settings import Settings
-from data.records import Ref
+from data.batches import Ref
 from tasks.report import exports, html, junit, markdown, raw, records, regressions
 from tasks.report.material import Tables, gather
 from tasks.runtime.storage import open_store

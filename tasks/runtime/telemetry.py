@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from config.settings import Settings
+from data.batches import Cell
 from data.errors import InputError
-from data.records import Cell
 from tasks.runtime.logs import event
 from tasks.stage import Execution
 

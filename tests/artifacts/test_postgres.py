@@ -16,8 +16,9 @@ import pytest
 
 from artifacts.replies import Remembered, ReplyCache, owner
 from config.settings import Model, Store
+from data.batches import Cell
 from data.errors import InputError
-from data.records import Cell, Reply
+from data.records import Reply
 from tasks.models.scheduler import Tally
 from tasks.query import ask, watch
 from tests.conftest import TOP, Run, free_port
@@ -29,7 +30,8 @@ from tests.servers.running import serve_openai
 WRITER = """
 import sys, threading
 from artifacts.replies import Remembered, ReplyCache
-from data.records import Cell, Reply
+from data.records import (Reply)
+from data.batches import (Cell)
 url, first, writers, every, total = sys.argv[1], *map(int, sys.argv[2:])
 failed = []
 def write(writer):

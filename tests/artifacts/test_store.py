@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from artifacts.store import Damaged, Store, explain, write_atomically
+from data.batches import Ref
 from data.errors import InputError
-from data.records import Ref
 from data.tables import RESPONSES, SUMMARY, VERDICTS
 from tests.helpers.tables import response, verdicts
 

@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from artifacts.store import Store
-from data.records import Ref
+from data.batches import Ref
 from tasks.models.requests import call_of
 from tests.benchmarks.street import evaluate
 from tests.servers.running import serve_openai

@@ -21,8 +21,8 @@ from artifacts.inventory import take
 from artifacts.replies import ReplyCache
 from config.settings import Model, Sandbox, Settings
 from config.settings import Store as Place
+from data.batches import Asked, Batch, Cell, Ref
 from data.loading import versions_of
-from data.records import Asked, Batch, Cell, Ref
 from tasks.aggregate import aggregate
 from tasks.load import Wanted, generate
 from tasks.query import prepare, query

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from config.reading import read
-from data.records import Cell
+from data.batches import Cell
 from data.tables import ITEMS
 from flows.cli.estimate import told, totals
 from metrics.stats.power import detectable_difference

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from data.batches import Cell
 from data.errors import InputError
-from data.records import Cell
 from flows.cli import progress
 from flows.cli.progress import Lines, Work
 from tasks.models.scheduler import Tally
@@ -159,7 +159,7 @@ def on_terminal(command: list[str], columns: int, environment: dict[str, str]) -
 
 
 SHOWN = """
-from data.records import Cell
+from data.batches import (Cell)
 from flows.cli.progress import Bars
 from tasks.models.scheduler import Tally
 from tasks.runtime.logs import event

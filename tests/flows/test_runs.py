@@ -10,8 +10,9 @@ from artifacts.replies import ReplyCache
 from artifacts.samples import Answered
 from artifacts.store import Store
 from config.settings import Rerun, Settings
+from data.batches import Cell
 from data.errors import InputError
-from data.records import Cell, Message, Question
+from data.records import Message, Question
 from data.tables import RESPONSES
 from flows.cli.application import main
 from flows.earlier import latest, settings_of

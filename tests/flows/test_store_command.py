@@ -20,8 +20,9 @@ from artifacts.inventory import take
 from artifacts.replies import Remembered, ReplyCache
 from artifacts.store import Store
 from config.settings import Store as Settings
+from data.batches import Ref
 from data.exits import Exit
-from data.records import Ref, Reply
+from data.records import Reply
 from data.tables import RESPONSES, VERDICTS
 from flows.cli.application import main
 from flows.cli.commands.store import ROOT, RUNS, amount

@@ -8,8 +8,8 @@ import pytest
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.effort import CALLS, efforts
-from metrics.final import ModelResult, SuiteResult
 from metrics.stats.intervals import Interval
+from metrics.verdicts import ModelResult, SuiteResult
 
 
 def suite_of(name: str) -> Suite:

@@ -13,12 +13,14 @@ import pytest
 
 from data.errors import InputError
 from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.final import Final, Gate, ModelResult, SuiteResult, explainability, finalise
+from metrics.explainability import explainability
+from metrics.final import finalise
 from metrics.results import SCHEMA_VERSION, Results, results_schema
 from metrics.stats.agreement import judge_agreement, repeats
 from metrics.stats.intervals import Interval, score_limits
 from metrics.stats.pairs import compare, groups
 from metrics.summary import cells, summarise, totals
+from metrics.verdicts import Final, Gate, ModelResult, SuiteResult
 from tests.conftest import TOP
 from tests.helpers.suites import declared
 from tests.helpers.tables import cell, four

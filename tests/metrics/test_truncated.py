@@ -9,9 +9,10 @@ import pytest
 from data.records import Metric, Score
 from data.tables import ITEMS, SCORES
 from data.truncation import is_cut
-from metrics.final import Final, Gate, ModelResult, finalise
+from metrics.final import finalise
 from metrics.stats.pairs import compare
 from metrics.summary import cells, summarise, totals
+from metrics.verdicts import Final, Gate, ModelResult
 from prompts.phrases import translated
 from tasks.score import metric_rows, scores_of
 from tests.helpers.answers import answer

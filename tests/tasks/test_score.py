@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from config.settings import Store
+from data.batches import Batch, Cell
 from data.draw import canonical
 from data.options import options_of
 from data.plugins import metrics
-from data.records import Batch, Cell, Metric, Score
+from data.records import Metric, Score
 from data.tables import ITEMS, JUDGEMENTS, REQUESTS, RESPONSES, SCORES, VERDICTS
 from metrics.judging import Judgement
 from tasks.judge import encode

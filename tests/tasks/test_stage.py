@@ -12,7 +12,7 @@ from prefect.context import TaskRunContext
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from config.settings import Store
-from data.records import Batch, Cell, Ref
+from data.batches import Batch, Cell, Ref
 from data.tables import VERDICTS
 from tasks.runtime.storage import open_store
 from tasks.stage import ContentAddress, Ledger, Stage, encode, fingerprint, keeping, ledger, refs_in, stage

@@ -16,8 +16,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from config.settings import Model, Store
+from data.batches import Cell
 from data.errors import InputError
-from data.records import Cell, Reply
+from data.records import Reply
 from tasks.models.constancy import told_by_server
 from tasks.models.protocol import CallError
 from tasks.query import ask, identify

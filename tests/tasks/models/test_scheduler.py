@@ -11,7 +11,7 @@ import pytest
 
 from artifacts.replies import ReplyCache, owner
 from config.settings import Model, Store
-from data.records import Cell
+from data.batches import Cell
 from data.tables import REQUESTS
 from tasks.models import scheduler
 from tasks.models.scheduler import Stopped, Tally, line

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from metrics.final import Final, ModelResult, SuiteResult
 from metrics.stats.intervals import Interval
+from metrics.verdicts import Final, ModelResult, SuiteResult
 from tasks.report import terminal
 from tests.helpers.suites import shipped
 from tests.tasks.report.runs import settings
