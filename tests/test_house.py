@@ -37,7 +37,7 @@ ROOMS_OF_NAMES = {
     "config/reading.py",  # the seed's own form
     "metrics/cot.py",  # a metric's own name
     "metrics/citation.py",
-    "metrics/final.py",  # the keys of FINAL_RESULTS (SPEC 5)
+    "metrics/explainability.py",  # the keys of FINAL_RESULTS (SPEC 5)
 }
 NO_SUITE = {
     *(("generators/exam_bias.py", f"citation/{step}") for step in ("correctness", "support")),  # prompts' names
