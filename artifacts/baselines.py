@@ -10,10 +10,10 @@ import polars as pl
 
 from artifacts.runs import Run, load
 from artifacts.store import explain, write_atomically
+from data.commands import BASELINES
 from data.errors import InputError
 from data.tables import SCORES
 
-FOLDER = "baselines"
 SCHEMA = 1
 _SAMPLING = ("temperature", "seed", "max_tokens", "system", "extra", "top_p")
 _KEYS = ("name", "run", "started", "facts", "suites", "scores")
@@ -72,7 +72,7 @@ def pin(name: str, run: Run, suites: Mapping[str, Iterable[str]], root: str = ""
     return Baseline(name, str(run.manifest.get("run", run.name)), started, facts_of(run.manifest), listed, kept)
 
 
-def path_of(name: str, folder: str = FOLDER) -> Path:
+def path_of(name: str, folder: str = BASELINES) -> Path:
     """Return where a baseline lies: a path that ends in .json is one itself."""
     return Path(name) if name.endswith(".json") else Path(folder) / f"{name}.json"
 
@@ -103,7 +103,7 @@ def write(baseline: Baseline, path: Path) -> Path:
     return path
 
 
-def read(name: str, folder: str = FOLDER) -> Baseline:
+def read(name: str, folder: str = BASELINES) -> Baseline:
     """Read a baseline by its name in a folder, or by its path.
 
     Raises:
@@ -145,6 +145,6 @@ def _frame(listed: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.concat([pl.DataFrame(schema=empty), *parts])
 
 
-def files(folder: str = FOLDER) -> list[Path]:
+def files(folder: str = BASELINES) -> list[Path]:
     """Return the baselines in a folder, by name."""
     return sorted(Path(folder).glob("*.json"))

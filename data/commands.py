@@ -8,6 +8,8 @@ TOP = Path(__file__).parents[1]
 CHECKOUT = (TOP / "pyproject.toml").is_file()
 """Whether this is a checkout, and not an installed copy."""
 SCRIPT = "basic-control"
+BASELINES = "baselines"
+"""The folder of baselines, unless another is named."""
 PACKAGE = "python -m basic_control"
 MODULES = {
     "run": "flows.full_eval",

@@ -30,6 +30,15 @@ for _name in ("PREFECT_API_URL", "PREFECT_PROFILE", "OPENAI_API_KEY", "OLLAMA_HO
     os.environ.pop(_name, None)
 
 
+@pytest.fixture(autouse=True)
+def _width_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no test's output laid out for the width that another one left in the environment."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    console = sys.modules.get("flows.cli.console")
+    if console is not None:
+        console._console.cache_clear()
+
+
 def free_port() -> int:
     """Return a port of 127.0.0.1 that is free now."""
     with socket.socket() as probe:

@@ -59,7 +59,7 @@ def test_every_command_has_a_help_of_its_own(name: str, capsys: pytest.CaptureFi
 def test_an_unknown_command_is_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith('error: Unknown command "evaluate". Available commands: compare, ')
+    assert said.startswith('error: Unknown command "evaluate". Available commands: baseline, compare, ')
     assert len(said.splitlines()) == 1
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from artifacts.baselines import FOLDER
+from data.commands import BASELINES
 from flows.cli.console import show, written
 
 Folder = Annotated[str, Parameter(metavar="FOLDER", help="where baselines are")]
@@ -18,7 +18,7 @@ def set_(
     *,
     runs: Annotated[str, Parameter(metavar="FOLDER")] = "",
     root: Annotated[str, Parameter(metavar="FOLDER")] = "",
-    folder: Folder = FOLDER,
+    folder: Folder = BASELINES,
 ) -> None:
     """Pin a finished run's scores: item ids, values, versions and digests, no texts. A file to commit.
 
@@ -38,7 +38,7 @@ def set_(
     written([write(pin(name, found, suites, root), path_of(name, folder))])
 
 
-def list_(*, folder: Folder = FOLDER) -> None:
+def list_(*, folder: Folder = BASELINES) -> None:
     """List the baselines."""
     from artifacts.baselines import files, read
 
@@ -51,7 +51,7 @@ def list_(*, folder: Folder = FOLDER) -> None:
         show(f"{folder} holds no baseline. Set one from a finished run: basic-control baseline set NAME RUN.")
 
 
-def show_(name: Annotated[str, Parameter(metavar="NAME")], /, *, folder: Folder = FOLDER) -> None:
+def show_(name: Annotated[str, Parameter(metavar="NAME")], /, *, folder: Folder = BASELINES) -> None:
     """Show what a baseline holds: its models' means in each suite, and the facts behind them."""
     from artifacts.baselines import read
     from metrics.baseline import values_of
