@@ -44,8 +44,8 @@ def vast(settings: "Settings") -> str:
     """Return what is to be said of a run that would draw more items than anybody asks by mistake; '' of others."""
     from data.loading import offered
     from data.plugins import loader
-    from flows.cli.estimate import duration
     from tasks.models.systems import systems_of
+    from tasks.report.text import duration
 
     calls, seconds = 0, 0.0
     for suite in settings.suites:

@@ -3,8 +3,12 @@
 import ast
 import re
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
+
+from basic_control import ROOMS
 from tests.conftest import TOP
 
 
@@ -47,9 +51,9 @@ NO_SUITE = {
     ("tasks/runtime/logs.py", "basic_control"),  # the package's logger
     ("data/commands.py", "basic_control"),  # the package and its command
     ("data/commands.py", "basic_control.__main__"),
-    ("flows/deployment.py", "basic_control.deployed.full_eval"),
-    ("tasks/models/openai_batches.py", "basic_control"),  # whose batch it is, for the server's list
     ("flows/runners.py", "basic_control.hold"),  # the package's own function
+    ("flows/deployment.py", "basic_control.deployed.full_eval"),  # the package's own module
+    ("tasks/models/openai_batches.py", "basic_control"),  # the field of a batch that says whose it is
 }
 
 
@@ -82,3 +86,9 @@ def test_no_file_knows_a_suite_by_name() -> None:
     }
     assert not found, "a suite is a declaration (config/suites): read it from there"
     assert all(names.get(file) for file in ROOMS_OF_NAMES if file.startswith(("flows/", "metrics/")))
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    """Also inside of functions; modules that start the command line do so by name."""
+    graph = grimp.build_graph(*ROOMS, cache_dir=None)
+    TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from tasks.estimate.calls import Effect, Estimate, Portion
     from tasks.report.tables import Table
 
-MINUTE, HOUR = 60, 3600
-
 
 def show_estimate(settings: "Settings") -> int:
     """Print the estimate and return the exit code.
@@ -63,6 +61,8 @@ def _parts(found: "Estimate") -> Iterator["RenderableType"]:
 
 def totals(found: "Estimate") -> Iterator[str]:
     """Yield the sums, in lines."""
+    from tasks.report.text import duration
+
     calls, cached = sum(p.calls for p in found.portions), sum(p.cached for p in found.portions)
     fresh = sum(p.fresh for p in found.portions)
     sure = "" if all(p.exact for p in found.portions) else "about "
@@ -106,17 +106,6 @@ def money(value: float, currency: str) -> str:
     return f"{value:,.{2 if value >= 1 or value == 0 else 4}f} {currency}"
 
 
-def duration(seconds: float | None) -> str:
-    """Write a time."""
-    if seconds is None:
-        return "?"
-    if seconds < MINUTE:
-        return f"{seconds:.0f} s" if seconds >= 1 or seconds == 0 else "1 s"
-    if seconds < HOUR:
-        return f"{seconds / MINUTE:.0f} min"
-    return f"{seconds / HOUR:.1f} h"
-
-
 def _table(found: "Estimate") -> "Table":
     from tasks.report.tables import Table, columns
 
@@ -126,6 +115,8 @@ def _table(found: "Estimate") -> "Table":
 
 
 def _row(portion: "Portion") -> list[str]:
+    from tasks.report.text import duration
+
     about = "" if portion.exact else "~"
     who = f"judge {portion.name}, {portion.metric}" if portion.role == "judge" else portion.name
     return [

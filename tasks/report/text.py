@@ -7,6 +7,7 @@ from data.characters import visible
 from metrics.summary import rounded
 
 _SMALLEST_P = 0.001
+_MINUTE, _HOUR = 60, 3600
 
 
 def plain(text: object) -> str:
@@ -53,6 +54,17 @@ def points(share: float | None) -> str:
 def p_value(value: float | None) -> str:
     """Write a p-value to three decimals."""
     return "–" if value is None else "< 0.001" if value < _SMALLEST_P else f"{value:.3f}"
+
+
+def duration(seconds: float | None) -> str:
+    """Write a time in seconds, minutes or hours; None: it is not known."""
+    if seconds is None:
+        return "?"
+    if seconds < _MINUTE:
+        return f"{seconds:.0f} s" if seconds >= 1 or seconds == 0 else "1 s"
+    if seconds < _HOUR:
+        return f"{seconds / _MINUTE:.0f} min"
+    return f"{seconds / _HOUR:.1f} h"
 
 
 def table(
