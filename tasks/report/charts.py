@@ -16,6 +16,7 @@ from xml.etree import ElementTree as ET
 from markupsafe import Markup
 
 from data.characters import visible
+from tasks.report.drawing import painting
 from tasks.report.words import say
 from tasks.runtime.storage import cache_folder
 
@@ -25,7 +26,6 @@ SERIES = 8
 MOST_KEPT = 200
 """Charts that are remembered for later reports, in the user's cache folder; some 10 kB each."""
 
-_VEGA_LITE = "v6.4"
 _SVG = "http://www.w3.org/2000/svg"
 _ELEMENTS = frozenset({"svg", "g", "path", "rect", "line", "text", "tspan", "circle"})
 _ATTRIBUTES = frozenset(
@@ -110,9 +110,8 @@ def _render(chart: Spec, label: str) -> Markup:
     kept = cache_folder() / "charts" / f"{name}.svg"
     with suppress(OSError, ValueError):
         return clean(kept.read_text(encoding="utf-8"), label)
-    import vl_convert
-
-    svg = vl_convert.vegalite_to_svg(spec, vl_version=_VEGA_LITE)
+    with painting() as painter:
+        svg = painter.draw(spec)
     drawn = clean(svg, label)
     with suppress(OSError):
         _keep(svg, kept)

@@ -21,6 +21,7 @@ from artifacts.store import write_atomically
 from data.characters import visible
 from prompts.phrases import section, translated
 from tasks.report import charts, explained, operations, overview, passports, samples, stated, stopping
+from tasks.report.drawing import painting
 from tasks.report.material import Material
 from tasks.report.text import p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title
@@ -135,6 +136,7 @@ def _charts(material: Material, context: Mapping[str, Any], easel: _Easel) -> di
     return drawn
 
 
+@painting()
 def compose(material: Material) -> str:
     """Return the whole page."""
     language = material.settings.report.language

@@ -1,8 +1,9 @@
 """Measure the whole street: GSM8K-sized work against a loopback server, and a rerun from the cache.
 
 Run `python -m tests.benchmarks.street [--server]`. 1319 prompts, 200 ms latency, 64 in flight. The calls' own span
-is given as a ratio to the limit (prompts x latency / concurrency); CPU is of the whole process of the run, without
-the model's server. `--server` measures beside a running Prefect server, otherwise each run starts a temporary one.
+and the wall are given as ratios to the limit (prompts x latency / concurrency); CPU is of the run with all that it
+starts (its temporary Prefect server, what draws its charts), without the model's server; the peak is of the largest
+of these processes. `--server` measures beside a running Prefect server, otherwise each run starts a temporary one.
 """
 
 import json
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.conftest import TOP, free_port
 from tests.servers.running import serve_openai
@@ -35,15 +37,27 @@ def problems(folder: Path) -> Path:
     return path
 
 
-def evaluate(arguments: list[str], environment: dict[str, str], flow: str = "cot") -> float:
-    """Run an evaluation; return its wall time in seconds."""
+class Cost(NamedTuple):
+    """What a run took: wall and CPU seconds, and its peak of memory in MB."""
+
+    wall: float
+    cpu: float
+    peak: float
+
+
+def evaluate(arguments: list[str], environment: dict[str, str], flow: str = "cot") -> Cost:
+    """Run an evaluation; return what it took."""
     started = time.perf_counter()
     command = [sys.executable, "-m", f"flows.{flow}", *arguments]
-    done = subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True, check=False)
-    wall = time.perf_counter() - started
-    if done.returncode:
-        sys.exit(done.stdout + done.stderr)
-    return wall
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen(command, cwd=TOP, env=environment, stdout=said, stderr=said)
+        _, status, used = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            said.seek(0)
+            sys.exit(said.read())
+    return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1000)
 
 
 def main() -> None:
@@ -84,12 +98,14 @@ def main() -> None:
         try:
             kind = "a running" if server else "a temporary"
             for title in ("first run", "rerun", "rerun", "rerun"):
-                wall = evaluate(arguments, environment)
+                cost = evaluate(arguments, environment)
                 latest = max((folder / "runs").iterdir())
                 manifest = json.loads((latest / "manifest.json").read_text(encoding="utf-8"))
-                span, cpu = manifest["query_span_s"], manifest["cpu_s"]
+                span = manifest["query_span_s"]
                 ratio = f"span {span:.2f} s = {100 * span / limit:.1f} % of the limit; " if span else ""
-                print(f"{title} with {kind} Prefect server: {ratio}{wall:.1f} s in all, CPU {cpu:.1f} s")
+                print(f"{title} with {kind} Prefect server: {ratio}{cost.wall:.1f} s in all = "
+                      f"{cost.wall / limit:.2f} x the limit, CPU {cost.cpu:.1f} s, of the run's own process "
+                      f"{manifest['cpu_s']:.1f} s, peak {cost.peak:.0f} MB")  # fmt: skip
         finally:
             if server:
                 server.terminate()
