@@ -13,6 +13,7 @@ from config.addresses import ADVICE, holds_user, secret_part
 from config.declared import DeclarationError, resolve
 from config.models import Judge, Model
 from data.options import Frozen, Share
+from data.plugins import metric
 from data.suites import MAX_DROP, Stop, Suite
 
 __all__ = ["Judge", "Model", "Settings", "Suite"]
@@ -204,9 +205,19 @@ class Settings(Frozen):
         return self.model_copy(update={"models": wait(self.models), "judges": wait(self.judges)})
 
     def until_decided(self) -> Self:
-        """Return the same evaluation with every suite asked until it is decided, as it says or by default."""
-        suites = (suite.model_copy(update={"stop": suite.stop or Stop()}) for suite in self.suites)
-        return self.model_copy(update={"suites": tuple(suites)})
+        """Return the same evaluation with every suite asked until it is decided, as it says or by default.
+
+        A suite that is gated on k answers is asked whole: sequences follow means.
+        """
+
+        def stopping(suite: Suite) -> Suite:
+            return suite.model_copy(update={"stop": suite.stop or Stop()}) if suite.gate_on == "mean" else suite
+
+        return self.model_copy(update={"suites": tuple(map(stopping, self.suites))})
+
+    def times(self, suite: Suite) -> int:
+        """Return how often each question of a suite is asked."""
+        return suite.repeats or self.repeats
 
     @model_validator(mode="before")
     @classmethod
@@ -261,4 +272,39 @@ class Settings(Frozen):
                     raise ValueError(
                         f"{suite.name}.{kind} names {missing[0]!r}, which is not among {kind} ({there})"
                     )
+        return self
+
+    @model_validator(mode="after")
+    def _repeated(self) -> Self:
+        for suite in self.suites:
+            if suite.gate_on == "mean":
+                if suite.k:
+                    raise ValueError(
+                        f"{suite.name}.k is {suite.k}, and {suite.name}.gate_on is mean; k goes with pass_at_k and "
+                        "pass_all_k"
+                    )
+                continue
+            if suite.stop:
+                raise ValueError(
+                    f"{suite.name}.gate_on is {suite.gate_on}, and {suite.name}.stop asks until a mean is decided; "
+                    "leave one of them out"
+                )
+            n = self.times(suite)
+            if n == 1:
+                raise ValueError(
+                    f"{suite.name}.gate_on is {suite.gate_on}, and each question is asked once (repeats: 1); set "
+                    f"{suite.name}.repeats to 2 or more"
+                )
+            if suite.k and suite.k > n:
+                raise ValueError(
+                    f"{suite.name}.k is {suite.k}, expected at most as many as each question is asked (repeats: "
+                    f"{n})"
+                )
+            units = map(metric, suite.scored_by)
+            if graded := [one.name for one in units if not one.yes_no and not one.all_or_none]:
+                raise ValueError(
+                    f"{suite.name}.gate_on is {suite.gate_on}, which needs answers that are right or wrong, and "
+                    f"{', '.join(graded)} grades them; name another metric in {suite.name}.score, or set gate_on: "
+                    "mean"
+                )
         return self

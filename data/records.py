@@ -305,7 +305,8 @@ class Metric:
     judges are asked with unless the suite says otherwise; `votes`: a majority of several judges makes sense.
     `programs`: what the sandbox runs before the score is made. `verifies`: the item's own family says what is
     right; the metric has no rules itself. `sources(options)`: cited sources are checked first, on the network where
-    that is allowed, and `score` finds them in `sample["evidence"]`. `yes_no`: every value is 0 or 1.
+    that is allowed, and `score` finds them in `sample["evidence"]`. `yes_no`: every value is 0 or 1;
+    `all_or_none`: values in between are partial credit, and an answer is right where its value is 1.
     `rival(options)` names what responses are compared with: a column, or a system of the run, whose reply to the
     same item then stands in the sample by that name. `stand_in(sample)` is a response to count judges' calls with;
     the expected answer unless given. `measured` are the verdicts whose means a judge's passport corrects. `shown`
@@ -326,6 +327,7 @@ class Metric:
     verifies: bool = False
     sources: Callable[[Mapping[str, Any]], bool] | None = None
     yes_no: bool = False
+    all_or_none: bool = False
     rival: Callable[[Mapping[str, Any]], str] | None = None
     stand_in: Callable[[Sample], str] | None = None
     measured: tuple[Measured, ...] = ()

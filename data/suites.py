@@ -15,6 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from data.options import Frozen, Share
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
+GateOn = Literal["mean", "pass_at_k", "pass_all_k"]
 TABLE = "table"
 """The loader of a suite that names none: rows of a file, columns by name."""
 MAX_DROP = 0.02
@@ -84,6 +85,12 @@ class Suite(Frozen):
     threshold: Share = Field(0.8, description="what the score must reach")
     weight: float = Field(0.2, ge=0, allow_inf_nan=False, description="in the overall score; renormalised")
     repeats: int | None = Field(None, ge=1, description="how often each question is asked; the run's unless given")
+    gate_on: GateOn = Field(
+        "mean",
+        description="what the score is. mean: of all answers; pass_at_k: the share of questions of which at least "
+        "one of k answers is right; pass_all_k: of which all k are. The last two need repeats",
+    )
+    k: int | None = Field(None, ge=1, description="of pass_at_k and pass_all_k; repeats unless given")
     models: tuple[str, ...] = Field((), description="names of models; all unless given")
     judges: tuple[str, ...] = Field((), description="names of judges; all unless given")
     aggregate: Aggregate = Field("mean", description="of several judges' scores")

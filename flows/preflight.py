@@ -52,7 +52,7 @@ def vast(settings: "Settings") -> str:
         unit = loader(suite.loader)
         items = unit.count(offered(suite)) if unit.count else 0
         for _, model in systems_of(settings, suite):
-            own = items * (suite.repeats or settings.repeats)
+            own = items * settings.times(suite)
             calls, seconds = calls + own, seconds + own / model.concurrency
     if calls <= VAST:
         return ""

@@ -82,7 +82,7 @@ def ask(
                 system=system.name,
                 prompt=prompt_of(suite, system),
                 identity=identities.models[model.name],
-                repeats=suite.repeats or settings.repeats,
+                repeats=settings.times(suite),
                 recorded=ledger().recorded,
             )
             alone = len(identities.models) == 1
@@ -173,7 +173,7 @@ def _announce(settings: Settings, suite: Suite, items: list[Ref], identities: Id
     asking = () if responses_of(suite) else systems_of(settings, suite)
     systems = sum(model.name not in identities.missing for _, model in asking)
     n_items = sum(ref.rows for ref in items)
-    calls = n_items * systems * (suite.repeats or settings.repeats)
+    calls = n_items * systems * settings.times(suite)
     event("suite_started", run=ledger().run, suite=suite.name, items=n_items, calls=calls)
 
 

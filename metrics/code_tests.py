@@ -183,5 +183,6 @@ UNIT = Metric(
     options=Options,
     title={"en": "Code tests", "ru": "Тесты кода"},
     programs=programs,
+    all_or_none=True,
     shown=Shown(parts={"all": {"en": "all tests pass", "ru": "пройдены все тесты"}}, headline=("all",)),
 )

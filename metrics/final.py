@@ -9,6 +9,7 @@ import polars as pl
 from data.errors import InputError
 from data.plugins import metric, metrics
 from data.suites import Suite
+from data.tables import SUMMARY
 from metrics.stats.intervals import Interval
 from metrics.stats.power import deciding_n
 from metrics.stats.sequential import Side
@@ -34,6 +35,7 @@ def finalise(
     unjudged: Mapping[str, str] | None = None,
     stopping: Sequence[Narrowing] = (),
     waiting: Mapping[str, int] | None = None,
+    repeated: pl.DataFrame | None = None,
 ) -> Final:
     """Join the suites that ran into one gated verdict for each model.
 
@@ -53,6 +55,9 @@ def finalise(
     and the overall interval is that of means whose intervals hold at once. `waiting`: of suites, how many requests
     wait in batches; a model that lacks scores there is undecided.
 
+    `repeated` are the cells (`metrics.repeated`) of suites that are gated on k answers to each question: these take
+    the place of the means, which stand beside them.
+
     Intervals (`metrics.stats.strata`): TOTAL's from its families' and the overall one from the suites', as strata;
     a suite's of several metrics on the same items as of correlated parts.
 
@@ -67,12 +72,15 @@ def finalise(
         raise InputError(f"final score: the suites that ran ({names}) have weight 0; give one of them a weight.")
     in_vain = unjudged or {}
     flagged = {**(undecided or {}), **in_vain}
+    deciding = summary
+    if repeated is not None:
+        deciding = pl.concat([summary.join(repeated, on=SUMMARY.key, how="anti"), repeated])
     results = []
     for model in models:
         parts = tuple(
             _awaited(
                 _gated(
-                    _stopped(_suite(summary, suite, model), stopping, model),
+                    _stopped(_told(_suite(deciding, suite, model), suite, summary, model), stopping, model),
                     gate=gate,
                     threshold=suite.threshold,
                     weight=suite.weight / share,
@@ -156,6 +164,14 @@ def _suite(summary: pl.DataFrame, suite: Suite, model: str) -> SuiteResult:
     if suite.strata:
         return _total(summary, blank, model, names[0])
     return _mean(blank, applicable)
+
+
+def _told(result: SuiteResult, suite: Suite, summary: pl.DataFrame, model: str) -> SuiteResult:
+    """Say what a suite's score is of; where it is of k answers, with the mean beside it."""
+    if suite.gate_on == "mean":
+        return result
+    plain = _suite(summary, suite, model)
+    return replace(result, gate_on=suite.gate_on, k=suite.k, mean=plain.score, mean_interval=plain.interval)
 
 
 def _stopped(result: SuiteResult, stopping: Sequence[Narrowing], model: str) -> SuiteResult:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from data.exits import Exit
+from data.suites import GateOn
 from metrics.stats.intervals import Interval
 from metrics.stats.regression import Change
 from metrics.stopping import Narrowing
@@ -31,6 +32,9 @@ class SuiteResult:
     where the suite is undecided by its nature. `stopping`: the suite was asked until it was decided; its interval
     is that of the sequence, which alone decides. Of `n_truncated` rows the reply was cut: `upper` is the score had
     all of these been right (None where there are none); where the outcome would then be another, it is `undecided`.
+
+    With `gate_on` other than `mean` the score is that of `k` answers to each question (pass@k, pass^k), its rows
+    are questions, and `mean` is that of all answers, with its interval.
     """
 
     suite: str
@@ -51,6 +55,10 @@ class SuiteResult:
     n_truncated: int = 0
     upper: float | None = None
     upper_interval: Interval = field(default_factory=Interval)
+    gate_on: GateOn = "mean"
+    k: int | None = None
+    mean: float | None = None
+    mean_interval: Interval = field(default_factory=Interval)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""

@@ -22,6 +22,7 @@ from metrics.explainability import EXPLAINED, explainability
 from metrics.final import finalise, totals_of
 from metrics.final import headline as names_of
 from metrics.paneled import panel_means
+from metrics.repeated import collapsed, repeated
 from metrics.results import Results
 from metrics.stated import beside
 from metrics.stats.agreement import judge_agreement, judge_ratings, repeats
@@ -60,13 +61,14 @@ def final_of(
     waiting: Mapping[str, int] | None = None,
     *,
     unmeasured: Mapping[str, str] | None = None,
+    repeated: pl.DataFrame | None = None,
 ) -> Final:
     """Gate every system in the suites that it took part in.
 
     `missing` says why a model could not be asked, `waiting` how many requests of a suite wait in batches,
-    `unmeasured` why a suite's judges are not to be believed.
+    `unmeasured` why a suite's judges are not to be believed; `repeated` are the cells of suites gated on k answers.
     """
-    by_name = {suite.name: suite for suite in settings.suites}
+    by_name = {suite.name: suite for suite in counted(settings, settings.suites)}
     gated = []
     for name, listed in took_part(settings).items():
         suites = [by_name[one] for one in listed]
@@ -84,12 +86,21 @@ def final_of(
                 waiting=waiting,
                 undecided={**(unmeasured or {}), **told["undecided"]},
                 unjudged=told["unjudged"],
+                repeated=repeated,
             )
         )
     absent = _missing(settings, settings.suites, missing or {})
     models = (model for final in gated for model in final.models)
     checked = tuple(_absent(model, absent.get(model.model, "")) for model in models)
     return Final(settings.gate, checked, settings.undecided)
+
+
+def counted(settings: Settings, suites: Iterable[Suite]) -> list[Suite]:
+    """Return suites with the k that they are gated on, if any."""
+    return [
+        suite if suite.gate_on == "mean" else suite.model_copy(update={"k": suite.k or settings.times(suite)})
+        for suite in suites
+    ]
 
 
 class Flags(TypedDict):
@@ -114,13 +125,16 @@ def standing(
     """Return each model's result in one suite, as it stands when the suite has ended."""
     place = open_store(settings.store)
     every = place.read_all(tables.scores, SCORES).filter(pl.col("metric").is_in(suite.scored_by))
-    summary = summarise(every, place.read_all(tables.items, ITEMS).unique("item_id"))
+    drawn = place.read_all(tables.items, ITEMS).unique("item_id")
+    summary = summarise(every, drawn)
+    (gated,) = counted(settings, [suite])
     rules = [one for one in watched(settings) if one.suite.name == suite.name]
     final = finalise(
         summary,
         models=[name for name, listed in took_part(settings).items() if suite.name in listed],
-        suites=[suite.model_copy(update={"weight": 1.0})],
+        suites=[gated.model_copy(update={"weight": 1.0})],
         gate=settings.gate,
+        repeated=repeated(every, drawn, [gated], summary),
         stopping=follow_all(place, tables.items, tables.scores, rules),
         waiting=waiting,
         **flags(settings, [suite]),
@@ -138,6 +152,9 @@ def standing(
             "n_scored": one.n_scored,
             "n_asked": one.n_asked,
             "n_deciding": one.n_deciding,
+            "gate_on": one.gate_on,
+            "k": one.k,
+            "mean": one.mean,
         }
         for name, one in results.items()
     }
@@ -252,7 +269,9 @@ def gate(
     found = Examined(settings, judges or {}, place)
     corrected = corrected_means(every, drawn, settings.suites, found.passport)
     unbelieved = unmeasured(settings, corrected)
-    final = final_of(settings, table, missing, stopping, waiting, unmeasured=unbelieved)
+    suites = counted(settings, settings.suites)
+    at_k = repeated(every, drawn, suites, table)
+    final = final_of(settings, table, missing, stopping, waiting, unmeasured=unbelieved, repeated=at_k)
     held = against(settings, run.get("facts") or {}, every, drawn)
     if held and settings.fail_on == "regression":
         final = replace(final, changes=held.outcomes)
@@ -276,13 +295,22 @@ def gate(
         comparisons=pairs,
         races=[one for one in stopping if one.against],
         groups=groups(pairs),
-        repeats=repeats(headline, k=settings.repeats) if settings.repeats > 1 else (),
+        repeats=[
+            one
+            for suite in suites
+            if (n := settings.times(suite)) > 1
+            for one in repeats(
+                headline.join(drawn.filter(suite=suite.name), on="item_id", how="semi"),
+                k=suite.k or n,
+                suite=suite.name,
+            )
+        ],
         judges={str(metric): judge_agreement(own, "interval") for (metric,), own in ratings.group_by("metric")},
         explainability=[*listed.values()],
         stated=tuple(beside(every, drawn, {suite.name: suite.scored_by for suite in settings.suites})),
         corrected=corrected,
         panels=panel_means(every, drawn, settings.suites, found.passport),
-        next_calls=efforts(final.models, every, drawn, settings.suites, calls or {}),
+        next_calls=efforts(final.models, collapsed(every, drawn, suites), drawn, settings.suites, calls or {}),
     ).as_dict()
     there = Path(folder)
     write_atomically(there / "results.json", json.dumps(document, ensure_ascii=False, indent=1).encode())

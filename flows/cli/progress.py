@@ -311,7 +311,7 @@ def _measured(count: Count) -> str:
 def _results(suite: str, models: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield what a suite's models came to, a line each."""
     from tasks.report.text import percent
-    from tasks.report.words import why
+    from tasks.report.words import measure, why
 
     for model, found in models.items():
         low, high = found["low"], found["high"]
@@ -319,7 +319,8 @@ def _results(suite: str, models: Mapping[str, Mapping[str, Any]]) -> Iterator[st
         told = why(found, "en")
         reason = f": {told}" if told else ""
         counts = f"{found['n_scored']} of {found['n_asked']} scored"
-        yield f"{suite}, {model}: {percent(found['score'])}{interval}, {counts} – {found['outcome']}{reason}"
+        score = " ".join(filter(None, (measure(found), percent(found["score"]))))
+        yield f"{suite}, {model}: {score}{interval}, {counts} – {found['outcome']}{reason}"
 
 
 def _clock(seconds: float) -> str:

@@ -52,6 +52,7 @@ class Repeats:
     are over items.
     """
 
+    suite: str
     model: str
     metric: str
     k: int
@@ -140,8 +141,24 @@ def judge_agreement(ratings: pl.DataFrame, scale: Scale = "nominal") -> JudgeAgr
     return JudgeAgreement(scale, krippendorff(ratings, scale), shared["unit"].n_unique(), judges)
 
 
-def repeats(scores: pl.DataFrame, *, k: int, seed: int = 0) -> tuple[Repeats, ...]:
-    """Compute pass@k, pass^k and agreement for each model and each yes/no metric of a scores table.
+def pass_at(n: int, c: int, k: int) -> float:
+    """Return the chance that at least one of k answers is right, drawn from n of which c are; n >= k.
+
+    Source: Chen et al. 2021 (pass@k).
+    """
+    return 1 - math.comb(n - c, k) / math.comb(n, k)
+
+
+def pass_all(n: int, c: int, k: int) -> float:
+    """Return the chance that all of k answers are right, drawn from n of which c are; n >= k.
+
+    Source: Yao et al. 2024 (pass^k).
+    """
+    return math.comb(c, k) / math.comb(n, k)
+
+
+def repeats(scores: pl.DataFrame, *, k: int, suite: str = "", seed: int = 0) -> tuple[Repeats, ...]:
+    """Compute pass@k, pass^k and agreement for each model and each yes/no metric of a suite's scores.
 
     A row is a metric's value for an item, a model and a repeat. Of an item with n scored repeats of which c are
     right, pass@k = 1 - C(n - c, k) / C(n, k) and pass^k = C(c, k) / C(n, k): unbiased for any n >= k. Agreement
@@ -163,20 +180,19 @@ def repeats(scores: pl.DataFrame, *, k: int, seed: int = 0) -> tuple[Repeats, ..
         .sort("model", "metric", "item_id")
     )
     return tuple(
-        _repeats(str(model), str(metric), items, k=k, seed=seed)
+        _repeats((suite, str(model), str(metric)), items, k=k, seed=seed)
         for (model, metric), items in counts.group_by("model", "metric", maintain_order=True)
     )
 
 
-def _repeats(model: str, metric: str, items: pl.DataFrame, *, k: int, seed: int) -> Repeats:
+def _repeats(named: tuple[str, str, str], items: pl.DataFrame, *, k: int, seed: int) -> Repeats:
     enough = list(items.filter(pl.col("n") >= k).select("n", "c").iter_rows())
     several = list(items.filter(pl.col("n") > 1).select("n", "c").iter_rows())
-    at_least_one = [1 - math.comb(n - c, k) / math.comb(n, k) for n, c in enough]
-    every = [math.comb(c, k) / math.comb(n, k) for n, c in enough]
+    at_least_one = [pass_at(n, c, k) for n, c in enough]
+    every = [pass_all(n, c, k) for n, c in enough]
     same = [(math.comb(c, 2) + math.comb(n - c, 2)) / math.comb(n, 2) for n, c in several]
     return Repeats(
-        model,
-        metric,
+        *named,
         k,
         len(enough),
         *(mean_interval(values, seed=seed) for values in (at_least_one, every, same)),

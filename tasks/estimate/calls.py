@@ -150,7 +150,7 @@ def ask_model(
     hear = judged_by(suite)
     facts = set(needs_of(suite)).intersection(model.unit.brings(model) if model.unit.brings else ())
     brought = {fact: [RETRIEVED] for fact in facts}
-    repeats = suite.repeats or settings.repeats
+    repeats = settings.times(suite)
     for batch in items.iter_slices(settings.batch_size):
         by_id = {one["item_id"]: one for one in _rows(batch)}
         requests = for_items(
@@ -345,6 +345,13 @@ def _notes(settings: Settings) -> Iterator[str]:
     for suite in settings.suites:
         if suite.stop:
             yield f"{suite.name}: asked until it is decided; these are the most calls that it can come to."
+        if suite.gate_on != "mean":
+            n = settings.times(suite)
+            many = "at least one of" if suite.gate_on == "pass_at_k" else "all of"
+            yield (
+                f"{suite.name}: gated on {suite.gate_on}, the share of questions of which {many} {suite.k or n} "
+                f"answers are right, each asked {n} times."
+            )
         if any(suite.options(name).get("network") for name in suite.used if metric(name).sources):
             yield f"{suite.name}: pages that are fetched are not estimated, nor what a judge is asked about them."
     if not Path(settings.store.root).exists() and "://" not in settings.store.root and not settings.store.cache:

@@ -110,6 +110,11 @@ def took_part(settings: Settings) -> dict[str, tuple[str, ...]]:
                 f"suite {suite.name}: found no model, expected at least one under `models`, or a response in every "
                 "row of its data."
             )
+        if whose and suite.gate_on != "mean":
+            raise InputError(
+                f"suite {suite.name}: found gate_on: {suite.gate_on} and responses that stand in the data, one a "
+                "question; expected a model that is asked several times. Set gate_on: mean."
+            )
         given |= {whose} if whose else set()
         for name in names:
             found.setdefault(name, []).append(suite.name)

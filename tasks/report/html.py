@@ -24,8 +24,8 @@ from tasks.report import charts, explained, operations, overview, passports, sam
 from tasks.report.drawing import painting
 from tasks.report.material import Material
 from tasks.report.text import p_value, percent, points, total_percent
-from tasks.report.titles import metric_title, suite_title
-from tasks.report.words import say
+from tasks.report.titles import metric_title, suite_title, where
+from tasks.report.words import measure, say
 
 HERE = Path(__file__).parent
 
@@ -157,7 +157,10 @@ def compose(material: Material) -> str:
         "width": stopping.WIDTH,
         "height": stopping.HEIGHT,
         "comparisons": overview.comparisons(material),
-        "repeats": material.results.get("repeats", ()),
+        "repeats": [
+            {**row, "where": where(material, row["suite"], row["metric"])}
+            for row in material.results.get("repeats", ())
+        ],
         "typical": overview.typical_errors(material),
         "suites": explained.suites(material, models, partial(easel.divided, language=language)),
         "judges": explained.judges(material),
@@ -181,6 +184,7 @@ def compose(material: Material) -> str:
         "t": partial(_said, language),
         "translated": lambda reason: translated(reason, language),
         "metric_title": lambda name: metric_title(name, language),
+        "measure": measure,
         "suite_title": partial(suite_title, material),
         "money": partial(money, currency=material.settings.currency),
         "most": charts.SERIES,

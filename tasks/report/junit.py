@@ -12,7 +12,7 @@ from artifacts.store import write_atomically
 from tasks.report.material import Material
 from tasks.report.regressions import regression
 from tasks.report.samples import KEY, frames
-from tasks.report.words import why
+from tasks.report.words import measure, why
 
 SHOWN = 4000
 """Characters of a reply that a failed case shows."""
@@ -107,6 +107,10 @@ def gates(material: Material) -> ET.Element:
         for part in (*model["suites"], {**model, "suite": "overall"}):
             score = "no score" if part["score"] is None else f"score {part['score']:.4f}"
             bound = "" if part.get("upper") is None else f" to {part['upper']:.4f}"
+            if named := measure(part):
+                score = (
+                    f"{named} {score}, mean {part['mean']:.4f}" if part["mean"] is not None else f"{named} {score}"
+                )
             told = f"{score}{bound}, threshold {part['threshold']:g}: {part['outcome']}"
             said = why(part, settings.report.language)
             told = f"{told}; {said}" if said else told

@@ -23,7 +23,7 @@ from tasks.report.passports import corrected
 from tasks.report.stopping import followed
 from tasks.report.text import code, percent, plain, table, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
-from tasks.report.words import bound, shared, why
+from tasks.report.words import scored, shared, why
 
 SHOWN_ERRORS = 5
 
@@ -165,7 +165,7 @@ def verdict_table(material: Material) -> list[str]:
                 [
                     plain(model["model"]),
                     plain(part["suite"]),
-                    " ".join(filter(None, (percent(part["score"]), bound(part, language)))),
+                    scored(part, language),
                     f"{percent(interval['low'])} – {percent(interval['high'])}" if interval else "–",
                     percent(part["threshold"]),
                     "–" if weight is None else f"{weight:g}",

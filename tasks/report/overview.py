@@ -26,7 +26,7 @@ from tasks.report.titles import (
     title_of,
     where,
 )
-from tasks.report.words import say, why
+from tasks.report.words import measure, say, why
 
 RANK = ("pass", "undecided", "fail", "error")
 HEAT = 10
@@ -98,7 +98,8 @@ def _reasons(material: Material, model: Mapping[str, Any]) -> Iterator[str]:
     language = material.settings.report.language
     parts = [(suite_title(material, suite["suite"]), suite) for suite in model["suites"]]
     for name, part in [*parts, (say("overall", language), model)]:
-        values = {"name": name, "score": percent(part["score"]), "threshold": percent(part["threshold"])}
+        named = " ".join(filter(None, (name, measure(part))))
+        values = {"name": named, "score": percent(part["score"]), "threshold": percent(part["threshold"])}
         if part["outcome"] == "pass":
             continue
         told = why(part, language)

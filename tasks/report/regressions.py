@@ -8,7 +8,7 @@ from artifacts.store import write_atomically
 from prompts.phrases import phrase
 from tasks.report.material import Material
 from tasks.report.text import code, percent, plain, table
-from tasks.report.words import bound, shared, why
+from tasks.report.words import scored, shared, why
 
 _POINTS = 100
 
@@ -75,7 +75,7 @@ def summary(material: Material) -> str:
         [
             plain(model["model"]),
             plain(part["suite"]),
-            " ".join(filter(None, (percent(part["score"]), bound(part, language)))),
+            scored(part, language),
             percent(part["threshold"]),
             f"**{shared(part['outcome'], language)}**",
             plain(why(part, language)),

@@ -15,7 +15,7 @@ from tasks.report.stopping import lines_of
 from tasks.report.tables import Table, columns
 from tasks.report.text import percent, total_percent
 from tasks.report.titles import row_title, shown_text
-from tasks.report.words import bound, say, shared, why
+from tasks.report.words import say, scored, shared, why
 
 COLUMNS = ("model", "what", "metric", "mean", "interval", "scored")
 """The table's columns; the last three are numbers."""
@@ -75,7 +75,7 @@ def _part(part: Mapping[str, Any], language: str) -> str:
         "terminal.score",
         language,
         suite=part["suite"],
-        score=" ".join(filter(None, (percent(part["score"]), bound(part, language)))),
+        score=scored(part, language),
         threshold=percent(part["threshold"]),
         outcome=say(part["outcome"], language).lower(),
     )

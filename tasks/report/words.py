@@ -25,10 +25,23 @@ def bound(part: Mapping[str, Any], language: str) -> str:
     return "" if upper is None else phrase("common.bound", language, upper=percent(upper))
 
 
+def measure(part: Mapping[str, Any]) -> str:
+    """Return what a suite is gated on where that is no mean: pass@3, pass^3; '' elsewhere."""
+    sign = {"pass_at_k": "@", "pass_all_k": "^"}.get(part.get("gate_on", "mean"))
+    return f"pass{sign}{part['k']}" if sign else ""
+
+
+def scored(part: Mapping[str, Any], language: str) -> str:
+    """Write a suite's or a model's score: what it is, where it is no mean, and between which bounds it lies."""
+    named = measure(part)
+    mean = phrase("common.mean_beside", language, mean=percent(part["mean"])) if named else ""
+    return " ".join(filter(None, (named, percent(part["score"]), mean, bound(part, language))))
+
+
 def why(part: Mapping[str, Any], language: str) -> str:
     """Say why a suite or a model came to its outcome: the reason, or how many answers would decide it."""
     if part["reason"]:
         return translated(part["reason"], language)
     if part["outcome"] == "undecided" and part["n_deciding"]:
-        return phrase("common.deciding", language, n=part["n_deciding"])
+        return phrase(f"common.deciding{'_questions' if measure(part) else ''}", language, n=part["n_deciding"])
     return ""

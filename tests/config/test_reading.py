@@ -258,3 +258,43 @@ def test_a_prompt_may_stand_in_a_file_whose_text_is_what_is_recorded(tmp_path: P
     (tmp_path / "ask.j2").unlink()
     with pytest.raises(InputError, match=r"run\.yaml, line 5: suites.*ask\.j2 cannot be read \(No such"):
         read(tmp_path / "run.yaml")
+
+
+@pytest.mark.parametrize(
+    ("sets", "words"),
+    [
+        ({"gate_on": "pass_at_k"}, "asked once (repeats: 1); set basic_control.repeats to 2 or more"),
+        (
+            {"gate_on": "pass_all_k", "repeats": 3, "k": 4},
+            "k is 4, expected at most as many as each question is asked",
+        ),
+        (
+            {"gate_on": "mean", "k": 2},
+            "k is 2, and basic_control.gate_on is mean; k goes with pass_at_k and pass_all_k",
+        ),
+        (
+            {"gate_on": "pass_at_k", "repeats": 3, "stop": {}},
+            "gate_on is pass_at_k, and basic_control.stop asks until a mean is decided",
+        ),
+        ({"gate_on": "best", "repeats": 3}, "'mean', 'pass_at_k' or 'pass_all_k', found 'best'"),
+    ],
+)
+def test_a_gate_on_k_answers_needs_as_many(sets: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(None, [f"basic_control.{key}={json.dumps(value)}" for key, value in sets.items()])
+    assert words in str(caught.value)
+    assert str(caught.value).startswith("--set basic_control.")
+
+
+def test_a_gate_on_k_answers_needs_answers_that_are_right_or_wrong() -> None:
+    with pytest.raises(InputError, match=r"cot\.gate_on is pass_at_k, which needs answers .* and cot grades them"):
+        read(None, ["cot.gate_on=pass_at_k", "cot.repeats=3"])
+    programs = {"name": "own", "items": {"data": "rows.jsonl"}, "metrics": ["code_tests"], "gate_on": "pass_at_k"}
+    settings = read(None, [f"suites={json.dumps([programs])}", "repeats=5"])
+    assert settings.times(settings.suites[0]) == 5
+
+
+def test_what_is_gated_on_k_answers_is_asked_whole() -> None:
+    settings = read(None, ["basic_control.gate_on=pass_all_k", "basic_control.repeats=3"]).until_decided()
+    assert settings.suite("basic_control").stop is None
+    assert all(suite.stop for suite in settings.suites if suite.name != "basic_control")
