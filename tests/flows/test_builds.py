@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import yaml
 
+from config.reading import read
 from flows.cli.application import main
 from tests.conftest import TOP
 from tests.helpers.runs import at
@@ -19,8 +20,15 @@ PAGE = (TOP / "docs" / "baselines.md").read_text(encoding="utf-8")
 
 
 def blocks() -> list[Any]:
-    """Return the workflow files of the page."""
+    """Return the configuration of the page, and its workflow files."""
     return [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
+
+
+def test_the_pages_suite_is_gated_as_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text(yaml.safe_dump(blocks()[0]), encoding="utf-8")
+    (suite,) = read(path).suites
+    assert (suite.gate_on, suite.k, suite.repeats) == ("pass_all_k", 3, 5)
 
 
 def shell(script: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -39,7 +47,7 @@ def shell(script: str, folder: Path, environment: dict[str, str]) -> subprocess.
 def test_the_shell_steps_of_both_workflows_run_and_keep_the_replies(
     environment: dict[str, str], tmp_path: Path, monkeypatch: Any
 ) -> None:
-    github, gitlab = blocks()
+    _, github, gitlab = blocks()
     steps = {step["name"]: step["run"] for step in github["jobs"]["evaluate"]["steps"] if "name" in step}
     tools = tmp_path / "bin"
     tools.mkdir()
