@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import pytest
 import yaml
 
 from config.reading import read
@@ -24,9 +25,11 @@ def blocks() -> list[Any]:
     return [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)]
 
 
-def test_the_pages_suite_is_gated_as_it_says(tmp_path: Path) -> None:
+def test_the_pages_suite_is_gated_as_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tickets.jsonl").write_text('{"question": "Q", "answer": "A"}\n', encoding="utf-8")
     path = tmp_path / "run.yaml"
-    path.write_text(yaml.safe_dump(blocks()[0]), encoding="utf-8")
+    path.write_text(yaml.safe_dump({"models": [{"name": "m"}], **blocks()[0]}), encoding="utf-8")
     (suite,) = read(path).suites
     assert (suite.gate_on, suite.k, suite.repeats) == ("pass_all_k", 3, 5)
 
