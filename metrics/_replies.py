@@ -7,6 +7,7 @@ from typing import Any
 from data.records import Sample, Score
 from data.thinking import split
 
+_EMPHASIS = re.compile(r"(?<![\w)\]}])(_{1,3})(?![\s_])([^_\n]*[^_\s])\1(?!\w)")
 _SPACE = re.compile(r"\s+")
 WORD = r"[^\W\u3040-\u30ff\u3400-\u9fff]"
 """A character of a word, in the scripts that put spaces between words."""
@@ -39,6 +40,11 @@ def written(value: Any) -> str:
 def spaced(text: str) -> str:
     """Return a text with its runs of white space as one space, ends trimmed."""
     return _SPACE.sub(" ", text).strip()
+
+
+def unemphasised(text: str) -> str:
+    """Return a text without the underscores of Markdown's emphasis, `_so_`; those within a word stay."""
+    return _EMPHASIS.sub(r"\2", text)
 
 
 def texts(sample: Sample) -> Iterator[str]:

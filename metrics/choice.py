@@ -4,13 +4,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field, field_validator
 
 from data.options import Frozen
 from data.records import Found, Metric, Sample, Score
-from metrics._replies import NO_EXPECTED, NO_REPLY, WORD, expected, reply, spaced, written
+from metrics._replies import NO_EXPECTED, NO_REPLY, WORD, expected, reply, spaced, unemphasised, written
 
 _WRAP = r"[\s*_`\"'“”«»(\[{$]*"
 _CLOSE = rf"(?!{WORD}|['’])"
@@ -19,19 +19,43 @@ _CUE = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[\w)*\"'”»])[.!?](?:\s|$)|[。！？]")
-_DENIED = re.compile(r"[\s:*_—–-]*(?:(?:is|would be|can|could)\s+)?(?:not\b|n't|cannot\b|не\b|不)", re.IGNORECASE)
-_RATHER = re.compile(r"\b(?:but|rather)\b|[,;—–]\s*(?:а|но)\s|(?:而|就)是", re.IGNORECASE)
-_CONTRAST = re.compile(r",?\s+(?:not|rather than|instead of|а не|вместо)\s|，?(?:而不是|不是)", re.IGNORECASE)
+_WRAPPED = r"[\s*_`\"'“”«»()\[\]{}$.:]{0,6}"
+_INSIDE = re.compile(WORD)
+_JOINED = re.compile(rf"{_WRAPPED}[,—–-]?{_WRAPPED}")
+_NEAR = 40
+"""Characters before an option in which a denial is sought."""
+_NOT = re.compile(
+    r"(?:(?<![^\W_])(?:not|cannot|neither|nor|rather than|instead of|не|ни|вместо)|n['’]t"
+    r"|不是|不選|不选|并非|而非|不)"
+    r"(?:\s{0,3}(?<![^\W_])(?:be|choose|pick|select|the|an?|option|choice|answer|вариант|ответ)(?![^\W_])"
+    rf"|选项|答案|选)*{_WRAPPED}$",
+    re.IGNORECASE,
+)
+_IS_NOT = re.compile(
+    r"[)*_`\"'”»\]]{0,6} ?[—–:-]? ?"
+    r"(?:(?:is|are|was|would be|seems|looks|это)\s)?(?:(?:also|clearly|therefore|simply)\s)?"
+    r"(?:(?:wrong|incorrect|false|not|cannot|does not|do not|(?:is|does|ca|could)n['’]t"
+    r"|can be (?:ruled out|excluded)|невер\w+|неправ\w+|ошибоч\w+"
+    r"|не (?:подход|явля|верн|правил|отвеч|соответ)\w*)(?![^\W_])"
+    r"|(?:选?项)?(?:是|为)?(?:错|不))",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"(?<![^\W_])(?:because|since|потому что|так как|поскольку)(?![^\W_])|因为|由于", re.IGNORECASE
+)
 _IS_RIGHT = (
     r"(?:\s+(?:is|would be)\s+(?:the\s+|clearly\s+|therefore\s+)?(?:only\s+)?(?:correct|right|best)"
-    r"|\s*[—–-]?\s*(?:это\s+)?(?:верн|правильн)\w*|\s*(?:是|为)?(?:正确|对)的?)"
+    r"|\s*[—–-]?\s*(?:это\s+)?(?:вер(?:ен|н)|правил(?:ен|ьн))\w*|\s*(?:是|为)?(?:正确|对)的?)"
 )
 SHORT = 300
 """Characters after a cue or a box that are read."""
 TRIES = 20
 """Cues that are tried, from the last one backwards."""
 _BOXED = re.compile(r"\\boxed\s*\{(?:\\text\s*\{)?\s*")
-_ARTICLE = re.compile(r" (?!(?:or|and|или|и)\b)[a-zа-я]")
+_ARTICLE = {  # a lower-case word that may follow an article, or a pronoun
+    "A": re.compile(r" (?!(?:or|and|is|are|was|were|because|since|but|not|или|и)\b)[a-zа-я]"),
+    "I": re.compile(r" (?!(?:or|and|или|и)\b)[a-zа-я]"),
+}
 _ALIKE = str.maketrans("АВСЕНКМОРТХ", "ABCEHKMOPTX")
 """Cyrillic capitals that look Latin."""
 
@@ -88,30 +112,61 @@ def right(sample: Sample, there: Mapping[str, str]) -> set[str]:
     return found
 
 
-def _named(text: str, there: Mapping[str, str]) -> set[str]:
-    """Return the options that a short statement names: letters that stand alone, and whole texts."""
-    letters = "".join(map(re.escape, there))
+class _Mention(NamedTuple):
+    """Where a text names an option, or several of the same text."""
+
+    start: int
+    end: int
+    letters: set[str]
+
+
+def _mentions(text: str, there: Mapping[str, str]) -> list[_Mention]:
+    """Return where a text names options: by whole texts, and by letters that stand alone beside them.
+
+    A letter within a text is none ('Both A and B'), nor is a text within a longer one ('York' in 'New York').
+    """
+    taken, found = bytearray(len(text)), []
+    for own in sorted({own.casefold() for own in there.values() if own}, key=lambda one: (-len(one), one)):
+        letters = {letter for letter, same in there.items() if same.casefold() == own}
+        for one in re.finditer(r"\s+".join(map(re.escape, own.split(" "))), text, re.IGNORECASE):
+            start, end = one.span()
+            if (
+                any(taken[start:end])
+                or _INSIDE.match(text, start - 1 if start else len(text))
+                or _INSIDE.match(text, end)
+            ):
+                continue
+            taken[start:end] = bytes([len(own) > 1]) * (end - start)
+            found.append(_Mention(start, end, letters))
     # A lone capital: 'A' may also be the article, which a lower-case word follows.
-    alone = re.finditer(rf"(?<!['’])(?<!{WORD})(?P<letter>[{letters}])(?P<mark>[).:]?){_CLOSE}", text)
-    found = {
-        one["letter"]
-        for one in alone
-        if not (one["letter"] in "AI" and not one["mark"] and _ARTICLE.match(text, one.end()))
-    }
-    folded = spaced(text).casefold()
-    named = {letter: own.casefold() for letter, own in there.items() if own}
-    inside = {letter: own for letter, own in named.items() if _stands(own, folded)}
-    # 'New York City' names no other option that is called 'New York'.
-    longest = {
-        letter
-        for letter, own in inside.items()
-        if not any(own != other and own in other for other in inside.values())
-    }
-    return found | longest or _bare(text, there)
+    for one in re.finditer(rf"(?<!['’])(?<!{WORD})([{''.join(map(re.escape, there))}])([).:]?){_CLOSE}", text):
+        article = not one[2] and one[1] in _ARTICLE and _ARTICLE[one[1]].match(text, one.end())
+        if not taken[one.start()] and not article:
+            found.append(_Mention(*one.span(1), {one[1]}))
+    return sorted(found)
 
 
-def _stands(own: str, folded: str) -> bool:
-    return re.search(rf"(?<!{WORD}){re.escape(own)}(?!{WORD})", folded) is not None
+def _named(text: str, there: Mapping[str, str]) -> set[str]:
+    """Return the options that a short statement names."""
+    return set().union(*(one.letters for one in _mentions(text, there))) or _bare(text, there)
+
+
+def _affirmed(text: str, there: Mapping[str, str]) -> str:
+    """Return a reply without the options that it denies: 'B, not C', 'C is wrong', 'не C', 'C不对'."""
+    joined: list[_Mention] = []
+    for one in _mentions(text, there):
+        if (
+            joined and joined[-1].letters == one.letters and _JOINED.fullmatch(text, joined[-1].end, one.start)
+        ):  # B) London
+            joined[-1] = joined[-1]._replace(end=one.end)
+        else:
+            joined.append(one)
+    kept, place = [], 0
+    for one in joined:
+        if _NOT.search(text[max(place, one.start - _NEAR) : one.start]) or _IS_NOT.match(text, one.end):
+            kept.append(text[place : one.start])
+            place = one.end
+    return " ".join([*kept, text[place:]])
 
 
 def _bare(text: str, there: Mapping[str, str]) -> set[str]:
@@ -125,18 +180,25 @@ def _bare(text: str, there: Mapping[str, str]) -> set[str]:
 def _called_right(text: str, there: Mapping[str, str]) -> set[str]:
     """Return the options that are called right: `B is correct`, `B is the right one`, `B — верный ответ`."""
     letters = "".join(map(re.escape, there))
-    said = re.finditer(rf"(?<!{WORD})([{letters}])[)*_`\"'”»]*{_IS_RIGHT}", text)
-    return {one[1] for one in said}
+    beside = rf"(?<!{WORD})([{letters}])[)*_`\"'”»]*"
+    said = re.finditer(
+        rf"(?:{beside}(?:[,、]\s?|\s?(?:and|or|и|или|和|与|或)\s?|,\s(?:and|or|и|или)\s))?{beside}{_IS_RIGHT}", text
+    )
+    return {letter for one in said for letter in one.groups() if letter}
 
 
 def chosen(text: str, there: Mapping[str, str]) -> set[str] | None:
     """Return the options that a reply chooses; None where it makes no statement.
 
-    The cascade: the last box, else the last statement with a cue ('the answer is B', 'Ответ: B', '答案是 B'),
-    else a reply whose first or last line is an option, else all that it names.
+    The cascade, without what is denied: the last box, else the last statement with a cue ('the answer is B',
+    'Ответ: B', '答案是 B'), else what is called right, else an option that is the last line or the first, where
+    these are no list, else all that it names.
 
     Source: ours.
     """
+    if not any("_" in own for own in there.values()):
+        text = unemphasised(text)
+    text = _affirmed(text, there)
     if boxes := list(_BOXED.finditer(text)):
         return _named(text[boxes[-1].end() :][:SHORT].partition("}")[0], there) or None
     for cue in reversed(list(_CUE.finditer(text))[-TRIES:]):
@@ -144,29 +206,30 @@ def chosen(text: str, there: Mapping[str, str]) -> set[str] | None:
             return found
     if found := _called_right(text, there):
         return found
-    lines = [line for line in text.split("\n") if line.strip()]
-    for line in (lines[-1], lines[0]):
-        if (letter := _leading(line, there)) and (line == lines[-1] or _named(text, there) == {letter}):
-            return {letter}
+    led = [_leading(line, there) for line in text.split("\n") if line.strip()]
+    before, after = set(led[:-1]) - {"", led[-1]}, set(led[1:]) - {"", led[0]}
+    if led[-1] and (not before or led[-1] in led[:-1]):
+        return {led[-1]}
+    if led[0] and not after:
+        return {led[0]}
     return _named(text, there) or None
 
 
 def _stated(text: str, cue: re.Match[str]) -> str:
-    """Return what a statement with a cue says, without what it denies ('B, not C'); '' where it only denies."""
+    """Return what a statement with a cue says, without the reasons that it gives."""
     rest = text[cue.end() :].split("\n", 2)
     said = rest[0] if rest[0].strip(" *_:：—-") else " ".join(rest[:2])
-    statement = _SENTENCE.split(said, maxsplit=1)[0][:SHORT]
-    if _DENIED.match(statement):
-        instead = _RATHER.search(statement)
-        return statement[instead.end() :] if instead else ""
-    return _CONTRAST.split(statement, maxsplit=1)[0]
+    return _REASON.split(_SENTENCE.split(said, maxsplit=1)[0][:SHORT], maxsplit=1)[0]
 
 
 def _leading(line: str, there: Mapping[str, str]) -> str:
-    """Return the letter that a line is, or begins with as a list does: `B`, `(B)`, `**B**.`, `B) Paris`."""
+    """Return the letter that a line is, or begins with as a list does: `B`, `(B)`, `**B**.`, `B) Paris`.
+
+    '' where another one is set like it in the same line: `A) B) C)`.
+    """
     letters = "".join(map(re.escape, there))
     found = re.match(rf"{_WRAP}([{letters}])(?:[).:]|(?=[\s*_`\"'”»\]}}$])|$)", line)
-    if not found:
+    if not found or re.search(rf"(?<!{WORD})(?!{found[1]})[{letters}][).:]", line[:SHORT]):
         return ""
     alone = _LINE_END.match(line, found.end())
     return found[1] if alone or found[0].rstrip()[-1] in ").:" else ""
@@ -197,7 +260,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="choice",
-    version=3,
+    version=4,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

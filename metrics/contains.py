@@ -9,7 +9,7 @@ from pydantic import Field
 
 from data.options import Frozen
 from data.records import Found, Metric, Sample, Score
-from metrics._replies import NO_EXPECTED, NO_REPLY, WORD, reply, spaced, texts
+from metrics._replies import NO_EXPECTED, NO_REPLY, WORD, reply, spaced, texts, unemphasised
 
 
 class Options(Frozen):
@@ -24,9 +24,10 @@ def holds(reply: str, text: str, *, words: bool) -> bool:
     """Say whether a text stands in a reply, in any case, white space normalised.
 
     A boundary is wanted only at an end of the text that is a letter or a digit: '$5' ends so, '(a)' does not, nor
-    does what is written without spaces, such as Chinese.
+    does what is written without spaces, such as Chinese. Markdown's emphasis is no part of a word: `_Paris_`.
     """
     text, reply = (spaced(unicodedata.normalize("NFC", one)).casefold() for one in (text, reply))
+    reply = reply if "_" in text else unemphasised(reply)
     wanted = re.escape(text)
     if words:
         before = f"(?<!{WORD})" if re.match(WORD, text) else ""
@@ -59,7 +60,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="contains",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

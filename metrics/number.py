@@ -9,7 +9,7 @@ from pydantic import Field
 from data.answers import final_number
 from data.options import Frozen, Number
 from data.records import Found, Metric, Sample, Score
-from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, written
+from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, unemphasised, written
 
 
 class Options(Frozen):
@@ -38,7 +38,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     question = str(sample.get("question") or "")
     if options["unit"]:
         question = f"{question} How many {options['unit']}?"
-    answer = final_number(said, question)
+    answer = final_number(unemphasised(said), question)
     if answer is None:
         return Score(0.0, "no_answer", "no final answer could be extracted")
     details = {"answer": answer.text[:100], "rule": answer.rule}
@@ -49,7 +49,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="number",
-    version=1,
+    version=2,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
