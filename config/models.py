@@ -215,3 +215,10 @@ class Judge(Model):
         None, ge=0, le=2, description="for every metric; the metric's own unless given"
     )
     max_tokens: int = Field(1024, ge=1, description="of a reply; lists and reasons are bounded to close within")
+    exam: int = Field(
+        0,
+        ge=0,
+        le=1000,
+        description="questions of each judged step that it is asked in a run, where it has no passport there; the "
+        "short form of the exam",
+    )

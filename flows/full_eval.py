@@ -20,6 +20,7 @@ from config.settings import Rerun, Settings
 from data.batches import Cell
 from data.errors import InputError
 from flows.interface import publish
+from flows.judges_exam import sit
 from flows.runners import running
 from flows.runs import Outcome, anew, counts_of, describe, facts, open_run, recorded
 from flows.suite import run_suite
@@ -96,7 +97,9 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
                 calls[suite.name] = sum(one.total for one in (*part.asked, *part.judged))
                 waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
                 tables = tables.join(part)
-                models = standing(settings, suite, part, identities.missing, waiting)
+                examined = sit(settings, suite, part, identities, about=opened.facts, runner=runner)
+                tables = tables.join(examined)
+                models = standing(settings, suite, part, identities, waiting)
                 event("suite_ended", run=opened.folder.name, suite=suite.name, models=models)
             book.distributed = False
         summary = aggregate(Cell(), settings.store, tables.items, tables.scores, watched(settings))

@@ -18,7 +18,7 @@ import polars as pl
 from data.plugins import metric
 from data.records import Measured
 from data.suites import Suite
-from metrics.passports import Passport
+from metrics.passports import Passport, Share
 from metrics.stats.calibration import Corrected, Rate, corrected_mean, corrected_share
 from metrics.stats.intervals import Interval, estimate, pool
 from metrics.stats.strata import observed
@@ -35,7 +35,8 @@ Finder = Callable[[Suite, str, str, str, str], Passport | None]
 class CorrectedMean:
     """A judged mean as it was said (`raw`) and as it comes out corrected; None with the `reason` where it does not.
 
-    `n_verdicts` were given on `n_samples` replies; `n_exam` is how many questions the exam asked at that step.
+    `n_verdicts` were given on `n_samples` replies; `n_exam` is how many verdicts the exam asked for at that step,
+    `sensitivity` and `specificity` what it found there, of the best label against the others (None: no passport).
     """
 
     suite: str
@@ -52,6 +53,8 @@ class CorrectedMean:
     informedness: float | None
     n_exam: int
     reason: str = ""
+    sensitivity: Share | None = None
+    specificity: Share | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""
@@ -131,6 +134,7 @@ def _row(
         said.suite.name, said.model, name, said.judge, said.language, len(labels), n,
         raw.mean if known else None, raw.interval if known else Interval(), found.value, found.interval,
         found.informedness, passport.right.n if passport else 0, found.reason,
+        passport.sensitivity if passport else None, passport.specificity if passport else None,
     )  # fmt: skip
 
 

@@ -77,7 +77,7 @@ def finalise(
         deciding = pl.concat([summary.join(repeated, on=SUMMARY.key, how="anti"), repeated])
     results = []
     for model in models:
-        parts = tuple(
+        gated = (
             _awaited(
                 _gated(
                     _stopped(_told(_suite(deciding, suite, model), suite, summary, model), stopping, model),
@@ -91,7 +91,9 @@ def finalise(
             )
             for suite in suites
         )
-        results.append(_overall(model, parts, gate=gate, threshold=threshold, flagged=set(flagged)))
+        parts = tuple(replace(part, measured=part.suite not in in_vain) for part in gated)
+        whole = _overall(model, parts, gate=gate, threshold=threshold, flagged=set(flagged))
+        results.append(replace(whole, measured=all(part.measured for part in parts if part.weight)))
     return Final(gate, tuple(results))
 
 

@@ -32,6 +32,7 @@ class SuiteResult:
     where the suite is undecided by its nature. `stopping`: the suite was asked until it was decided; its interval
     is that of the sequence, which alone decides. Of `n_truncated` rows the reply was cut: `upper` is the score had
     all of these been right (None where there are none); where the outcome would then be another, it is `undecided`.
+    `measured` is false where its judges are not to be believed: the score is then no more than what they said.
 
     With `gate_on` other than `mean` the score is that of `k` answers to each question (pass@k, pass^k), its rows
     are questions, and `mean` is that of all answers, with its interval.
@@ -59,6 +60,7 @@ class SuiteResult:
     k: int | None = None
     mean: float | None = None
     mean_interval: Interval = field(default_factory=Interval)
+    measured: bool = True
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""
@@ -67,7 +69,10 @@ class SuiteResult:
 
 @dataclass(frozen=True, slots=True)
 class ModelResult:
-    """One model over all suites: the weighted score, and the outcome against the overall threshold."""
+    """One model over all suites: the weighted score, and the outcome against the overall threshold.
+
+    `measured` is false where the score rests on a suite that is not.
+    """
 
     model: str
     score: float | None
@@ -78,6 +83,7 @@ class ModelResult:
     reason: str = ""
     n_deciding: int | None = None
     upper: float | None = None
+    measured: bool = True
 
     @property
     def verdict(self) -> Outcome:

@@ -12,11 +12,10 @@ from artifacts.store import write_atomically
 from config.settings import Settings
 from data.batches import Ref
 from data.exits import Exit
-from data.loading import judged_by
 from data.plugins import metric
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
-from metrics.corrected import NO_PASSPORT, NOT_A_MEAN, CorrectedMean, corrected_means
+from metrics.corrected import CorrectedMean, corrected_means
 from metrics.effort import efforts
 from metrics.explainability import EXPLAINED, explainability
 from metrics.final import finalise, totals_of
@@ -33,16 +32,15 @@ from metrics.summary import cells, summarise
 from metrics.verdicts import Final, ModelResult
 from tasks.compare.baseline import against
 from tasks.decide import follow_all, watched
-from tasks.models.sizes import too_small
-from tasks.models.systems import judges_of, systems_of, took_part
+from tasks.models.systems import Identities, judges_of, systems_of, took_part
 from tasks.passports import Examined
 from tasks.report.material import Tables
 from tasks.report.raw import slugs
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
+from tasks.trust import distrusted, unmeasured
 
 UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
-TOO_SMALL = "{judges} is too small to judge: its grades decide nothing; name a larger judge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +58,20 @@ def final_of(
     stopping: Sequence[Narrowing] = (),
     waiting: Mapping[str, int] | None = None,
     *,
-    unmeasured: Mapping[str, str] | None = None,
+    corrected: Sequence[CorrectedMean] = (),
     repeated: pl.DataFrame | None = None,
 ) -> Final:
     """Gate every system in the suites that it took part in.
 
     `missing` says why a model could not be asked, `waiting` how many requests of a suite wait in batches,
-    `unmeasured` why a suite's judges are not to be believed; `repeated` are the cells of suites gated on k answers.
+    `corrected` what the judges' passports make of their means; `repeated` are the cells of suites gated on k
+    answers.
     """
     by_name = {suite.name: suite for suite in counted(settings, settings.suites)}
     gated = []
     for name, listed in took_part(settings).items():
         suites = [by_name[one] for one in listed]
-        told = flags(settings, suites)
+        told = flags(settings, suites, corrected)
         if not any(suite.weight for suite in suites):
             suites = [suite.model_copy(update={"weight": 1.0}) for suite in suites]
         gated.append(
@@ -84,9 +83,8 @@ def final_of(
                 gate=settings.gate,
                 stopping=stopping,
                 waiting=waiting,
-                undecided={**(unmeasured or {}), **told["undecided"]},
-                unjudged=told["unjudged"],
                 repeated=repeated,
+                **told,
             )
         )
     absent = _missing(settings, settings.suites, missing or {})
@@ -110,17 +108,20 @@ class Flags(TypedDict):
     unjudged: dict[str, str]
 
 
-def flags(settings: Settings, suites: Iterable[Suite]) -> Flags:
+def flags(settings: Settings, suites: Iterable[Suite], corrected: Sequence[CorrectedMean]) -> Flags:
     """Return why suites cannot be decided: by their nature (`undecided`), or for want of a judge (`unjudged`)."""
     listed = list(suites)
     return {
-        "undecided": {suite.name: UNSETTLED for suite in listed if unsettled(suite)},
-        "unjudged": {suite.name: why for suite in listed if (why := misjudged(settings, suite))},
+        "undecided": {
+            **unmeasured(settings, listed, corrected),
+            **{suite.name: UNSETTLED for suite in listed if unsettled(suite)},
+        },
+        "unjudged": {suite.name: why for suite in listed if (why := distrusted(settings, suite, corrected))},
     }
 
 
 def standing(
-    settings: Settings, suite: Suite, tables: Tables, missing: Mapping[str, str], waiting: Mapping[str, int]
+    settings: Settings, suite: Suite, tables: Tables, identities: Identities, waiting: Mapping[str, int]
 ) -> dict[str, dict[str, Any]]:
     """Return each model's result in one suite, as it stands when the suite has ended."""
     place = open_store(settings.store)
@@ -128,6 +129,7 @@ def standing(
     drawn = place.read_all(tables.items, ITEMS).unique("item_id")
     summary = summarise(every, drawn)
     (gated,) = counted(settings, [suite])
+    corrected = corrected_means(every, drawn, [suite], Examined(settings, identities.judges, place).passport)
     rules = [one for one in watched(settings) if one.suite.name == suite.name]
     final = finalise(
         summary,
@@ -137,9 +139,9 @@ def standing(
         repeated=repeated(every, drawn, [gated], summary),
         stopping=follow_all(place, tables.items, tables.scores, rules),
         waiting=waiting,
-        **flags(settings, [suite]),
+        **flags(settings, [suite], corrected),
     )
-    absent = _missing(settings, [suite], missing)
+    absent = _missing(settings, [suite], identities.missing)
     models = [_absent(model, absent.get(model.model, "")) for model in final.models]
     results = {model.model: model.suites[0] for model in models}
     return {
@@ -155,6 +157,7 @@ def standing(
             "gate_on": one.gate_on,
             "k": one.k,
             "mean": one.mean,
+            "measured": one.measured,
         }
         for name, one in results.items()
     }
@@ -165,37 +168,6 @@ def unsettled(suite: Suite) -> bool:
     asking = [(name, metric(name).sources) for name in suite.scored_by]
     options = {name: suite.options(name) for name, _ in asking}
     return any(wanted and wanted(options[name]) and not options[name].get("network") for name, wanted in asking)
-
-
-def unmeasured(settings: Settings, corrected: Sequence[CorrectedMean]) -> dict[str, str]:
-    """Return why judged suites cannot be decided, by suite; nothing where judges need no measure.
-
-    With `passport` a suite is decided where each of its judged means, or of their parts, could be corrected; with
-    `labels` only people's labels decide it.
-    """
-    need = settings.judges_must_have
-    if need == "nothing":
-        return {}
-    found = {}
-    for suite in settings.suites:
-        judged = [name for name in judged_by(suite) if name in suite.scored_by]
-        rows = [row for row in corrected if row.suite == suite.name and row.metric.partition(".")[0] in judged]
-        wrong = [row.reason for row in rows if row.value is None and row.reason != NOT_A_MEAN]
-        if judged and need == "labels":
-            found[suite.name] = "judges_must_have: labels, and nobody has labelled this suite's replies"
-        elif judged and (wrong or not rows):
-            found[suite.name] = f"judges_must_have: passport, and {wrong[0] if wrong else NO_PASSPORT}"
-    return found
-
-
-def misjudged(settings: Settings, suite: Suite) -> str:
-    """Say why no judge of one of a suite's metrics is to be believed; '' where there is one for each."""
-    for name in suite.scored_by:
-        if metric(name).steps:
-            judges = judges_of(settings, suite, name)
-            if all(map(too_small, judges)):
-                return TOO_SMALL.format(judges=", ".join(judge.name for judge in judges))
-    return ""
 
 
 def _missing(settings: Settings, suites: Iterable[Suite], missing: Mapping[str, str]) -> dict[str, str]:
@@ -268,10 +240,9 @@ def gate(
     stopping = follow_all(place, items, scores, watched(settings))
     found = Examined(settings, judges or {}, place)
     corrected = corrected_means(every, drawn, settings.suites, found.passport)
-    unbelieved = unmeasured(settings, corrected)
     suites = counted(settings, settings.suites)
     at_k = repeated(every, drawn, suites, table)
-    final = final_of(settings, table, missing, stopping, waiting, unmeasured=unbelieved, repeated=at_k)
+    final = final_of(settings, table, missing, stopping, waiting, corrected=corrected, repeated=at_k)
     held = against(settings, run.get("facts") or {}, every, drawn)
     if held and settings.fail_on == "regression":
         final = replace(final, changes=held.outcomes)

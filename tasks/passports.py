@@ -13,6 +13,7 @@ from artifacts.store import Store
 from config.settings import Judge, Settings
 from data.draw import canonical
 from data.suites import Suite
+from metrics.corrected import corrected_means
 from metrics.exam import EXAMINED
 from metrics.passports import Passport, Sitting, passports, read_passport
 from prompts import digest, languages
@@ -108,6 +109,23 @@ class Examined:
         asked = Asked(exam, language, panel.temperature, str(suite.options(metric).get("prompt", "")))
         document = kept.find(self.store, key_of(identity_of(one, panel.identities[judge], asked)))
         return read_passport(document) if document else None
+
+
+def lacking(
+    found: Examined, suite: Suite, scores: pl.DataFrame, items: pl.DataFrame
+) -> dict[str, set[tuple[str, str]]]:
+    """Return the steps, by their exams' names, and languages in which judges of a suite have no passport."""
+    missed: dict[str, set[tuple[str, str]]] = {}
+
+    def look(suite: Suite, metric: str, judge: str, exam: str, language: str) -> Passport | None:
+        passport = found.passport(suite, metric, judge, exam, language)
+        # With a prompt of the user's own it is another step than the short form examines.
+        if passport is None and not suite.options(metric).get("prompt"):
+            missed.setdefault(judge, set()).add((exam, language))
+        return passport
+
+    corrected_means(scores, items, [suite], look)
+    return missed
 
 
 def listed(store: Store, judges: Sequence[str] = ()) -> list[Passport]:

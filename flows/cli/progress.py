@@ -311,16 +311,15 @@ def _measured(count: Count) -> str:
 def _results(suite: str, models: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield what a suite's models came to, a line each."""
     from tasks.report.text import percent
-    from tasks.report.words import measure, why
+    from tasks.report.words import scored, why
 
     for model, found in models.items():
         low, high = found["low"], found["high"]
-        interval = "" if low is None else f" ({percent(low)} – {percent(high)})"
+        interval = "" if low is None or not found["measured"] else f" ({percent(low)} – {percent(high)})"
         told = why(found, "en")
         reason = f": {told}" if told else ""
         counts = f"{found['n_scored']} of {found['n_asked']} scored"
-        score = " ".join(filter(None, (measure(found), percent(found["score"]))))
-        yield f"{suite}, {model}: {score}{interval}, {counts} – {found['outcome']}{reason}"
+        yield f"{suite}, {model}: {scored(found, 'en')}{interval}, {counts} – {found['outcome']}{reason}"
 
 
 def _clock(seconds: float) -> str:

@@ -228,6 +228,20 @@ def least_contrast(rows: Floats) -> float:
     return least
 
 
+def informedness_limits(sensitivity: Rate, specificity: Rate) -> Interval:
+    """Return the 95 % interval of sensitivity + specificity - 1, from Wilson's of both; none of nothing.
+
+    Source: the method of variance estimates recovery, Donner & Zou 2012.
+    """
+    yes, no = sensitivity.interval, specificity.interval
+    if yes.low is None or yes.high is None or no.low is None or no.high is None:
+        return Interval()
+    middle = sensitivity.share + specificity.share - 1
+    below = math.hypot(sensitivity.share - yes.low, specificity.share - no.low)
+    above = math.hypot(yes.high - sensitivity.share, no.high - specificity.share)
+    return Interval(max(middle - below, -1.0), min(middle + above, 1.0), "recovered", sensitivity.n + specificity.n)
+
+
 def kappa(confusion: Sequence[Sequence[int]]) -> float | None:
     """Compute Cohen's κ between the truth (rows) and what was said (columns); None where it is undefined."""
     table = np.asarray(confusion, float)

@@ -47,6 +47,7 @@ Method = Literal[
     "tango",
     "sign-flip",
     "corrected",
+    "recovered",
     "prediction-powered",
     "sequence",
     "none",

@@ -352,6 +352,14 @@ def _notes(settings: Settings) -> Iterator[str]:
                 f"{suite.name}: gated on {suite.gate_on}, the share of questions of which {many} {suite.k or n} "
                 f"answers are right, each asked {n} times."
             )
+        judged = judged_by(suite)
+        for judge in {one.name: one for name in judged for one in listening(settings, suite, name)}.values():
+            if judge.exam:
+                steps = {each.exam for name in judged for each in metric(name).measured}
+                yield (
+                    f"{suite.name}: {judge.name} sits a short exam first where it has no passport: about "
+                    f"{judge.exam * len(steps)} calls more."
+                )
         if any(suite.options(name).get("network") for name in suite.used if metric(name).sources):
             yield f"{suite.name}: pages that are fetched are not estimated, nor what a judge is asked about them."
     if not Path(settings.store.root).exists() and "://" not in settings.store.root and not settings.store.cache:

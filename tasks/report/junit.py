@@ -106,6 +106,8 @@ def gates(material: Material) -> ET.Element:
     for model in results.get("final", {}).get("models", ()):
         for part in (*model["suites"], {**model, "suite": "overall"}):
             score = "no score" if part["score"] is None else f"score {part['score']:.4f}"
+            if part["score"] is not None and not part.get("measured", True):
+                score = f"no measured score (as judged {part['score']:.4f})"
             bound = "" if part.get("upper") is None else f" to {part['upper']:.4f}"
             if named := measure(part):
                 score = (

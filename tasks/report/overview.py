@@ -26,7 +26,7 @@ from tasks.report.titles import (
     title_of,
     where,
 )
-from tasks.report.words import measure, say, why
+from tasks.report.words import measure, say, unmeasured, why
 
 RANK = ("pass", "undecided", "fail", "error")
 HEAT = 10
@@ -159,6 +159,7 @@ def heat_map(material: Material) -> dict[str, Any]:
     return {
         "columns": columns,
         "rows": rows,
+        "unmeasured": unmeasured(material.results),
         "has_total": bool(sums),
         "has_overall": bool(overall),
         "total_threshold": next((s.threshold for s in material.settings.suites if s.strata), THRESHOLD),
@@ -179,6 +180,7 @@ def profile_rows(heat_rows: Mapping[str, Any], models: Sequence[str]) -> list[di
         for row in heat_rows["rows"]
         if row["model"] in models
         for column, cell in zip(heat_rows["columns"], row["cells"], strict=True)
+        if (row["model"], column.suite) not in heat_rows["unmeasured"]
         if cell is not None and cell.mean is not None
     ]
 

@@ -15,7 +15,7 @@ from tasks.report.stopping import lines_of
 from tasks.report.tables import Table, columns
 from tasks.report.text import percent, total_percent
 from tasks.report.titles import row_title, shown_text
-from tasks.report.words import say, scored, shared, why
+from tasks.report.words import say, scored, shared, unmeasured, why
 
 COLUMNS = ("model", "what", "metric", "mean", "interval", "scored")
 """The table's columns; the last three are numbers."""
@@ -28,13 +28,16 @@ def header(language: str) -> list[str]:
 
 def rows(results: Mapping[str, Any], settings: Settings) -> Iterator[tuple[str, ...]]:
     """Yield a row for each model and family, or suite: its mean, interval and counts."""
+    not_measured = unmeasured(results)
     for found in results["cells"]:
         cell = Cell(**found)
         if not cell.family or cell.level or cell.language or not leads(cell.metric):
             continue
-        interval = "–" if cell.ci_low is None else f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"
+        hidden = (cell.model, cell.suite) in not_measured
+        interval = "–" if cell.ci_low is None or hidden else f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"
         what = row_title(settings, cell.suite, cell.family)
-        yield cell.model, what, cell.metric, percent(cell.mean), interval, f"{cell.n_scored} / {cell.n_asked}"
+        mean = percent(None if hidden else cell.mean)
+        yield cell.model, what, cell.metric, mean, interval, f"{cell.n_scored} / {cell.n_asked}"
 
 
 def summary(results: Mapping[str, Any], settings: Settings, title: str = "") -> Table:

@@ -19,6 +19,16 @@ def shared(name: str, language: str, /, **values: object) -> str:
     return phrase(f"common.{name}", language, **values)
 
 
+def unmeasured(results: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """Return the models and suites whose judges are not to be believed."""
+    return {
+        (model["model"], suite["suite"])
+        for model in results.get("final", {}).get("models", ())
+        for suite in model["suites"]
+        if not suite.get("measured", True)
+    }
+
+
 def bound(part: Mapping[str, Any], language: str) -> str:
     """Say how high a score would be were the replies right that were cut; '' where none was."""
     upper = part.get("upper")
@@ -32,7 +42,12 @@ def measure(part: Mapping[str, Any]) -> str:
 
 
 def scored(part: Mapping[str, Any], language: str) -> str:
-    """Write a suite's or a model's score: what it is, where it is no mean, and between which bounds it lies."""
+    """Write a suite's or a model's score: what it is, where it is no mean, and between which bounds it lies.
+
+    Where its judges are not to be believed it says so, and what they said.
+    """
+    if part["score"] is not None and not part.get("measured", True):
+        return phrase("common.unmeasured", language, score=percent(part["score"]))
     named = measure(part)
     mean = phrase("common.mean_beside", language, mean=percent(part["mean"])) if named else ""
     return " ".join(filter(None, (named, percent(part["score"]), mean, bound(part, language))))

@@ -16,8 +16,8 @@ NAMES = [f"exam_{one}" for one in FAMILIES]
 N = 3
 
 
-def arguments(server: Server, tmp_path: Path) -> list[str]:
-    judge = {"name": "judge", "provider": "openai", "base_url": server.base_url, "deadline_s": 20}
+def arguments(server: Server, tmp_path: Path, **changes: Any) -> list[str]:
+    judge = {"name": "judge", "provider": "openai", "base_url": server.base_url, "deadline_s": 20, **changes}
     words = [
         f"judges=[{json.dumps(judge)}]",
         "models=[]",
@@ -107,6 +107,32 @@ def test_a_run_is_corrected_by_its_judges_passport_and_undecided_without(run: Ru
     assert document["final"]["models"][0]["suites"][0]["outcome"] == "pass"
     assert after.returncode == 0, after.stderr
     assert "corrected 33" in after.stdout
+
+
+def test_a_judge_without_a_passport_sits_a_short_form_in_the_run(run: Run, tmp_path: Path) -> None:
+    """It calls everything fully grounded: of six questions, two of each rating, 2 of 2 and 0 of 4 are right."""
+    with serve_openai(json.dumps({"reason": "", "rating": 2})) as server:
+        words = [*arguments(server, tmp_path, name="judge-70b", exam=6)[:-2], "--data", str(answers(tmp_path))]
+        words += ["--set", "rag.factual_correctness.enabled=false", "--set", "gate=point"]
+        done = run(*words, "--junit", str(tmp_path / "junit.xml"), flow="rag")
+        document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+        asked = len(server.requests)
+        again = run(*words, flow="rag")
+        after = len(server.requests)
+    (model,) = document["final"]["models"]
+    (suite,) = model["suites"]
+    figures = "sensitivity 2/2 = 100 % [34, 100], specificity 0/4 = 0 % [0, 49]"
+    reason = f"this judge cannot measure this: judge-70b: response_groundedness (en), {figures}"
+    assert (done.returncode, suite["outcome"], suite["measured"]) == (3, "undecided", False)
+    assert suite["reason"] == reason
+    assert "not measured (as judged 100%)" in done.stdout
+    assert reason in " ".join(done.stdout.split())
+    assert "no measured score (as judged 1.0000)" in (tmp_path / "junit.xml").read_text(encoding="utf-8")
+    assert asked == 12 + 6, "twelve replies and six questions"
+    assert (again.returncode, after) == (3, asked), "the passport is asked for once"
+    pages = [path for path in (latest(tmp_path) / "reports").iterdir() if path.suffix in {".md", ".html"}]
+    assert len(pages) == 2
+    assert all("not measured (as judged 100%)" in path.read_text(encoding="utf-8") for path in pages)
 
 
 def test_an_exam_is_configured_without_prefect() -> None:

@@ -10,9 +10,10 @@ import pytest
 from config.settings import Model, Settings
 from data.errors import InputError
 from metrics.summary import summarise
-from tasks.gate import TOO_SMALL, final_of, write_explained
+from tasks.gate import final_of, write_explained
 from tasks.models.systems import took_part
 from tasks.report import raw
+from tasks.trust import TOO_SMALL
 from tests.tasks.report.runs import build
 
 ANSWER = {"question": "Who?", "response": "Anna.", "reference": "Anna.", "retrieved_contexts": ["It was Anna."]}
