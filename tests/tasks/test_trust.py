@@ -19,7 +19,7 @@ SMALL, LARGE = "tiny:0.5b", "large:70b"
 def settings(*judges: str) -> Settings:
     rag = {"factual_correctness": {"enabled": False}}
     listed = [{"name": name, "provider": "ollama"} for name in judges]
-    return Settings(models=(), judges=listed, suites=("rag",), rag={**rag, "data": "sample"})
+    return Settings(**{"models": (), "judges": listed, "suites": ("rag",), "rag": {**rag, "data": "sample"}})
 
 
 def row(judge: str, yes: tuple[int, int], no: tuple[int, int], reason: str = "") -> CorrectedMean:
