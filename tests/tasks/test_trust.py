@@ -17,9 +17,13 @@ SMALL, LARGE = "tiny:0.5b", "large:70b"
 
 
 def settings(*judges: str) -> Settings:
-    rag = {"factual_correctness": {"enabled": False}}
-    listed = [{"name": name, "provider": "ollama"} for name in judges]
-    return Settings(**{"models": (), "judges": listed, "suites": ("rag",), "rag": {**rag, "data": "sample"}})
+    given = {
+        "models": (),
+        "judges": [{"name": name, "provider": "ollama"} for name in judges],
+        "suites": ("rag",),
+        "rag": {"factual_correctness": {"enabled": False}, "data": "sample"},
+    }
+    return Settings.model_validate(given)
 
 
 def row(judge: str, yes: tuple[int, int], no: tuple[int, int], reason: str = "") -> CorrectedMean:
