@@ -1,10 +1,10 @@
-# make setup | eval | server | deploy | worker | test | test-all | check | lock; ARGS="…" is handed to the program.
+# make setup | eval | demo | server | deploy | worker | test | test-all | check | lock; ARGS="…" is handed to the program.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup eval server deploy worker test test-all check format lock clean
+.PHONY: setup eval demo server deploy worker test test-all check format lock clean
 
 setup: $(READY)
 
@@ -24,6 +24,10 @@ $(READY): requirements.lock pyproject.toml
 
 eval: $(READY)
 	$(BIN)/python -m flows.full_eval $(ARGS)
+
+# A whole report from recorded replies, in seconds.
+demo: $(READY)
+	$(BIN)/python -m basic_control demo $(ARGS)
 
 # A Prefect server on 127.0.0.1, the deployments of prefect.yaml, and what runs them: docs/deployment.md
 server deploy worker: $(READY)

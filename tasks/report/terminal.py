@@ -62,7 +62,8 @@ def lines(results: Mapping[str, Any], requests: Mapping[str, int], settings: Set
     yield from (f"  {line}" for line in corrected_lines(results, language))
     yield from regressions.lines(results.get("baseline"), language)
     yield from _notes(final["models"], settings)
-    if any(suite.get("n_truncated") for model in final["models"] for suite in model["suites"]):
+    live = any(model.provider != "replay" for model in settings.models)  # recorded replies stay as they were cut
+    if live and any(suite.get("n_truncated") for model in final["models"] for suite in model["suites"]):
         yield phrase("terminal.cut_again", language, command=f"{SCRIPT} run", run=results["run"]["run"])
     if final["gate"] == "off":
         yield phrase("terminal.gate_off", language)

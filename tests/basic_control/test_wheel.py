@@ -262,6 +262,20 @@ def test_a_run_comes_to_its_verdict_in_a_hostile_folder(
     assert json.loads((run / "manifest.json").read_text(encoding="utf-8"))["commit"] is None
 
 
+def test_the_demo_shows_its_report_in_a_hostile_folder(installed: Installed, hostile: Path) -> None:
+    """Its replies are package data, and no network is needed: whatever is asked of one goes to a closed port."""
+    before = {*hostile.iterdir()}
+    closed = f"http://127.0.0.1:{free_port()}"
+    done = installed.run(
+        hostile, "basic-control", "demo", HTTP_PROXY=closed, HTTPS_PROXY=closed, NO_PROXY="127.0.0.1"
+    )
+    assert done.returncode == 0, done.stderr
+    assert {*hostile.iterdir()} - before == {hostile / "basic-control-demo"}
+    (report,) = (hostile / "basic-control-demo" / "runs").glob("*/reports/*.html")
+    assert f"Open in a browser: {report.as_uri()}\n" in done.stdout
+    assert "Your own models, in the same form: basic-control run --config config/ollama.yaml\n" in done.stdout
+
+
 @pytest.mark.parametrize("runner", ["dask", "ray"])
 def test_a_local_clusters_workers_find_our_modules(
     installed: Installed, hostile: Path, server: Server, prefect_api: str, runner: str
