@@ -25,7 +25,7 @@ from metrics.repeated import collapsed, repeated
 from metrics.results import Results
 from metrics.stated import beside
 from metrics.stats.agreement import judge_agreement, judge_ratings, repeats
-from metrics.stats.matching import question_sets
+from metrics.stats.matching import later_minus_earlier, question_sets
 from metrics.stats.pairs import compare, groups
 from metrics.stopping import Narrowing
 from metrics.summary import cells, summarise
@@ -251,7 +251,7 @@ def gate(
     # A suite that was looked at in between has its sequences in place of tests that hold once.
     looked_at = [suite.name for suite in settings.suites if suite.stop]
     once = headline.join(drawn.filter(pl.col("suite").is_in(looked_at)), on="item_id", how="anti")
-    pairs = compare(once, drawn) if once["model"].n_unique() > 1 else ()
+    pairs = later_minus_earlier(compare(once, drawn), [*took_part(settings)])
     listed = explained(settings, final)
     document = Results(
         run={

@@ -65,7 +65,7 @@ def compare_fields(
         places = {one.label: one.place for one in field}
         own = scores.filter(pl.col("model").is_in(list(places)))
         pairs = compare(own, items, metrics=metrics)
-        found += [pair if places[pair.model_a] > places[pair.model_b] else flip(pair) for pair in pairs]
+        found += later_minus_earlier(pairs, sorted(places, key=places.__getitem__))
     found = adjusted([pair for pair in found if pair.n])
     grouped: list[Grouping] = []
     for field in compared:
@@ -84,6 +84,15 @@ def _whole(grouped: Sequence[Grouping], pairs: Sequence[Comparison]) -> list[Gro
         return all((one.suite, one.metric, frozenset(pair)) in there for pair in combinations(labels, 2))
 
     return [one for one in grouped if whole(one)]
+
+
+def later_minus_earlier(pairs: Sequence[Comparison], names: Sequence[str]) -> list[Comparison]:
+    """Return comparisons whose difference is the later-named model minus the earlier-named: `model_a` the later.
+
+    `names` hold every model, in the order in which they were given.
+    """
+    places = {name: place for place, name in enumerate(names)}
+    return [pair if places[pair.model_a] > places[pair.model_b] else flip(pair) for pair in pairs]
 
 
 def flip(pair: Comparison) -> Comparison:

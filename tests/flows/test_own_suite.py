@@ -113,8 +113,8 @@ def test_each_model_and_prompt_is_a_system_and_given_responses_need_no_model(run
     scores = {model["model"]: model["score"] for model in document["final"]["models"]}
     assert scores == {"polly [plain]": 1.0, "polly [other]": 0.0}
     (pair,) = document["comparisons"]
-    assert {pair["model_a"], pair["model_b"]} == set(scores)
-    assert abs(pair["difference"]) == 1.0
+    assert (pair["model_b"], pair["model_a"]) == ("polly [plain]", "polly [other]")
+    assert pair["difference"] == -1.0, "the later minus the earlier, as configured"
     given = {"name": "given", "items": {"data": str(tmp_path / "given.jsonl")}, "metrics": ["exact_match"]}
     path.write_text(yaml.safe_dump({**common, "suites": [given]}), encoding="utf-8")
     done = run("--config", str(path))

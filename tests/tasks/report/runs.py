@@ -21,6 +21,7 @@ from metrics.final import headline, totals_of
 from metrics.judging import Ask, Failed, Session, advance, begin, combine
 from metrics.results import Results
 from metrics.stats.agreement import judge_agreement, judge_ratings
+from metrics.stats.matching import later_minus_earlier
 from metrics.stats.pairs import compare, groups
 from metrics.summary import cells, summarise
 from tasks.gate import final_of
@@ -286,7 +287,7 @@ def complete(
     """Sum a run's tables up and conclude it, as the flow does."""
     summary = summarise(scores, items)
     leading = scores.filter(pl.col("metric").is_in(headline(given.suites)))
-    pairs = compare(leading, items) if len(given.models) > 1 else ()
+    pairs = later_minus_earlier(compare(leading, items), [model.name for model in given.models])
     ratings = judge_ratings(scores)
     document = Results(
         run={"run": "20261105_140233"},

@@ -295,3 +295,17 @@ def test_what_judges_said_of_citations_is_counted_by_judge(material: Material) -
     assert counted == [said[label] for label in right["labels"]]
     assert [table["chart"] for table in shown["tables"]] == [None] * 3
     assert any("points nowhere" in table["note"] for table in shown["tables"])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_models_are_compared_as_configured_the_later_minus_the_earlier(tmp_path: Path, *, turned: bool) -> None:
+    listed = settings().models[:: -1 if turned else 1]
+    names = [model.name for model in listed]
+    page = html.write(build(4, models=listed), tmp_path).read_text(encoding="utf-8")
+    shown = page[page.index('<section id="comparison"') :]
+    assert "B − A, points" in shown
+    side = r'<td>([^<]+) <span class="sub">([\d.]+)%</span></td>'
+    found = re.findall(rf'{side}{side}\s*<td class="num" data-v="([-\d.e]+)"', shown)
+    assert {(a, b) for a, _, b, _, _ in found} == {(a, b) for n, a in enumerate(names) for b in names[n + 1 :]}
+    for _, before, _, after, difference in found:
+        assert 100 * float(difference) == pytest.approx(float(after) - float(before), abs=0.11)
