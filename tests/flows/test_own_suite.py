@@ -106,13 +106,15 @@ def test_each_model_and_prompt_is_a_system_and_given_responses_need_no_model(run
     common = {"plugins": [str(plugins)], "gate": "off"}
     path = tmp_path / "run.yaml"
     models = [{"name": "polly", "provider": "parrot"}]
-    path.write_text(yaml.safe_dump({**common, "models": models, "suites": suites}), encoding="utf-8")
+    text = yaml.safe_dump({**common, "models": models, "suites": suites}, sort_keys=False)
+    path.write_text(text, encoding="utf-8")
     done = run("--config", str(path))
     assert done.returncode == 0, done.stderr
     document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     scores = {model["model"]: model["score"] for model in document["final"]["models"]}
     assert scores == {"polly [plain]": 1.0, "polly [other]": 0.0}
     (pair,) = document["comparisons"]
+    assert [*suites[0]["prompts"]] == ["plain", "other"]
     assert (pair["model_b"], pair["model_a"]) == ("polly [plain]", "polly [other]")
     assert pair["difference"] == -1.0, "the later minus the earlier, as configured"
     given = {"name": "given", "items": {"data": str(tmp_path / "given.jsonl")}, "metrics": ["exact_match"]}

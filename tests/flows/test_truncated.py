@@ -1,10 +1,12 @@
 """A run with cut replies: bounds by hand, exit 3 between them, and only what was cut is asked again."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from tests.conftest import Run
+from tests.helpers.judges import judged_by
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai
 from tests.servers.script import Answer, last_user
@@ -60,3 +62,41 @@ def test_only_the_cut_reply_is_asked_again_and_decides(run: Run, tmp_path: Path)
         assert server.requests[-1].body["max_tokens"] == 256
     (entry,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["final"]["models"]
     assert (round(entry["score"], 4), entry["upper"], entry["verdict"]) == (0.9167, None, "pass")
+
+
+def judge(body: dict[str, Any]) -> Answer | str:
+    """Answer as the model; as the judge, rate 5, for which answers 4 and 5 of six need 600 tokens."""
+    if "response_format" not in body:
+        return reply(body)
+    rating = json.dumps({"reason": "as it stands", "rating": 5})
+    text = str(body["messages"])
+    if body["max_tokens"] < 600 and ("City 4" in text or "City 5" in text):
+        return Answer(rating[:20], finish_reason="length")
+    return rating
+
+
+def test_only_a_judges_cut_replies_are_asked_again(run: Run, tmp_path: Path) -> None:
+    """Two of six ratings, each cut twice, when asked and when repaired; all else stays as it is."""
+    rows = [{"question": f"Country {n}"} for n in range(6)]
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    suite = {"name": "polite", "items": {"data": str(data)}, "prompt": "The capital of {{ question }}",
+             "metrics": {"rubric": {"criteria": "It is polite."}}}  # fmt: skip
+    path = tmp_path / "run.yaml"
+    path.write_text(json.dumps({"suites": [suite], "gate": "point"}), encoding="utf-8")
+    with serve_openai(judge) as server:
+        models = ["--config", str(path), "--set", at(server, name="m"), "--set", judged_by(server, max_tokens=300)]
+        first = run(*models)
+        assert first.returncode == 2, "below 90 % could be scored"
+        before = list(server.requests)
+        again = ["--run", latest(tmp_path).name, "--only-truncated", "--set", "judges.0.max_tokens=900"]
+        second = run(*again)
+        asked = list(server.requests)[len(before) :]
+    assert Counter("response_format" in one.body for one in before) == {False: 6, True: 4 + 2 * 2}
+    assert second.returncode == 0, second.stderr
+    assert [one.body["max_tokens"] for one in asked] == [900, 900]
+    assert all("response_format" in one.body for one in asked)
+    texts = [str(one.body["messages"]) for one in asked]
+    assert [sum(f"City {n}" in text for text in texts) for n in range(6)] == [0, 0, 0, 0, 1, 1]
+    (entry,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["final"]["models"]
+    assert (entry["score"], entry["suites"][0]["n_scored"]) == (1.0, 6)
