@@ -1,5 +1,6 @@
 """Batches on their way: which cell of work they are, and the tables that hold them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -36,7 +37,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a batch of requests came to; `span_s` is from the first call to the last reply.
+    """What a batch of requests came to; `span_s` is from the first call, at `began_s` (epoch), to the last reply.
 
     `submitted` ones wait in batches at a server.
     """
@@ -51,6 +52,16 @@ class Asked:
     tokens_out: int
     span_s: float
     submitted: int = 0
+    began_s: float = 0.0
+
+
+def spanned_s(asked: Iterable[Asked]) -> float:
+    """Compute the seconds in which at least one batch waited for replies: batches are asked side by side."""
+    total = until = 0.0
+    for began, ended in sorted((one.began_s, one.began_s + one.span_s) for one in asked):
+        total += max(0.0, ended - max(began, until))
+        until = max(until, ended)
+    return total
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from artifacts import manifest as manifests
 from artifacts.repair import remembered
 from artifacts.store import Damaged
 from config.settings import Rerun, Settings
-from data.batches import Cell, Ref
+from data.batches import Cell, Ref, spanned_s
 from data.errors import InputError
 from data.loading import runs_programs, verifiers_of, versions_of
 from flows.earlier import settings_of
@@ -163,7 +163,7 @@ def describe(settings: Settings, tables: Tables, summary: Ref, identities: Ident
             "summary": _refs([summary]),
         },
         "requests": counts_of(tables),
-        "query_span_s": round(sum(a.span_s for a in tables.asked), 4),
+        "query_span_s": round(spanned_s(tables.asked), 4),
     }
 
 

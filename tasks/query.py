@@ -3,6 +3,7 @@
 import asyncio
 import atexit
 import gc
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -196,4 +197,5 @@ def query(
         tokens_in=tally.tokens_in,
         tokens_out=tally.tokens_out,
         span_s=max(0.0, tally.last_s - tally.first_s),
+        began_s=time.time() - (time.monotonic() - tally.first_s) if tally.first_s else 0.0,
     )
