@@ -46,7 +46,7 @@ def draw(
     seen: set[str] | None = None,
     suite: str = "",
 ) -> list[Item]:
-    """Draw `count` items of a family, with indices 0 … count - 1.
+    """Draw `count` items of a family at a level, or a rung of its scale, with indices 0 … count - 1.
 
     A prompt in `seen` (the run's prompts of this family; updated) is redrawn, in index order, with an attempt
     counter in the hash.
@@ -54,13 +54,14 @@ def draw(
     Raises:
         InputError: the family has no such level, language or option, or not that many different items.
     """
-    if level not in family.levels:
+    steps = {**family.rungs, **family.levels}
+    if level not in steps:
         raise InputError(f"family {family.name}: no level {level!r}; expected one of {', '.join(family.levels)}.")
     if language not in family.languages:
         raise InputError(
             f"family {family.name}: no language {language!r}; expected one of {', '.join(family.languages)}."
         )
-    parameters = {**family.levels[level], **options_of(family, options or {})}
+    parameters = {**steps[level], **options_of(family, options or {})}
     if _takes_language(family.name, family.generate):
         parameters["language"] = language
     seen = set() if seen is None else seen

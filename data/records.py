@@ -113,6 +113,24 @@ def _reply(item: Item) -> str:
     return f"ANSWER: {item.answer}"
 
 
+def _no_luck(value: int) -> float:
+    del value
+    return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A family's difficulty as one number that only rises: of operands, of people, of commands.
+
+    `unit` says what it counts, by language. `rungs` are its values, the easiest first, each with the parameters
+    that `generate` gets for it, as a level's. `chance(value)` is what a blind guess is right there, in [0, 0.5).
+    """
+
+    unit: Mapping[str, str]
+    rungs: Mapping[int, Mapping[str, Any]]
+    chance: Callable[[int], float] = _no_luck
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """A category of generated tasks: its generator and its verifier.
@@ -122,7 +140,8 @@ class Family:
     `program(item, reply)` (None: nothing to run), and then `verify(item, reply, outcomes)` receives one outcome
     for each call (None when there was no program). `reference(item)` is a reply that must be accepted,
     `near_misses(item)` replies that must be refused: every family is tested on them. Items are drawn from
-    `version`; `verifier_version` rises where a reply may be judged otherwise than before.
+    `version`; `verifier_version` rises where a reply may be judged otherwise than before. `scale` is the difficulty
+    as one number, for the search for a model's level; without one, the levels are its rungs.
     """
 
     name: str
@@ -138,6 +157,14 @@ class Family:
     reference: Callable[[Item], str] = _reply
     near_misses: Callable[[Item], Sequence[str]] | None = None
     verifier_version: int = 1
+    scale: Scale | None = None
+
+    @property
+    def rungs(self) -> Mapping[str, Mapping[str, Any]]:
+        """The rungs of the scale as levels, by the text of their values; the levels where there is no scale."""
+        if self.scale is None:
+            return self.levels
+        return {str(value): parameters for value, parameters in self.scale.rungs.items()}
 
 
 def _no_files(options: Mapping[str, Any]) -> Iterable[Path]:

@@ -28,6 +28,7 @@ PARTS: Mapping[str, str] = {
     "generate": "generate",
     "load": "generate",
     "arrange": "generate",
+    "probe": "generate",
     "prepare": "query",
     "given": "query",
     "query": "query",
@@ -44,10 +45,11 @@ PARTS: Mapping[str, str] = {
 }
 """Each task's place among the stages that a user names; `cite`, which fetches pages, goes with the replies."""
 
-_ITEMS = ("generate", "load", "arrange")
+_ITEMS = ("generate", "load", "arrange", "probe")
 TAKES: Mapping[str, tuple[str, ...]] = {
     "arrange": ("generate", "load"),
     "decide": ("score", "measure", "score_judged"),
+    "probe": ("score",),
     "prepare": _ITEMS,
     "given": _ITEMS,
     "query": ("prepare",),

@@ -118,6 +118,8 @@ _ORDINALS = MappingProxyType(
         "ru": ("первом", "втором", "третьем", "четвёртом", "пятом"),
     }
 )
+PLACES = len(_ORDINALS["en"])
+"""Places from the top that have a word."""
 
 
 @cache

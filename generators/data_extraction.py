@@ -8,7 +8,7 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from data.records import Family, Item, Verdict
+from data.records import Family, Item, Scale, Verdict
 from generators._entities import (
     COMPACT,
     DATE,
@@ -339,6 +339,13 @@ LEVELS = {
     "medium": {"least": 3, "most": 5, "distractors": 2, "twists": False},
     "hard": {"least": 4, "most": 5, "distractors": 4, "twists": True},
 }
+SCALE = Scale(
+    unit={"en": "entities", "ru": "сущностей"},
+    rungs={
+        n: {"least": n, "most": n, "distractors": 4, "twists": True}
+        for n in (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 32)
+    },
+)
 UNIT = Family(
     name="data_extraction",
     version=1,
@@ -351,4 +358,5 @@ UNIT = Family(
     reference=reference,
     near_misses=near_misses,
     verifier_version=2,
+    scale=SCALE,
 )

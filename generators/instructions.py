@@ -10,7 +10,7 @@ from itertools import combinations, permutations
 from random import Random
 from types import MappingProxyType
 
-from data.records import Family, Item, Verdict
+from data.records import Family, Item, Scale, Verdict
 from generators._sentences import sentence
 from prompts import render
 
@@ -22,6 +22,10 @@ LEVELS = {
     "medium": {"commands": (3, 4), "pool": WIDER, "code": True, "place": False},
     "hard": {"commands": (4, 6), "pool": ALL, "code": True, "place": True},
 }
+SCALE = Scale(
+    unit={"en": "commands", "ru": "команд"},
+    rungs={n: {"commands": (n, n), "pool": ALL, "code": True, "place": True} for n in range(1, 9)},
+)
 VOWELS = MappingProxyType({"en": "aeiou", "ru": "аеёиоуыэюя"})
 
 _DIGIT = re.compile(r"[0-9]")
@@ -296,4 +300,5 @@ UNIT = Family(
     reference=reference,
     near_misses=near_misses,
     verifier_version=2,
+    scale=SCALE,
 )

@@ -8,10 +8,10 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from random import Random
 
-from data.records import Family, Item, Verdict
-from generators._comparisons import SCENES, Property, ask, listed, properties, state, wordings
+from data.records import Family, Item, Scale, Verdict
+from generators._comparisons import PLACES, SCENES, Property, ask, listed, properties, state, wordings
 from generators._naming import Forms, fold, hangs, named, read
-from generators._orderings import DIRECT, INDIRECT, Fact, Puzzle, puzzles
+from generators._orderings import DIRECT, INDIRECT, Fact, Puzzle, chained, puzzles
 from generators._people import cases, names
 from generators._statements import breaks_off, final_statement, marked, question_words, statements
 from prompts import render
@@ -21,6 +21,20 @@ LEVELS = {
     "medium": {"people": (4, 4), "statements": (3, 4), "kinds": INDIRECT, "inner_places": True},
     "hard": {"people": (5, 5), "statements": (4, 5), "kinds": INDIRECT, "inner_places": True},
 }
+SCALE = Scale(
+    unit={"en": "people", "ru": "человек"},
+    rungs={
+        n: {
+            "people": (n, n),
+            "statements": (n - 1, n - 1),
+            "kinds": ("above",),
+            "inner_places": True,
+            "chain": True,
+        }
+        for n in (3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 26)
+    },
+    chance=lambda people: 1 / people,
+)
 MARKERS = {"en": "ANSWER", "ru": "ОТВЕТ"}
 
 _PAIR = 2
@@ -37,10 +51,12 @@ def generate(
     kinds: tuple[str, ...],
     inner_places: bool,
     language: str,
+    chain: bool = False,
 ) -> Item:
     """Draw people, a property, and facts that settle one question about their order.
 
-    Two people are settled by one comparison: the other facts then compare them by other properties.
+    Two people are settled by one comparison: the other facts then compare them by other properties. In a chain,
+    each is compared with the next, and an inner place is asked for.
     """
     size, count = rng.randint(*people), rng.randint(*statements)
     asked, *aside = (
@@ -48,6 +64,8 @@ def generate(
     )
     if aside:
         puzzle = Puzzle(_PAIR, (("above", (0, 1)),), rng.randrange(2))
+    elif chain:
+        puzzle = chained(size, rng.randint(1, min(size - 2, PLACES - 1)))
     else:
         places = tuple(range(size)) if inner_places else (0, size - 1)
         puzzle = rng.choice(puzzles(size, count, kinds, places))
@@ -212,4 +230,5 @@ UNIT = Family(
     reference=reference,
     near_misses=near_misses,
     verifier_version=3,
+    scale=SCALE,
 )

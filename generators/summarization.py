@@ -9,7 +9,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from data.records import Family, Item, Verdict
+from data.records import Family, Item, Scale, Verdict
 from generators import _topics_en as english
 from generators import _topics_ru as russian
 from generators._topics import Topic
@@ -228,6 +228,11 @@ LEVELS = {
     "medium": {"least": 5, "most": 6, "loud": 1},
     "hard": {"least": 7, "most": 8, "loud": 2},
 }
+SCALE = Scale(
+    unit={"en": "sentences", "ru": "предложений"},
+    rungs={n: {"least": n, "most": n, "loud": max(0, n - 6)} for n in range(3, 9)},
+    chance=lambda sentences: 1 / sentences,
+)
 UNIT = Family(
     name="summarization",
     version=1,
@@ -240,4 +245,5 @@ UNIT = Family(
     reference=reference,
     near_misses=near_misses,
     verifier_version=2,
+    scale=SCALE,
 )

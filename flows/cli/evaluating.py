@@ -9,8 +9,9 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from data.exits import Exit
 from flows.cli.console import complain, say
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from config.settings import Rerun, Settings
     from flows.runs import Outcome
 
+T = TypeVar("T")
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -29,6 +31,29 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Out
 
     Raises:
         InputError: it would come to nothing, which is told before Prefect is there; or as the flow itself.
+    """
+
+    def imported() -> "Callable[[], Outcome]":
+        from flows.full_eval import full_eval
+
+        def work() -> "Outcome":
+            if only_failed:
+                from flows.earlier import settings_of
+                from flows.runs import restore
+
+                restore(settings, settings_of(settings.store.runs, again.of)[1])
+            return full_eval(settings, again)
+
+        return work
+
+    return serve(settings, imported)
+
+
+def serve(settings: "Settings", imported: Callable[[], Callable[[], T]]) -> T:
+    """Run a flow beside a Prefect server, its progress shown; `imported` imports it and returns its start.
+
+    Raises:
+        InputError: as `evaluate`.
     """
     from flows.environment import database_of, prepare, results_of
     from flows.preflight import check
@@ -45,22 +70,17 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Out
         if ephemeral.wanted():
             say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
             server = stack.enter_context(ephemeral.serving(database_of(settings), say, _end))
-        from flows.full_eval import full_eval
+        work = imported()
         from tasks.query import watch
 
         gc.freeze()
         gc.enable()
-        if only_failed:
-            from flows.earlier import settings_of
-            from flows.runs import restore
-
-            restore(settings, settings_of(settings.store.runs, again.of)[1])
         _interruptible()
         if server:
             server.wait()
         if shown:
             watch(shown.note)
-        return full_eval(settings, again)
+        return work()
 
 
 def _end(why: str) -> None:

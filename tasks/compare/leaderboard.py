@@ -251,7 +251,8 @@ def gather(runs: Path, *, every: bool = False, language: str = "") -> Leaderboar
     configurations: list[tuple[datetime, Mapping[str, Any]]] = []
     unfinished: list[str] = []
     unread: list[tuple[str, str]] = []
-    folders = sorted(path for path in runs.iterdir() if path.is_dir() and not path.name.startswith("."))
+    there = (path for path in runs.iterdir() if path.is_dir() and not path.name.startswith("."))
+    folders = sorted(path for path in there if not (path / "level.json").exists())  # a search has no score
     for folder in folders:
         try:
             document = head(folder / "results.json")

@@ -248,3 +248,55 @@ def ranges(rows: Sequence[Row], *, label: str, title: str) -> Markup:
     }
     chart = {**_data(rows), "layer": [whole, half, middle], "width": 520, "height": {"step": 30}}
     return _render(chart, label)
+
+
+def falling(
+    band: Sequence[Row], points: Sequence[Row], ends: Sequence[float], values: Sequence[str],
+    *, label: str, x: str, y: str,
+) -> Markup:  # fmt: skip
+    """Draw a curve over the rungs of a scale, with its band, observed shares, and the interval of one half.
+
+    A row of `band` has rung, mean, low, high; of `points` rung, share and n, its area. `ends` are the interval's;
+    `values` name the rungs.
+    """
+    names = json.dumps(list(values), ensure_ascii=True)
+    across = {
+        "title": x,
+        "scale": {"domain": [0.5, len(values) + 0.5], "nice": False},
+        "axis": {
+            "values": list(range(1, len(values) + 1)),
+            "labelExpr": f"{names}[datum.value - 1]",
+            "grid": False,
+        },
+    }
+    up = {"scale": {"domain": [0, 1]}, "axis": {"format": "%", "tickCount": 5}}
+    half = [{"low": ends[0], "high": ends[1], "at": 0.5}]
+    layers = [
+        {
+            **_data(band),
+            "mark": {"type": "area", "color": "var(--series-1)", "opacity": 0.22, "interpolate": "monotone"},
+            "encoding": {
+                "x": _amount("rung", **across), "y": _amount("low", title=y, **up), "y2": {"field": "high"},
+            },
+        },
+        {
+            **_data(band),
+            "mark": {"type": "line", "color": "var(--series-1)", "strokeWidth": 2, "interpolate": "monotone"},
+            "encoding": {"x": _amount("rung", **across), "y": _amount("mean", **up)},
+        },
+        {
+            **_data(half),
+            "mark": {"type": "rule", "color": "var(--series-2)", "strokeWidth": 4, "opacity": 0.8},
+            "encoding": {"x": _amount("low", **across), "x2": {"field": "high"}, "y": _amount("at", **up)},
+        },
+        {
+            **_data(points),
+            "mark": {"type": "circle", "color": "var(--ink)", "opacity": 0.75},
+            "encoding": {
+                "x": _amount("rung", **across),
+                "y": _amount("share", **up),
+                "size": _amount("n", scale={"range": [12, 160]}, legend=None),
+            },
+        },
+    ]  # fmt: skip
+    return _render({"layer": layers, "width": 320, "height": 180}, label)

@@ -1,0 +1,77 @@
+"""The search for a model's level: rounds of questions, each where its answer tells most, then a report."""
+
+import time
+from pathlib import Path
+
+from prefect import flow
+
+from artifacts import manifest as manifests
+from config.settings import Rerun, Settings
+from data.batches import Cell
+from data.loading import versions_of
+from data.tables import ITEMS, SCORES
+from flows.full_eval import identify_all
+from flows.runs import counts_of, describe, open_run
+from flows.suite import Numbered, answered
+from tasks.aggregate import aggregate
+from tasks.probe import curves, families, probe
+from tasks.report.level import Found, write
+from tasks.report.material import Tables
+from tasks.runtime.logs import event
+from tasks.runtime.storage import open_cache, open_store
+from tasks.runtime.telemetry import traced
+from tasks.stage import Ledger, keeping
+
+
+@flow(name="level", flow_run_name="level of {settings.title}")
+def find_level(settings: Settings) -> tuple[Found, list[Path]]:
+    """Search the level of the one model at the one suite; return what was found and the files that say so.
+
+    Raises:
+        InputError: the model cannot be asked.
+    """
+    clock = time.monotonic()
+    (model,), (suite,) = settings.models, settings.suites
+    open_cache(settings.store)
+    opened = open_run(settings, Rerun())
+    book = Ledger(run=opened.folder.name)
+    with keeping(book), traced(settings, book.run, book.executions) as ended:
+        identities = identify_all(settings)
+        number = suite.source["n_items"] * len(families(suite)) * len(suite.source["languages"])
+        event("suite_started", run=book.run, suite=suite.name, items=number, calls=number)
+        tables, versions = Tables(), versions_of(suite)
+        while batch := probe(
+            Cell(suite.name, batch=len(tables.items)),
+            settings.store,
+            tables.items,
+            tables.scores,
+            suite=suite,
+            versions=versions,
+        ):
+            rounds: Numbered = {len(tables.items): batch[0]}
+            tables = tables.join(answered(settings, suite, rounds, identities, [model.name]))
+        summary = aggregate(Cell(), settings.store, tables.items, tables.scores)
+        store = open_store(settings.store)
+        found = Found(
+            run=book.run,
+            started=opened.started,
+            model=model.name,
+            seed=suite.seed,
+            questions=suite.source["n_items"],
+            curves=curves(suite, store.read_all(tables.items, ITEMS), store.read_all(tables.scores, SCORES)),
+            requests=counts_of(tables),
+            language=settings.report.language,
+        )
+        ended.exit_code = found.exit_code
+    files = write(found, opened.folder)
+    manifest = {
+        **opened.facts,
+        "status": "completed",
+        **describe(settings, tables, summary, identities),
+        "wall_s": round(time.monotonic() - clock, 3),
+        "stages": book.rows(),
+        "reports": [str(path.relative_to(opened.folder)) for path in files],
+    }
+    manifests.write(opened.folder, manifest)
+    event("run_ended", run=book.run, exit_code=found.exit_code, **found.requests)
+    return found, files

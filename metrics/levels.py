@@ -1,0 +1,114 @@
+"""What the answers of a search for a model's level come to: a curve for each family and language."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from data.records import Family
+from metrics.stats.intervals import Codes
+from metrics.stats.psychometric import Level, Order, Search, order, search
+
+CONTRARY = 0.05
+"""Shares as contrary as these come up on a falling curve less often than so: the scale does not hold."""
+_LEFT_OUT = ("model_error", "judge_failed", "not_applicable")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Questions that were put at each rung of a scale, those with an answer that counts, and the right ones."""
+
+    put: Codes
+    answered: Codes
+    right: Codes
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What answers say of a model at one family in one language; sequences have an entry for each rung.
+
+    `values` are the rungs' names, `unit` what they count, by language ({} where they are the family's levels).
+    `band` holds the chance to be right: its mean, and its central 95 %.
+    """
+
+    family: str
+    language: str
+    unit: Mapping[str, str]
+    values: tuple[str, ...]
+    counts: Counts
+    level: Level
+    band: Sequence[tuple[float, float, float]]
+    order: Order
+
+    @property
+    def falls(self) -> bool:
+        """Whether the shares of right answers go with a scale on which everything gets harder."""
+        return self.order.p > CONTRARY
+
+    def value(self, position: float) -> float | None:
+        """Return a position in the unit that the rungs count, or as it is; None beyond the scale."""
+        last = len(self.values)
+        if not 1 <= position <= last:
+            return None
+        return (
+            float(np.interp(position, np.arange(1, last + 1), [*map(int, self.values)])) if self.unit else position
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the curve as JSON; `at`, `low` and `high` in the unit, null beyond the scale."""
+        ends = {name: self.value(getattr(self.level, name)) for name in ("at", "low", "high")}
+        rows = zip(self.values, self.counts.put, self.counts.answered, self.counts.right, self.band, strict=True)
+        return {
+            "family": self.family,
+            "language": self.language,
+            "unit": dict(self.unit),
+            **ends,
+            "position": self.level.as_dict(),
+            "order": {**self.order.as_dict(), "falls": self.falls},
+            "rungs": [
+                {"value": value, "asked": int(put), "answered": int(answered), "right": int(right)}
+                | dict(zip(("mean", "low", "high"), chances, strict=True))
+                for value, put, answered, right, chances in rows
+            ],
+        }
+
+
+def curves_of(family: Family) -> Search:
+    """Return the curves that a family's scale may show."""
+    scale = family.scale
+    return search(tuple(scale.chance(value) for value in scale.rungs) if scale else (0.0,) * len(family.levels))
+
+
+def counted(items: pl.DataFrame, scores: pl.DataFrame, family: Family, language: str) -> Counts:
+    """Count a family's answers in a language by rung; one that failed, or does not apply, is no answer."""
+    own = items.filter((pl.col("family") == family.name) & (pl.col("language") == language))
+    rungs = pl.DataFrame({"level": list(family.rungs)}, schema={"level": pl.String})
+    there = ~pl.col("status").is_in(_LEFT_OUT)
+    by = (
+        own.join(scores.select("item_id", "status", "value"), on="item_id", how="left")
+        .group_by("level")
+        .agg(
+            put=pl.len(),
+            answered=there.fill_null(value=False).sum(),
+            right=pl.col("value").filter(there).fill_null(0.0).sum(),
+        )
+    )
+    found = rungs.join(by, on="level", how="left", maintain_order="left").fill_null(0)
+    return Counts(*(found[name].cast(pl.Int64).to_numpy() for name in ("put", "answered", "right")))
+
+
+def curve(family: Family, language: str, counts: Counts) -> Curve:
+    """Return what counts of answers say."""
+    known = curves_of(family)
+    return Curve(
+        family=family.name,
+        language=language,
+        unit=family.scale.unit if family.scale else {},
+        values=tuple(family.rungs),
+        counts=counts,
+        level=known.level(counts.answered, counts.right),
+        band=known.band(counts.answered, counts.right),
+        order=order(counts.answered, counts.right),
+    )

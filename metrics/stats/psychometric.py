@@ -1,0 +1,199 @@
+"""The level of a model: where on a scale of difficulty it is right half of the time, with an interval.
+
+A curve gives the chance to be right at each rung of a scale, rungs numbered from 1, the easiest: a logistic
+function that falls, between what a blind guess is right at the rung and all but a few lapses. Its place (where the
+chance is a half) and its steepness are held on a grid, with a flat prior over place and logarithm of the steepness;
+the place may lie beyond either end of the scale. The next questions go where the answer is expected to tell most of
+the place.
+
+The number of questions is fixed beforehand: stopping when the interval is narrow enough makes intervals too narrow
+(`tests.benchmarks.level` measures it).
+
+Source: Kontsevich and Tyler 1999 (the psi method); Prins 2013 (steepness as a nuisance); Wichmann and Hill 2001
+(lapses); Robertson, Wright and Dykstra 1988 (the likelihood ratio of order).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from metrics.stats.intervals import Codes, Floats
+
+LAPSES = 0.02
+"""The chance of a slip at the easiest, and of luck beyond guessing at the hardest."""
+STEPS = 4
+"""Places on the grid for each rung."""
+STEEPNESSES = 14
+FLATTEST = 3.0
+"""The flattest curve, in units of one over the number of rungs: it hardly falls within the scale."""
+STEEPEST = 60.0
+"""The steepest curve: all or nothing between two rungs."""
+_TAIL = 0.025
+DRAWS = 400
+"""Draws from a falling curve that observed shares are held against."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Where a curve crosses one half, and the 95 % interval: positions, 1 the first rung.
+
+    They reach half a scale beyond either end at most.
+    """
+
+    at: float
+    low: float
+    high: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Whether shares of right answers fall from rung to rung, as a scale promises.
+
+    `p` is the chance of shares as contrary as these on a curve that falls; `rises` are the first and last rung of
+    the greatest rise, None where no share is above an easier rung's.
+    """
+
+    p: float
+    rises: tuple[int, int] | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON."""
+        return asdict(self)
+
+
+class Search:
+    """Curves over a scale, and what answers say of them.
+
+    `chance` is what a blind guess is right at each rung, in [0, 0.5). Counts are arrays, a number for each rung.
+    """
+
+    def __init__(self, chance: Sequence[float]) -> None:
+        rungs = len(chance)
+        self.rungs = rungs
+        beyond = max(rungs / 2, 1.0)
+        self.places = np.linspace(1 - beyond, rungs + beyond, round((rungs - 1 + 2 * beyond) * STEPS) + 1)
+        steepness = np.geomspace(FLATTEST / rungs, STEEPEST, STEEPNESSES)[None, :, None]
+        floor = np.maximum(np.asarray(chance, np.float64), LAPSES)
+        share = (0.5 - floor) / (1 - LAPSES - floor)  # of what lies between floor and lapses, at one half
+        away = steepness * (self.places[:, None, None] - np.arange(1, rungs + 1)) + np.log(share / (1 - share))
+        self._right = floor + (1 - LAPSES - floor) / (1 + np.exp(-np.clip(away, -60.0, 60.0)))
+        self._gain, self._loss = np.log(self._right), np.log1p(-self._right)
+
+    def posterior(self, asked: Codes, right: Codes) -> Floats:
+        """Return the weight of each curve, places x steepnesses, given how many answers of each rung were right."""
+        logarithm = self._gain @ right + self._loss @ (asked - right)
+        weight = np.exp(logarithm - logarithm.max())
+        return np.asarray(weight / weight.sum())
+
+    def quantiles(self, weight: Floats, shares: Sequence[float]) -> list[float]:
+        """Return the places below which these shares of the weight lie."""
+        half = (self.places[1] - self.places[0]) / 2
+        edges = np.concatenate([self.places[:1] - half, self.places + half])
+        below = np.concatenate([[0.0], weight.sum(axis=1).cumsum()])
+        return [float(np.interp(share, below, edges)) for share in shares]
+
+    def level(self, asked: Codes, right: Codes) -> Level:
+        """Return the level that answers show."""
+        low, at, high = self.quantiles(self.posterior(asked, right), (_TAIL, 0.5, 1 - _TAIL))
+        return Level(at, low, high)
+
+    def band(self, asked: Codes, right: Codes) -> list[tuple[float, float, float]]:
+        """Return the chance to be right at each rung: its mean, and its central 95 %."""
+        weight = self.posterior(asked, right).ravel()
+        found = []
+        for chances in self._right.reshape(-1, self.rungs).T:
+            order = chances.argsort()
+            below = weight[order].cumsum()
+            low, high = (
+                float(chances[order][min(below.searchsorted(q), len(order) - 1)]) for q in (_TAIL, 1 - _TAIL)
+            )
+            found.append((float(weight @ chances), low, high))
+        return found
+
+    def ask(self, asked: Codes, right: Codes, number: int) -> Codes:
+        """Return how many of the next questions go to each rung: every rung once first, then where they tell most.
+
+        Of several, each is chosen as if those before it had been answered as expected.
+        """
+        plan = np.zeros(self.rungs, np.int64)
+        if not asked.any():
+            first = np.linspace(0, self.rungs - 1, min(number, self.rungs)).round().astype(np.int64)
+            np.add.at(plan, first, 1)
+            return plan
+        weight = self.posterior(asked, right)
+        for _ in range(number):
+            chance = (weight[:, :, None] * self._right).sum(axis=1)
+            place = weight.sum(axis=1)[:, None]
+            rung = int(np.argmin(_spread(chance) + _spread(place - chance)))
+            plan[rung] += 1
+            expected = chance[:, rung].sum()
+            weight = weight * np.exp(expected * self._gain[:, :, rung] + (1 - expected) * self._loss[:, :, rung])
+            weight /= weight.sum()
+        return plan
+
+
+@lru_cache(maxsize=64)
+def search(chance: tuple[float, ...]) -> Search:
+    """Return the curves over a scale; see `Search`."""
+    return Search(chance)
+
+
+def _spread(weight: Floats) -> Floats:
+    """Return the entropy of the place, times the chance of the answer, for each rung's column."""
+    weight = np.maximum(weight, 1e-300)
+    return np.asarray(-(weight * np.log(weight / weight.sum(axis=0))).sum(axis=0))
+
+
+def order(asked: Codes, right: Codes) -> Order:
+    """Test whether shares of right answers contradict a curve that never rises: the likelihood ratio of order.
+
+    Its distribution is drawn from the falling curve that fits best (a parametric bootstrap with a fixed seed).
+    """
+    there = np.flatnonzero(asked)
+    n, k = asked[there], right[there]
+    if len(there) < 2:  # noqa: PLR2004 - nothing to compare
+        return Order(1.0, None)
+    fitted = falling(n, k)
+    observed = _ratio(n, k, fitted)
+    if observed <= 0:
+        return Order(1.0, None)
+    draws = np.random.default_rng(0).binomial(n, fitted, (DRAWS, len(n)))
+    contrary = sum(_ratio(n, drawn, falling(n, drawn)) >= observed - 1e-9 for drawn in draws)
+    shares = k / n
+    rise = max(
+        ((shares[b] - shares[a]) * math.sqrt(n[a] * n[b] / (n[a] + n[b])), a, b)
+        for a in range(len(n))
+        for b in range(a + 1, len(n))
+    )
+    return Order((1 + contrary) / (1 + DRAWS), (int(there[rise[1]]) + 1, int(there[rise[2]]) + 1))
+
+
+def falling(n: Codes, k: Codes) -> Floats:
+    """Return the shares nearest to k / n in likelihood that never rise (pool adjacent violators)."""
+    blocks: list[tuple[int, int, int]] = []
+    for asked, right in zip(n.tolist(), k.tolist(), strict=True):
+        block = (right, asked, 1)
+        while blocks and blocks[-1][0] * block[1] < block[0] * blocks[-1][1]:
+            before = blocks.pop()
+            block = (before[0] + block[0], before[1] + block[1], before[2] + block[2])
+        blocks.append(block)
+    return np.repeat([right / asked for right, asked, _ in blocks], [length for *_, length in blocks])
+
+
+def _ratio(n: Codes, k: Codes, fitted: Floats) -> float:
+    """Return by how much, in logarithms, each rung's own share is likelier than the falling curve's."""
+    return _likelihood(n, k, k / n) - _likelihood(n, k, fitted)
+
+
+def _likelihood(n: Codes, k: Codes, shares: Floats) -> float:
+    inside = (shares > 0) & (shares < 1)  # at 0 and 1 the fit is exact
+    n, k, shares = n[inside], k[inside], shares[inside]
+    return float(k @ np.log(shares) + (n - k) @ np.log1p(-shares))

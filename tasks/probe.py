@@ -1,0 +1,70 @@
+"""Probe: the questions that tell most of a model's level, given its answers so far."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from config.settings import Store
+from data.batches import Ref
+from data.draw import draw
+from data.plugins import loader
+from data.records import Family, Item
+from data.suites import Suite
+from data.tables import ITEMS, SCORES
+from metrics.levels import Curve, counted, curve, curves_of
+from tasks.load import row
+from tasks.runtime.storage import open_store
+from tasks.stage import stage
+
+ROUND = 4
+"""Questions of each family and language that are put side by side, once every rung was asked."""
+
+
+def families(suite: Suite) -> Mapping[str, Family]:
+    """Return the families whose scales are searched, by name."""
+    unit = loader(suite.loader)
+    return unit.units(suite.source) if unit.units else {}
+
+
+def curves(suite: Suite, put: pl.DataFrame, scored: pl.DataFrame) -> list[Curve]:
+    """Return what all answers say: a curve for each family and language."""
+    return [
+        curve(family, language, counted(put, scored, family, language))
+        for family in families(suite).values()
+        for language in suite.source["languages"]
+    ]
+
+
+@stage(version=1)
+def probe(
+    store: Store, items: list[Ref], scores: list[Ref], *, suite: Suite, versions: Mapping[str, int]
+) -> list[Ref]:
+    """Draw the next questions of each family and language; none once `n_items` of each were put.
+
+    `items` and `scores` are all rounds so far. Questions are drawn from the suite's seed, the rung, and how many of
+    that rung were put: with the same answers they are the same.
+    """
+    del versions  # of the families: the result depends on them
+    place = open_store(store)
+    put, scored = place.read_all(items, ITEMS), place.read_all(scores, SCORES)
+    listed: list[Item] = []
+    for name, family in families(suite).items():
+        for language in suite.source["languages"]:
+            counts = counted(put, scored, family, language)
+            left = suite.source["n_items"] - int(counts.put.sum())
+            number = ROUND if counts.put.any() else len(family.rungs)
+            plan = curves_of(family).ask(counts.answered, counts.right, min(number, left)) if left > 0 else ()
+            for rung, there, more in zip(family.rungs, counts.put, plan, strict=False):
+                drawn = draw(
+                    family,
+                    level=rung,
+                    language=language,
+                    seed=suite.seed,
+                    count=int(there + more) if more else 0,
+                    options=suite.source.get("options", {}).get(name),
+                    suite=suite.name,
+                )
+                listed += drawn[int(there) :]
+    if not listed:
+        return []
+    return [place.write(ITEMS, ITEMS.frame(row(item) for item in listed))]

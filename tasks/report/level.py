@@ -1,0 +1,210 @@
+"""The level of a model in words, as a table, as JSON and as a page with its curves."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from artifacts.store import write_atomically
+from data.characters import visible
+from data.exits import Exit
+from metrics.levels import Curve
+from prompts.phrases import phrase
+from tasks.report import charts
+from tasks.report.tables import Table, columns
+from tasks.report.text import p_value
+from tasks.report.titles import title_of
+
+HERE = Path(__file__).parent
+SCHEMA = 1
+COLUMNS = ("family", "language", "level", "interval", "asked", "right", "order")
+"""The table's columns; asked and right are numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search came to: a curve for each family and language, from `questions` of each."""
+
+    run: str
+    started: datetime
+    model: str
+    seed: int
+    questions: int
+    curves: Sequence[Curve]
+    requests: Mapping[str, int]
+    language: str
+
+    @property
+    def exit_code(self) -> Exit:
+        """Error where a curve has no answer at all."""
+        return Exit.PASSED if all(one.counts.answered.any() for one in self.curves) else Exit.ERROR
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON."""
+        return {
+            "schema": SCHEMA,
+            "run": {"run": self.run, "started": self.started.isoformat()},
+            "model": self.model,
+            "seed": self.seed,
+            "questions": self.questions,
+            "curves": [one.as_dict() for one in self.curves],
+            "requests": dict(self.requests),
+        }
+
+
+def at(one: Curve, position: float) -> str:
+    """Write a position in what the rungs count; beyond the scale, beyond which rung it lies."""
+    found = one.value(position)
+    if found is None:
+        return f"< {one.values[0]}" if position < 1 else f"> {one.values[-1]}"
+    if one.unit:
+        return f"{found:.1f}"
+    low = int(position)
+    return one.values[low - 1] if low == position else f"{one.values[low - 1]} – {one.values[low]}"
+
+
+def _level(one: Curve, language: str) -> str:
+    if not one.counts.answered.any():
+        return "–"
+    unit = one.unit.get(language) or one.unit.get("en", "")
+    return f"{at(one, one.level.at)} {unit}".rstrip()
+
+
+def _interval(one: Curve, language: str) -> str:
+    ends = phrase("level.ends", language, low=at(one, one.level.low), high=at(one, one.level.high))
+    return ends if one.counts.answered.any() else "–"
+
+
+def table(found: Found) -> Table:
+    """Return the levels, a row for each family and language."""
+    language = found.language
+    names = [phrase(f"level.{name}", language) for name in COLUMNS]
+    rows = [
+        (
+            title_of(one.family, language),
+            one.language,
+            _level(one, language),
+            _interval(one, language),
+            str(int(one.counts.answered.sum())),
+            str(int(one.counts.right.sum())),
+            phrase("level.falls" if one.falls else "level.rises", language),
+        )
+        for one in found.curves
+    ]
+    numbers = (names[4], names[5])
+    title = phrase("level.title", language, model=found.model)
+    return Table(columns(*names, numeric=numbers, whole=(names[2], names[3])), rows, title)
+
+
+def notes(found: Found) -> Iterator[str]:
+    """Yield what is to be known: what a level is, where a scale does not hold, and where nothing was answered."""
+    language = found.language
+    yield phrase("level.about", language, n=found.questions)
+    for one in found.curves:
+        name = f"{title_of(one.family, language)} ({one.language})"
+        if not one.counts.answered.any():
+            yield phrase("level.nothing", language, name=name)
+        elif not one.falls and one.order.rises:
+            easier, harder = (one.values[rung - 1] for rung in one.order.rises)
+            told = {"name": name, "easier": easier, "harder": harder, "p": p_value(one.order.p)}
+            yield phrase("level.contrary", language, **told)
+    yield phrase("common.calls", language, **found.requests)
+
+
+def markdown(found: Found) -> str:
+    """Return the table and notes as Markdown."""
+    lines = table(found).markdown()
+    return "\n".join([f"# {phrase('level.head', found.language)}", "", *lines, "", *_listed(found)]) + "\n"
+
+
+def _listed(found: Found) -> Iterator[str]:
+    from tasks.report.text import plain
+
+    return (f"* {plain(line)}" for line in notes(found))
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.finalize = lambda value: (
+        visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    )
+    return environment
+
+
+def drawn(one: Curve, language: str) -> Markup | None:
+    """Return the chart of a curve; None where charts cannot be drawn here."""
+    if charts.missing():
+        return None
+    band = [{"rung": n, "mean": mean, "low": low, "high": high} for n, (mean, low, high) in enumerate(one.band, 1)]
+    points = [
+        {"rung": n, "share": int(right) / int(answered), "n": int(answered)}
+        for n, (answered, right) in enumerate(zip(one.counts.answered, one.counts.right, strict=True), 1)
+        if answered
+    ]
+    ends = [min(max(end, 1.0), float(len(one.values))) for end in (one.level.low, one.level.high)]
+    return charts.falling(
+        band,
+        points,
+        ends,
+        one.values,
+        label=phrase("level.curve", language, family=title_of(one.family, language), language=one.language),
+        x=one.unit.get(language) or one.unit.get("en") or phrase("level.rungs", language),
+        y=phrase("level.share", language),
+    )
+
+
+def html(found: Found) -> str:
+    """Return the page: the table, the notes and a chart of each curve; no script, no network."""
+    style = "".join((HERE / name).read_text(encoding="utf-8") for name in ("comparison.css", "level.css"))
+    style = style.replace("\r\n", "\n")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    made = table(found)
+    return (
+        _environment()
+        .get_template("level.html.j2")
+        .render(
+            language=found.language,
+            title=made.title,
+            heads=[one.name for one in made.columns],
+            rows=made.rows,
+            notes=list(notes(found)),
+            curves=[
+                (title_of(one.family, found.language), one.language, drawn(one, found.language))
+                for one in found.curves
+            ],
+            t=partial(_said, found.language),
+            style=Markup(style),  # noqa: S704 - our own files
+            policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
+        )
+    )
+
+
+def _said(language: str, name: str, /, **values: object) -> str:
+    return phrase(f"level.{name}", language, **values)
+
+
+def write(found: Found, folder: Path) -> list[Path]:
+    """Write `level.json`, and the page and the Markdown among the run's reports."""
+    texts = {
+        folder / "reports" / f"level_{found.started:%Y%m%d_%H%M%S}.html": html(found),
+        folder / "reports" / f"level_{found.started:%Y%m%d_%H%M%S}.md": markdown(found),
+        folder / "level.json": json.dumps(found.as_dict(), ensure_ascii=False, indent=2),
+    }
+    for path, text in texts.items():
+        write_atomically(path, text.encode("utf-8", "replace"))
+    return list(texts)
