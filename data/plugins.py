@@ -45,9 +45,10 @@ def use(paths: Iterable[str | Path]) -> None:
             raise InputError(
                 f"plugins: {path}: no such file or folder; expected a Python file or a folder of them."
             )
-    known = os.environ.get(VARIABLE, "").split(os.pathsep)
-    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, known), *map(str, there)]))
-    forget()
+    if there:
+        known = os.environ.get(VARIABLE, "").split(os.pathsep)
+        os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, known), *map(str, there)]))
+        forget()
 
 
 def forget() -> None:
@@ -132,7 +133,9 @@ def _added(kind: type) -> Iterator[Found]:
 
 
 @cache
-def _discovered(package: str) -> Mapping[str, Any]:
+def _discovered(package: str, plugins: str) -> Mapping[str, Any]:
+    """Find a kind's units once for each set of plug-ins: to look for entry points reads every distribution's."""
+    del plugins
     kind = next(one for one, folder in FOLDERS.items() if folder == package)
     units: dict[str, Any] = {}
     origins: dict[str, str] = {}
@@ -152,7 +155,7 @@ def discover(kind: type[Unit]) -> Mapping[str, Unit]:
     Raises:
         InputError: an object of another type, or two units of one name; each with where it came from.
     """
-    return _discovered(FOLDERS[kind])
+    return _discovered(FOLDERS[kind], os.environ.get(VARIABLE, ""))
 
 
 def _module(name: str) -> ModuleType | None:

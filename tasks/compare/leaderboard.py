@@ -77,11 +77,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Board:
-    """Runs on the same questions, best first; `asked` says which, `differing` what else differs, by its key."""
+    """Runs on the same questions, best first; `asked` says which, `differing` what else differs, by its key.
+
+    `history` is every run there, of which `entries` may be the latest alone.
+    """
 
     asked: tuple[Questions, ...]
     entries: list[Entry]
     differing: Mapping[str, list[str]] = field(default_factory=dict)
+    history: Sequence[Entry] = ()
 
 
 @dataclass(frozen=True)
@@ -268,7 +272,11 @@ def gather(runs: Path, *, every: bool = False, language: str = "") -> Leaderboar
         boards.setdefault(one.key, []).append(one)
     spoken = language_of((one for _, one in sorted(configurations, key=lambda pair: pair[0])), language)
     n_runs = len(folders) - len(unfinished)
-    return Leaderboard([_board(own) for own in boards.values()], n_runs, unfinished, unread, spoken)
+    history: dict[tuple[tuple[str, str], ...], list[Entry]] = {}
+    for one in listed:
+        history.setdefault(one.key, []).append(one)
+    made = [_board(own, history[key]) for key, own in boards.items()]
+    return Leaderboard(made, n_runs, unfinished, unread, spoken)
 
 
 def _latest(listed: Sequence[Entry]) -> list[Entry]:
@@ -280,27 +288,32 @@ def _latest(listed: Sequence[Entry]) -> list[Entry]:
     return list(found.values())
 
 
-def _board(own: Sequence[Entry]) -> Board:
-    """Sort entries on the same questions, best first, and say by what else their scores may differ."""
+def _named(listed: Sequence[Entry]) -> list[Entry]:
+    """Name models with their version where one name has stood for several."""
     versions: dict[str, set[str]] = {}
-    for one in own:
+    for one in listed:
         versions.setdefault(one.model, set()).add(one.version)
-    own = [
+    return [
         replace(one, model=f"{one.model} ({one.version or '?'})") if len(versions[one.model]) > 1 else one
-        for one in own
+        for one in listed
     ]
+
+
+def _board(own: Sequence[Entry], history: Sequence[Entry]) -> Board:
+    """Sort entries on the same questions, best first, and say by what else their scores may differ."""
+    own = _named(own)
     ordered = sorted(own, key=lambda one: (-1.0 if one.score is None else one.score, one.started), reverse=True)
     differing = {}
     for key in dict.fromkeys(key for one in own for key in one.scoring):
         values = dict.fromkeys(one.scoring.get(key, "–") for one in own)
         if len(values) > 1:
             differing[key] = [*values]
-    return Board(own[0].asked, ordered, differing)
+    return Board(own[0].asked, ordered, differing, _named(history))
 
 
 _COLUMNS = (
-    "questions", "rank", "model", "overall", "ci_low", "ci_high", "verdict", "n_scored", "n_asked", "judges",
-    "started", "run", "asked",
+    "questions", "rank", "model", "overall", "ci_low", "ci_high", "verdict", "n_scored", "n_asked",
+    "judges", "started", "run", "version", "asked",
 )  # fmt: skip
 """What every such table has; columns for the suites stand before `asked`."""
 
@@ -325,6 +338,7 @@ def frame(found: Leaderboard) -> pl.DataFrame:
                 "judges": ", ".join(one.judges),
                 "started": one.started.isoformat(),
                 "run": one.run,
+                "version": one.version,
             }
             for suite in suites:
                 own = one.suites.get(suite) or {}

@@ -1,13 +1,23 @@
 """The leaderboard in words: remarks, the columns and rows of its boards, and all of it as Markdown."""
 
+import base64
+import hashlib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from data.characters import visible
 from data.commands import typed
 from prompts.phrases import phrase
 from tasks.compare.leaderboard import Board, Entry, Leaderboard
+from tasks.compare.trends import trends
 from tasks.report.tables import Column, Table
-from tasks.report.text import percent, plain
+from tasks.report.text import estimated, plain
+from tasks.report.trends import HEIGHT, WIDTH, pictures
+from tasks.report.trends import table as trend_table
 
 NAMED = 5
 """Runs that are named where a remark is about many."""
@@ -82,7 +92,7 @@ def _row(found: Leaderboard, board: Board, rank: int, one: Entry) -> list[str]:
     cells = {
         "rank": str(rank),
         "model": one.model,
-        "overall": score({"score": one.score, "interval": {"low": one.low, "high": one.high}}),
+        "overall": estimated(one.score, one.low, one.high),
         "scored": f"{scored} / {asked}",
         "verdict": phrase(f"common.{one.verdict}", found.language).lower()
         if one.verdict in _OUTCOMES
@@ -91,16 +101,50 @@ def _row(found: Leaderboard, board: Board, rank: int, one: Entry) -> list[str]:
         "date": f"{one.started:%Y-%m-%d %H:%M}",
         "run": one.run,
     }
-    return [score(one.suites[suite]) if suite else cells[name] for name, suite in columns(board)]
+    return [_score(one.suites[suite]) if suite else cells[name] for name, suite in columns(board)]
 
 
 _OUTCOMES = ("pass", "fail", "undecided", "error")
 
 
-def score(part: Mapping[str, Any]) -> str:
-    """Write a score with its interval."""
-    low, high = part["interval"]["low"], part["interval"]["high"]
-    return percent(part["score"]) + (f" ({percent(low)} – {percent(high)})" if low is not None else "")
+def _score(part: Mapping[str, Any]) -> str:
+    return estimated(part["score"], part["interval"]["low"], part["interval"]["high"])
+
+
+def page(found: Leaderboard) -> str:
+    """Return the whole leaderboard as one page: no script, no network; names are escaped."""
+    folder = Path(__file__).parent
+    style = (folder / "comparison.css").read_text(encoding="utf-8").replace("\r\n", "\n")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    environment = Environment(
+        loader=FileSystemLoader(folder),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.finalize = lambda value: (
+        visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    )
+    return environment.get_template("leaderboard.html.j2").render(
+        t=lambda name, **values: phrase(f"leaderboard.{name}", found.language, **values),
+        language=found.language,
+        remarks=[*remarks(found)],
+        boards=[
+            {
+                "head": phrase("leaderboard.questions", found.language, n=number),
+                "asked": [one.said(found.language) for one in board.asked],
+                "table": table(found, board),
+                "notes": [*notes(found, board)],
+                "trends": pictures(trends(board)),
+            }
+            for number, board in enumerate(found.boards, 1)
+        ],
+        width=WIDTH,
+        height=HEIGHT,
+        style=Markup(style),  # noqa: S704 - our own file
+        policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
+    )
 
 
 def markdown(found: Leaderboard) -> str:
@@ -115,4 +159,7 @@ def markdown(found: Leaderboard) -> str:
         lines += [*(f"* {plain(one.said(found.language))}" for one in board.asked), ""]
         lines += table(found, board).markdown()
         lines += ["", *(f"* {plain(note)}" for note in notes(found, board))]
+        if listed := trends(board):
+            over_time = trend_table(found, listed)
+            lines += ["", f"### {over_time.title}", "", *over_time.markdown(), "", plain(over_time.caption)]
     return "\n".join(lines).rstrip() + "\n"

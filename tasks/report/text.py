@@ -43,6 +43,11 @@ def total_percent(percentage: float | None) -> str:
     return "–" if percentage is None else f"{rounded(percentage, 1):.1f}%"
 
 
+def estimated(value: float | None, low: float | None, high: float | None) -> str:
+    """Write a share in [0, 1] with its interval, if it has one."""
+    return percent(value) + ("" if low is None or high is None else f" ({percent(low)} – {percent(high)})")
+
+
 def points(share: float | None) -> str:
     """Write a difference of shares in percentage points, with its sign."""
     if share is None:

@@ -3,9 +3,11 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ from metrics.stats.matching import question_sets
 from metrics.summary import cells, summarise
 from prompts import phrases
 from tasks.compare.leaderboard import gather, head
+from tasks.compare.trends import trends
+from tasks.report.trends import drawn
 from tests.conftest import TOP
 from tests.helpers.suites import declared
 from tests.tasks.scored import rows
@@ -64,6 +68,61 @@ def test_versions_behind_one_name_stand_apart(tmp_path: Path) -> None:
     (board,) = gather(tmp_path).boards
     assert [(one.run, one.model[:3]) for one in board.entries] == [("run_01", "m ("), ("run_03", "m (")]
     assert len({one.model for one in board.entries}) == 2
+
+
+def history(folder: Path) -> Path:
+    """Four nights of one name, of which the first was answered by another model; and a model that ran once."""
+    for name, digest, right in (
+        ("run_01", "old", 9),
+        ("run_02", "new", 5),
+        ("run_03", "new", 6),
+        ("run_04", "new", 8),
+    ):
+        write(folder, name, {"<m>": right}, digest=digest)
+    write(folder, "run_05", {"once": 7}, digest="x")
+    return folder
+
+
+def test_each_version_has_its_scores_over_time_with_each_runs_own_interval(tmp_path: Path) -> None:
+    (board,) = gather(history(tmp_path)).boards
+    (trend,) = trends(board)
+    assert trend.model == next(one.model for one in board.entries if one.run == "run_04")
+    assert [(one.run, round(one.score or 0, 6)) for one in trend.entries] == [
+        ("run_02", 0.5), ("run_03", 0.6), ("run_04", 0.8),
+    ]  # fmt: skip
+    for one in trend.entries:
+        (model,) = json.loads((tmp_path / one.run / "results.json").read_text(encoding="utf-8"))["final"]["models"]
+        assert (one.low, one.high) == (model["interval"]["low"], model["interval"]["high"])
+    (whole,) = gather(tmp_path, every=True).boards
+    assert [[one.run for one in found.entries] for found in trends(whole)] == [["run_02", "run_03", "run_04"]]
+
+
+def test_trends_are_shown_in_the_terminal_in_markdown_and_on_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    folder, markdown, page = history(tmp_path / "runs"), tmp_path / "l.md", tmp_path / "l.html"
+    assert main(["--runs", str(folder), "--markdown", str(markdown), "--html", str(page)]) == 0
+    for text in (capsys.readouterr().out, markdown.read_text(encoding="utf-8")):
+        shown = text[text.index("Over time") :]
+        assert [len(re.findall(rf"run\\?_0{n}", shown)) for n in (1, 2, 3, 4, 5)] == [0, 1, 1, 1, 0]
+        assert shown.count("●") == 3
+        assert "Each interval is that of its own run" in " ".join(shown.split())
+    drawn_page = page.read_text(encoding="utf-8")
+    assert drawn_page.count("<circle") == drawn_page.count('class="around"') == 3
+    assert "<m>" not in drawn_page
+    assert "<script" not in drawn_page
+    heights = [float(y) for y in re.findall(r'<circle cx="[\d.]+" cy="([\d.]+)"', drawn_page)]
+    assert heights == sorted(heights, reverse=True), "scores rise, and so does the line"
+
+
+def test_an_interval_is_drawn_to_scale(tmp_path: Path) -> None:
+    """From 0 to 1 in 17 characters: a quarter is the fifth, a half the ninth, three quarters the thirteenth."""
+    (board,) = gather(history(tmp_path)).boards
+    one = replace(board.entries[0], score=0.5, low=0.25, high=0.75)
+    assert drawn(one, 0.0, 1.0) == "····├───●───┤····"
+    assert drawn(replace(one, low=None, high=None), 0.0, 1.0) == "········●········"
+    assert drawn(replace(one, score=None), 0.0, 1.0) == "·" * 17
 
 
 @pytest.fixture

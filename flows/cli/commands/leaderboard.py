@@ -18,17 +18,20 @@ def leaderboard(
     *,
     runs: Annotated[str, Parameter(metavar="FOLDER")] = "",
     every: Annotated[bool, Parameter(name="--all")] = False,
+    html: Annotated[str, Parameter(metavar="FILE")] = "",
     markdown: Annotated[str, Parameter(metavar="FILE")] = "",
     csv: Annotated[str, Parameter(metavar="FILE")] = "",
     language: str = "",
 ) -> None:
     """Rank the models of all finished runs.
 
-    Only results on the same questions stand in one table; of each model the latest there. Nothing is asked.
+    Only results on the same questions stand in one table; of each version of a model the latest there, and how it
+    came to be over time where there are several. Nothing is asked.
 
     Args:
         runs: where runs are (default: artifacts/runs)
         every: every run, not only each model's latest
+        html: write tables and trends as one HTML page as well
         markdown: write the tables as Markdown as well
         csv: write all results as one CSV table as well
         language: of what is said, such as en or ru (default: that of the latest run's report)
@@ -41,9 +44,10 @@ def leaderboard(
 
     found = gather(Path(runs or Store().runs), every=every, language=language)
     show(*_parts(found))
-    if markdown:
-        write_atomically(Path(markdown), words.markdown(found).encode("utf-8", "replace"))
-        written([markdown], found.language)
+    for path, compose in ((html, words.page), (markdown, words.markdown)):
+        if path:
+            write_atomically(Path(path), compose(found).encode("utf-8", "replace"))
+            written([path], found.language)
     if csv:
         written([write_csv(frame(found), Path(csv))], found.language)
 
@@ -52,7 +56,9 @@ def _parts(found: "Leaderboard") -> Iterator["RenderableType"]:
     from rich.text import Text
 
     from data.characters import visible
+    from tasks.compare.trends import trends
     from tasks.report import leaderboard as words
+    from tasks.report.trends import table
 
     for line in words.remarks(found):
         yield Text(visible(line))
@@ -61,3 +67,5 @@ def _parts(found: "Leaderboard") -> Iterator["RenderableType"]:
         yield words.table(found, board).terminal(len(board.entries))
         for note in words.notes(found, board):
             yield Text(visible(note))
+        if listed := trends(board):
+            yield table(found, listed).terminal(language=found.language)
