@@ -34,7 +34,7 @@ _NOT = re.compile(
 _IS_NOT = re.compile(
     r"[)*_`\"'”»\]]{0,6} ?[—–:-]? ?"
     r"(?:(?:is|are|was|would be|seems|looks|это)\s)?(?:(?:also|clearly|therefore|simply)\s)?"
-    r"(?:(?:wrong|incorrect|false|not|cannot|does not|do not|(?:is|does|ca|could)n['’]t"
+    r"(?:(?:wrong|incorrect|false|not(?! only)|cannot|does not|do not|(?:is|does|ca|could)n['’]t"
     r"|can be (?:ruled out|excluded)|невер\w+|неправ\w+|ошибоч\w+"
     r"|не (?:подход|явля|верн|правил|отвеч|соответ)\w*)(?![^\W_])"
     r"|(?:选?项)?(?:是|为)?(?:错|不))",
@@ -62,6 +62,12 @@ _ALIKE = str.maketrans("АВСЕНКМОРТХ", "ABCEHKMOPTX")
 WINDOW = 100_000
 """Characters at the end of a reply that are read."""
 
+_SO = re.compile(
+    r"[\s*_]*(?:(?:therefore|so|thus|hence|итак|поэтому|значит|следовательно)(?![^\W_])|所以|因此)[,，:：]?"
+    r"(?:\s*(?:it is|it['’]s|it must be|это)(?![^\W_]))?",
+    re.IGNORECASE,
+)
+"""The beginning of a last line that concludes."""
 _LINE_END = re.compile(r"[\s*_`.。!)\]}\"'”»$]*(?:\n|$)")
 
 
@@ -190,9 +196,9 @@ def _called_right(text: str, there: Mapping[str, str]) -> set[str]:
 def chosen(text: str, there: Mapping[str, str]) -> set[str] | None:
     """Return the options that a reply chooses; None where it makes no statement.
 
-    The cascade, without what is denied: the last box, else the last statement with a cue ('the answer is B',
-    'Ответ: B', '答案是 B'), else what is called right, else an option that is the last line or the first, where
-    these are no list, else all that it names.
+    The cascade, without what is denied: the last box, else a last line that concludes ('So B.'), else the last
+    statement with a cue ('the answer is B', 'Ответ: B', '答案是 B'), else what is called right, else an option
+    that is the last line or the first, where these are no list, else all that it names.
 
     Source: ours.
     """
@@ -201,18 +207,31 @@ def chosen(text: str, there: Mapping[str, str]) -> set[str] | None:
     text = _affirmed(text, there)
     if boxes := list(_BOXED.finditer(text)):
         return _named(text[boxes[-1].end() :][:SHORT].partition("}")[0], there) or None
+    if found := _concluded(text, there):
+        return found
     for cue in reversed(list(_CUE.finditer(text))[-TRIES:]):
         if found := _named(_stated(text, cue), there):
             return found
     if found := _called_right(text, there):
         return found
-    led = [_leading(line, there) for line in text.split("\n") if line.strip()]
+    return _lined(text, there) or _named(text, there) or None
+
+
+def _concluded(text: str, there: Mapping[str, str]) -> set[str]:
+    """Return the option that a last line concludes and nothing else: `So B.`, `Therefore, it is **B**`."""
+    line = text.rstrip().rpartition("\n")[2]
+    so = _SO.match(line)
+    found = so and re.match(rf"{_WRAP}([{''.join(map(re.escape, there))}])", line[so.end() :])
+    return {found[1]} if so and found and _LINE_END.fullmatch(line, so.end() + found.end()) else set()
+
+
+def _lined(text: str, there: Mapping[str, str]) -> set[str]:
+    """Return the option that is the last line or the first; none where lines are a list of options."""
+    led = [_leading(line, there) for line in text.split("\n") if line.strip()] or [""]
     before, after = set(led[:-1]) - {"", led[-1]}, set(led[1:]) - {"", led[0]}
     if led[-1] and (not before or led[-1] in led[:-1]):
         return {led[-1]}
-    if led[0] and not after:
-        return {led[0]}
-    return _named(text, there) or None
+    return {led[0]} if led[0] and not after else set()
 
 
 def _stated(text: str, cue: re.Match[str]) -> str:
@@ -260,7 +279,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="choice",
-    version=4,
+    version=5,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
