@@ -10,6 +10,7 @@ from scipy import stats
 
 from metrics.stats import margins, pairs, power, regression
 from metrics.stats.intervals import pool, wilson
+from metrics.stats.strata import stratified
 from tests.acceptance import references, tables
 
 COUNTS = [(0, 0), (1, 0), (0, 1), (0, 6), (1, 5), (3, 3), (12, 4), (0, 40), (20, 33), (2, 9)]
@@ -328,3 +329,24 @@ def test_a_comparison_that_cut_replies_could_turn_tells_no_two_apart() -> None:
 def test_wilson_is_the_score_tests_interval(k: int, n: int) -> None:
     found = wilson(k, n)
     assert (found.low, found.high) == pytest.approx(references.wilson_limits(k, n), abs=1e-9)
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 10), (7, 12), (299, 300)])
+def test_a_total_of_one_part_is_that_part(k: int, n: int) -> None:
+    found = stratified([(1.0, k / n, wilson(k, n))])
+    assert (found.low, found.high) == pytest.approx(references.wilson_limits(k, n), abs=1e-6)
+
+
+def test_the_interval_of_a_total_covers_from_weak_to_strong() -> None:
+    """In 100 runs at each of five shares, six families of 30 items with shares around it."""
+    covered = []
+    for seed, share in enumerate((0.05, 0.2, 0.5, 0.9, 0.97)):
+        spread = np.clip(share + np.array([-2, -1, 0, 0, 1, 2]) * 0.4 * min(share, 1 - share) / 2, 0, 1)
+
+        def draw(rng: np.random.Generator, spread: references.Floats = spread) -> tuple[float, float]:
+            found = stratified([(1 / 6, k / 30, wilson(int(k), 30)) for k in rng.binomial(30, spread)])
+            return (found.low, found.high) if found.low is not None and found.high is not None else (2.0, 2.0)
+
+        covered.append(references.coverage(100, float(spread.mean()), draw, seed))
+    assert min(covered) >= 0.88  # one share by itself, of 100 runs
+    assert 0.92 <= np.mean(covered) <= 0.985
