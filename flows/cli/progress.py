@@ -315,7 +315,7 @@ def _results(suite: str, models: Mapping[str, Mapping[str, Any]]) -> Iterator[st
 
     for model, found in models.items():
         low, high = found["low"], found["high"]
-        interval = "" if low is None or not found["measured"] else f" ({percent(low)} – {percent(high)})"
+        interval = "" if low is None or not found.get("measured", True) else f" ({percent(low)} – {percent(high)})"
         told = why(found, "en")
         reason = f": {told}" if told else ""
         counts = f"{found['n_scored']} of {found['n_asked']} scored"

@@ -171,7 +171,8 @@ with Bars() as shown:
             tally = Tally(total=20, answered=19, failed=1, first_s=1.0, last_s=2.0 + batch)
             shown.note(Cell(suite, "m", batch), tally)
             shown.note(Cell(suite, "m", batch, "cot", "j"), Tally(total=3, answered=1))
-            shown.draw()
+            with shown._drawing:
+                shown.draw()
         found = {"score": 0.25, "low": 0.1, "high": 0.5, "outcome": "fail", "reason": "", "n_deciding": None}
         found |= {"n_scored": 4000, "n_asked": 4000}
         event("suite_ended", run="r", suite=suite, models={"m\\x1b[31m": found})
@@ -196,6 +197,45 @@ def test_bars_stay_one_for_each_work_on_80_columns(tmp_path: Path) -> None:
     assert "200 failed" in plain
     widest = max(len(line) for line in re.split(r"[\r\n]+", plain) if "answers" in line)
     assert widest <= 80
+
+
+EVALUATING = """
+import os
+
+from data.batches import Cell
+from flows.cli.progress import Bars
+from tasks.models.scheduler import Tally
+from tasks.runtime.logs import event
+
+with Bars() as shown:
+    event("suite_started", run="r", suite="basic_control", items=60, calls=60)
+    shown.note(Cell("basic_control", "smollm2-135m", 0), Tally(total=60, answered=60, first_s=1.0, last_s=121.0))
+    found = {"score": 0.05, "low": 0.0171, "high": 0.137, "outcome": "fail", "reason": "", "n_deciding": None}
+    found |= {"n_scored": 60, "n_asked": 60}
+    event("suite_ended", run="r", suite="basic_control", models={"smollm2-135m": found})
+    event("suite_started", run="r", suite="cot", items=15, calls=15)
+    event("stage_started", run="r", stage="query", label="cot", suite="cot", metric="")
+    shown.note(Cell("cot", "smollm2-135m", 0), Tally(total=15, answered=5, first_s=1.0, last_s=11.0))
+    with shown._drawing:  # not while the display's own thread draws
+        shown.draw()
+        os._exit(0)  # in the middle, as a screenshot is taken
+"""
+
+
+def test_the_documents_show_make_eval_on_80_columns_as_it_is(tmp_path: Path) -> None:
+    """The bars of real events, on a real terminal; how long each has taken is another each time."""
+    program = tmp_path / "evaluating.py"
+    program.write_text(EVALUATING, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(TOP), "TERM": "xterm-256color"}
+    environment.pop("COLUMNS", None)
+    code, output = on_terminal([sys.executable, str(program)], 80, environment)
+    shown = screen(output, 80)
+    assert code == 0, shown
+    page = (TOP / "docs" / "observability.md").read_text(encoding="utf-8")
+    (told,) = re.findall(r"```text\n(.+?)\n```", page, re.DOTALL)
+    elapsed = re.compile(r"\d:\d\d:\d\d$")
+    assert [elapsed.sub("", line) for line in shown] == [elapsed.sub("", line) for line in told.splitlines()], shown
+    assert max(map(len, shown)) <= 80
 
 
 def environment_of(prefect_api: str, **more: str) -> dict[str, str]:
