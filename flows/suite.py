@@ -25,9 +25,11 @@ from tasks.models.systems import (
     rival_of,
     systems_of,
 )
+from tasks.passports import Examined
 from tasks.query import prepare, query
 from tasks.report.material import Tables
 from tasks.runtime.logs import event
+from tasks.runtime.storage import open_store
 from tasks.sandbox import kotlin_tools
 from tasks.score import measure, score, score_judged
 from tasks.stage import ledger
@@ -189,7 +191,8 @@ def run_suite(settings: Settings, suite: Suite, identities: Identities) -> Table
     if suite.stop is None:
         numbered: Numbered = dict(enumerate(items)) if len(items) > 1 else dict.fromkeys([None], items[0])
         return answered(settings, suite, numbered, identities, systems)
-    rule = next(one for one in watched(settings) if one.suite.name == suite.name)
+    examined = Examined(settings, identities.judges, open_store(settings.store))
+    rule = next(one for one in watched(settings, examined) if one.suite.name == suite.name)
     tables = Tables()
     for number, batch in enumerate(items):
         asked = accompanied(settings, suite, systems)

@@ -12,7 +12,7 @@ from data.suites import Suite
 from data.tables import SUMMARY
 from metrics.stats.intervals import Interval
 from metrics.stats.power import deciding_n
-from metrics.stats.sequential import Side
+from metrics.stats.sequential import Side, side
 from metrics.stats.strata import at_once, correlated, stratified
 from metrics.stopping import Narrowing
 from metrics.summary import Cell, Total, cells, totals
@@ -279,7 +279,11 @@ def _awaited(result: SuiteResult, waiting: int) -> SuiteResult:
 
 
 def _open(stopping: Narrowing) -> str:
-    return f"undecided after {stopping.asked} of at most {stopping.most} questions"
+    said = f"undecided after {stopping.asked} of at most {stopping.most} questions"
+    if stopping.corrected is None or not any(side(look, stopping.threshold) for look in stopping.looks):
+        return said
+    low, high = (f"{100 * end:.1f} %" for end in stopping.corrected)
+    return f"{said}: with the errors that its exam showed of the judge, the mean lies between {low} and {high}"
 
 
 def _at_upper(outcome: Outcome, upper: float, interval: Interval, threshold: float, gate: Gate | None) -> Outcome:

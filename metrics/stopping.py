@@ -18,6 +18,7 @@ from data.draw import content_id
 from data.errors import InputError
 from data.suites import Stop, Suite
 from data.tables import SUMMARY
+from metrics.stats.calibration import bounds
 from metrics.stats.intervals import Codes, Floats
 from metrics.stats.sequential import Look, Side, decided, follow, side
 
@@ -28,13 +29,22 @@ _FAILED = ("model_error", "judge_failed")
 
 
 @dataclass(frozen=True, slots=True)
+class Exam:
+    """What a suite's one judge said of known truths: a row for each true label, `values` what they are worth."""
+
+    confusion: tuple[tuple[int, ...], ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Narrowing:
     """How the interval of a model's score narrowed, or that of the difference of two models (`against`).
 
     `alpha` is the chance that the sequence is ever wrong. `looks` are the confidence sequence, their `n`
     observations: items, or rounds where the suite has strata; `questions` says how many had been put at each.
     `threshold` (0 for a difference) is excluded since `decided` questions, and all that is left lies on `side` of
-    it; None and '' where it is not.
+    it; None and '' where it is not. Where the judge sat an exam, `corrected` is what is left of the true mean after
+    the last look, with the judge's errors: it has to exclude the threshold as well.
     """
 
     suite: str
@@ -48,6 +58,7 @@ class Narrowing:
     side: Side
     looks: tuple[Look, ...]
     questions: tuple[int, ...]
+    corrected: tuple[float, float] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""
@@ -95,19 +106,25 @@ def ends(stop: Stop, strata: int, there: int) -> list[int]:
 
 
 def narrowings(
-    rounds: Sequence[pl.DataFrame], scores: pl.DataFrame, suite: Suite, models: Sequence[str], alpha: float
+    rounds: Sequence[pl.DataFrame],
+    scores: pl.DataFrame,
+    suite: Suite,
+    models: Sequence[str],
+    alpha: float,
+    *,
+    exam: Exam | None = None,
 ) -> tuple[Narrowing, ...]:
     """Follow each model's score against the suite's threshold and, where it is `ranked`, every two models'.
 
     `rounds` are the items that were put, in order; `scores` may hold other suites' as well. `alpha` is each
     sequence's own. An item counts where each metric of the suite's score has a value or does not apply; its value
-    is their mean (over repeats too). A cut reply lies between its value and 1.
+    is their mean (over repeats too). A cut reply lies between its value and 1. `exam` is that of the suite's judge.
     """
     asked = pl.concat(rounds).select("item_id", *_STRATUM).with_row_index("at")
     numbers = np.cumsum([frame.height for frame in rounds])
     valued = _valued(scores.join(asked, on="item_id", how="semi"), suite)
     there = [model for model in models if model in valued]
-    found = [_narrowing(_Put(asked, numbers, suite, alpha), valued[model], model) for model in there]
+    found = [_narrowing(_Put(asked, numbers, suite, alpha, exam), valued[model], model) for model in there]
     if suite.stop and suite.stop.when == "ranked":
         for one, other in combinations(there, 2):
             paired = valued[one].join(valued[other], on="item_id", suffix="_other")
@@ -206,6 +223,7 @@ class _Put(NamedTuple):
     numbers: Codes
     suite: Suite
     alpha: float
+    exam: Exam | None = None
 
 
 def _narrowing(put: _Put, valued: pl.DataFrame, model: str, against: str = "") -> Narrowing:
@@ -215,16 +233,24 @@ def _narrowing(put: _Put, valued: pl.DataFrame, model: str, against: str = "") -
     low, high, came = _observations(rows, suite)
     number = rows["at"].to_numpy()[-1] + 1 if rows.height else 0
     seen = np.searchsorted(came, put.numbers[put.numbers <= number], side="right")
-    looks = follow(
-        low,
-        alpha=put.alpha,
-        looks=sorted(set(seen.tolist()) - {0}),
-        bounds=(-1.0, 1.0) if against else (0.0, 1.0),
-        ceiling=high,
-    )
+    counts = sorted(set(seen.tolist()) - {0})
+    looks = follow(low, alpha=put.alpha, looks=counts, bounds=(-1.0, 1.0) if against else (0.0, 1.0), ceiling=high)
     first_at = {int(n): int(at) for n, at in reversed(list(zip(seen, put.numbers, strict=False)))}
     threshold = 0.0 if against else suite.threshold
-    at = decided(looks, threshold)
+    at, corrected = decided(looks, threshold), None
+    if put.exam and looks:
+        # Half of alpha for the run, half for the exam
+        halves = follow(low, alpha=put.alpha / 2, looks=counts, ceiling=high)
+        limits = [
+            bounds((look.low, look.high), put.exam.confusion, put.exam.values, put.alpha / 2) for look in halves
+        ]
+        true = [Look(look.n, look.mean, *limit) for look, limit in zip(halves, limits, strict=True)]
+        same = (
+            one
+            for one, look in zip(looks, true, strict=True)
+            if side(one, threshold) and side(one, threshold) == side(look, threshold)
+        )
+        at, corrected = next(same, None), limits[-1]
     return Narrowing(
         suite=suite.name,
         model=model,
@@ -237,4 +263,5 @@ def _narrowing(put: _Put, valued: pl.DataFrame, model: str, against: str = "") -
         side=side(at, threshold) if at else "",
         looks=looks,
         questions=tuple(first_at[look.n] for look in looks),
+        corrected=corrected,
     )

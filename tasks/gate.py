@@ -129,8 +129,9 @@ def standing(
     drawn = place.read_all(tables.items, ITEMS).unique("item_id")
     summary = summarise(every, drawn)
     (gated,) = counted(settings, [suite])
-    corrected = corrected_means(every, drawn, [suite], Examined(settings, identities.judges, place).passport)
-    rules = [one for one in watched(settings) if one.suite.name == suite.name]
+    found = Examined(settings, identities.judges, place)
+    corrected = corrected_means(every, drawn, [suite], found.passport)
+    rules = [one for one in watched(settings, found) if one.suite.name == suite.name]
     final = finalise(
         summary,
         models=[name for name, listed in took_part(settings).items() if suite.name in listed],
@@ -237,8 +238,8 @@ def gate(
     drawn = place.read_all(items, ITEMS).unique("item_id", maintain_order=True)
     every = place.read_all(scores, SCORES)
     table = place.read(summary)
-    stopping = follow_all(place, items, scores, watched(settings))
     found = Examined(settings, judges or {}, place)
+    stopping = follow_all(place, items, scores, watched(settings, found))
     corrected = corrected_means(every, drawn, settings.suites, found.passport)
     suites = counted(settings, settings.suites)
     at_k = repeated(every, drawn, suites, table)

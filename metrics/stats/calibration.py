@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from metrics.stats.intervals import Floats, Interval, Z, wilson
+from metrics.stats.intervals import Codes, Floats, Interval, Z, wilson
+from metrics.stats.sequential import follow
 
 UNUSABLE = 0.2
 """Sensitivity + specificity - 1 below which nothing is corrected: such a judge cannot measure."""
@@ -240,6 +241,45 @@ def informedness_limits(sensitivity: Rate, specificity: Rate) -> Interval:
     below = math.hypot(sensitivity.share - yes.low, specificity.share - no.low)
     above = math.hypot(yes.high - sensitivity.share, no.high - specificity.share)
     return Interval(max(middle - below, -1.0), min(middle + above, 1.0), "recovered", sensitivity.n + specificity.n)
+
+
+def bounds(
+    said: tuple[float, float], confusion: Sequence[Sequence[int]], values: Sequence[float], alpha: float
+) -> tuple[float, float]:
+    """Bound the true mean, where what a judge says has a mean within `said`, whatever the share of each truth.
+
+    `confusion` and `values` as for `corrected_mean`. What is said, on average, of each truth is bounded from the
+    exam's answers, all of them together wrong with a chance of `alpha` at most; truths that are settled without the
+    judge may be mixed in. So it holds wherever `said` does, also where that may be looked at, and is never narrower
+    than that.
+    """
+    from scipy.optimize import linprog  # half a second
+
+    worth = np.asarray(values, np.float64)
+    limits = [_said_of(np.asarray(row), worth, alpha / len(worth)) for row in confusion]
+    least, most = (np.array([*(limit[end] for limit in limits), 0.0, 1.0]) for end in (0, 1))
+    truths = np.concatenate([worth, [0.0, 1.0]])
+    found = [
+        linprog(
+            sign * truths,
+            np.stack([least, -most]),
+            [said[1], -said[0]],
+            np.ones((1, len(truths))),
+            [1.0],
+        ).fun
+        for sign in (1, -1)
+    ]
+    low, high = found
+    return (0.0 if low is None else float(low), 1.0 if high is None else -float(high))
+
+
+def _said_of(row: Codes, worth: Floats, alpha: float) -> tuple[float, float]:
+    """Bound the mean of what is said of one truth, from how often the exam heard each label."""
+    total = int(row.sum())
+    if not total:
+        return 0.0, 1.0
+    (look,) = follow(np.repeat(worth, row), alpha=alpha, looks=[total])
+    return look.low, look.high
 
 
 def kappa(confusion: Sequence[Sequence[int]]) -> float | None:

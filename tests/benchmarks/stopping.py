@@ -1,12 +1,12 @@
 """Measure stopping early: false decisions, calls, and the calls that other rules need.
 
-    python -m tests.benchmarks.stopping [false|calls|recorded]
+    python -m tests.benchmarks.stopping [false|calls|recorded|judged]
 
 `false`: the share of runs that decide against the truth, where looks are taken after every answer from the first 30
 to `MOST`; Wilson's interval, looked at in the same way, is beside it. `calls`: the median number of answers until
 the verdict, in units of ln(1 / alpha) / KL, for gaps of 5 points and more, beside other bets of the same paper and
 a fixed-n design. `recorded`: recorded solutions of four models against a threshold, and in paired races
-(../shared/data).
+(../shared/data). `judged`: how often the true mean leaves what a judge's errors make of a sequence.
 """
 
 import json
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from metrics.stats.calibration import bounds
 from metrics.stats.intervals import Floats, score_limits, wilson
 from metrics.stats.sequential import PARTS, decided, follow, share_of, side
 
@@ -231,7 +232,32 @@ def _table(
     )
 
 
+def judged(runs: int = 100) -> None:
+    """Print how often the true mean is ever left out, and what it costs, of a judge with errors and its exam."""
+    print("| truth | sensitivity | specificity | exam | left out | 95 % interval | mean width |")
+    print("|--:|--:|--:|--:|--:|:--|--:|")
+    random = np.random.default_rng(15)
+    for truth, sensitivity, specificity, n in (
+        (0.7, 0.95, 0.9, 60), (0.9, 0.95, 0.9, 60), (0.8, 0.98, 0.7, 60), (0.8, 0.98, 0.7, 300),
+    ):  # fmt: skip
+        missed, widths = 0, []
+        for _ in range(runs):
+            yes, no = (int(random.binomial(n, rate)) for rate in (sensitivity, specificity))
+            said = random.random(400) < truth * sensitivity + (1 - truth) * (1 - specificity)
+            looks = follow(said.astype(np.float64), alpha=ALPHA / 2, looks=(50, 150, 400))
+            limits = [
+                bounds((one.low, one.high), [[yes, n - yes], [n - no, no]], (1.0, 0.0), ALPHA / 2) for one in looks
+            ]
+            missed += not all(low <= truth <= high for low, high in limits)
+            widths.append(limits[-1][1] - limits[-1][0])
+        around = wilson(missed, runs)
+        print(
+            f"| {truth} | {sensitivity} | {specificity} | {n} + {n} | {missed / runs:.1%} |"
+            f" {around.low:.1%} to {around.high:.1%} | {np.mean(widths):.3f} |"
+        )
+
+
 if __name__ == "__main__":
-    parts = {"false": false_decisions, "calls": calls, "recorded": recorded}
+    parts = {"false": false_decisions, "calls": calls, "recorded": recorded, "judged": judged}
     for wanted in sys.argv[1:] or parts:
         parts[wanted]()

@@ -12,7 +12,7 @@ from data.suites import Stop, Suite
 from data.tables import ITEMS, SCORES, SUMMARY
 from metrics.final import finalise
 from metrics.stats.sequential import follow
-from metrics.stopping import arranged, ends, narrowings, sequences, unsettled, without_peeking
+from metrics.stopping import Exam, arranged, ends, narrowings, sequences, unsettled, without_peeking
 from metrics.summary import summarise
 
 STRATA = (("a", "easy", "en"), ("a", "hard", "en"), ("b", "easy", "en"))
@@ -207,3 +207,30 @@ def test_no_interval_that_holds_once_is_shown_where_looks_were_taken() -> None:
     assert shown.filter(~whole)["ci_low"].null_count() == shown.filter(~whole).height > 0
     assert shown.filter(whole & (pl.col("language") == ""))["ci_low"].to_list() == [found[0].looks[-1].low]
     assert without_peeking(plain, (), [suite.model_copy(update={"stop": None})]).equals(plain)
+
+
+def test_a_judged_suite_stops_only_where_the_judges_errors_leave_the_verdict() -> None:
+    """96 % said right, threshold 0.8: decided as said; of a judge that lets half of the wrong pass, not so soon."""
+    suite = suite_of(stop={"first": 30, "most": 400}, threshold=0.8)
+    assert suite.stop
+    rounds = arranged(items_of({("", "", "en"): 400}), suite, suite.stop)
+    scores = scores_of({"m": right(rounds, 24, 25)})
+    exams = {
+        "none": None,
+        "good": Exam(((500, 0), (0, 500)), (1.0, 0.0)),
+        "lenient": Exam(((500, 0), (430, 70)), (1.0, 0.0)),
+    }
+    found = {name: narrowings(rounds, scores, suite, ["m"], 0.05, exam=exam)[0] for name, exam in exams.items()}
+    assert found["none"].corrected is None
+    assert found["none"].side == found["good"].side == "above"
+    assert found["none"].decided is not None
+    assert found["good"].decided is not None
+    assert found["none"].decided <= found["good"].decided
+    assert (found["lenient"].side, found["lenient"].decided) == ("", None)
+    assert unsettled([found["lenient"]], suite, ["m"]) == ["m"]
+    final = finalise(
+        summarise(scores, pl.concat(rounds)), models=["m"], suites=[suite], stopping=[found["lenient"]]
+    )
+    (result,) = final.models[0].suites
+    assert result.outcome == "undecided"
+    assert "with the errors that its exam showed of the judge, the mean lies between" in result.reason
