@@ -121,6 +121,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
             waiting=waiting,
             calls=calls,
             judges=identities.judges,
+            labelled=str(Path(settings.store.runs) / of) if (of := again.resume or again.of) else "",
         )
         manifest |= {**_times(clock), "stages": book.rows()}
         reports = report(

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from metrics.corrected import CorrectedMean
 from metrics.summary import rounded
 from metrics.verdicts import THRESHOLD, SuiteResult, reaches
 
@@ -20,18 +22,22 @@ def explainability(
     weight_cot: float = 0.5,
     weight_citation: float = 0.5,
     threshold: float = THRESHOLD,
+    judged: Sequence[CorrectedMean] = (),
 ) -> dict[str, Any]:
     """Make one model's explainability result in its published form, key by key and in that order.
 
     Overall to 3 decimals, averages to 4, halves upwards; passing compares unrounded values; `count` is the
     number of scored items. Where a suite has no score, its average and pass are null, and so are the overall ones.
     A suite that is undecided or an error does not say whether it passes (null), nor does the whole where it hangs
-    on such a suite. The weights are renormalised, and written so.
+    on such a suite. The weights are renormalised, and written so. Beside the published keys stands `judge_worth`:
+    `judged`, what the citations' judges said and what their exam makes of it; none, and the key is not there.
 
     Source: seed 004.
     """
     whole = math.fsum((weight_cot, weight_citation))
     weights = weight_cot / whole, weight_citation / whole
+    # The seed's own formula: what judges said, also where people's labels have put it right.
+    cot, citation = (one if one.as_judged is None else replace(one, score=one.as_judged) for one in (cot, citation))
     return {
         "XAI_overall_score": None
         if (overall := _joined(weights, cot.score, citation.score)) is None
@@ -41,6 +47,7 @@ def explainability(
         "cot": {"model": model, **_explained(cot)},
         "citation": {"response_model": model, "judge_model": judge_model, **_explained(citation)},
         "weights": {"weight_cot": rounded(weights[0], 6), "weight_citation": rounded(weights[1], 6)},
+        **({"judge_worth": [one.as_dict() for one in judged]} if judged else {}),
     }
 
 

@@ -11,12 +11,16 @@ from data.plugins import metric, metrics
 from data.suites import Suite
 from data.tables import SUMMARY
 from metrics.stats.intervals import Interval
+from metrics.stats.labelled import Powered
 from metrics.stats.power import deciding_n
 from metrics.stats.sequential import Side, side
 from metrics.stats.strata import at_once, correlated, stratified
 from metrics.stopping import Narrowing
 from metrics.summary import Cell, Total, cells, totals
 from metrics.verdicts import THRESHOLD, Final, Gate, ModelResult, Outcome, SuiteResult, reaches
+
+Labels = Mapping[tuple[str, str, str], Powered]
+"""Means put right by people's labels, by suite, model and metric."""
 
 SUBMITTED = "submitted"
 """How the reason begins of a suite whose requests wait in batches at a server."""
@@ -36,6 +40,7 @@ def finalise(
     stopping: Sequence[Narrowing] = (),
     waiting: Mapping[str, int] | None = None,
     repeated: pl.DataFrame | None = None,
+    labels: Labels | None = None,
 ) -> Final:
     """Join the suites that ran into one gated verdict for each model.
 
@@ -53,7 +58,8 @@ def finalise(
 
     `stopping` are the sequences of suites that were asked until they were decided: these decide, whatever the gate,
     and the overall interval is that of means whose intervals hold at once. `waiting`: of suites, how many requests
-    wait in batches; a model that lacks scores there is undecided.
+    wait in batches; a model that lacks scores there is undecided. `labels` are prediction-powered means by suite,
+    model and metric: they stand in the place of what judges said, and `as_judged` keeps that.
 
     `repeated` are the cells (`metrics.repeated`) of suites that are gated on k answers to each question: these take
     the place of the means, which stand beside them.
@@ -77,10 +83,11 @@ def finalise(
         deciding = pl.concat([summary.join(repeated, on=SUMMARY.key, how="anti"), repeated])
     results = []
     for model in models:
+        found = {suite.name: _suite(deciding, suite, model, labels or {}) for suite in suites}
         gated = (
             _awaited(
                 _gated(
-                    _stopped(_told(_suite(deciding, suite, model), suite, summary, model), stopping, model),
+                    _stopped(_told(found[suite.name], suite, summary, model), stopping, model),
                     gate=gate,
                     threshold=suite.threshold,
                     weight=suite.weight / share,
@@ -135,7 +142,7 @@ def _whole(suite: Suite) -> pl.Expr:
     )
 
 
-def _suite(summary: pl.DataFrame, suite: Suite, model: str) -> SuiteResult:
+def _suite(summary: pl.DataFrame, suite: Suite, model: str, labels: Labels) -> SuiteResult:
     """Compute a suite's score, interval and coverage; threshold, weight and gate come later."""
     names = suite.scored_by
     whole = _whole(suite)
@@ -165,14 +172,39 @@ def _suite(summary: pl.DataFrame, suite: Suite, model: str) -> SuiteResult:
         return replace(blank, reason=f"nothing scored: {counts}; look at the statuses of its rows")
     if suite.strata:
         return _total(summary, blank, model, names[0])
-    return _mean(blank, applicable)
+    found = _mean(blank, applicable)
+    own = {cell.metric: one for cell in applicable if (one := labels.get((suite.name, model, cell.metric)))}
+    if not own or found.score is None:
+        return found
+    known = [_by_labels(cell, own[cell.metric]) if cell.metric in own else cell for cell in applicable]
+    put_right = _mean(blank, known)
+    return replace(put_right, as_judged=found.score, n_labels=min(one.n_labels for one in own.values()))
+
+
+def _by_labels(cell: Cell, found: Powered) -> Cell:
+    """Put the prediction-powered mean in the place of the judges'; replies settled without one stay as they are."""
+    n = max(cell.n_scored, found.n_samples)
+    share = found.n_samples / n
+    settled = (cell.mean or 0.0) - share * found.judged
+
+    def joined(value: float | None) -> float | None:
+        return None if value is None else min(max(share * value + settled, 0.0), 1.0)
+
+    return replace(
+        cell,
+        mean=joined(found.value),
+        ci_low=joined(found.interval.low),
+        ci_high=joined(found.interval.high),
+        n_truncated=0,
+        upper=None,
+    )
 
 
 def _told(result: SuiteResult, suite: Suite, summary: pl.DataFrame, model: str) -> SuiteResult:
     """Say what a suite's score is of; where it is of k answers, with the mean beside it."""
     if suite.gate_on == "mean":
         return result
-    plain = _suite(summary, suite, model)
+    plain = _suite(summary, suite, model, {})
     return replace(result, gate_on=suite.gate_on, k=suite.k, mean=plain.score, mean_interval=plain.interval)
 
 
@@ -180,7 +212,7 @@ def _stopped(result: SuiteResult, stopping: Sequence[Narrowing], model: str) -> 
     """Put a sequence's interval in the place of the one that would not hold, had it been looked at in between."""
     wanted = result.suite, model, ""
     one = next((one for one in stopping if (one.suite, one.model, one.against) == wanted), None)
-    if one is None or result.score is None:
+    if one is None or result.score is None or result.as_judged is not None:
         return result
     last = one.looks[-1] if one.looks else None
     interval = Interval(last.low, last.high, "sequence", last.n) if last else Interval()

@@ -33,6 +33,8 @@ class SuiteResult:
     is that of the sequence, which alone decides. Of `n_truncated` rows the reply was cut: `upper` is the score had
     all of these been right (None where there are none); where the outcome would then be another, it is `undecided`.
     `measured` is false where its judges are not to be believed: the score is then no more than what they said.
+    Where people's labels decide, `score` is put right by `n_labels` of them (the fewest of a metric), and
+    `as_judged` is what it was.
 
     With `gate_on` other than `mean` the score is that of `k` answers to each question (pass@k, pass^k), its rows
     are questions, and `mean` is that of all answers, with its interval.
@@ -61,6 +63,8 @@ class SuiteResult:
     mean: float | None = None
     mean_interval: Interval = field(default_factory=Interval)
     measured: bool = True
+    as_judged: float | None = None
+    n_labels: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""

@@ -1,7 +1,7 @@
 """Conclude: join the suites into one gated verdict, and write what it rests on as `results.json`."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict
@@ -18,7 +18,7 @@ from data.tables import ITEMS, SCORES
 from metrics.corrected import CorrectedMean, corrected_means
 from metrics.effort import efforts
 from metrics.explainability import EXPLAINED, explainability
-from metrics.final import finalise, totals_of
+from metrics.final import Labels, finalise, totals_of
 from metrics.final import headline as names_of
 from metrics.paneled import panel_means
 from metrics.repeated import collapsed, repeated
@@ -32,13 +32,14 @@ from metrics.summary import cells, summarise
 from metrics.verdicts import Final, ModelResult
 from tasks.compare.baseline import against
 from tasks.decide import follow_all, watched
+from tasks.labels import kept_labels
 from tasks.models.systems import Identities, judges_of, systems_of, took_part
 from tasks.passports import Examined
 from tasks.report.material import Tables
 from tasks.report.raw import slugs
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
-from tasks.trust import distrusted, unmeasured
+from tasks.trust import by_labels, distrusted, unmeasured
 
 UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
 
@@ -60,18 +61,21 @@ def final_of(
     *,
     corrected: Sequence[CorrectedMean] = (),
     repeated: pl.DataFrame | None = None,
+    labels: Labels | None = None,
 ) -> Final:
     """Gate every system in the suites that it took part in.
 
     `missing` says why a model could not be asked, `waiting` how many requests of a suite wait in batches,
     `corrected` what the judges' passports make of their means; `repeated` are the cells of suites gated on k
-    answers.
+    answers. `labels` are what people's labels make of judges' means: these decide where the configuration has it
+    that judges must have them.
     """
+    labels = labels if labels and settings.judges_must_have == "labels" else {}
     by_name = {suite.name: suite for suite in counted(settings, settings.suites)}
     gated = []
     for name, listed in took_part(settings).items():
         suites = [by_name[one] for one in listed]
-        told = flags(settings, suites, corrected)
+        told = flags(settings, suites, corrected, labels, [name])
         if not any(suite.weight for suite in suites):
             suites = [suite.model_copy(update={"weight": 1.0}) for suite in suites]
         gated.append(
@@ -84,6 +88,7 @@ def final_of(
                 stopping=stopping,
                 waiting=waiting,
                 repeated=repeated,
+                labels=labels,
                 **told,
             )
         )
@@ -108,15 +113,25 @@ class Flags(TypedDict):
     unjudged: dict[str, str]
 
 
-def flags(settings: Settings, suites: Iterable[Suite], corrected: Sequence[CorrectedMean]) -> Flags:
+def flags(
+    settings: Settings,
+    suites: Iterable[Suite],
+    corrected: Sequence[CorrectedMean],
+    labels: Labels,
+    models: Collection[str],
+) -> Flags:
     """Return why suites cannot be decided: by their nature (`undecided`), or for want of a judge (`unjudged`)."""
     listed = list(suites)
     return {
         "undecided": {
-            **unmeasured(settings, listed, corrected),
+            **unmeasured(settings, listed, corrected, labels, models),
             **{suite.name: UNSETTLED for suite in listed if unsettled(suite)},
         },
-        "unjudged": {suite.name: why for suite in listed if (why := distrusted(settings, suite, corrected))},
+        "unjudged": {
+            suite.name: why
+            for suite in listed
+            if not by_labels(settings, suite, labels, models) and (why := distrusted(settings, suite, corrected))
+        },
     }
 
 
@@ -132,19 +147,20 @@ def standing(
     found = Examined(settings, identities.judges, place)
     corrected = corrected_means(every, drawn, [suite], found.passport)
     rules = [one for one in watched(settings, found) if one.suite.name == suite.name]
+    models = [name for name, listed in took_part(settings).items() if suite.name in listed]
     final = finalise(
         summary,
-        models=[name for name, listed in took_part(settings).items() if suite.name in listed],
+        models=models,
         suites=[gated.model_copy(update={"weight": 1.0})],
         gate=settings.gate,
         repeated=repeated(every, drawn, [gated], summary),
         stopping=follow_all(place, tables.items, tables.scores, rules),
         waiting=waiting,
-        **flags(settings, [suite], corrected),
+        **flags(settings, [suite], corrected, {}, models),
     )
     absent = _missing(settings, [suite], identities.missing)
-    models = [_absent(model, absent.get(model.model, "")) for model in final.models]
-    results = {model.model: model.suites[0] for model in models}
+    checked = [_absent(model, absent.get(model.model, "")) for model in final.models]
+    results = {model.model: model.suites[0] for model in checked}
     return {
         name: {
             "score": one.score,
@@ -186,7 +202,9 @@ def _absent(model: ModelResult, why: str) -> ModelResult:
     return replace(model, reason=reason, suites=tuple(suites))
 
 
-def explained(settings: Settings, final: Final) -> dict[str, dict[str, Any]]:
+def explained(
+    settings: Settings, final: Final, corrected: Sequence[CorrectedMean] = ()
+) -> dict[str, dict[str, Any]]:
     """Return the explainability results of the systems that were asked both of its suites, by their names."""
     pair = EXPLAINED
     if not set(pair) <= set(settings.named):
@@ -206,6 +224,7 @@ def explained(settings: Settings, final: Final) -> dict[str, dict[str, Any]]:
             weight_cot=part.weight_cot,
             weight_citation=part.weight_citation,
             threshold=part.threshold,
+            judged=[row for row in corrected if (row.suite, row.model) == (pair[1], model.model)],
         )
 
     return {model.model: found for model in final.models if (found := one(model))}
@@ -232,8 +251,12 @@ def gate(
     waiting: Mapping[str, int] | None = None,
     judges: Mapping[str, Mapping[str, str]] | None = None,
     calls: Mapping[str, int] | None = None,
+    labelled: str = "",
 ) -> Concluded:
-    """Gate the run's models and write `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` where it applies."""
+    """Gate the run's models and write `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` where it applies.
+
+    `labelled` is the folder of the run whose replies these are, where people have labelled them.
+    """
     place = open_store(settings.store)
     drawn = place.read_all(items, ITEMS).unique("item_id", maintain_order=True)
     every = place.read_all(scores, SCORES)
@@ -241,9 +264,10 @@ def gate(
     found = Examined(settings, judges or {}, place)
     stopping = follow_all(place, items, scores, watched(settings, found))
     corrected = corrected_means(every, drawn, settings.suites, found.passport)
+    labels = kept_labels(Path(labelled), every, drawn) if labelled else {}
     suites = counted(settings, settings.suites)
     at_k = repeated(every, drawn, suites, table)
-    final = final_of(settings, table, missing, stopping, waiting, corrected=corrected, repeated=at_k)
+    final = final_of(settings, table, missing, stopping, waiting, corrected=corrected, repeated=at_k, labels=labels)
     held = against(settings, run.get("facts") or {}, every, drawn)
     if held and settings.fail_on == "regression":
         final = replace(final, changes=held.outcomes)
@@ -253,7 +277,7 @@ def gate(
     looked_at = [suite.name for suite in settings.suites if suite.stop]
     once = headline.join(drawn.filter(pl.col("suite").is_in(looked_at)), on="item_id", how="anti")
     pairs = later_minus_earlier(compare(once, drawn), [*took_part(settings)])
-    listed = explained(settings, final)
+    listed = explained(settings, final, corrected)
     document = Results(
         run={
             **{key: value for key, value in run.items() if key != "facts"},

@@ -1,10 +1,12 @@
 """People's labels of a finished run's judged replies: which to label, and what they make of the judge's mean.
 
 Samples are drawn with known probabilities, which stand in the sheet, so that an estimate from them is right however
-they were chosen. Nothing is asked.
+they were chosen. Nothing is asked. What labels came to is kept beside the run's reports, with a digest of the
+judges' scores that they were joined with: a gate relies on it only where its own are the same.
 """
 
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Mapping, Sequence
@@ -18,26 +20,39 @@ import polars as pl
 
 from artifacts.runs import Run, load, replies
 from data.errors import InputError
-from metrics.stats.agreement import krippendorff
-from metrics.stats.labelled import Powered, prediction_powered
+from metrics.final import Labels
+from metrics.stats.agreement import Agreement, agreement
+from metrics.stats.labelled import Powered, prediction_powered, read_powered
 
+_JUDGED = (
+    pl.col("value").is_not_null()
+    & pl.col("details").str.contains('"judges"', literal=True)
+    & ~pl.col("metric").str.starts_with("exam_")
+)
 By = Literal["random", "uncertainty"]
 KEY = ("suite", "model", "metric", "item_id", "repeat")
 COLUMNS = (*KEY, "probability", "prompt", "reference", "response", "label")
 WORDS: Mapping[str, float] = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "да": 1.0, "нет": 0.0}
+KEPT = "labels.json"
+"""Where a run's folder keeps what labels came to."""
+
 _LEAST = 0.1
 """How uncertain the surest verdict counts, so that each can be drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """What labels make of one model's judged mean; `alpha` is Krippendorff's over several labellers."""
+    """What labels make of one model's judged mean.
+
+    `agreement` is that of several labellers; `digest` says which scores of judges the labels were joined with.
+    """
 
     suite: str
     model: str
     metric: str
     found: Powered
-    alpha: float | None = None
+    agreement: Agreement | None = None
+    digest: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""
@@ -50,17 +65,48 @@ def judged(run: Run, root: str = "") -> pl.DataFrame:
     Raises:
         InputError: the store does not hold them, or nothing was judged.
     """
-    scores = load(run, "scores", "scores", root).filter(
-        pl.col("value").is_not_null(),
-        pl.col("details").str.contains('"judges"', literal=True),
-        ~pl.col("metric").str.starts_with("exam_"),
-    )
+    scores = load(run, "scores", "scores", root).filter(_JUDGED)
     if not scores.height:
         raise InputError(f"run {run.name}: found no reply that a judge has scored; there is nothing to label.")
     items = load(run, "items", "items", root).unique("item_id").select("item_id", "suite", "prompt", "facts")
     texts = replies(run, root).rename({"text": "response"}).drop("error")
     joined = scores.join(items, on="item_id").join(texts, on=["item_id", "model", "repeat"], how="left")
-    return joined.select(*KEY, "value", "prompt", "facts", "response").sort(*KEY)
+    return joined.select(*KEY, "value", "details", "prompt", "facts", "response").sort(*KEY)
+
+
+def digest_of(scores: pl.DataFrame) -> str:
+    """Return what stands for the judges' scores of one model and metric: what they said of each reply, and why."""
+    rows = scores.select("item_id", "repeat", "value", "details").sort("item_id", "repeat").rows()
+    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+
+
+def kept_labels(folder: Path, scores: pl.DataFrame, items: pl.DataFrame) -> Labels:
+    """Return what a run's labels made of its judged means, of those whose scores are still the same.
+
+    `scores` and `items` are the tables of this run, which did that one again.
+
+    Raises:
+        InputError: the labels' file is damaged.
+    """
+    path = folder / KEPT
+    if not path.is_file():
+        return {}
+    suites = dict(items.select("item_id", "suite").iter_rows())
+    placed = scores.filter(_JUDGED).with_columns(
+        suite=pl.col("item_id").replace_strict(suites, default="", return_dtype=pl.String)
+    )
+    found: dict[tuple[str, str, str], Powered] = {}
+    try:
+        listed = json.loads(path.read_text(encoding="utf-8"))
+        for one in listed:
+            own = placed.filter(suite=one["suite"], model=one["model"], metric=one["metric"])
+            if digest_of(own) == one["digest"]:
+                found[one["suite"], one["model"], one["metric"]] = read_powered(one["found"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path}: cannot be read ({type(error).__name__}); expected what `label --labels` wrote. Do it again."
+        ) from error
+    return found
 
 
 def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "", seed: int = 0) -> pl.DataFrame:
@@ -114,12 +160,51 @@ def _systematic(chances: Any, rng: Random) -> list[int]:
     return sorted(drawn)
 
 
-def read_labels(path: Path) -> list[dict[str, str]]:
-    """Read a filled sheet.
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A row of filled sheets: which reply, how likely it was drawn, and what each labeller wrote, if anything."""
+
+    key: tuple[str, ...]
+    probability: float
+    labels: Mapping[str, str]
+    where: str
+
+
+def read_labels(*paths: Path) -> list[Filled]:
+    """Read filled sheets, of several labellers one each or one with several columns: a row for each reply.
 
     Raises:
-        InputError: it is no CSV file with the sheet's columns.
+        InputError: one is no CSV file with the sheet's columns, or they are of different draws.
     """
+    found: dict[tuple[str, ...], Filled] = {}
+    for number, path in enumerate(paths, 1):
+        for line, row in enumerate(_rows(path), 2):
+            # The sheet is guarded against formulas: a name may have an apostrophe before it.
+            key = tuple((row[name] or "").removeprefix("'") for name in KEY)
+            where = f"{path}, line {line}"
+            try:
+                chance = float(row["probability"] or 1)
+            except ValueError:
+                chance = 0.0
+            if not 0 < chance <= 1:
+                raise InputError(
+                    f"{where}: found the probability {row['probability']!r}, expected it as it was drawn."
+                )
+            names = _labellers(row)
+            said = {f"{number} {name}": row[name] or "" for name in names}
+            other = found.get(key)
+            if other and (other.probability != chance or {*other.labels} & {*said}):
+                why = (
+                    "twice in a sheet"
+                    if {*other.labels} & {*said}
+                    else f"with another probability in {other.where}"
+                )
+                raise InputError(f"{where}: the reply {' '.join(key)} stands {why}; expected sheets of one draw.")
+            found[key] = Filled(key, chance, {**(other.labels if other else {}), **said}, where)
+    return [*found.values()]
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -128,14 +213,14 @@ def read_labels(path: Path) -> list[dict[str, str]]:
         ) from error
     rows = list(csv.DictReader(io.StringIO(text)))
     missing = [name for name in (*KEY, "probability") if not rows or name not in rows[0]]
-    if missing or not _labellers(rows):
+    if missing or not _labellers(rows[0]):
         lacks = ", ".join(missing) or "label"
         raise InputError(f"--labels {path}: found no column {lacks}; expected a sheet as `label` writes it.")
     return rows
 
 
-def _labellers(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    return [name for name in rows[0] if name and name.strip().lower().startswith("label")]
+def _labellers(row: Mapping[str, str]) -> list[str]:
+    return [name for name in row if name and name.strip().lower().startswith("label")]
 
 
 def _value(text: str | None, where: str) -> float | None:
@@ -153,13 +238,12 @@ def _value(text: str | None, where: str) -> float | None:
     return found
 
 
-def estimates(found: pl.DataFrame, rows: Sequence[Mapping[str, str]]) -> list[Labelled]:
+def estimates(found: pl.DataFrame, rows: Sequence[Filled]) -> list[Labelled]:
     """Join the judges' scores of all replies with the labels of some.
 
     Raises:
         InputError: a label is none, or stands for a reply that the run does not have.
     """
-    names = _labellers(rows)
     places: dict[tuple[str, ...], int] = {}
     groups: dict[tuple[str, str, str], list[float]] = {}
     for *named, value in found.select(*KEY, "value").iter_rows():
@@ -168,26 +252,29 @@ def estimates(found: pl.DataFrame, rows: Sequence[Mapping[str, str]]) -> list[La
         values.append(value)
     labels: dict[tuple[str, str, str], list[tuple[int, list[float | None], float]]] = {}
     drawn: dict[tuple[str, str, str], int] = {}
-    for number, row in enumerate(rows, 2):
-        # The sheet is guarded against formulas: a name may have an apostrophe before it.
-        key = tuple(row[name].removeprefix("'") if row[name] else "" for name in KEY)
-        group = (key[0], key[1], key[2])
-        if key not in places:
-            raise InputError(f"line {number}: the run has no judged reply {' '.join(key)}; expected its own sheet.")
+    for row in rows:
+        group = (row.key[0], row.key[1], row.key[2])
+        if row.key not in places:
+            raise InputError(
+                f"{row.where}: the run has no judged reply {' '.join(row.key)}; expected its own sheet."
+            )
         drawn[group] = drawn.get(group, 0) + 1
-        said = [_value(row[name], f"line {number}, column {name}") for name in names]
+        said = [_value(text, f"{row.where}, column {name.partition(' ')[2]}") for name, text in row.labels.items()]
         if any(one is not None for one in said):
-            labels.setdefault(group, []).append((places[key], said, float(row["probability"] or 1)))
+            labels.setdefault(group, []).append((places[row.key], said, row.probability))
     if not labels:
         raise InputError(
             "found no label in the sheet; fill the column `label` with numbers from 0 to 1, or yes and no."
         )
-    return [_estimate(group, groups[group], listed, drawn[group]) for group, listed in sorted(labels.items())]
+    return [
+        _estimate(group, found.filter(suite=group[0], model=group[1], metric=group[2]), listed, drawn[group])
+        for group, listed in sorted(labels.items())
+    ]
 
 
 def _estimate(
     group: tuple[str, str, str],
-    values: list[float],
+    scores: pl.DataFrame,
     listed: list[tuple[int, list[float | None], float]],
     drawn: int,
 ) -> Labelled:
@@ -195,14 +282,14 @@ def _estimate(
     answered = len(listed) / drawn
     means = [float(np.mean([one for one in said if one is not None])) for _, said, _ in listed]
     found = prediction_powered(
-        [min(max(value, 0.0), 1.0) for value in values],
+        [min(max(value, 0.0), 1.0) for value in scores["value"]],
         [place for place, _, _ in listed],
         means,
         probabilities=[min(1.0, chance * answered) for _, _, chance in listed],
     )
     ratings = [(str(place), one) for place, said, _ in listed for one in said if one is not None]
-    alpha = None
+    several = None
     if len(ratings) > len(listed):
         frame = pl.DataFrame(ratings, schema={"unit": pl.String, "value": pl.Float64}, orient="row")
-        alpha = krippendorff(frame, "interval")
-    return Labelled(*group, found, alpha)
+        several = agreement(frame, "interval")
+    return Labelled(*group, found, several, digest_of(scores))

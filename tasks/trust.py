@@ -4,15 +4,17 @@ A passport stands over a judge's size, either way: a small judge that is shown t
 is shown not to does not.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from config.settings import Settings
 from data.loading import judged_by
 from data.plugins import metric
 from data.suites import Suite
 from metrics.corrected import NO_PASSPORT, NOT_A_MEAN, CorrectedMean
+from metrics.final import Labels
 from metrics.passports import Share
 from metrics.stats.calibration import TOO_WEAK, UNUSABLE, Rate, informedness_limits
+from metrics.stats.labelled import Powered
 from tasks.models.sizes import too_small
 from tasks.models.systems import judges_of
 
@@ -20,6 +22,8 @@ TOO_SMALL = "{judges} is too small to judge: its grades decide nothing; name a l
 NOT_SHOWN = "{judges} is too small to judge, and its exam does not show that it can: {figures}"
 CANNOT = f"{TOO_WEAK}: {{figures}}"
 FIGURES = "{judge}: {part}, sensitivity {yes}, specificity {no}"
+NO_LABELS = "nobody has labelled this suite's replies as they are"
+IN_STRATA = "a TOTAL over families cannot be put right by them"
 OTHERS_ALIKE = "{figures}, but it does not tell the other labels apart"
 
 
@@ -91,22 +95,43 @@ def _share(found: Share) -> str:
     return f"{found.k}/{found.n} = {100 * found.share:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
 
 
-def unmeasured(settings: Settings, suites: Iterable[Suite], corrected: Sequence[CorrectedMean]) -> dict[str, str]:
-    """Return why judged suites cannot be decided, by suite; nothing where judges need no measure.
+def unmeasured(
+    settings: Settings,
+    suites: Iterable[Suite],
+    corrected: Sequence[CorrectedMean],
+    labels: Labels,
+    models: Collection[str],
+) -> dict[str, str]:
+    """Return why judged suites cannot be decided for some models, by suite; nothing where judges need no measure.
 
     With `passport` a suite is decided where each of its judged means, or of their parts, could be corrected; with
-    `labels` only people's labels decide it.
+    `labels` where people's labels put each of its judged metrics right.
     """
-    need = settings.judges_must_have
-    if need == "nothing":
+    if settings.judges_must_have == "nothing":
         return {}
     found = {}
     for suite in suites:
         judged = [name for name in judged_by(suite) if name in suite.scored_by]
+        if not judged:
+            continue
+        if settings.judges_must_have == "labels":
+            lacks = (_unlabelled(labels.get((suite.name, model, name))) for model in models for name in judged)
+            if suite.strata or (why := next(filter(None, lacks), "")):
+                found[suite.name] = f"judges_must_have: labels, and {IN_STRATA if suite.strata else why}"
+            continue
         rows = [row for row in corrected if row.suite == suite.name and row.metric.partition(".")[0] in judged]
         wrong = [row.reason for row in rows if row.value is None and row.reason != NOT_A_MEAN]
-        if judged and need == "labels":
-            found[suite.name] = "judges_must_have: labels, and nobody has labelled this suite's replies"
-        elif judged and (wrong or not rows):
+        if wrong or not rows:
             found[suite.name] = f"judges_must_have: passport, and {wrong[0] if wrong else NO_PASSPORT}"
     return found
+
+
+def _unlabelled(found: Powered | None) -> str:
+    if found is None:
+        return NO_LABELS
+    return found.reason
+
+
+def by_labels(settings: Settings, suite: Suite, labels: Labels, models: Collection[str]) -> bool:
+    """Say whether people's labels decide a suite, so that its judges need not be believed."""
+    return settings.judges_must_have == "labels" and not unmeasured(settings, [suite], (), labels, models)

@@ -9,7 +9,7 @@ labels (`tests.benchmarks.calibration`).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, cast
 
@@ -49,6 +49,16 @@ class Powered:
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""
         return asdict(self)
+
+
+def read_powered(found: Mapping[str, Any]) -> Powered:
+    """Return an estimate from its JSON.
+
+    Raises:
+        KeyError, TypeError: it is none.
+    """
+    names = ("interval", "labels_alone")
+    return Powered(**{**found, **{name: Interval(**found[name]) for name in names}})
 
 
 def prediction_powered(

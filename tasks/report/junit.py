@@ -10,9 +10,10 @@ import polars as pl
 
 from artifacts.store import write_atomically
 from tasks.report.material import Material
+from tasks.report.passports import warnings
 from tasks.report.regressions import regression
 from tasks.report.samples import KEY, frames
-from tasks.report.words import measure, why
+from tasks.report.words import measure, shared, why
 
 SHOWN = 4000
 """Characters of a reply that a failed case shows."""
@@ -101,7 +102,8 @@ def _gate(name: str, of: str, outcome: str, told: str, *, counts: bool, passes: 
 def gates(material: Material) -> ET.Element:
     """Return the cases of all gates: each model in each suite and overall, and each suite against the baseline."""
     settings, results = material.settings, material.results
-    passes = settings.undecided == "pass"
+    passes, language = settings.undecided == "pass", settings.report.language
+    unmeasured = {(model, suite): said for model, suite, said in warnings(results, language)}
     cases = []
     for model in results.get("final", {}).get("models", ()):
         for part in (*model["suites"], {**model, "suite": "overall"}):
@@ -117,7 +119,10 @@ def gates(material: Material) -> ET.Element:
             said = why(part, settings.report.language)
             told = f"{told}; {said}" if said else told
             counts = settings.gate != "off"
-            cases.append(_gate(part["suite"], model["model"], part["outcome"], told, counts=counts, passes=passes))
+            case = _gate(part["suite"], model["model"], part["outcome"], told, counts=counts, passes=passes)
+            if warned := unmeasured.get((model["model"], part["suite"])):
+                ET.SubElement(case, "system-err").text = clean(f"{shared('warning', language)}: {warned}")
+            cases.append(case)
     held = results.get("baseline") or {"models": (), "name": ""}
     counts = settings.fail_on == "regression"
     for model in held["models"]:

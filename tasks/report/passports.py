@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from metrics.corrected import NO_PASSPORT
 from metrics.passports import Passport, Share
 from prompts.phrases import phrase, translated
 from tasks.report.text import percent
@@ -70,6 +71,29 @@ def _corrected(one: Mapping[str, Any], language: str) -> dict[str, str]:
             "terminal.corrected", language, value=percent(one["value"]), low=percent(low), high=percent(high)
         ),
     }
+
+
+def warnings(results: Results, language: str) -> list[tuple[str, str, str]]:
+    """Return (model, suite, text) for each suite decided by judges whose errors nobody has measured.
+
+    Of suites whose judges are not believed the outcome says so already.
+    """
+    found = []
+    for model in results.get("final", {}).get("models", ()):
+        for suite in model["suites"]:
+            if not suite.get("measured", True) or suite.get("as_judged") is not None:
+                continue
+            rows = [
+                one
+                for one in results.get("corrected", ())
+                if (one["suite"], one["model"]) == (suite["suite"], model["model"]) and one["reason"] == NO_PASSPORT
+            ]
+            if rows:
+                judges = ", ".join(dict.fromkeys(one["judge"] for one in rows))
+                n = max(one["n_samples"] for one in rows)
+                said = phrase("common.no_passport", language, suite=suite["suite"], judges=judges, n=n)
+                found.append((model["model"], suite["suite"], said))
+    return found
 
 
 def corrected_lines(results: Results, language: str) -> Iterator[str]:

@@ -48,6 +48,9 @@ def scored(part: Mapping[str, Any], language: str) -> str:
     """
     if part["score"] is not None and not part.get("measured", True):
         return phrase("common.unmeasured", language, score=percent(part["score"]))
+    if part.get("as_judged") is not None:
+        raw = percent(part["as_judged"])
+        return phrase("common.labelled", language, score=percent(part["score"]), n=part["n_labels"], judged=raw)
     named = measure(part)
     mean = phrase("common.mean_beside", language, mean=percent(part["mean"])) if named else ""
     return " ".join(filter(None, (named, percent(part["score"]), mean, bound(part, language))))

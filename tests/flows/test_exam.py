@@ -1,5 +1,6 @@
 """The exam from the command line: a passport is earned, kept, and asked for once."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -57,6 +58,12 @@ def test_a_judge_that_there_is_not_is_one_message(run: Run, tmp_path: Path) -> N
     assert "nobody" in done.stderr
     assert "expected one of judge" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def command(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command that asks nobody."""
+    listed = [sys.executable, "-m", "basic_control", *words]
+    return subprocess.run(listed, cwd=TOP, capture_output=True, text=True, timeout=120, check=False)
 
 
 def answers(tmp_path: Path) -> Path:
@@ -133,6 +140,47 @@ def test_a_judge_without_a_passport_sits_a_short_form_in_the_run(run: Run, tmp_p
     pages = [path for path in (latest(tmp_path) / "reports").iterdir() if path.suffix in {".md", ".html"}]
     assert len(pages) == 2
     assert all("not measured (as judged 100%)" in path.read_text(encoding="utf-8") for path in pages)
+
+
+def labelled(sheet: Path, name: str, label: Any) -> str:
+    """Fill a sheet as a person would; return its path."""
+    rows = list(csv.DictReader(sheet.read_text(encoding="utf-8-sig").splitlines()))
+    path = sheet.with_name(name)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0]])
+        writer.writeheader()
+        writer.writerows({**row, "label": label(int(row["prompt"].split()[-1]))} for row in rows)
+    return str(path)
+
+
+def test_a_gate_that_wants_labels_goes_by_what_people_said(run: Run, tmp_path: Path) -> None:
+    """The judge calls all 40 replies grounded; two labellers call half of them so, and differ on none of them."""
+    path = tmp_path / "many.jsonl"
+    rows = [{"question": f"Who {n}", "response": f"Anna, {n}.", "retrieved_contexts": ["Anna."]} for n in range(40)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with serve_openai(json.dumps({"reason": "", "rating": 2})) as server:
+        words = [*arguments(server, tmp_path, name="judge-70b")[:-2], "--data", str(path)]
+        words += ["--set", "rag.factual_correctness.enabled=false", "--set", "gate=interval"]
+        before = run(*words, "--set", "judges_must_have=labels", flow="rag")
+        done = latest(tmp_path)
+        sheet = done / "labels.csv"
+        asked = len(server.requests)
+        drawn = command("label", str(done), "--n", "40")
+        sheets = [labelled(sheet, f"{name}.csv", lambda n: "yes" if n % 2 else "no") for name in ("ann", "bob")]
+        joined = command("label", str(done), "--labels", sheets[0], "--labels", sheets[1])
+        after = run("--run", done.name, "--rerun", "report")
+        assert len(server.requests) == asked
+    assert before.returncode == 3, before.stderr
+    assert "judges_must_have: labels, and nobody has labelled" in " ".join(before.stdout.split())
+    assert (drawn.returncode, joined.returncode) == (0, 0), joined.stderr
+    assert "alpha 1.00 [0.9" in joined.stdout
+    assert "on 40 replies" in joined.stdout
+    (model,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["final"]["models"]
+    (suite,) = model["suites"]
+    assert (suite["score"], suite["as_judged"], suite["n_labels"]) == (0.5, 1.0, 40)
+    assert (after.returncode, suite["outcome"]) == (1, "fail"), "all of its interval lies below 0.8"
+    assert suite["interval"]["low"] < 0.5 < suite["interval"]["high"] < 0.8
+    assert "50% by 40 labels (as judged 100%)" in after.stdout
 
 
 def test_an_exam_is_configured_without_prefect() -> None:

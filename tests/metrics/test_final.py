@@ -13,6 +13,7 @@ import pytest
 
 from data.errors import InputError
 from data.tables import ITEMS, SCORES, SUMMARY
+from metrics.corrected import CorrectedMean
 from metrics.explainability import explainability
 from metrics.final import finalise
 from metrics.results import SCHEMA_VERSION, Results, results_schema
@@ -60,6 +61,32 @@ def test_the_explainability_golden_key_by_key() -> None:
         '"citation": {"response_model": "llama3.1:8b", "judge_model": "gpt-4o", "avg_score": 0.8375, "count": 5, '
         '"pass": true, "threshold": 0.8}, "weights": {"weight_cot": 0.5, "weight_citation": 0.5}}'
     )
+
+
+def test_beside_the_seeds_own_keys_stands_what_the_judge_is_worth() -> None:
+    """The formula stays the seed's also where people's labels have put the judges' mean right."""
+    row = CorrectedMean(
+        "citation",
+        "m",
+        "citation.support",
+        "j",
+        "en",
+        5,
+        9,
+        0.8,
+        Interval(0.5, 0.9),
+        0.7,
+        Interval(0.3, 1.0),
+        0.7,
+        60,
+    )
+    plain = explainability(result("cot", 0.8, 30), result("citation", 0.9, 5), model="m", judge_model="j")
+    labelled = replace(result("citation", 0.4, 5), as_judged=0.9, n_labels=40)
+    told = explainability(result("cot", 0.8, 30), labelled, model="m", judge_model="j", judged=[row])
+    assert {key: value for key, value in told.items() if key != "judge_worth"} == plain
+    assert list(told) == [*plain, "judge_worth"]
+    (worth,) = told["judge_worth"]
+    assert (worth["raw"], worth["value"], worth["interval"]["low"], worth["n_exam"]) == (0.8, 0.7, 0.3, 60)
 
 
 def test_explainability_compares_unrounded_values() -> None:

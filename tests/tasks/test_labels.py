@@ -1,6 +1,7 @@
 """A sheet is drawn with the probabilities that it says, and its labels put the judge's mean right."""
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import polars as pl
 import pytest
 
 from data.errors import InputError
-from tasks.labels import By, estimates, read_labels, sheet
+from tasks.labels import By, estimates, kept_labels, read_labels, sheet
 from tasks.report.exports import write_csv
 
 
@@ -22,6 +23,7 @@ def found(values: list[float]) -> pl.DataFrame:
             "item_id": [f"i{place:04}" for place in range(n)],
             "repeat": [0] * n,
             "value": values,
+            "details": ['{"judges": {}}'] * n,
             "prompt": ["p"] * n,
             "facts": ['{"reference": "r"}'] * n,
             "response": ["x"] * n,
@@ -68,13 +70,50 @@ def test_labels_put_the_judges_mean_right(tmp_path: Path) -> None:
     assert one.found.interval.low is not None
     assert one.found.interval.high is not None
     assert one.found.interval.low < 0.6 < one.found.interval.high
-    assert one.alpha is None
+    assert one.agreement is None
 
 
 def test_two_labellers_agreement_stands_beside_the_estimate(tmp_path: Path) -> None:
     drawn = sheet(found(SCORES), n=60, seed=1)
     path = filled(tmp_path, drawn, lambda n: {"label": TRUTH[n], "label_2": TRUTH[n]})
-    assert estimates(found(SCORES), read_labels(path))[0].alpha == pytest.approx(1.0)
+    several = estimates(found(SCORES), read_labels(path))[0].agreement
+    assert several is not None
+    assert several.alpha == pytest.approx(1.0)
+    assert several.n_units == 60
+    assert several.interval.low is not None
+    assert 0.9 < several.interval.low < 1, "sixty that agree do not prove that all would"
+
+
+def test_two_labellers_each_fill_a_sheet_of_the_same_draw(tmp_path: Path) -> None:
+    drawn = sheet(found(SCORES), n=60, seed=1)
+    first = filled(tmp_path, drawn, lambda n: {"label": TRUTH[n]}).rename(tmp_path / "one.csv")
+    second = filled(tmp_path, drawn, lambda n: {"label": 1 - TRUTH[n] if n % 10 == 3 else TRUTH[n]})
+    one = estimates(found(SCORES), read_labels(first, second))[0]
+    assert one.agreement is not None
+    assert one.agreement.n_units == one.found.n_labels == 60
+    assert one.agreement.alpha is not None
+    assert one.agreement.interval.low is not None
+    assert one.agreement.interval.low < one.agreement.alpha < 1
+    other = filled(tmp_path, sheet(found(SCORES), n=80, seed=2), lambda n: {"label": TRUTH[n]})
+    with pytest.raises(InputError, match="expected sheets of one draw"):
+        read_labels(first, other)
+    with pytest.raises(InputError, match="expected it as it was drawn"):
+        read_labels(filled(tmp_path, drawn, lambda _: {"label": 1, "probability": "often"}))
+
+
+def test_what_labels_came_to_holds_only_for_the_scores_that_they_were_joined_with(tmp_path: Path) -> None:
+    judged = found(SCORES)
+    items = judged.select("item_id", "suite")
+    assert kept_labels(tmp_path, judged, items) == {}
+    filled_in = filled(tmp_path, sheet(judged, n=100, seed=1), lambda n: {"label": TRUTH[n]})
+    listed = estimates(judged, read_labels(filled_in))
+    (tmp_path / "labels.json").write_text(json.dumps([one.as_dict() for one in listed]), encoding="utf-8")
+    assert kept_labels(tmp_path, judged, items) == {("rag", "=m", "rubric"): listed[0].found}
+    other = judged.with_columns(details=pl.lit('{"judges": {"j": 1}}'))
+    assert kept_labels(tmp_path, other, items) == {}
+    (tmp_path / "labels.json").write_text("[{}]", encoding="utf-8")
+    with pytest.raises(InputError, match="Do it again"):
+        kept_labels(tmp_path, judged, items)
 
 
 def test_rows_left_empty_are_rows_not_drawn(tmp_path: Path) -> None:
