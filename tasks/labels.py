@@ -68,10 +68,16 @@ def judged(run: Run, root: str = "") -> pl.DataFrame:
     scores = load(run, "scores", "scores", root).filter(_JUDGED)
     if not scores.height:
         raise InputError(f"run {run.name}: found no reply that a judge has scored; there is nothing to label.")
-    items = load(run, "items", "items", root).unique("item_id").select("item_id", "suite", "prompt", "facts")
-    texts = replies(run, root).rename({"text": "response"}).drop("error")
-    joined = scores.join(items, on="item_id").join(texts, on=["item_id", "model", "repeat"], how="left")
-    return joined.select(*KEY, "value", "details", "prompt", "facts", "response").sort(*KEY)
+    items = load(run, "items", "items", root).unique("item_id")
+    return joined(scores, items, replies(run, root).rename({"text": "response"}).drop("error"))
+
+
+def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+    """Join judged scores with their items and with the replies that they are of (`response`)."""
+    own = items.select("item_id", "suite", "prompt", "facts")
+    found = scores.filter(_JUDGED).join(own, on="item_id")
+    found = found.join(texts, on=["item_id", "model", "repeat"], how="left")
+    return found.select(*KEY, "value", "details", "prompt", "facts", "response").sort(*KEY)
 
 
 def digest_of(scores: pl.DataFrame) -> str:

@@ -33,10 +33,13 @@ def guarded(frame: pl.DataFrame) -> pl.DataFrame:
 
 def write_csv(frame: pl.DataFrame, path: Path) -> Path:
     """Write a frame for spreadsheets: UTF-8 with a byte-order mark, guarded, null as an empty cell."""
-    buffer = io.BytesIO()
-    guarded(frame).write_csv(buffer, include_bom=True)
-    write_atomically(path, buffer.getvalue())
+    write_atomically(path, f"\ufeff{csv_text(frame)}".encode())
     return path
+
+
+def csv_text(frame: pl.DataFrame, *, header: bool = True) -> str:
+    """Return a frame as it stands in a CSV file, guarded."""
+    return guarded(frame).write_csv(include_header=header)
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> Path:

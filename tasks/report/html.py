@@ -20,7 +20,7 @@ from markupsafe import Markup
 from artifacts.store import write_atomically
 from data.characters import visible
 from prompts.phrases import section, translated
-from tasks.report import charts, explained, operations, overview, passports, samples, stated, stopping
+from tasks.report import charts, explained, labelling, operations, overview, passports, samples, stated, stopping
 from tasks.report.drawing import painting
 from tasks.report.material import Material
 from tasks.report.text import p_value, percent, points, total_percent
@@ -29,7 +29,7 @@ from tasks.report.words import measure, say
 
 HERE = Path(__file__).parent
 
-_SCRIPT = ("page.js", "samples.js", "sample.js", "matrix.js", "sharing.js")
+_SCRIPT = ("page.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
 _MANIFEST = ("wall_s", "commit", "rules", "requests", "identities", "versions", "units", "sandbox", "tables")
 
 
@@ -144,6 +144,7 @@ def compose(material: Material) -> str:
     easel = _Easel([], ready=not lacking)
     models = overview.models_of(material)
     packed = samples.pack(material, titles=overview.titles(material))
+    drawn = labelling.pack(material)
     style, style_hash = _inlined(_read("page.css"))
     script, script_hash = _inlined("".join(('"use strict";\n(() => {\n', *map(_read, _SCRIPT), "})();\n")))
     context: dict[str, Any] = {
@@ -176,6 +177,8 @@ def compose(material: Material) -> str:
         "manifest": {**dict.fromkeys(_MANIFEST), **material.manifest},
         "configuration": json.dumps(material.settings.model_dump(mode="json"), ensure_ascii=False, indent=2),
         "packed": packed,
+        "sheet": Markup(drawn[0]) if drawn else "",  # noqa: S704 - samples.inline has escaped it
+        "sheet_encoding": drawn[1] if drawn else "",
         "samples_json": Markup(packed.text),  # noqa: S704 - samples.inline has escaped it
         "words_json": Markup(samples.inline(section("script", language))),  # noqa: S704 - likewise
         "style": style,

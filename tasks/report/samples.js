@@ -6,9 +6,9 @@ const ROW = 46;
 let S = null;
 let opening = null;
 
-async function unpack() {
-  const text = data.textContent;
-  if (data.dataset.encoding !== "gzip") return JSON.parse(text);
+async function unpack(from = data) {
+  const text = from.textContent;
+  if (from.dataset.encoding !== "gzip") return JSON.parse(text);
   if (typeof DecompressionStream === "undefined") throw new Error(words.old);
   const packed = atob(text);
   const bytes = new Uint8Array(packed.length);

@@ -228,7 +228,8 @@ def inline(value: Any) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-def _encode(value: Any) -> tuple[str, str]:
+def encode(value: Any) -> tuple[str, str]:
+    """Return JSON as it stands in the page, packed where it is long, and how: json or gzip (in base64)."""
     text = inline(value)
     if len(text) <= PLAIN:
         return text, "json"
@@ -263,7 +264,7 @@ def pack(
         longest //= 2
     while True:
         document = columns(found, longest=longest, titles=titles)
-        text, encoding = _encode({**document, "total": total, "longest": longest})
+        text, encoding = encode({**document, "total": total, "longest": longest})
         if len(text) <= room:
             return Packed(text, encoding, found.rows.height, total, longest)
         if longest > SHORTEST:

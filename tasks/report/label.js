@@ -1,0 +1,54 @@
+// ---- labels: what people say of judged replies, one after another, saved as the sheet that `label` reads ----
+const desk = document.getElementById("desk");
+if (desk) {
+  const said = new Map();
+  const place = `labels ${document.title}`;
+  const remember = () => { try { localStorage.setItem(place, JSON.stringify([...said])); } catch { /* a file may have no storage */ } };
+  try { for (const [at, value] of JSON.parse(localStorage.getItem(place) ?? "[]")) said.set(at, value); } catch { /* nothing is kept */ }
+
+  const build_desk = (sheet) => {
+    const rows = sheet.rows;
+    let at = Math.max(0, rows.findIndex((_, i) => !said.has(i)));
+    const status = make("p", { class: "status", role: "status" });
+    const card = make("div", { class: "card" });
+    const go = (to) => { at = Math.min(rows.length - 1, Math.max(0, to)); draw(); };
+    const say = (value) => { said.set(at, value); remember(); go(at + 1); };
+    const clear = () => { said.delete(at); remember(); draw(); };
+    const number_box = make("input", { type: "number", min: "0", max: "1", step: "0.05", "aria-label": words.label_number, id: "label-number" });
+    const told = () => { const value = number_box.valueAsNumber; if (value >= 0 && value <= 1) say(String(value)); };
+    number_box.addEventListener("keydown", (event) => { if (event.key === "Enter") { told(); box.focus(); } event.stopPropagation(); });
+    const csv = () => `\ufeff${sheet.head}${rows.map((row, i) => `${row.csv},${said.get(i) ?? sheet.empty}\n`).join("")}`;
+    const keep = () => save("labels.csv", csv(), "text/csv");
+    const keys = { y: () => say("1"), 1: () => say("1"), n: () => say("0"), 0: () => say("0"), h: () => say("0.5"), ArrowRight: () => go(at + 1), ArrowLeft: () => go(at - 1), Backspace: clear, Delete: clear, s: keep };
+    const button = (name, key, run) => make("button", { type: "button", "aria-keyshortcuts": key, on: { click: run } }, name, " ", make("kbd", {}, key));
+    const box = make(
+      "div", { class: "desk", tabindex: "0", role: "group", "aria-label": words.label_keys }, status, card,
+      make("div", { class: "chips" }, button(words.yes, "y", keys.y), button(words.label_half, "h", keys.h), button(words.no, "n", keys.n), number_box, button(words.label_clear, "Backspace", clear), button(words.previous, "←", keys.ArrowLeft), button(words.next, "→", keys.ArrowRight), button(words.label_save, "s", keep)),
+    );
+    box.addEventListener("keydown", (event) => {
+      const run = keys[event.key];
+      if (!run || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      run();
+    });
+    const part = (title, text) => (text ? [make("h4", {}, title), show(make("pre", { tabindex: "0" }), text)] : []);
+    function draw() {
+      const row = rows[at];
+      const own = said.get(at);
+      status.textContent = fill(words.label_status, { at: number(at + 1), n: number(rows.length), done: number(said.size), label: own ?? "–" });
+      card.replaceChildren(
+        show(make("p", { class: "sub" }), `${row.suite} · ${row.model} · ${row.metric}`),
+        ...part(words.prompt, row.prompt), ...part(words.expected, row.reference), ...part(words.response, row.response ?? words.empty),
+      );
+      number_box.value = own ?? "";
+      desk.dataset.at = String(at);
+    }
+    desk.replaceChildren(box);
+    draw();
+    box.focus({ preventScroll: true });
+  };
+
+  const start = make("button", { type: "button", on: { click: () => unpack(document.getElementById("sheet")).then(build_desk) } }, words.label_start);
+  desk.hidden = false;
+  desk.append(start);
+}

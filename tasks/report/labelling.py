@@ -1,0 +1,52 @@
+"""The HTML report's page on which people label judged replies: the rows of a sheet, as `label` writes it."""
+
+from typing import Any
+
+import polars as pl
+
+from tasks.labels import COLUMNS, KEY, joined, sheet
+from tasks.report.exports import csv_text
+from tasks.report.material import Material
+from tasks.report.samples import encode
+
+DRAWN = (50, 20, 10, 5)
+"""Replies of each suite, model and metric: the first number whose texts have room."""
+ROOM = 3_000_000
+"""Characters of texts."""
+SHOWN = ("suite", "model", "metric", "prompt", "reference", "response")
+
+
+def drawn(material: Material) -> pl.DataFrame | None:
+    """Draw the sheet as `label RUN` does unless told otherwise; fewer of long texts; None where nobody judged."""
+    texts = material.replies.select("item_id", "model", "repeat", response="text").unique(
+        ["item_id", "model", "repeat"], maintain_order=True
+    )
+    found = joined(material.scores, material.items, texts)
+    if not found.height:
+        return None
+    for n in DRAWN:
+        rows = sheet(found, n=n)
+        if sum(int(rows[name].str.len_chars().sum()) for name in SHOWN) <= ROOM:
+            return rows
+    return None
+
+
+def pack(material: Material) -> tuple[str, str] | None:
+    """Return the sheet as text for the page, and how it is encoded: each row as people see it, and as CSV has it.
+
+    The page puts a label at the end of a row of CSV, so that its file is the sheet's own to the byte.
+    """
+    rows = drawn(material)
+    if rows is None:
+        return None
+    head, *_ = csv_text(rows.head(0)).splitlines()
+    records = [csv_text(one, header=False).rstrip("\n") for one in rows.drop("label").iter_slices(1)]
+    listed: list[dict[str, Any]] = rows.select(
+        *KEY, *(name for name in COLUMNS if name in SHOWN and name not in KEY)
+    ).rows(named=True)
+    document = {
+        "head": f"{head}\n",
+        "empty": csv_text(pl.DataFrame({"label": [""]}), header=False).rstrip("\n"),
+        "rows": [{**row, "csv": record} for row, record in zip(listed, records, strict=True)],
+    }
+    return encode(document)
