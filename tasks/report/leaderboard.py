@@ -16,7 +16,7 @@ from tasks.compare.leaderboard import Board, Entry, Leaderboard
 from tasks.compare.trends import trends
 from tasks.report.tables import Column, Table
 from tasks.report.text import estimated, plain
-from tasks.report.trends import HEIGHT, WIDTH, pictures
+from tasks.report.trends import EDGE, HEIGHT, LEFT, WIDTH, pictures
 from tasks.report.trends import table as trend_table
 
 NAMED = 5
@@ -142,6 +142,8 @@ def page(found: Leaderboard) -> str:
         ],
         width=WIDTH,
         height=HEIGHT,
+        edge=EDGE,
+        left=LEFT,
         style=Markup(style),  # noqa: S704 - our own file
         policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
     )

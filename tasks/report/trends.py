@@ -14,8 +14,8 @@ CELLS = 17
 """Characters of a drawn interval."""
 LATEST = 12
 """Runs of a model that a terminal and Markdown show; the page has all."""
-WIDTH, HEIGHT, EDGE = 640, 120, 8
-"""Of a picture, in its own units."""
+WIDTH, HEIGHT, EDGE, LEFT = 680, 120, 10, 44
+"""Of a picture, in its own units; `LEFT` of its points, where the ends of the axis are told."""
 
 
 def table(found: Leaderboard, listed: Sequence[Trend]) -> Table:
@@ -83,7 +83,7 @@ def picture(trend: Trend, low: float, high: float) -> Iterator[Mapping[str, Any]
 
     for one, time in zip(trend.entries, times, strict=True):
         yield {
-            "x": round(EDGE + (WIDTH - 2 * EDGE) * (time - times[0]) / wide, 1),
+            "x": round(LEFT + (WIDTH - LEFT - EDGE) * (time - times[0]) / wide, 1),
             "y": height(one.score),
             "top": height(one.high),
             "bottom": height(one.low),
