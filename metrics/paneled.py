@@ -8,7 +8,7 @@ Source: Dawid & Skene 1979.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any
 
@@ -18,6 +18,7 @@ from data.plugins import metric
 from data.records import Measured
 from data.suites import Suite
 from metrics.corrected import Finder
+from metrics.stats.intervals import Estimate, Interval, mean_interval
 from metrics.stats.panels import consensus
 
 _FEWEST = 2
@@ -25,7 +26,7 @@ _FEWEST = 2
 
 @dataclass(frozen=True, slots=True)
 class PanelMean:
-    """A panel's mean of one metric: `plain`, each judge counting alike, and `weighed`.
+    """A panel's mean of one metric: `plain`, each judge counting alike, and `weighed`, each with its interval.
 
     `weights` is how often each judge is found right, over the labels; `measured` are the judges with a passport.
     """
@@ -39,6 +40,8 @@ class PanelMean:
     weighed: float
     weights: Mapping[str, float]
     measured: tuple[str, ...]
+    plain_interval: Interval = field(default_factory=Interval)
+    weighed_interval: Interval = field(default_factory=Interval)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""
@@ -71,8 +74,14 @@ def panel_means(
                             for judge, one in passports.items()
                             if one
                         }
-                        weighed = _weighed(own, list(passports), measured, known)
-                        found.append(PanelMean(suite.name, model, full, language, len(own), *weighed, tuple(known)))
+                        plain, weighed, right = _weighed(own, list(passports), measured, known)
+                        means = (plain.mean or 0.0, weighed.mean or 0.0)
+                        ends = (plain.interval, weighed.interval)
+                        found.append(
+                            PanelMean(
+                                suite.name, model, full, language, len(own), *means, right, tuple(known), *ends
+                            )
+                        )
     return found
 
 
@@ -96,10 +105,10 @@ def _weighed(
     judges: Sequence[str],
     measured: Measured,
     known: Mapping[str, Sequence[Sequence[int]]],
-) -> tuple[float, float, dict[str, float]]:
+) -> tuple[Estimate, Estimate, dict[str, float]]:
     order = list(measured.values)
     verdicts = {judge: [order.index(said[judge]) if judge in said else None for said in own] for judge in judges}
     joined = consensus(verdicts, len(order), known)
-    plain = fmean(fmean(measured.values[label] for label in said.values()) for said in own)
+    plain = mean_interval([fmean(measured.values[label] for label in said.values()) for said in own])
     right = {judge: float(table.trace() / len(order)) for judge, table in joined.confusion.items()}
-    return plain, float(joined.means(list(measured.values.values())).mean()), right
+    return plain, mean_interval(joined.means(list(measured.values.values()))), right

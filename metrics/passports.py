@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from metrics.exam import LABELS
-from metrics.stats.calibration import Rate, corrected_mean, corrected_share, kappa
+from metrics.stats.calibration import Rate, corrected_mean, corrected_share, kappa, kappa_limits
 from metrics.stats.intervals import Interval, wilson
 
 SCHEMA = 1
@@ -81,6 +81,7 @@ class Passport:
     first: Share
     repeated: Share
     probes: tuple[Probe, ...] = ()
+    kappa_interval: Interval = field(default_factory=Interval)
     marks: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -141,6 +142,7 @@ def read_passport(found: Mapping[str, Any]) -> Passport:
         labels=tuple(found["labels"]),
         confusion=tuple(map(tuple, found["confusion"])),
         kappa=found["kappa"],
+        kappa_interval=kappa_limits(found["confusion"]) if found["kappa"] is not None else Interval(),
         probes=tuple(probes),
         marks=dict(found["marks"]),
         **{name: share(found[name]) for name in shares},
@@ -190,6 +192,7 @@ def _passport(key: tuple[str, str, str], sittings: Sequence[Sitting]) -> Passpor
         sensitivity=Share.of(yes.count(best), len(yes)),
         specificity=Share.of(len(no) - no.count(best), len(no)),
         kappa=kappa(table) if exam != "split" else None,
+        kappa_interval=kappa_limits(table) if exam != "split" else Interval(),
         right=Share.of(sum(truth == said for truth, said in pairs), len(pairs)),
         failed=Share.of(len(sittings) - len(read), len(sittings)),
         repaired=Share.of(sum(one.n_repairs > 0 for one in read), len(sittings)),

@@ -111,10 +111,10 @@ def krippendorff(ratings: pl.DataFrame, scale: Scale = "nominal") -> float | Non
 def agreement(ratings: pl.DataFrame, scale: Scale = "nominal", *, seed: int = 0) -> Agreement:
     """Compute Krippendorff's alpha with its 95 % interval, and over how many units that several rated.
 
-    The interval is that of a bootstrap over units with random weights, to which half a unit is added that agrees no
+    The interval is that of a bootstrap over units with random weights, to which one unit is added that agrees no
     better than chance: a few units on which all agree do not prove that all always do.
 
-    Source: Rubin 1981 (the Bayesian bootstrap); the half unit ours, after Jeffreys.
+    Source: Rubin 1981 (the Bayesian bootstrap); the added unit ours.
     """
     alpha = krippendorff(ratings, scale)
     rated = ratings.select("unit", "value").drop_nulls().filter(pl.len().over("unit") > 1)
@@ -124,7 +124,7 @@ def agreement(ratings: pl.DataFrame, scale: Scale = "nominal", *, seed: int = 0)
     size, unlike, categories = _units(rated, scale)
     rng = np.random.default_rng(seed)
     weights = rng.gamma(1.0, size=(_DRAWS, units))
-    extra = rng.gamma(0.5, size=_DRAWS)
+    extra = rng.gamma(1.0, size=_DRAWS)
     n = weights @ size
     if scale == "nominal":
         counts = weights @ categories

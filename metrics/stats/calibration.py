@@ -27,6 +27,7 @@ UNTESTED = "the exam asked nothing of one kind"
 _DRAWS = 2000
 _ROUNDS = 400
 _PRIOR = 0.5
+_LEAST = 1e-6
 _TWO = 2
 
 
@@ -291,3 +292,25 @@ def kappa(confusion: Sequence[Sequence[int]]) -> float | None:
     rows, columns = table.sum(axis=1).tolist(), table.sum(axis=0).tolist()
     chance = math.fsum(map(math.prod, zip(rows, columns, strict=True))) / total**2
     return None if chance >= 1 else (float(np.trace(table)) / total - chance) / (1 - chance)
+
+
+def kappa_limits(confusion: Sequence[Sequence[int]], *, seed: int = 0) -> Interval:
+    """Return the 95 % interval of Cohen's κ: percentiles over tables that could have made this one.
+
+    Tables are drawn anew (Dirichlet) with one count more, spread as by chance: a few questions without an error do
+    not prove that there is none.
+
+    Source: ours; the prior after Jeffreys.
+    """
+    table = np.asarray(confusion, float)
+    total = float(table.sum())
+    value = kappa(confusion)
+    if value is None:
+        return Interval()
+    chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / total**2
+    drawn = (
+        np.random.default_rng(seed).dirichlet((table + chance).ravel() + _LEAST, _DRAWS).reshape(-1, *table.shape)
+    )
+    expected = np.einsum("dr,dr->d", drawn.sum(axis=2), drawn.sum(axis=1))
+    low, high = np.quantile((np.einsum("drr->d", drawn) - expected) / (1 - expected), [0.025, 0.975]).tolist()
+    return Interval(min(low, value), max(high, value), "bootstrap", round(total))

@@ -14,6 +14,7 @@ from data.records import VALUED, Metric
 from data.shown import Crossing, Distribution
 from data.suites import Suite
 from metrics.bands import FLOORS, band
+from metrics.stats.intervals import mean_interval, wilson
 from metrics.summary import Cell, cells
 from tasks.report.material import Material
 from tasks.report.titles import metric_title, part_title, shown_text, titled
@@ -215,12 +216,23 @@ def judges(material: Material) -> list[dict[str, Any]]:
             values = given.get((name, judge), [])
             n_failed = told[judge]["n_failed"] if judge in told else failed[name, judge]
             asked = told[judge]["n_asked"] if judge in told else len(values) + n_failed
-            mean = sum(values) / len(values) if values else None
-            rows.append({"judge": judge, "mean": mean, "n": len(values), "n_asked": asked, "n_failed": n_failed})
+            mean = mean_interval(values)
+            rows.append(
+                {
+                    "judge": judge,
+                    "mean": mean.mean,
+                    "around": mean.interval,
+                    "n": len(values),
+                    "n_asked": asked,
+                    "n_failed": n_failed,
+                    "failures": wilson(n_failed, asked),
+                }
+            )
         listed.append(
             {
                 "title": metric_title(name, language),
                 "alpha": agreement.get("alpha"),
+                "interval": agreement.get("interval") or {"low": None, "high": None},
                 "n_units": agreement.get("n_units"),
                 "rows": rows,
             }

@@ -23,7 +23,8 @@ def share(found: Share) -> str:
 
 def row_of(one: Passport) -> tuple[str, ...]:
     """Return a passport's row."""
-    kappa = "–" if one.kappa is None else f"{one.kappa:.2f}"
+    low, high = one.kappa_interval.low or 0.0, one.kappa_interval.high or 0.0
+    kappa = "–" if one.kappa is None else f"{one.kappa:.2f} [{low:.2f}, {high:.2f}]"
     rates = (share(one.right), share(one.sensitivity), share(one.specificity))
     return (one.exam, one.language, *rates, kappa, share(one.failed), one.usable or USABLE)
 

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from metrics.stats.calibration import Rate, bounds, corrected_mean, corrected_share, kappa, least_contrast
+from metrics.stats.calibration import (
+    Rate,
+    bounds,
+    corrected_mean,
+    corrected_share,
+    kappa,
+    kappa_limits,
+    least_contrast,
+)
 
 
 def test_the_golden_share_is_corrected() -> None:
@@ -85,6 +93,19 @@ def test_contrast_of_two_labels_is_informedness_and_a_mixture_has_none() -> None
     middle = np.array([[0.9, 0.1, 0.0], [0.45, 0.1, 0.45], [0.0, 0.1, 0.9]])
     assert least_contrast(middle) == pytest.approx(0.0, abs=1e-9), "half yes, half no looks like the middle"
     assert least_contrast(np.eye(3)) == pytest.approx(1.0)
+
+
+def test_kappas_interval_holds_what_is_known() -> None:
+    """Of 400 questions the interval is near the asymptotic one: κ 0.4, standard error about 0.046 (Cohen 1960)."""
+    found = kappa_limits([[160, 40], [80, 120]])
+    assert found.low == pytest.approx(0.4 - 1.96 * 0.046, abs=0.012)
+    assert found.high == pytest.approx(0.4 + 1.96 * 0.046, abs=0.012)
+    few, many = kappa_limits([[10, 0], [0, 10]]), kappa_limits([[300, 0], [0, 300]])
+    assert few.high == many.high == 1.0
+    assert few.low is not None
+    assert many.low is not None
+    assert few.low < 0.95 < many.low, "no error among a few does not prove that there is none"
+    assert kappa_limits([[0, 0], [0, 0]]).low is None
 
 
 def test_kappa_by_hand() -> None:
