@@ -22,6 +22,7 @@ from data.characters import visible
 from prompts.phrases import section, translated
 from tasks.report import charts, explained, labelling, operations, overview, passports, samples, stated, stopping
 from tasks.report.drawing import painting
+from tasks.report.effort import next_calls
 from tasks.report.material import Material
 from tasks.report.text import p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title, where
@@ -154,6 +155,7 @@ def compose(material: Material) -> str:
         "pivot": overview.pivot(material),
         "corrected": passports.corrected(material.results, material.settings.report.language),
         "stopping": stopping.followed(material.results),
+        "next_calls": next_calls(material.results, language),
         "stated": stated.rows(material),
         "width": stopping.WIDTH,
         "height": stopping.HEIGHT,

@@ -18,6 +18,7 @@ from metrics.verdicts import reaches
 from prompts.phrases import translated
 from tasks.models.systems import systems_of
 from tasks.report import stated
+from tasks.report.effort import next_calls
 from tasks.report.material import Material
 from tasks.report.passports import corrected, warnings
 from tasks.report.stopping import followed
@@ -240,32 +241,8 @@ def judges_table(material: Material) -> list[str]:
 
 def next_calls_table(material: Material) -> list[str]:
     """Return what the variance of each score is made of, and where the next calls narrow it most."""
-    language = material.settings.report.language
-    listed = material.results.get("next_calls", ())
-    if not listed:
-        return []
-    heads = (
-        "model",
-        "suite",
-        "n_items",
-        "calls_per_item",
-        "from_items",
-        "from_repeats",
-        "from_judges",
-        "narrowing",
-    )
-    rows = [
-        [
-            plain(one["model"]),
-            plain(one["suite"]),
-            str(one["n"]),
-            f"{one['calls_per_item']:.1f}",
-            *(percent(one[part]) for part in ("items", "repeats", "judges", "narrowing")),
-        ]
-        for one in listed
-    ]
-    shown = table([shared(name, language) for name in heads], rows, left=2)
-    return [f"## {shared('next_calls', language)}", "", *shown, "", shared("next_calls_note", language), ""]
+    made = next_calls(material.results, material.settings.report.language)
+    return [f"## {made.title}", "", *made.markdown(), "", made.caption, ""] if made else []
 
 
 def beside_tables(material: Material) -> list[str]:

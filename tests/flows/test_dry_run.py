@@ -1,6 +1,9 @@
 """`--dry-run` says what would be asked, asks nothing, leaves nothing behind, and is right."""
 
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,7 +20,7 @@ from tasks.estimate.judged import stand_in
 from tasks.load import items_of
 from tasks.models.requests import for_items
 from tasks.query import ask, identify
-from tests.conftest import Run
+from tests.conftest import TOP, Run
 from tests.helpers.judges import CLAIMS, judged_by
 from tests.helpers.judges import kind as asked_kind
 from tests.helpers.runs import at
@@ -232,3 +235,38 @@ def test_the_effect_is_of_the_suites_own_kind_of_values() -> None:
 def test_too_few_items_are_said_to_show_nothing() -> None:
     assert "1 items can show no difference between two models, none of one model" in told(effect(shipped("cot"), 1))
     assert "30 items can show differences between two models from 36.2% on" in told(effect(shipped("cot"), 30))
+
+
+def test_an_estimate_of_what_could_only_fail_is_an_error(tmp_path: Path) -> None:
+    """Without a Prefect server: a dead server, and a column, file, judge and key that are not there."""
+    rows, other = tmp_path / "rows.jsonl", tmp_path / "other.jsonl"
+    for path in (rows, other):
+        path.write_text(json.dumps({"question": "2 + 2?", "answer": "4"}) + "\n", encoding="utf-8")
+
+    def own(data: Path = rows, **changes: object) -> str:
+        suite = {"name": "own", "prompt": "{{ question }}", "metrics": ["exact_match"], **changes}
+        columns = {"columns": {"answer": "expected"}} if data == other else {}
+        return f"suites={json.dumps([{**suite, 'items': {'data': str(data), **columns}}])}"
+
+    with serve_openai("4") as server:
+        dead = at(server, base_url="http://127.0.0.1:9/v1")
+        for words, said in (
+            ([dead, own()], "http://127.0.0.1:9"),
+            ([at(server), own(other)], "found no column 'expected'"),
+            ([at(server), own(tmp_path / "nowhere.jsonl")], "nowhere.jsonl"),
+            ([at(server), "judges=[]", own(metrics={"rubric": {"criteria": "good"}})], "judge"),
+            ([at(server, api_key_env="NO_SUCH_KEY"), own()], "NO_SUCH_KEY"),
+        ):
+            done = subprocess.run(
+                [sys.executable, "-m", "basic_control", "estimate", *sets(*words, f"store.root={tmp_path}/store")],
+                cwd=TOP,
+                env={**os.environ, "OPENAI_API_KEY": "sk-test-0000"},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 2, (words, done.stdout)
+            assert said in done.stderr
+            assert "Traceback" not in done.stderr
+    assert not server.requests
+    assert not (tmp_path / "store").exists()

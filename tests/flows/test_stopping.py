@@ -77,7 +77,6 @@ def test_each_model_is_asked_as_long_as_its_verdict_is_open(run: Run, tmp_path: 
     folder = latest(tmp_path) / "reports"
     markdown = next(folder.glob("*.md")).read_text(encoding="utf-8")
     assert "Asked until decided" in markdown
-    assert "Where the next calls buy most" in markdown
     (near,) = [one for one in found["next_calls"] if one["model"] == "near"]
     assert (near["n"], near["calls_per_item"]) == (80, 1.0)
     assert near["narrowing"] == pytest.approx(1 - (80 / 180) ** 0.5)
@@ -85,42 +84,56 @@ def test_each_model_is_asked_as_long_as_its_verdict_is_open(run: Run, tmp_path: 
     page = next(folder.glob("*.html")).read_text(encoding="utf-8")
     assert "Asked until decided" in page
     assert 'class="narrowing"' in page
+    assert '<section id="next-calls"' in page
+    for shown in (page, markdown, done.stdout):
+        assert "Where the next calls buy most" in shown
+        assert "by so much the overall standard error would fall" in " ".join(shown.split())
+
+
+def command(server: Server, folder: Path, rows: Path) -> list[str]:
+    """Return the command line of the run, its store in a folder of its own."""
+    folder.mkdir()
+    places = ["--set", f"store.runs={folder}/runs", "--set", f"store.root={folder}/store"]
+    return [sys.executable, "-m", "flows.full_eval", *words(server, rows), *places]
 
 
 def test_a_killed_and_resumed_run_asks_the_same_and_two_workers_share_it(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
-    calm = tmp_path / "calm"
-    calm.mkdir()
+    at: dict[str, Any] = {"cwd": TOP, "env": environment, "stdout": subprocess.DEVNULL}
     with serve_openai(answer) as server:
-        sets = [*words(server, tmp_path), "--set", f"store.runs={calm}/runs", "--set", f"store.root={calm}/store"]
-        command = [sys.executable, "-m", "flows.full_eval", *sets]
-        subprocess.run(command, cwd=TOP, env=environment, capture_output=True, check=False)
+        calm = tmp_path / "calm"
+        subprocess.run(command(server, calm, tmp_path), **at, check=False)
         undisturbed = asked(server)
+        calls = len(server.requests)
         assert set(undisturbed.values()) == {1}
-        calm_calls = len(server.requests)
 
         torn = tmp_path / "torn"
-        torn.mkdir()
-        sets = [*words(server, tmp_path), "--set", f"store.runs={torn}/runs", "--set", f"store.root={torn}/store"]
-        command = [sys.executable, "-m", "flows.full_eval", *sets]
-        first = subprocess.Popen(
-            command, cwd=TOP, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        while len(server.requests) < calm_calls + 3 * 20 + 10 and first.poll() is None:
+        line = command(server, torn, tmp_path)
+        first = subprocess.Popen(line, **at)
+        while len(server.requests) < calls + 3 * 20 + 10 and first.poll() is None:
             time.sleep(0.01)
         first.kill()
         first.communicate()
-        assert sum(asked(server, calm_calls).values()) < calm_calls
-        workers = [subprocess.Popen(command, cwd=TOP, env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
-        assert [worker.wait(240) for worker in workers] == [1, 1]
-        torn_asked = asked(server, calm_calls)
-    assert set(torn_asked) == set(undisturbed)
-    twice = sum(torn_asked.values()) - len(torn_asked)
-    assert twice <= 4, "only what was in flight when it was killed is asked again"
-    listed = [json.loads((folder / "results.json").read_text()) for folder in (torn / "runs").iterdir()
-              if (folder / "results.json").exists()]  # fmt: skip
-    assert len(listed) == 2
+        assert len(server.requests) < 2 * calls
+        resumed = subprocess.run([*line, "--resume"], **at, stderr=subprocess.PIPE, check=False)
+        assert resumed.returncode == 1, resumed.stderr
+        resumed_asked = asked(server, calls)
+        before = len(server.requests)
+
+        shared = tmp_path / "shared"
+        line = command(server, shared, tmp_path)
+        workers = [subprocess.Popen(line, **at) for _ in range(2)]
+        assert [worker.wait(480) for worker in workers] == [1, 1]
+        both_asked = asked(server, before)
+    assert set(resumed_asked) == set(undisturbed)
+    twice = sum(resumed_asked.values()) - len(resumed_asked)
+    assert twice <= 4 * len(RIGHT), "only what was in flight when it was killed is asked again"
+    assert both_asked == undisturbed, "two workers ask each question once"
+    assert len([*(torn / "runs").iterdir()]) == 1, "it went on in its own folder"
+    folders = [*(torn / "runs").iterdir(), *(shared / "runs").iterdir()]
+    listed = [json.loads((folder / "results.json").read_text()) for folder in folders]
+    assert len(listed) == 3
     for one in listed:
         assert {key: value for key, value in one.items() if key != "run"} == document(calm)
 
