@@ -278,7 +278,8 @@ def welcome(port: int, given: Mapping[str, str] = os.environ) -> str:
     root = f"http://127.0.0.1:{port}"
     return (
         f"Pages: {root}\n  They ask once for the password: {place}, whole, with its user and colon.\n"
-        "  Runs, those of the command line too, stand on the first page (the last day's) and under Runs.\n"
+        f"  Runs, those of the command line too: {root}/v2/runs (the first page counts the last day's,\n"
+        "  and lists those that failed).\n"
     )
 
 

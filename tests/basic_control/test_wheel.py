@@ -206,6 +206,9 @@ def test_a_deployment_is_run_by_its_worker_in_a_hostile_folder(
         while not answers(f"http://127.0.0.1:{port}/api/health"):
             assert time.monotonic() < deadline, (tmp_path / "server.log").read_text()
             time.sleep(0.2)
+        listed = f"http://127.0.0.1:{port}/v2/runs"
+        assert f"Runs, those of the command line too: {listed} (" in (tmp_path / "server.log").read_text()
+        assert answers(listed), "the page that it names"
         deployed = installed.run(hostile, "basic-control", "deploy", "--port", port, **extra)
         assert deployed.returncode == 0, deployed.stdout + deployed.stderr
         with group([script, "worker", "--port", port], tmp_path / "worker.log", **options):
@@ -221,9 +224,9 @@ def test_a_deployment_is_run_by_its_worker_in_a_hostile_folder(
 
 
 def answers(url: str) -> bool:
-    """Say whether a server answers."""
+    """Say whether a server answers, as it would a browser."""
     try:
-        return httpx.get(url).is_success
+        return httpx.get(url, headers={"Accept": "text/html"}).is_success
     except httpx.HTTPError:
         return False
 

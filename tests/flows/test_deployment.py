@@ -121,7 +121,7 @@ def test_the_server_says_how_to_log_in_and_where_runs_are_without_the_password()
     said = welcome(4321, {})
     assert "http://127.0.0.1:4321" in said
     assert "cat .prefect-auth" in said
-    assert "Runs, those of the command line too, stand on the first page" in said
+    assert "Runs, those of the command line too: http://127.0.0.1:4321/v2/runs (" in said
     said = welcome(4321, {"PREFECT_API_AUTH_STRING": SECRET})
     assert "PREFECT_API_AUTH_STRING" in said
     assert "only-for-this-test" not in said
