@@ -102,6 +102,9 @@ def test_a_run_is_corrected_by_its_judges_passport_and_undecided_without(run: Ru
         sat = run("--n", "12", *words, "--set", "judges_exam.families=[exam_groundedness]", flow="judges_exam")
         after = run(*rag, flow="rag")
         document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+        stop = ["--set", "rag.stop={first: 12, most: 12}", "--set", "rag.threshold=0.95"]
+        stopped = run(*rag, *stop, flow="rag")
+        watched = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     assert sat.returncode == 0, sat.stderr
     assert found["final"]["models"][0]["suites"][0]["outcome"] == "undecided"
     assert "the judge has no passport" in before.stdout
@@ -114,6 +117,11 @@ def test_a_run_is_corrected_by_its_judges_passport_and_undecided_without(run: Ru
     assert document["final"]["models"][0]["suites"][0]["outcome"] == "pass"
     assert after.returncode == 0, after.stderr
     assert "corrected 33" in after.stdout
+    # As the judge has it, it is below 95 %; an exam of four questions a rating does not settle that.
+    (suite,) = watched["final"]["models"][0]["suites"]
+    assert suite["stopping"]["looks"][-1]["high"] < 0.95 < suite["stopping"]["corrected"][1]
+    assert (suite["outcome"], suite["stopping"]["decided"]) == ("undecided", None), stopped.stdout
+    assert "with the errors that its exam showed of the judge" in suite["reason"]
 
 
 def test_a_judge_without_a_passport_sits_a_short_form_in_the_run(run: Run, tmp_path: Path) -> None:
