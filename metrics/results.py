@@ -11,6 +11,7 @@ from metrics.baseline import Against
 from metrics.corrected import CorrectedMean
 from metrics.effort import Effort
 from metrics.paneled import PanelMean
+from metrics.self_preference import SelfPreference
 from metrics.stated import Stated
 from metrics.stats.agreement import JudgeAgreement, Repeats
 from metrics.stats.pairs import Comparison, Grouping
@@ -35,7 +36,8 @@ class Results:
     `run` says which run it was (id, time, configuration, versions), `totals` has a TOTAL for each model,
     `explainability` the results in their published form, `judges` the agreement of judges for each metric,
     `corrected` judged means beside what their judges' passports make of them, `panels` means of several judges,
-    weighed; `baseline` what the run came to against a baseline (None without one).
+    weighed; `self_preference` how judges grade their own models;
+    `baseline` what the run came to against a baseline (None without one).
     """
 
     run: Mapping[str, Any]
@@ -53,6 +55,7 @@ class Results:
     next_calls: Sequence[Effort] = ()
     baseline: Against | None = None
     panels: Sequence[PanelMean] = ()
+    self_preference: Sequence[SelfPreference] = ()
     schema_version: int = SCHEMA_VERSION
 
     def as_dict(self) -> dict[str, Any]:
@@ -73,6 +76,7 @@ class Results:
             "stated": [asdict(one) for one in self.stated],
             "corrected": [one.as_dict() for one in self.corrected],
             "panels": [one.as_dict() for one in self.panels],
+            "self_preference": [one.as_dict() for one in self.self_preference],
             "next_calls": [one.as_dict() for one in self.next_calls],
         }
 

@@ -23,6 +23,7 @@ from metrics.final import headline as names_of
 from metrics.paneled import panel_means
 from metrics.repeated import collapsed, repeated
 from metrics.results import Results
+from metrics.self_preference import self_preferences
 from metrics.stated import beside
 from metrics.stats.agreement import judge_agreement, judge_ratings, repeats
 from metrics.stats.matching import later_minus_earlier, question_sets
@@ -33,7 +34,7 @@ from metrics.verdicts import Final, ModelResult
 from tasks.compare.baseline import against
 from tasks.decide import follow_all, watched
 from tasks.labels import kept_labels
-from tasks.models.systems import Identities, judges_of, systems_of, took_part
+from tasks.models.systems import Identities, judges_of, own_models, systems_of, took_part
 from tasks.passports import Examined
 from tasks.report.material import Tables
 from tasks.report.raw import slugs
@@ -305,6 +306,7 @@ def gate(
         explainability=[*listed.values()],
         stated=tuple(beside(every, drawn, {suite.name: suite.scored_by for suite in settings.suites})),
         corrected=corrected,
+        self_preference=self_preferences(every, drawn, settings.suites, own_models(settings)),
         panels=panel_means(every, drawn, settings.suites, found.passport),
         next_calls=efforts(final.models, collapsed(every, drawn, suites), drawn, settings.suites, calls or {}),
     ).as_dict()

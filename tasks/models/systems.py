@@ -154,6 +154,17 @@ def judges_of(settings: Settings, suite: Suite, name: str) -> tuple[Judge, ...]:
     return chosen
 
 
+def own_models(settings: Settings) -> dict[str, set[str]]:
+    """Return the systems under test that are a judge's own model, by the judge's name; other judges left out."""
+    found: dict[str, set[str]] = {}
+    for suite in settings.suites:
+        for system, model in systems_of(settings, suite):
+            for judge in settings.judges:
+                if (judge.provider, judge.served) == (model.provider, model.served):
+                    found.setdefault(judge.name, set()).add(system.name)
+    return found
+
+
 def asked_judges(settings: Settings) -> tuple[Judge, ...]:
     """Return the judges that some metric of some suite asks."""
     asked = [judges_of(settings, suite, name) for suite in settings.suites for name in judged_by(suite)]

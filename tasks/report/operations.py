@@ -9,7 +9,7 @@ from config.settings import Model
 from metrics.summary import cells
 from tasks.models.sizes import size_of, too_small
 from tasks.report.material import Material
-from tasks.report.passports import warnings
+from tasks.report.passports import self_lines, warnings
 from tasks.report.titles import metric_title, suite_title
 from tasks.report.words import say
 
@@ -114,6 +114,8 @@ def _failures(material: Material, models: Sequence[str], language: str) -> Itera
 
 def _judges(material: Material, language: str) -> Iterator[tuple[str, str]]:
     for said in dict.fromkeys(said for _, _, said in warnings(material.results, language)):
+        yield "warn", said
+    for said in self_lines(material.results, language):
         yield "warn", said
     answered, asked = set(material.replies["model"]), set(material.judged["model"])
     under_test = {(m.provider, m.served) for m in material.settings.models if m.name in answered}

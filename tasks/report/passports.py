@@ -6,7 +6,7 @@ from typing import Any
 from metrics.corrected import NO_PASSPORT
 from metrics.passports import Passport, Share
 from prompts.phrases import phrase, translated
-from tasks.report.text import percent
+from tasks.report.text import percent, points
 
 HEADER = ("step", "language", "right", "sensitivity", "specificity", "kappa", "unreadable", "verdict")
 USABLE = "usable"
@@ -95,6 +95,19 @@ def warnings(results: Results, language: str) -> list[tuple[str, str, str]]:
                 said = phrase("common.no_passport", language, suite=suite["suite"], judges=judges, n=n)
                 found.append((model["model"], suite["suite"], said))
     return found
+
+
+def self_lines(results: Results, language: str) -> Iterator[str]:
+    """Yield how judges grade their own models, a line each."""
+    for one in results.get("self_preference", ()):
+        low, high = one["interval"]["low"], one["interval"]["high"]
+        if one["difference"] is None or low is None:
+            came = translated(one["reason"], language)
+        else:
+            figures = {"difference": points(one["difference"]), "low": points(low), "high": points(high)}
+            came = phrase("common.self_difference", language, n=one["n_items"], **figures)
+        what = f"{one['suite']}, {one['metric']}"
+        yield phrase("common.self_judged", language, what=what, judge=one["judge"], came=came)
 
 
 def corrected_lines(results: Results, language: str) -> Iterator[str]:

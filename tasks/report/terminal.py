@@ -10,7 +10,7 @@ from metrics.final import leads
 from metrics.summary import Cell
 from prompts.phrases import phrase
 from tasks.report import regressions
-from tasks.report.passports import corrected_lines, warnings
+from tasks.report.passports import corrected_lines, self_lines, warnings
 from tasks.report.stopping import lines_of
 from tasks.report.tables import Table, columns
 from tasks.report.text import percent, total_percent
@@ -60,6 +60,7 @@ def lines(results: Mapping[str, Any], requests: Mapping[str, int], settings: Set
             yield f"  {_part(part, language)}"
     yield from (f"  {line}" for line in lines_of(results, language))
     yield from (f"  {line}" for line in corrected_lines(results, language))
+    yield from self_lines(results, language)
     yield from dict.fromkeys(f"{shared('warning', language)}: {said}" for _, _, said in warnings(results, language))
     yield from regressions.lines(results.get("baseline"), language)
     yield from _notes(final["models"], settings)

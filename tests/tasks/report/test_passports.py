@@ -4,11 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 from metrics.corrected import NO_PASSPORT, CorrectedMean
+from metrics.self_preference import NO_JUDGE, SelfPreference
 from metrics.stats.intervals import Interval
 from tasks.report import html, junit, markdown
 from tasks.report.material import Material
 from tasks.report.operations import notes
-from tasks.report.passports import warnings
+from tasks.report.passports import self_lines, warnings
 from tasks.report.terminal import lines
 from tests.tasks.report.runs import MODELS
 
@@ -44,6 +45,24 @@ def test_every_report_warns_of_a_judge_without_a_passport(material: Material) ->
     assert [(case.get("classname"), case.get("name")) for case in cases] == [(MODELS[0], "rag")]
     assert cases[0].findtext("system-err") == f"Warning: {SAID}"
     assert "никто не измерил" in warnings(run.results, "ru")[0][2]
+
+
+def test_every_report_says_how_a_judge_grades_its_own_model(material: Material) -> None:
+    found = SelfPreference("rag", "rubric", "gpt", ("gpt",), 40, 0.125, Interval(0.05, 0.2))
+    unknown = SelfPreference("cot", "rubric", "gpt", ("gpt",), 0, None, Interval(), NO_JUDGE)
+    run = told(material)
+    run = replace(run, results={**run.results, "self_preference": [found.as_dict(), unknown.as_dict()]})
+    first = (
+        "rag, rubric: gpt grades its own model: +12.5 points [+5.0, +20.0] better than the other judges do, beyond "
+        "how it grades the others; 40 questions"
+    )
+    second = "cot, rubric: gpt grades its own model: no other judge graded the same replies"
+    assert list(self_lines(run.results, "en")) == [first, second]
+    counted = {"asked": 1, "cached": 0, "answered": 1, "failed": 0}
+    assert {first, second} <= set(lines(run.results, counted, run.settings))
+    assert {("warn", first), ("warn", second)} <= set(notes(run, list(MODELS)))
+    assert "grades its own model" in markdown.compose(run)
+    assert "другие судьи этих ответов не оценивали" in list(self_lines(run.results, "ru"))[1]
 
 
 def test_where_the_judge_is_not_believed_or_labels_decide_there_is_nothing_to_warn_of(material: Material) -> None:
