@@ -4,10 +4,16 @@ import csv
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from config.reading import read
 from data.loaders.exam import FAMILIES
+from flows.judges_exam import short_forms
+from tasks.load import items_of
 from tests.conftest import TOP, Run
 from tests.helpers.exam import perfect, sheet, spoken
 from tests.helpers.runs import latest
@@ -189,6 +195,24 @@ def test_a_gate_that_wants_labels_goes_by_what_people_said(run: Run, tmp_path: P
     assert (after.returncode, suite["outcome"]) == (1, "fail"), "all of its interval lies below 0.8"
     assert suite["interval"]["low"] < 0.5 < suite["interval"]["high"] < 0.8
     assert "50% by 40 labels (as judged 100%)" in after.stdout
+
+
+@pytest.mark.parametrize("language", ["en", "ru", "zh"])
+def test_the_short_form_asks_as_many_of_each_truth(language: str) -> None:
+    """Six of each step that `make eval` judges: 24 questions, two of each of three truths."""
+    settings = read("config/default.yaml")
+    steps = {(step, language) for step in ("entails", "support", "correctness", "groundedness")}
+    (form,) = short_forms(settings, {settings.judges[0].name: steps})
+    items = list(items_of(form.suite("judges_exam"), ()))
+    assert len(items) == 24
+    truths: dict[str, Counter[str]] = {}
+    for item in items:
+        truth = item["facts"] if isinstance(item["facts"], dict) else json.loads(item["facts"])
+        said = truth["truth"]
+        truths.setdefault(truth["exam"], Counter()).update(said.values() if isinstance(said, dict) else [said])
+    assert all(len(counts) == 3 for counts in truths.values())
+    assert all(set(truths[step].values()) == {2} for step in ("support", "correctness", "groundedness"))
+    assert min(truths["entails"].values()) >= 3
 
 
 def test_an_exam_is_configured_without_prefect() -> None:
