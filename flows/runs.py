@@ -49,7 +49,6 @@ _ITEMS = ("generate", "load", "arrange", "probe")
 TAKES: Mapping[str, tuple[str, ...]] = {
     "arrange": ("generate", "load"),
     "decide": ("score", "measure", "score_judged"),
-    "probe": ("score",),
     "prepare": _ITEMS,
     "given": _ITEMS,
     "query": ("prepare",),

@@ -1,13 +1,10 @@
 """Runs side by side, as Markdown and as one HTML page that needs nothing else."""
 
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from artifacts.store import write_atomically
@@ -15,6 +12,7 @@ from data.characters import visible
 from metrics.stats.pairs import Comparison
 from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
+from tasks.report.pages import still
 from tasks.report.text import fenced, p_value, percent, plain, points, table
 
 LONGEST, SHORTEST = 20_000, 200
@@ -191,45 +189,23 @@ def _words(text: str) -> list[str]:
     return found
 
 
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.finalize = lambda value: (
-        visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-    )
-    return environment
-
-
 def html(found: RunComparison) -> str:
     """Return the whole comparison as one page: no script, no network; everything from a model is escaped."""
     longest = cut(found)
-    style = (Path(__file__).parent / "comparison.css").read_text(encoding="utf-8").replace("\r\n", "\n")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return (
-        _environment()
-        .get_template("comparison.html.j2")
-        .render(
-            found=found,
-            language=found.language,
-            title=title(found),
-            t=partial(_said, found.language),
-            header=header(found.language),
-            rows=[(cells(pair, found.language), verdict(pair)) for pair in found.pairs],
-            asked=list(asked(found)),
-            groups=list(groups(found)),
-            correction=correction(found),
-            shorten=shorten,
-            sections=_sections(found, longest),
-            longest=f"{longest:,}".replace(",", "\u202f"),
-            style=Markup(style),  # noqa: S704 - our own file
-            policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
-        )
+    return still(
+        "comparison.html.j2",
+        found=found,
+        language=found.language,
+        title=title(found),
+        t=partial(_said, found.language),
+        header=header(found.language),
+        rows=[(cells(pair, found.language), verdict(pair)) for pair in found.pairs],
+        asked=list(asked(found)),
+        groups=list(groups(found)),
+        correction=correction(found),
+        shorten=shorten,
+        sections=_sections(found, longest),
+        longest=f"{longest:,}".replace(",", "\u202f"),
     )
 
 

@@ -4,8 +4,6 @@ A content-security policy in the page allows exactly the script and the style sh
 their hashes. What models and data sets wrote is escaped here (Jinja's autoescape) and set as text there (page.js).
 """
 
-import base64
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,21 +12,29 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
 from artifacts.store import write_atomically
-from data.characters import visible
 from prompts.phrases import section, translated
-from tasks.report import charts, explained, labelling, operations, overview, passports, samples, stated, stopping
+from tasks.report import (
+    charts,
+    explained,
+    labelling,
+    operations,
+    overview,
+    pages,
+    passports,
+    samples,
+    stated,
+    stopping,
+)
 from tasks.report.drawing import painting
 from tasks.report.effort import next_calls
 from tasks.report.material import Material
 from tasks.report.text import p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title, where
 from tasks.report.words import measure, say
-
-HERE = Path(__file__).parent
 
 _SCRIPT = ("page.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
 _MANIFEST = ("wall_s", "commit", "rules", "requests", "identities", "versions", "units", "sandbox", "tables")
@@ -51,41 +57,18 @@ def address(**parts: str) -> str:
     return f"#samples?{urlencode({name: text for name, text in parts.items() if text})}"
 
 
-def _finished(value: Any) -> Any:
-    """Return what stands in the page for a value of the template: text with its unseen characters shown."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    environment = pages.environment().overlay()
+    environment.filters = environment.filters | {
         "number": number,
         "percent": percent,
         "p_value": p_value,
         "points": points,
         "total_percent": total_percent,
     }
-    environment.globals |= {"heat": overview.heat, "few": overview.few, "address": address}
-    environment.finalize = _finished
+    environment.globals = environment.globals | {"heat": overview.heat, "few": overview.few, "address": address}
     return environment
-
-
-def _read(name: str) -> str:
-    """Return a file that is written into the page, with the plain line ends that the browser reads."""
-    return (HERE / name).read_text(encoding="utf-8").replace("\r\n", "\n")
-
-
-def _inlined(text: str) -> tuple[Markup, str]:
-    """Return our own text as it stands in an element, and its hash as a policy names it."""
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return Markup(text), f"'sha256-{digest}'"  # noqa: S704 - our own files
 
 
 def policy(script: str, style: str) -> str:
@@ -146,8 +129,10 @@ def compose(material: Material) -> str:
     models = overview.models_of(material)
     packed = samples.pack(material, titles=overview.titles(material))
     drawn = labelling.pack(material)
-    style, style_hash = _inlined(_read("page.css"))
-    script, script_hash = _inlined("".join(('"use strict";\n(() => {\n', *map(_read, _SCRIPT), "})();\n")))
+    style, style_hash = pages.inlined(pages.read("page.css"))
+    script, script_hash = pages.inlined(
+        "".join(('"use strict";\n(() => {\n', *map(pages.read, _SCRIPT), "})();\n"))
+    )
     context: dict[str, Any] = {
         "models": models,
         "verdict": overview.verdict(material),

@@ -1,19 +1,13 @@
 """The leaderboard in words: remarks, the columns and rows of its boards, and all of it as Markdown."""
 
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
-
-from data.characters import visible
 from data.commands import typed
 from prompts.phrases import phrase
 from tasks.compare.leaderboard import Board, Entry, Leaderboard
 from tasks.compare.trends import trends
+from tasks.report.pages import still
 from tasks.report.tables import Column, Table
 from tasks.report.text import estimated, plain
 from tasks.report.trends import EDGE, HEIGHT, LEFT, WIDTH, pictures
@@ -113,20 +107,8 @@ def _score(part: Mapping[str, Any]) -> str:
 
 def page(found: Leaderboard) -> str:
     """Return the whole leaderboard as one page: no script, no network; names are escaped."""
-    folder = Path(__file__).parent
-    style = (folder / "comparison.css").read_text(encoding="utf-8").replace("\r\n", "\n")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    environment = Environment(
-        loader=FileSystemLoader(folder),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.finalize = lambda value: (
-        visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-    )
-    return environment.get_template("leaderboard.html.j2").render(
+    return still(
+        "leaderboard.html.j2",
         t=lambda name, **values: phrase(f"leaderboard.{name}", found.language, **values),
         language=found.language,
         remarks=[*remarks(found)],
@@ -144,8 +126,6 @@ def page(found: Leaderboard) -> str:
         height=HEIGHT,
         edge=EDGE,
         left=LEFT,
-        style=Markup(style),  # noqa: S704 - our own file
-        policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
     )
 
 

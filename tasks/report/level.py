@@ -1,29 +1,25 @@
 """The level of a model in words, as a table, as JSON and as a page with its curves."""
 
-import base64
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from artifacts.store import write_atomically
-from data.characters import visible
 from data.exits import Exit
 from metrics.levels import Curve
 from prompts.phrases import phrase
 from tasks.report import charts
+from tasks.report.pages import still
 from tasks.report.tables import Table, columns
 from tasks.report.text import p_value
 from tasks.report.titles import title_of
 
-HERE = Path(__file__).parent
 SCHEMA = 1
 COLUMNS = ("family", "language", "level", "interval", "asked", "right", "order")
 """The table's columns; asked and right are numbers."""
@@ -131,21 +127,6 @@ def _listed(found: Found) -> Iterator[str]:
     return (f"* {plain(line)}" for line in notes(found))
 
 
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.finalize = lambda value: (
-        visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-    )
-    return environment
-
-
 def drawn(one: Curve, language: str) -> Markup | None:
     """Return the chart of a curve; None where charts cannot be drawn here."""
     if charts.missing():
@@ -170,27 +151,19 @@ def drawn(one: Curve, language: str) -> Markup | None:
 
 def html(found: Found) -> str:
     """Return the page: the table, the notes and a chart of each curve; no script, no network."""
-    style = "".join((HERE / name).read_text(encoding="utf-8") for name in ("comparison.css", "level.css"))
-    style = style.replace("\r\n", "\n")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     made = table(found)
-    return (
-        _environment()
-        .get_template("level.html.j2")
-        .render(
-            language=found.language,
-            title=made.title,
-            heads=[one.name for one in made.columns],
-            rows=made.rows,
-            notes=list(notes(found)),
-            curves=[
-                (title_of(one.family, found.language), one.language, drawn(one, found.language))
-                for one in found.curves
-            ],
-            t=partial(_said, found.language),
-            style=Markup(style),  # noqa: S704 - our own files
-            policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
-        )
+    return still(
+        "level.html.j2",
+        ("comparison.css", "level.css"),
+        language=found.language,
+        title=made.title,
+        heads=[one.name for one in made.columns],
+        rows=made.rows,
+        notes=list(notes(found)),
+        curves=[
+            (title_of(one.family, found.language), one.language, drawn(one, found.language)) for one in found.curves
+        ],
+        t=partial(_said, found.language),
     )
 
 

@@ -4,14 +4,13 @@ import re
 import shutil
 import subprocess
 from decimal import ROUND_HALF_UP, Decimal
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics.summary import total
-from tasks.report import html, markdown, overview
+from tasks.report import html, markdown, overview, pages
 from tasks.report.material import Material
 from tasks.report.text import percent, points, total_percent
 
@@ -46,7 +45,7 @@ def test_the_goldens_have_one_decimal() -> None:
 
 @pytest.mark.skipif(not shutil.which("node"), reason="no Node.js here")
 def test_the_page_rounds_as_the_tables_do() -> None:
-    text = Path(html.HERE, "samples.js").read_text(encoding="utf-8")
+    text = pages.read("samples.js")
     found = re.search(r"const shares = .*;", text)
     assert found
     values = [k / n for n in (3, 7, 16, 32, 400, 2000) for k in range(n + 1)]

@@ -1,0 +1,51 @@
+"""Pages for a browser: this folder's templates, in which no value becomes markup, under a policy of their own."""
+
+import base64
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from data.characters import visible
+
+HERE = Path(__file__).parent
+
+
+def _finished(value: Any) -> Any:
+    """Return what stands in the page for a value of the template: text with its unseen characters shown."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+@cache
+def environment() -> Environment:
+    """Return what fills the templates: everything is escaped, and a name without a value is an error."""
+    made = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.finalize = _finished
+    return made
+
+
+def read(name: str) -> str:
+    """Return a file of this folder that is written into a page, with the plain line ends that the browser reads."""
+    return (HERE / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+def inlined(text: str) -> tuple[Markup, str]:
+    """Return our own text as it stands in an element, and its hash as a policy names it."""
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return Markup(text), f"'sha256-{digest}'"  # noqa: S704 - our own files
+
+
+def still(template: str, styles: tuple[str, ...] = ("comparison.css",), **values: Any) -> str:
+    """Return a page without a script: nothing but its own style sheets is let in."""
+    style, digest = inlined("".join(map(read, styles)))
+    policy = f"default-src 'none'; style-src {digest}; base-uri 'none'; form-action 'none'"
+    return environment().get_template(template).render(values, style=style, policy=policy)
