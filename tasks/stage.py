@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -244,10 +245,18 @@ class Stage(Generic[P, R]):
 
     def _settle(self, cell: Cell, state: Any, started: float, given: Given) -> R:
         """Return a state's result, run anew where its tables are not whole, and enter it in the ledger."""
-        result: R = state.result()
-        cached = state.name == "Cached"
         note = "asked to run anew" if ledger().anew(self.name, cell) else ""
         args, kwargs = given
+        try:
+            result: R = state.result()
+        except JSONDecodeError:
+            if not self.cached:
+                raise
+            # Prefect writes its records in place: another run of this store was just writing the same one anew.
+            note = "the record of its result could not be read"
+            state = self._named(cell, given, refresh=True)(*args, **kwargs, return_state=True)
+            result = state.result()
+        cached = state.name == "Cached"
         if cached:
             place = _place_in(given)
             if place and not all(open_store(place).whole(ref) for ref in refs_in(result)):

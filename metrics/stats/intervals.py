@@ -333,7 +333,10 @@ def _resample(pools: Sequence[Pool], seed: int) -> _Limits:
     tails = _percentiles(units.astype(np.float64))
     last = np.isfinite(shifts).sum(axis=1) - 1
     low, high = _at(shifts, tails * last), _at(shifts, (1 - tails) * last)
-    return _pairs(means + low, means + high)
+    # A resample's mean lies between its units'; in single precision it may pass them by 1e-8.
+    units_means = [sample.totals / sample.sizes for sample in pools]
+    least, most = ([end(one) for one in units_means] for end in (np.min, np.max))
+    return _pairs(np.maximum(means + low, least), np.minimum(means + high, most))
 
 
 def _blocks(samples: Sequence[Singles], column: int, start: int) -> Singles:

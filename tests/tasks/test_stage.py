@@ -9,7 +9,8 @@ from typing import Any, cast
 import pytest
 from prefect import flow
 from prefect.context import TaskRunContext
-from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.results import ResultStore
+from prefect.settings import PREFECT_API_URL, PREFECT_LOCAL_STORAGE_PATH, temporary_settings
 
 from config.settings import Store
 from data.batches import Batch, Cell, Ref
@@ -120,6 +121,37 @@ def test_a_second_run_is_taken_from_the_cache_and_says_so(tmp_path: Path) -> Non
     ]
     row = book.rows()[1]
     assert (row["label"], row["suite"], row["model"], row["batch"]) == ("cot m 0", "cot", "m", 0)
+
+
+@pytest.mark.usefixtures("prefect")
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("rest", [0, 40])
+def test_a_record_that_another_run_writes_at_that_moment_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: int, *, beside: bool
+) -> None:
+    """Prefect looks whether a record is there, and reads it again; in between another run may have opened it."""
+    calls: list[str] = []
+    name = f"g{rest}{beside}{tmp_path.name}"
+    written, store, book = counted(name, calls), Store(root=str(tmp_path / "store")), Ledger()
+    read = ResultStore.read
+
+    def call() -> Ref:
+        return written.start(Cell("cot"), store, "x").finish() if beside else written(Cell("cot"), store, "x")
+
+    def late(self: ResultStore, *given: Any, **named: Any) -> Any:
+        record.write_bytes(record.read_bytes()[:rest])
+        return read(self, *given, **named)
+
+    with temporary_settings({PREFECT_LOCAL_STORAGE_PATH: tmp_path / "results"}):
+        ref = within(call, book)
+        (record,) = (tmp_path / "results").glob(f"{name}*")
+        with monkeypatch.context() as patch:
+            patch.setattr(ResultStore, "read", late)
+            assert within(call, book) == ref
+        assert within(call, book) == ref
+    assert calls == ["x", "x"]
+    notes = [(one.cached, one.note) for one in book.executions]
+    assert notes == [(False, ""), (False, "the record of its result could not be read"), (True, "")]
 
 
 @pytest.mark.usefixtures("prefect")
