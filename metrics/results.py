@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from data.documents import RESULTS_VERSION
 from metrics.baseline import Against
 from metrics.corrected import CorrectedMean
 from metrics.effort import Effort
@@ -18,9 +19,6 @@ from metrics.stats.pairs import Comparison, Grouping
 from metrics.stopping import Narrowing
 from metrics.summary import Cell, Total
 from metrics.verdicts import Final
-
-SCHEMA_VERSION = 1
-"""Raised when a key is renamed, removed or changes its meaning; a new key does not raise it."""
 
 _COMPUTED = (
     ("Comparison", "significant", "boolean"),
@@ -56,7 +54,7 @@ class Results:
     baseline: Against | None = None
     panels: Sequence[PanelMean] = ()
     self_preference: Sequence[SelfPreference] = ()
-    schema_version: int = SCHEMA_VERSION
+    schema_version: int = RESULTS_VERSION
 
     def as_dict(self) -> dict[str, Any]:
         """Return the document as JSON: no NaN, null where there is no number."""
@@ -90,7 +88,7 @@ def results_schema() -> dict[str, Any]:
         schema["$defs"][noun]["properties"][name] = {"type": kind}
         schema["$defs"][noun]["required"].append(name)
     required = [*Results.__dataclass_fields__]
-    version = {"const": SCHEMA_VERSION, "description": "the version of this schema"}
+    version = {"const": RESULTS_VERSION, "description": "the version of this schema"}
     properties = {**schema["properties"], "schema_version": version}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -3,22 +3,25 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from config.declared import suites_in
+from data.documents import RESULTS_VERSION
 from data.draw import canonical
 from data.errors import InputError
 from data.loading import judged_by
 from data.suites import Suite
-from metrics.results import SCHEMA_VERSION
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.configurations import asked, flatten, language_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_Resolve = Callable[[Mapping[str, Any]], Sequence[Suite]]
 
 _CHUNK = 1 << 16
 _CELLS = b'\n "cells": '
@@ -116,13 +119,13 @@ def head(path: Path) -> dict[str, Any]:
                 break
         else:
             found = json.loads(bytes(text))
-    if not isinstance(found, dict) or found.get("schema_version") != SCHEMA_VERSION:
-        raise ValueError(f"expected results of schema {SCHEMA_VERSION}")
+    if not isinstance(found, dict) or found.get("schema_version") != RESULTS_VERSION:
+        raise ValueError(f"expected results of schema {RESULTS_VERSION}")
     return found
 
 
-def read(document: Mapping[str, Any]) -> Iterator[Entry]:
-    """Yield each model's standing in one run's results.
+def read(document: Mapping[str, Any], suites_of: _Resolve = suites_in) -> Iterator[Entry]:
+    """Yield each model's standing in one run's results; `suites_of` tells a configuration's suites.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError, OverflowError: the document does not have the form of
@@ -131,7 +134,7 @@ def read(document: Mapping[str, Any]) -> Iterator[Entry]:
     run = document["run"]
     configuration = run["configuration"]
     sets = run.get("items") or {}
-    declared = {suite.name: suite for suite in suites_in(configuration)}
+    declared = {suite.name: suite for suite in suites_of(configuration)}
     for model in document["final"]["models"]:
         suites = {_text(suite["suite"]): _suite(suite) for suite in model["suites"]}
         own = {name: declared[name] for name in suites if name in declared}
@@ -239,6 +242,19 @@ def describe(suite: Suite, counted: Mapping[str, Any] | None) -> Questions:
     return Questions(suite.name, counted["n"] if counted else None, tuple(told))
 
 
+def _remembering() -> _Resolve:
+    """Return `suites_in`, asked once for each configuration: the runs of a folder mostly share a few."""
+    known: dict[str, Sequence[Suite]] = {}
+
+    def suites_of(configuration: Mapping[str, Any]) -> Sequence[Suite]:
+        text = canonical(configuration)
+        if text not in known:
+            known[text] = suites_in(configuration)
+        return known[text]
+
+    return suites_of
+
+
 def gather(runs: Path, *, every: bool = False, language: str = "") -> Leaderboard:
     """Read all runs of a folder: of each set of questions the latest result of each model, or every one.
 
@@ -256,11 +272,12 @@ def gather(runs: Path, *, every: bool = False, language: str = "") -> Leaderboar
     unfinished: list[str] = []
     unread: list[tuple[str, str]] = []
     there = (path for path in runs.iterdir() if path.is_dir() and not path.name.startswith("."))
+    suites_of = _remembering()
     folders = sorted(path for path in there if not (path / "level.json").exists())  # a search has no score
     for folder in folders:
         try:
             document = head(folder / "results.json")
-            listed += (own := list(read(document)))  # all of a run, or nothing
+            listed += (own := list(read(document, suites_of)))  # all of a run, or nothing
             configurations += [(one.started, document["run"]["configuration"]) for one in own[:1]]
         except FileNotFoundError:
             unfinished.append(folder.name)
@@ -318,8 +335,10 @@ _COLUMNS = (
 """What every such table has; columns for the suites stand before `asked`."""
 
 
-def frame(found: Leaderboard) -> pl.DataFrame:
+def frame(found: Leaderboard) -> "pl.DataFrame":
     """Return all entries as one table: a row for each, `questions` telling which can be compared."""
+    import polars as pl
+
     suites = dict.fromkeys(s for board in found.boards for one in board.entries for s in one.suites)
     rows: list[dict[str, Any]] = []
     for number, board in enumerate(found.boards, 1):

@@ -11,12 +11,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from data.documents import RESULTS_VERSION
 from data.errors import InputError
 from data.tables import ITEMS, SCORES, SUMMARY
 from metrics.corrected import CorrectedMean
 from metrics.explainability import explainability
 from metrics.final import finalise
-from metrics.results import SCHEMA_VERSION, Results, results_schema
+from metrics.results import Results, results_schema
 from metrics.stats.agreement import judge_agreement, repeats
 from metrics.stats.intervals import Interval, score_limits
 from metrics.stats.pairs import compare, groups
@@ -357,7 +358,7 @@ def test_the_document_satisfies_its_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     written = json.loads(json.dumps(_document().as_dict(), allow_nan=False))
     jsonschema.Draft202012Validator(schema).validate(written)
-    assert written["schema_version"] == SCHEMA_VERSION
+    assert written["schema_version"] == RESULTS_VERSION
     assert written["final"]["exit_code"] == 2
     assert set(written) == set(schema["properties"])
 
@@ -367,7 +368,7 @@ def test_the_page_on_results_names_every_key_of_the_schema_and_its_version() -> 
     schema = results_schema()
     keys = {key for part in (schema, *schema["$defs"].values()) for key in part["properties"]}
     assert {key for key in keys if f"`{key}`" not in page} == set()
-    assert f"`schema_version` is {SCHEMA_VERSION}." in page
+    assert f"`schema_version` is {RESULTS_VERSION}." in page
 
 
 def test_the_schema_is_printed_for_who_validates() -> None:
