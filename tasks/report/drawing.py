@@ -33,7 +33,7 @@ class Painter:
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
             )
         assert self._process.stdin  # noqa: S101 - both are pipes
-        assert self._process.stdout  # noqa: S101
+        assert self._process.stdout  # noqa: S101 - both are pipes
         try:
             self._process.stdin.write(json.dumps(spec) + "\n")
             self._process.stdin.flush()
