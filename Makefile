@@ -18,6 +18,7 @@ $(READY): requirements.lock pyproject.toml
 	@# Bytecode is written here, once: where PYTHONDONTWRITEBYTECODE is set, every process would compile all anew.
 	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/uv pip sync --quiet --require-hashes --compile-bytecode requirements.lock
 	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q basic_control flows tasks artifacts config generators metrics prompts data
 	@$(BIN)/python -m tasks.sandbox
 	@$(BIN)/python -m flows.database
 	@touch $@
