@@ -200,7 +200,7 @@ def _said_claims(text: str, span: tuple[int, int], said: list[_Group], whole: st
     return [_claim(clause, whole) for clause in split_said(text, span, places)]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)  # the answers of a batch, which several steps read in turn
 def parse_answer(response: str, n_passages: int = 0) -> CitedAnswer:
     """Take a model's answer apart.
 

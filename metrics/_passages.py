@@ -6,14 +6,23 @@ from typing import Any
 from metrics._quotes import LONGEST_QUOTE, clean, find_quote
 
 
+def count(sample: Mapping[str, Any]) -> int:
+    """Return how many passages the sample has."""
+    return len(_given(sample))
+
+
 def listed(sample: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return the sample's passages, each with `title` and `text`, in the order of their numbers from 1."""
-    found = sample.get("passages") or sample.get("contexts") or sample.get("retrieved_contexts") or ()
     passages = []
-    for one in [found] if isinstance(found, str) else found:
+    for one in _given(sample):
         fields = one if isinstance(one, Mapping) else {"text": one}
         passages.append({"title": str(fields.get("title") or ""), "text": str(fields.get("text") or "")})
     return passages
+
+
+def _given(sample: Mapping[str, Any]) -> Sequence[Any]:
+    found = sample.get("passages") or sample.get("contexts") or sample.get("retrieved_contexts") or ()
+    return [found] if isinstance(found, str) else found
 
 
 def verify(number: int, quote: str, passages: Sequence[Mapping[str, str]], at_least: float) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _SUPPOSED = 3
 
 def parse(sample: Sample) -> CitedAnswer:
     """Take the sample's response apart (`metrics._cited_answers.parse_answer`)."""
-    return parse_answer(str(sample.get("response") or ""), len(_passages.listed(sample)))
+    return parse_answer(str(sample.get("response") or ""), _passages.count(sample))
 
 
 def verify(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from statistics import fmean, median
 from typing import Any, Literal
 
@@ -90,6 +91,11 @@ def mark(values: Mapping[str, Any]) -> str:
     return code
 
 
+@cache
+def _system(language: str) -> Message:
+    return Message("system", render("judging/system", language))
+
+
 def write(step: Step, question: Question, language: str, options: Mapping[str, Any]) -> Ask:
     """Write a question as the request to send: system and user message, and the reply's JSON schema.
 
@@ -101,7 +107,7 @@ def write(step: Step, question: Question, language: str, options: Mapping[str, A
         user = fill(step.prompt(options), language, values)
     else:
         user = render(step.prompt, language, **values)
-    messages = (Message("system", render("judging/system", language)), Message("user", user))
+    messages = (_system(language), Message("user", user))
     return Ask(step.name, question, messages, step.schema(question) if callable(step.schema) else step.schema)
 
 
