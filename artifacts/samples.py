@@ -36,7 +36,7 @@ def _evidence(store: Store, ref: Ref | None) -> dict[tuple[str, str, int], dict[
 
 def returned(extra: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an application returned beside its text, where the row itself has none of it."""
-    return {name: value for name, value in extra.items() if not facts.get(name)}
+    return {name: value for name, value in extra.items() if name != "usage" and not facts.get(name)}
 
 
 def _rivals(store: Store, rival: Rival | None) -> dict[tuple[str, int], str | None]:

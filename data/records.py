@@ -237,7 +237,8 @@ class Call:
 class Reply:
     """A model's reply. `reasoning` is what it thought aloud, kept apart from the answer in `text`.
 
-    `extra` is JSON: what an application returned beside its text (`retrieved_contexts`, `citations`).
+    `extra` is JSON: what an application returned beside its text (`retrieved_contexts`, `citations`), and in
+    `usage` how many of the tokens written were `thinking`, and of those read `cached`, where the server says so.
     """
 
     text: str

@@ -83,7 +83,7 @@ RESPONSES = Table(
     volatile=("cached",),
     added=("extra",),
 )  # fmt: skip
-"""A call and how it ended; `extra` is JSON: what an application returned beside its text, null where nothing."""
+"""A call and how it ended; `extra` is JSON: what came beside its text (as in `Reply`), null where nothing."""
 VERDICTS = Table(
     "verdicts",
     {

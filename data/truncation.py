@@ -7,8 +7,8 @@ from typing import Any
 LIMITS = ("length", "max_tokens", "max_output_tokens", "model_length")
 """What servers call the token limit as the reason why a reply ended."""
 
-NAMES = ("max_tokens", "max_completion_tokens", "num_predict")
-"""What the parameter of the token limit is called."""
+NAMES = ("max_completion_tokens", "max_output_tokens", "num_predict", "max_tokens")
+"""What the parameter of the token limit is called; where there are several, the first is the one that is sent."""
 
 
 def is_cut(reply: Mapping[str, Any]) -> bool:

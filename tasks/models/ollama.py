@@ -201,6 +201,8 @@ class OllamaClient:
             advice = f"; get it with `ollama pull {name}`"
             if "/" in name and "." not in name.split("/", 1)[0]:
                 advice += f" (a model of Hugging Face is `hf.co/{name}`)"
+        elif kind == "invalid" and "does not support thinking" in message:
+            kind, advice = "parameter", "; take `think` out of the entry's `extra`"
         elif kind == "auth":
             advice = f"; check the key in {self._variable or 'OLLAMA_API_KEY'}"
         return refusal(

@@ -16,13 +16,18 @@ from data.characters import visible
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, Bounded, bound
 from tasks.models.errors import advise, judge, read_error, refusal, tls_error
+from tasks.models.openai_forms import Chat, Form, Responses
 from tasks.models.protocol import CallError
-from tasks.models.replies import read_reply
 from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
 
 _log = logging.getLogger(__name__)
 
 _OPTIONAL = ("temperature", "top_p", "seed", "stop", "presence_penalty", "frequency_penalty")
+_LIMITS = ("max_completion_tokens", "max_output_tokens")
+_STRUCTURED = ("response_format", "text.format", "json_schema", "json_object", "'json'", "guided", "json mode")
+_UNSUPPORTED = (
+    "unsupported", "not support", "unknown", "unrecognized", "not permitted", "extra_forbidden", "unexpected",
+)  # fmt: skip
 _KEYS = frozenset({"authorization", "api-key"})
 _CONNECT_S = 30.0
 _BEARER_ONLY: RequestOptions = {"security": {"bearer_auth": True}}  # OPENAI_ADMIN_KEY is for no model
@@ -75,12 +80,13 @@ class OpenAIClient:
             self._client = AsyncOpenAI(base_url=url or None, **common)
         # Whole, since a relative address is parsed anew for each call; Azure's is put together by the package.
         base = "" if azure else str(self._client.base_url).rstrip("/")
-        self._address = f"{base}/chat/completions"
+        self.form: Form = Responses() if model.options.get("api") == "responses" else Chat()
+        self._address = f"{base}{self.form.path}"
         self._variable = model.api_key_env or (usual if key else "")
         self._secrets = Secrets(key, model.base_url or str(self._client.base_url))
         self._where = bare(str(self._client.base_url))
         self._model = model
-        self._renamed: dict[str, str] = {}
+        self._renamed = dict(self.form.names)
         self._left_out: set[str] = set()
         self._structured = model.structured
 
@@ -104,6 +110,8 @@ class OpenAIClient:
             except openai.APIError:
                 pass
         told = {"provider": self._model.provider, "model": self._model.served, "base_url": self._where}
+        if isinstance(self.form, Responses):  # chats have none, so that replies of earlier versions are found
+            told["api"] = "responses"
         return told | ({"api_version": self._model.api_version} if self._model.api_version else {})
 
     async def ask(self, call: Call) -> Reply:
@@ -175,47 +183,57 @@ class OpenAIClient:
 
     def _request(self, call: Call) -> dict[str, Any]:
         """Return the request's body; parameters of which we know nothing go into it as they are."""
-        request: dict[str, Any] = {
-            "model": self._model.served,
-            "messages": [{"role": m.role, "content": m.content} for m in call.messages],
-        }
-        for name, value in {**self._model.extra, **call.parameters}.items():
-            if value is not None and name not in self._left_out:
-                request[self._renamed.get(name, name)] = value
+        given = {n: value for n, value in {**self._model.extra, **call.parameters}.items() if value is not None}
+        if any(name in given for name in _LIMITS):
+            given.pop("max_tokens", None)  # under its other name; servers refuse both together
+        for name in sorted({*self.form.lacks} & {*given} - self._left_out):
+            self._left_out.add(name)
+            self._warn(f"is asked through responses, which have no parameter {name!r}; going on without it")
+        request = self.form.body(
+            self._model.served,
+            call.messages,
+            {self._renamed.get(name, name): given[name] for name in given if name not in self._left_out},
+        )
         if call.schema is not None and self._structured != "off":
-            strict = self._structured == "schema"
-            request["response_format"] = _form(call.schema) if strict else {"type": "json_object"}
+            self.form.constrain(request, call.schema if self._structured == "schema" else None)
         return request
 
     def _adapt(self, error: openai.APIStatusError, request: Mapping[str, Any]) -> bool:
-        """Learn from a refusal; say whether the call may now be made in another form."""
+        """Learn from a refusal; say whether the call may now be made in another form.
+
+        Raises:
+            CallError: it refuses a parameter that `extra` sets, as it would of every call.
+        """
         message, code, param = read_error(error.response.text)
         said = f"{param} {message}".lower()
-        if "response_format" in request and any(
-            mark in said
-            for mark in ("response_format", "json_schema", "json_object", "'json'", "guided", "json mode")
-        ):
-            refused = request["response_format"]["type"]
+        refused = self.form.constrained(request)
+        if refused and any(mark in said for mark in _STRUCTURED):
             # Never back up: of many in flight, one may hear of the first refusal after another heard of the second.
             if refused == "json_object" or self._structured == "off":
                 self._structured = "off"
             else:
                 self._structured = "json"
-            self._warn(f"refuses response_format {refused}; going on with {self._structured!r}")
+            self._warn(f"refuses {self.form.structured} {refused}; going on with {self._structured!r}")
             return True
         if "max_tokens" in request and (param == "max_tokens" or "max_completion_tokens" in said):
             if "max_completion_tokens" not in said and "unsupported" not in f"{code} {said}".lower():
                 return False
             self._renamed["max_tokens"] = "max_completion_tokens"
             return True
-        unsupported = any(
-            mark in f"{code} {said}".lower() for mark in ("unsupported", "not support", "unknown name")
-        )
+        unsupported = any(mark in f"{code} {said}".lower() for mark in _UNSUPPORTED)
         for name in _OPTIONAL:
-            if name in request and unsupported and (param == name or f"'{name}'" in said or f'"{name}"' in said):
+            if name in request and unsupported and _names(name, param, said):
                 self._left_out.add(name)
                 self._warn(f"refuses the parameter {name!r}; going on without it")
                 return True
+        for name in self._model.extra:
+            if _names(name, param, said if unsupported else ""):
+                told = self._secrets.clean(message)
+                raise CallError(
+                    "parameter",
+                    f"HTTP {error.response.status_code}: {told}; the entry's `extra` sets {name}, which the server "
+                    "does not take: change it, or take it out",
+                )
         return False
 
     def _warn(self, what: str) -> None:
@@ -231,27 +249,14 @@ class OpenAIClient:
             ) from None
         if isinstance(body, dict) and body.get("error"):
             message, code, _ = read_error(json.dumps(body))
-            status = next((int(word) for word in code.split() if word.isdecimal() and len(word) == 3), 500)  # noqa: PLR2004 - an HTTP status
-            raise self._refusal(status, {}, json.dumps(body), message, code)
+            raise self._refusal(_status_of(code), {}, json.dumps(body), message, code)
         try:
-            choice = body["choices"][0]
-            message = choice["message"]
-            answer, thought = _contents(message)
+            return self.form.read(body)
+        except CallError as error:
+            said = f"{self._where}: {error.message}: {self._quoted(content)}"
+            raise CallError(error.kind, said) from None
         except (KeyError, IndexError, TypeError, AttributeError):
-            raise CallError(
-                "server", f"{self._where} sent no choices with a message: {self._quoted(content)}"
-            ) from None
-        finish = str(choice.get("finish_reason") or "")
-        if finish == "error":
-            raise CallError("server", f"{self._where} broke off the reply with an error: {self._quoted(content)}")
-        usage = body.get("usage") or {}
-        return read_reply(
-            answer,
-            thought,
-            finish_reason=finish,
-            tokens_in=_count(usage, "prompt_tokens"),
-            tokens_out=_count(usage, "completion_tokens"),
-        )
+            raise CallError("server", f"{self._where} sent no {self.form.holds}: {self._quoted(content)}") from None
 
     def _quoted(self, content: bytes) -> str:
         return self._secrets.clean(content[:20_000].decode("utf-8", "replace")) or "nothing"
@@ -289,32 +294,16 @@ def _leaving_out(names: frozenset[str]) -> Callable[[httpx2.Request], Awaitable[
     return leave_out
 
 
-def _form(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": True}}
+def _names(name: str, param: str, said: str) -> bool:
+    """Say whether a refusal is of a parameter: by its own field, or in quotes; `reasoning.effort` is a flat one."""
+    if param and name in {param, param.replace(".", "_"), param.partition(".")[0]}:
+        return True
+    return f"'{name}'" in said or f'"{name}"' in said
 
 
-def _contents(message: Mapping[str, Any]) -> tuple[str, str]:
-    """Return (answer, reasoning) of a message; its content is a text or a list of parts."""
-    content = message.get("content")
-    thoughts = [
-        str(message[k])
-        for k in ("reasoning_content", "reasoning")
-        if isinstance(message.get(k), str) and message[k]
-    ]
-    if isinstance(content, list):
-        answer = "".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
-        thoughts += [
-            str(inner.get("text", ""))
-            for part in content
-            if part.get("type") == "thinking"
-            for inner in part.get("thinking", ())
-            if isinstance(inner, dict)
-        ]
-    else:
-        answer = content if isinstance(content, str) else ""
-    return answer or str(message.get("refusal") or ""), "\n".join(dict.fromkeys(thoughts))
-
-
-def _count(usage: Any, name: str) -> int | None:
-    value = usage.get(name) if isinstance(usage, dict) else None
-    return value if isinstance(value, int) else None
+def _status_of(code: str) -> int:
+    """Return the HTTP status that an error in the body of a good answer stands for."""
+    for mark, status in (("rate_limit", 429), ("invalid_prompt", 400)):
+        if mark in code:
+            return status
+    return next((int(word) for word in code.split() if word.isdecimal() and len(word) == 3), 500)  # noqa: PLR2004 - an HTTP status

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 import openai
 
@@ -13,7 +13,6 @@ from tasks.models.protocol import BatchState, CallError
 TOKEN = "basic_control"  # noqa: S105 - the name of a field, and no password
 """The field of a batch's metadata that tells whose it is."""
 _OPEN = {"validating", "in_progress", "finalizing", "cancelling"}
-_ADDRESS: Final = "/v1/chat/completions"
 
 
 class OpenAIBatches:
@@ -22,6 +21,7 @@ class OpenAIBatches:
     def __init__(self, client: OpenAIClient) -> None:
         self._client = client
         self._api = client.api
+        self._address: Any = f"/v1{client.form.path}"
 
     async def submit(self, calls: Mapping[str, Call], token: str) -> str:
         """Upload calls as a file, make a batch of it under a token, and return the batch's id.
@@ -36,14 +36,14 @@ class OpenAIBatches:
             file = await self._api.files.create(file=(f"{token}.jsonl", lines.encode("utf-8")), purpose="batch")
             batch = await self._api.batches.create(
                 input_file_id=file.id,
-                endpoint=_ADDRESS,
+                endpoint=self._address,
                 completion_window="24h",
                 metadata={TOKEN: token},
             )
         return batch.id
 
     def _line(self, name: str, call: Call) -> dict[str, Any]:
-        return {"custom_id": name, "method": "POST", "url": _ADDRESS, "body": self._client.body_of(call)}
+        return {"custom_id": name, "method": "POST", "url": self._address, "body": self._client.body_of(call)}
 
     async def find(self, token: str) -> str | None:
         """Return the batch that was made under a token; None where there is none.

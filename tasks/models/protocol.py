@@ -14,6 +14,7 @@ ErrorKind = Literal[
     "auth",            # 401, 403: wrong or missing key; fails at once
     "unknown_model",   # the server does not have the model; fails at once
     "quota",           # the account is exhausted; fails at once
+    "parameter",       # the server refuses a parameter that the configuration sets; fails at once
     "invalid",         # the server refuses the request itself (400, context too long); fails at once
     "missing",         # a replay file does not hold the reply; fails at once
     "stopped",         # the run was stopped before the call was answered
@@ -25,7 +26,7 @@ ErrorKind = Literal[
 RETRIED: frozenset[ErrorKind] = frozenset({"connection", "rate_limit", "server"})
 """Kinds worth another try within the call's deadline."""
 
-FATAL: frozenset[ErrorKind] = frozenset({"auth", "unknown_model", "quota"})
+FATAL: frozenset[ErrorKind] = frozenset({"auth", "unknown_model", "quota", "parameter"})
 """Kinds that every later call of the same endpoint would meet as well."""
 
 

@@ -11,14 +11,18 @@ def read_reply(
     finish_reason: str = "",
     tokens_in: int | None = None,
     tokens_out: int | None = None,
+    thinking_tokens: int | None = None,
+    cached_tokens: int | None = None,
 ) -> Reply:
     """Return a reply with the thinking inside the answer kept apart, after what the server kept apart itself.
 
+    `thinking_tokens` (of those written) and `cached_tokens` (of those read) stand in `extra["usage"]`, if any.
     What is no text (half of a surrogate pair, NUL) becomes U+FFFD: neither UTF-8 nor a database can hold it.
     """
     text, aloud = thinking.split(storable(answer))
     reasoning = "\n".join(part for part in (storable(thought), aloud) if part)
-    return Reply(text, reasoning, finish_reason, tokens_in, tokens_out)
+    usage = {name: n for name, n in (("thinking", thinking_tokens), ("cached", cached_tokens)) if n and n > 0}
+    return Reply(text, reasoning, finish_reason, tokens_in, tokens_out, {"usage": usage} if usage else {})
 
 
 def storable(text: str) -> str:

@@ -10,6 +10,9 @@ from typing import Any, Literal
 
 from aiohttp import web
 
+from tests.servers.openai import response
+from tests.servers.script import Answer
+
 Became = Literal["answered", "refused", "expired", "missing"]
 """What a batch makes of a request; `missing`: no file tells of it."""
 
@@ -91,7 +94,9 @@ class BatchServer:
 
     async def _create(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        assert (body["endpoint"], body["completion_window"]) == ("/v1/chat/completions", "24h")
+        assert body["endpoint"] in {"/v1/chat/completions", "/v1/responses"}
+        assert {line["url"] for line in self.lines(body["input_file_id"])} == {body["endpoint"]}
+        assert body["completion_window"] == "24h"
         if self.refuse:
             self.refuse -= 1
             return web.json_response({"error": {"message": "no batches today", "code": "busy"}}, status=400)
@@ -167,6 +172,8 @@ class BatchServer:
                 self.files[batch[name]] = "\n".join(listed).encode()
 
     def _completion(self, body: dict[str, Any]) -> dict[str, Any]:
+        if "input" in body:
+            return response(Answer(self.answer(body)), body)
         message = {"role": "assistant", "content": self.answer(body)}
         usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}

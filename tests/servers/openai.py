@@ -1,13 +1,15 @@
-"""OpenAI's chat completions, and Azure's paths to them."""
+"""OpenAI's chat completions and responses, and Azure's paths to them."""
 
 import time
 from typing import Any
 
 from aiohttp import web
+from openai.types.responses.response_create_params import ResponseCreateParamsBase
 
 from tests.servers.answering import Form, answer, read
 from tests.servers.script import Answer, Fault, Script, Seen, echoed
 
+RESPONSE_PARAMETERS = {*ResponseCreateParamsBase.__annotations__, "stream"}
 KINDS = {401: "authentication_error", 404: "invalid_request_error", 429: "rate_limit_error"}
 
 
@@ -21,6 +23,13 @@ def build(script: Script) -> web.Application:
             return web.json_response(error(refused, seen.headers), status=refused.status)
         return await answer(request, script, seen, FORM)
 
+    async def responses(request: web.Request) -> web.StreamResponse:
+        seen = await read(request)
+        if refused := check(script, seen, "") or check_response(seen):
+            script.requests.append(seen)
+            return web.json_response(error(refused, seen.headers), status=refused.status)
+        return await answer(request, script, seen, RESPONSES)
+
     async def models(request: web.Request) -> web.StreamResponse:
         seen = await read(request)
         script.lookups.append(seen)
@@ -33,6 +42,8 @@ def build(script: Script) -> web.Application:
     app = web.Application(client_max_size=64 * 2**20)
     app.router.add_post("/v1/chat/completions", chat)
     app.router.add_post("/openai/deployments/{deployment}/chat/completions", chat)
+    app.router.add_post("/v1/responses", responses)
+    app.router.add_post("/openai/responses", responses)
     app.router.add_get("/v1/models", models)
     return app
 
@@ -57,11 +68,23 @@ def check(script: Script, seen: Seen, deployment: str) -> Fault | None:
     return None
 
 
+def check_response(seen: Seen) -> Fault | None:
+    """Refuse a parameter that responses do not have, as OpenAI words it."""
+    for name in seen.body:
+        if name not in RESPONSE_PARAMETERS:
+            return Fault("status", 400, f"Unknown parameter: '{name}'.", "unknown_parameter", name)
+    return None
+
+
 def completion(spoken: Answer, body: dict[str, Any]) -> dict[str, Any]:
     """Return a chat completion."""
     message = {"role": "assistant", "content": spoken.text, **spoken.message}
     if spoken.reasoning:
         message["reasoning_content"] = spoken.reasoning
+    apart = {
+        **({"completion_tokens_details": {"reasoning_tokens": spoken.thinking}} if spoken.thinking else {}),
+        **({"prompt_tokens_details": {"cached_tokens": spoken.cached}} if spoken.cached else {}),
+    }
     return {
         "id": "chatcmpl-test",
         "object": "chat.completion",
@@ -71,6 +94,42 @@ def completion(spoken: Answer, body: dict[str, Any]) -> dict[str, Any]:
         "usage": {
             "prompt_tokens": spoken.tokens_in,
             "completion_tokens": spoken.tokens_out,
+            "total_tokens": spoken.tokens_in + spoken.tokens_out,
+            **apart,
+        },
+        **spoken.body,
+    }
+
+
+def response(spoken: Answer, body: dict[str, Any]) -> dict[str, Any]:
+    """Return a response: its reasoning, then its message; not complete for any reason but `stop`."""
+    output: list[dict[str, Any]] = []
+    if spoken.reasoning:
+        summary = [{"type": "summary_text", "text": spoken.reasoning}]
+        output.append({"type": "reasoning", "id": "rs_test", "summary": summary})
+    if spoken.text is not None or spoken.message:
+        part: dict[str, Any] = {"type": "output_text", "text": spoken.text, "annotations": []}
+        content = [{"type": "refusal", **spoken.message} if spoken.message else part]
+        message = {"type": "message", "id": "msg_test", "role": "assistant", "status": "completed"}
+        output.append({**message, "content": content})
+    whole = spoken.finish_reason == "stop"
+    return {
+        "id": "resp_test",
+        "object": "response",
+        "created_at": int(time.time()),
+        "model": body.get("model"),
+        "status": "completed" if whole else "incomplete",
+        "incomplete_details": None if whole else {"reason": spoken.finish_reason},
+        "error": None,
+        "output": output,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": spoken.tokens_in,
+            "input_tokens_details": {"cached_tokens": spoken.cached, "cache_write_tokens": 0},
+            "output_tokens": spoken.tokens_out,
+            "output_tokens_details": {"reasoning_tokens": spoken.thinking},
             "total_tokens": spoken.tokens_in + spoken.tokens_out,
         },
         **spoken.body,
@@ -90,3 +149,4 @@ def error(fault: Fault, headers: Any) -> dict[str, Any]:
 
 
 FORM = Form(completion, error, {"object": "chat.completion", "choices": []})
+RESPONSES = Form(response, error, {"object": "response", "status": "completed"})

@@ -10,13 +10,18 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A good reply; `message` adds fields to the message itself, `body` to the whole body."""
+    """A good reply; `message` adds fields to the message itself, `body` to the whole body.
+
+    `thinking` of `tokens_out`, and `cached` of `tokens_in`, are told apart where the protocol does.
+    """
 
     text: str | None
     reasoning: str = ""
     finish_reason: str = "stop"
     tokens_in: int = 11
     tokens_out: int = 7
+    thinking: int = 0
+    cached: int = 0
     latency_s: float | None = None
     message: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] = field(default_factory=dict)
@@ -110,7 +115,7 @@ class Script:
 
 def last_user(body: Mapping[str, Any]) -> str:
     """Return the last user message of a chat request."""
-    users = [m["content"] for m in body.get("messages", ()) if m.get("role") == "user"]
+    users = [m["content"] for m in body.get("messages") or body.get("input") or () if m.get("role") == "user"]
     return str(users[-1]) if users else ""
 
 

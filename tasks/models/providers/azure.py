@@ -3,6 +3,7 @@
 from typing import Any
 
 from data.records import Provider
+from tasks.models.providers.openai import Options, check
 
 
 def _open(model: Any) -> Any:
@@ -13,7 +14,7 @@ def _open(model: Any) -> Any:
 
 def _check(model: Any) -> str:
     whole = model.base_url and model.api_version
-    return "" if whole else "provider azure needs `base_url` and `api_version`"
+    return check(model) if whole else "provider azure needs `base_url` and `api_version`"
 
 
 def _unready(model: Any) -> str:
@@ -22,4 +23,4 @@ def _unready(model: Any) -> str:
     return lacking(model, model.base_url, "AZURE_OPENAI_API_KEY", needed=True)
 
 
-UNIT = Provider(name="azure", version=1, open=_open, unready=_unready, check=_check)
+UNIT = Provider(name="azure", version=1, open=_open, unready=_unready, options=Options, check=_check)

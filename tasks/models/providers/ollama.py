@@ -12,6 +12,19 @@ def _open(model: Any) -> Any:
     return OllamaClient(model)
 
 
+_ELSEWHERE = ("reasoning_effort", "reasoning_format", "chat_template_kwargs", "enable_thinking")
+
+
+def _check(model: Any) -> str:
+    """Refuse what Ollama would read over without a word: names of other servers, and values that are none."""
+    if found := [name for name in _ELSEWHERE if name in model.extra]:
+        return f"found `extra.{found[0]}`, which Ollama does not read; its name for it is `think`"
+    think = model.extra.get("think")
+    if think is None or isinstance(think, bool) or (isinstance(think, str) and think):
+        return ""
+    return f"found {think!r} in `extra.think`; expected true, false, or a level of the model's: low, medium, high"
+
+
 def _unready(model: Any) -> str:
     from tasks.models.readiness import lacking
 
@@ -19,4 +32,4 @@ def _unready(model: Any) -> str:
     return lacking(model, url if "://" in url else f"http://{url}" if ":" in url else f"http://{url}:11434")
 
 
-UNIT = Provider(name="ollama", version=1, open=_open, unready=_unready)
+UNIT = Provider(name="ollama", version=1, open=_open, unready=_unready, check=_check)

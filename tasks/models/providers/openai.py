@@ -1,8 +1,31 @@
 """Servers that speak as OpenAI's does."""
 
-from typing import Any
+from typing import Any, Literal
 
+from pydantic import Field
+
+from data.options import Frozen
 from data.records import Provider
+
+
+class Options(Frozen):
+    """How the server is asked."""
+
+    api: Literal["chat", "responses"] = Field(
+        "chat", description="chat completions, which all such servers speak; or OpenAI's responses"
+    )
+
+
+def check(model: Any) -> str:
+    """Say which of an entry's parameters its form of the API does not have; empty where it has them all."""
+    if model.options["api"] == "chat":
+        return ""
+    from tasks.models.openai_forms import Responses
+
+    found = [name for name in model.extra if name in Responses.lacks]
+    if not found:
+        return ""
+    return f"found `extra.{found[0]}`, and responses have no such parameter; take it out, or set `api: chat`"
 
 
 def _open(model: Any) -> Any:
@@ -23,4 +46,6 @@ def _unready(model: Any) -> str:
     return lacking(model, model.base_url, "OPENAI_API_KEY", needed=not model.base_url)
 
 
-UNIT = Provider(name="openai", version=1, open=_open, unready=_unready, batches=_batches)
+UNIT = Provider(
+    name="openai", version=1, open=_open, unready=_unready, options=Options, check=check, batches=_batches
+)

@@ -1,0 +1,193 @@
+"""The two forms of OpenAI's API: chat completions, which many servers speak, and responses."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+from data.records import Message, Reply
+from tasks.models.protocol import CallError
+from tasks.models.replies import read_reply
+
+Body = dict[str, Any]
+
+_LACKS = ("seed", "stop", "presence_penalty", "frequency_penalty", "logit_bias", "n")
+
+
+class Form(Protocol):
+    """How a call is written and its answer read. `path` comes after the base address.
+
+    `names`: our parameters that it spells otherwise; `lacks`: those that it has not. For messages: `holds` is what
+    an answer holds, `structured` the parameter that asks for JSON.
+    """
+
+    path: str
+    holds: str
+    structured: str
+    names: Mapping[str, str]
+    lacks: Sequence[str]
+
+    def body(self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any]) -> Body:
+        """Return a request's body, the parameters in it as they are."""
+
+    def constrain(self, body: Body, schema: Mapping[str, Any] | None) -> None:
+        """Ask for a reply by a schema, or for any JSON where that is None."""
+
+    def constrained(self, body: Mapping[str, Any]) -> str:
+        """Return the type of JSON that a body asks for; empty where it asks for none."""
+
+    def read(self, body: Any) -> Reply:
+        """Read an answer's body.
+
+        Raises:
+            KeyError, IndexError, TypeError, AttributeError: it has not the form.
+            CallError: it says that no reply was made.
+        """
+
+
+class Chat:
+    """Chat completions."""
+
+    path = "/chat/completions"
+    holds = "choices with a message"
+    structured = "response_format"
+    names: Mapping[str, str] = {}
+    lacks: Sequence[str] = ()
+
+    def body(self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any]) -> Body:
+        """Return a request's body; parameters of which we know nothing go into it as they are."""
+        return {"model": model, "messages": _said(messages), **parameters}
+
+    def constrain(self, body: Body, schema: Mapping[str, Any] | None) -> None:
+        """Ask for a reply by a schema, or for any JSON where that is None."""
+        body["response_format"] = {"type": "json_object"}
+        if schema is not None:
+            strict = {"name": "reply", "schema": schema, "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": strict}
+
+    def constrained(self, body: Mapping[str, Any]) -> str:
+        """Return the type of JSON that a body asks for."""
+        return _type(body.get("response_format"))
+
+    def read(self, body: Any) -> Reply:
+        """Read a chat completion: the first choice, and the tokens as OpenAI, DeepSeek or llama.cpp tell them."""
+        choice = body["choices"][0]
+        answer, thought = _contents(choice["message"])
+        if (finish := str(choice.get("finish_reason") or "")) == "error":
+            raise CallError("server", "it broke off the reply with an error")
+        usage, timings = _mapping(body.get("usage")), _mapping(body.get("timings"))
+        read, kept = _count(timings, "prompt_n"), _count(timings, "cache_n")
+        tokens_in = _count(usage, "prompt_tokens")
+        tokens_out = _count(usage, "completion_tokens")
+        thinking = _count(usage.get("completion_tokens_details"), "reasoning_tokens")
+        cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
+        total = _count(usage, "total_tokens") or 0
+        # Gemini's and xAI's completion_tokens leave the thinking out, which is paid for all the same.
+        if tokens_in is not None and tokens_out is not None and (more := total - tokens_in - tokens_out) > 0:
+            tokens_out, thinking = tokens_out + more, max(more, thinking or 0)
+        if tokens_in is None and read is not None:
+            tokens_in = read + (kept or 0)
+        return read_reply(
+            answer,
+            thought,
+            finish_reason=finish,
+            tokens_in=tokens_in,
+            tokens_out=_count(timings, "predicted_n") if tokens_out is None else tokens_out,
+            thinking_tokens=thinking,
+            cached_tokens=cached or _count(usage, "prompt_cache_hit_tokens") or kept,
+        )
+
+
+class Responses:
+    """OpenAI's responses, where some of its models think only, or tell more of it."""
+
+    path = "/responses"
+    holds = "output of a response"
+    structured = "text.format"
+    names: Mapping[str, str] = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
+    lacks: Sequence[str] = _LACKS
+
+    def body(self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any]) -> Body:
+        """Return a request's body; nothing is to be kept at the server unless a parameter `store` says so."""
+        rest = dict(parameters)
+        body: Body = {"model": model, "input": _said(messages), "store": False}
+        for name, home, inner in (("reasoning_effort", "reasoning", "effort"), ("verbosity", "text", "verbosity")):
+            if name in rest:
+                rest[home] = {inner: rest.pop(name), **_mapping(rest.get(home))}
+        return body | rest
+
+    def constrain(self, body: Body, schema: Mapping[str, Any] | None) -> None:
+        """Ask for a reply by a schema, or for any JSON where that is None."""
+        form: Body = {"type": "json_object"}
+        if schema is not None:
+            form = {"type": "json_schema", "name": "reply", "schema": schema, "strict": True}
+        body["text"] = {**_mapping(body.get("text")), "format": form}
+
+    def constrained(self, body: Mapping[str, Any]) -> str:
+        """Return the type of JSON that a body asks for."""
+        return _type(_mapping(body.get("text")).get("format"))
+
+    def read(self, body: Any) -> Reply:
+        """Read a response: its messages are the text, its reasoning items the thinking; a refusal is the text."""
+        if body["status"] in {"failed", "cancelled"}:
+            raise CallError("server", f"the response is {body['status']}")
+        texts, thoughts, refusals = [], [], []
+        for item in body["output"]:
+            for part in (*(item.get("summary") or ()), *(item.get("content") or ())):
+                kind, text = part["type"], str(part.get("text") or "")
+                if item["type"] == "reasoning":
+                    thoughts.append(text)
+                elif item["type"] == "message" and kind == "output_text":
+                    texts.append(text)
+                elif kind == "refusal":
+                    refusals.append(str(part["refusal"]))
+        finish = "refusal" if refusals and not texts else "stop"
+        if body["status"] == "incomplete":
+            finish = str(_mapping(body.get("incomplete_details")).get("reason") or "incomplete")
+        usage = _mapping(body.get("usage"))
+        return read_reply(
+            "".join(texts or refusals),
+            "\n".join(thoughts),
+            finish_reason=finish,
+            tokens_in=_count(usage, "input_tokens"),
+            tokens_out=_count(usage, "output_tokens"),
+            thinking_tokens=_count(usage.get("output_tokens_details"), "reasoning_tokens"),
+            cached_tokens=_count(usage.get("input_tokens_details"), "cached_tokens"),
+        )
+
+
+def _said(messages: Iterable[Message]) -> list[Body]:
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def _contents(message: Mapping[str, Any]) -> tuple[str, str]:
+    """Return (answer, reasoning) of a message; its content is a text or a list of parts."""
+    content = message.get("content")
+    thoughts = [
+        str(message[k])
+        for k in ("reasoning_content", "reasoning")
+        if isinstance(message.get(k), str) and message[k]
+    ]
+    if isinstance(content, list):
+        answer = "".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
+        thoughts += [
+            str(inner.get("text", ""))
+            for part in content
+            if part.get("type") == "thinking"
+            for inner in part.get("thinking", ())
+            if isinstance(inner, dict)
+        ]
+    else:
+        answer = content if isinstance(content, str) else ""
+    return answer or str(message.get("refusal") or ""), "\n".join(dict.fromkeys(thoughts))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _type(form: Any) -> str:
+    return str(_mapping(form).get("type") or "")
+
+
+def _count(counts: Any, name: str) -> int | None:
+    value = _mapping(counts).get(name)
+    return value if isinstance(value, int) else None
