@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-COMPILED := $(VENV)/.compiled
 IMPORTED := flows.full_eval, flows.ephemeral, flows.cli.application, tasks.models.embedded, tasks.models.ollama, \
   tasks.models.openai, tasks.report.html, prefect.server.api.server, scipy.optimize, scipy.sparse.linalg, openai
 
@@ -29,12 +28,6 @@ $(READY): requirements.lock pyproject.toml
 	  wait $$sandbox && exit $$made
 	@touch $@
 
-# The tests import much that a run does not. (A sync takes what the lock does not name away: the project itself.)
-$(COMPILED): $(READY)
-	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/uv pip sync --quiet --require-hashes --compile-bytecode requirements.lock
-	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
-	@touch $@
-
 eval: $(READY)
 	$(BIN)/python -m flows.full_eval $(ARGS)
 
@@ -46,8 +39,9 @@ demo: $(READY)
 server deploy worker: $(READY)
 	@$(BIN)/python -m flows.deployment $@ $(ARGS)
 
-test: $(COMPILED)
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+# The tests' processes write the bytecode of what they import beside that, once for all of them.
+test: $(READY)
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 # The tests on every Python from 3.11 to 3.14 that is found, each in an environment of its own.
 test-all:
