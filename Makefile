@@ -1,4 +1,4 @@
-# make setup | eval | demo | server | deploy | worker | test | test-all | check | lock; ARGS="…" is handed to the program.
+# make setup | eval | demo | server | deploy | worker | test | test-all | check | docs | lock; ARGS="…" is handed to the program.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 IMPORTED := flows.full_eval, flows.ephemeral, flows.cli.application, tasks.models.embedded, tasks.models.ollama, \
   tasks.models.openai, tasks.report.html, prefect.server.api.server, scipy.optimize, scipy.sparse.linalg, openai
 
-.PHONY: setup eval demo server deploy worker test test-all check format lock clean
+.PHONY: setup eval demo server deploy worker test test-all check docs format lock clean
 
 setup: $(READY)
 
@@ -53,6 +53,10 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The docs site, in build/site: no network, and no broken link.
+docs: $(READY)
+	$(BIN)/zensical build --clean --strict
+
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -60,7 +64,7 @@ format: $(READY)
 # No uv.lock: it would name package hosts.
 lock:
 	env -u UV_EXTRA_INDEX_URL -u UV_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --no-header --no-annotate pyproject.toml --all-extras --group dev \
+	  --generate-hashes --no-emit-index-url --no-header --no-annotate pyproject.toml --all-extras --group dev --group docs \
 	  --output-file requirements.lock
 
 clean:
