@@ -1,19 +1,21 @@
 """Measure corrected means: do intervals hold their level where a judge's errors are known; what do labels buy.
 
-    python -m tests.benchmarks.calibration [shares|ratings|labels]
+    python -m tests.benchmarks.calibration [shares|ratings|labels|flawless]
 
 Judges err with 0 to 40 % in either direction, where sensitivity + specificity is 1.4 or more; the truth lies in
 0.1 to 0.9; each cell is 2 000 evaluations. `shares`: of yes/no verdicts, exams of 50, 100 and 300 questions of
 either truth; beside it the raw share with Wilson's interval. `ratings`: three-way verdicts. `labels`: the
 prediction-powered mean of 1 000 samples with 50, 100 and 300 labels, beside the labels alone and the plain form
 (normal quantiles): over the evaluations that have an interval, and over all, where one without is not counted as
-wrong.
+wrong; then the coverage of every cell. `flawless`: by exact computation, what any interval can cover at most, in
+evaluations whose labels show no error of the judge, if a judge without errors is to be covered in 98 % at most.
 """
 
 import itertools
 import sys
 
 import numpy as np
+from scipy.special import bdtr
 
 from metrics.stats.calibration import mean_limits, share_limits
 from metrics.stats.intervals import Floats, Z, score_limits
@@ -37,6 +39,19 @@ def _line(name: str, found: list[float]) -> None:
         f"{name:46}{len(cells):6}{cells.mean():8.3f}{cells.min():8.3f}{cells.max():8.3f}"
         f"{within:9.2f}{(cells < 0.92).mean():9.2f}"
     )
+
+
+Cells = dict[tuple[float, float, float], float]
+"""Coverage by sensitivity, specificity and truth."""
+
+
+def _grid(cells: Cells) -> None:
+    """Print the coverage of every cell in percent, a judge a line; a star where it is outside 92 to 98 %."""
+    print(f"\n{'sensitivity, specificity; by the truth':46}" + "".join(f"{truth:>8}" for truth in TRUTHS))
+    for yes, no in JUDGES:
+        there = (cells.get((yes, no, truth)) for truth in TRUTHS)
+        shown = ("–" if x is None else f"{100 * x:.1f}" + "*" * (not 0.92 <= x <= 0.98) for x in there)
+        print(f"{f'{yes:.2f}, {no:.2f}':46}" + "".join(f"{x:>8}" for x in shown))
 
 
 def _head(title: str) -> None:
@@ -97,6 +112,7 @@ def labels() -> None:
     widths: dict[tuple[int, float], list[tuple[float, float]]] = {}
     for size in SIZES:
         found: dict[str, list[float]] = {}
+        cells: Cells = {}
         for (yes, no), truth in itertools.product(JUDGES, TRUTHS):
             human = (rng.random((TRIALS, size)) < truth).astype(float)
             said = np.where(human == 1, rng.random(human.shape) < yes, rng.random(human.shape) >= no).astype(float)
@@ -117,7 +133,8 @@ def labels() -> None:
                 "    plain, normal quantiles, over all": _held(*plain, truth).mean(),
             }
             if given.mean() >= 0.9:
-                named["where 9 in 10 have an interval, of these"] = covered[given].mean()
+                cells[yes, no, truth] = covered[given].mean()
+                named["where 9 in 10 have an interval, of these"] = cells[yes, no, truth]
             for name, value in named.items():
                 found.setdefault(name, []).append(float(value))
             alone = score_limits(sums.label, np.full(TRIALS, float(size)))
@@ -125,8 +142,9 @@ def labels() -> None:
             worst = float(((high - low)[given] / (alone[1] - alone[0])[given]).max(initial=0))
             widths.setdefault((size, yes if yes == no else 0.0), []).append((ratio, worst))
         _head(f"prediction-powered, {size} labels of {SAMPLES}")
-        for name, cells in found.items():
-            _line(name, cells)
+        for name, listed in found.items():
+            _line(name, listed)
+        _grid(cells)
     print(f"\n{'width, as a share of the labels alone (Wilson)':46}{'least':>8}{'mean':>8}{'most':>8}{'any':>8}")
     for (size, right), pairs in sorted(widths.items()):
         ratios = np.array([ratio for ratio, _ in pairs])
@@ -134,6 +152,34 @@ def labels() -> None:
         worst = max(most for _, most in pairs)
         print(f"{name:46}{np.nanmin(ratios):8.2f}{np.nanmean(ratios):8.2f}{np.nanmax(ratios):8.2f}{worst:8.2f}")
     _eighty_five(rng)
+
+
+def flawless() -> None:
+    """Print what any interval of 50 labels can cover at most, where a flawless judge is covered in 98 % at most.
+
+    Where no label differs from the judge, all that is known is the judge's mean, so that the interval reaches from
+    `below` it to `above` it. Of a judge that errs in one direction with a rate, evaluations that show an error may
+    all be covered; the others are covered where the truth is still within these reaches.
+    """
+    size, rates = SIZES[0], np.arange(0.01, 0.41, 0.01)
+    print(f"\n{f'{size} labels of {SAMPLES}: the most that can be had':46}{'truth':>8}{'as wide':>9}{'any':>8}")
+    counts = np.arange(SAMPLES + 1)
+    for truth in (0.3, 0.5, 0.7):
+        means = {0.0: truth, **{e: truth * (1 - e) for e in rates}, **{-e: truth + (1 - truth) * e for e in rates}}
+        within = {rate: bdtr(counts, SAMPLES, mean) for rate, mean in means.items()}
+        hidden = {rate: (1 - abs(mean - truth)) ** size for rate, mean in means.items()}
+        best = {"same": 0.0, "any": 0.0}
+        centre = round(truth * SAMPLES)
+        reaches = range(150)
+        for below, above in itertools.product(reaches, reaches):
+            covered = {rate: summed[centre + below] - summed[centre - above - 1] for rate, summed in within.items()}
+            if covered[0.0] > 0.98:
+                continue
+            least = min(1 - hidden[rate] * (1 - one) for rate, one in covered.items())
+            best["any"] = max(best["any"], least)
+            if below == above:
+                best["same"] = max(best["same"], least)
+        print(f"{'':46}{truth:8}{best['same']:9.3f}{best['any']:8.3f}")
 
 
 def _plain(sums: Moments, rely: Floats, size: int) -> tuple[Floats, Floats]:
@@ -166,7 +212,7 @@ def _eighty_five(rng: np.random.Generator) -> None:
         print(f"{f'{size} labels':46}" + "".join(f"{x:8.2f}" for x in line))
 
 
-MEASURED = {"shares": shares, "ratings": ratings, "labels": labels}
+MEASURED = {"shares": shares, "ratings": ratings, "labels": labels, "flawless": flawless}
 
 if __name__ == "__main__":
     for chosen in sys.argv[1:] or MEASURED:
