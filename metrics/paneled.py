@@ -25,10 +25,23 @@ _FEWEST = 2
 
 
 @dataclass(frozen=True, slots=True)
+class Weight:
+    """How often a judge is found right, over the labels, with its 95 % interval.
+
+    From `n` verdicts of the run and `n_exam` answers of its passport (0: it has none).
+    """
+
+    value: float
+    interval: Interval
+    n: int
+    n_exam: int
+
+
+@dataclass(frozen=True, slots=True)
 class PanelMean:
     """A panel's mean of one metric: `plain`, each judge counting alike, and `weighed`, each with its interval.
 
-    `weights` is how often each judge is found right, over the labels; `measured` are the judges with a passport.
+    `weights` has what each judge is worth; `measured` are the judges with a passport.
     """
 
     suite: str
@@ -38,7 +51,7 @@ class PanelMean:
     n_samples: int
     plain: float
     weighed: float
-    weights: Mapping[str, float]
+    weights: Mapping[str, Weight]
     measured: tuple[str, ...]
     plain_interval: Interval = field(default_factory=Interval)
     weighed_interval: Interval = field(default_factory=Interval)
@@ -105,10 +118,20 @@ def _weighed(
     judges: Sequence[str],
     measured: Measured,
     known: Mapping[str, Sequence[Sequence[int]]],
-) -> tuple[Estimate, Estimate, dict[str, float]]:
+) -> tuple[Estimate, Estimate, dict[str, Weight]]:
     order = list(measured.values)
     verdicts = {judge: [order.index(said[judge]) if judge in said else None for said in own] for judge in judges}
     joined = consensus(verdicts, len(order), known)
+    worth = list(measured.values.values())
     plain = mean_interval([fmean(measured.values[label] for label in said.values()) for said in own])
-    right = {judge: float(table.trace() / len(order)) for judge, table in joined.confusion.items()}
-    return plain, mean_interval(joined.means(list(measured.values.values()))), right
+    weighed = Estimate(float(joined.means(worth).mean()), joined.mean_interval(worth))
+    weights = {
+        judge: Weight(
+            float(table.trace() / len(order)),
+            joined.right[judge],
+            joined.right[judge].units,
+            sum(map(sum, known.get(judge, ()))),
+        )
+        for judge, table in joined.confusion.items()
+    }
+    return plain, weighed, weights

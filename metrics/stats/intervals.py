@@ -49,6 +49,7 @@ Method = Literal[
     "corrected",
     "recovered",
     "prediction-powered",
+    "posterior",
     "sequence",
     "none",
 ]

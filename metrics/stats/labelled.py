@@ -10,12 +10,12 @@ labels (`tests.benchmarks.calibration`).
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from metrics.stats.intervals import Floats, Interval, score_limits
+from metrics.stats.intervals import Floats, Interval, mean_interval, score_limits
 
 FEWEST = 10
 """Labels of either class below which there is no interval."""
@@ -23,6 +23,7 @@ FEWEST = 10
 _TAIL = 0.025
 _NOTHING = 1e-12
 _SUPPOSED = 0.5
+_DRAWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class Powered:
     labels_alone: Interval
     n_halving: int | None = None
     reason: str = ""
+    judged_interval: Interval = field(default_factory=Interval)
+    rely_interval: Interval = field(default_factory=Interval)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""
@@ -57,7 +60,7 @@ def read_powered(found: Mapping[str, Any]) -> Powered:
     Raises:
         KeyError, TypeError: it is none.
     """
-    names = ("interval", "labels_alone")
+    names = {"interval", "labels_alone", "judged_interval", "rely_interval"} & set(found)
     return Powered(**{**found, **{name: Interval(**found[name]) for name in names}})
 
 
@@ -87,6 +90,7 @@ def prediction_powered(
         chosen = np.zeros(1)
     value = float(np.clip(mean_at(sums, chosen), 0.0, 1.0)[0])
     count = len(human)
+    said = mean_interval(scores)
     alone = Interval(*_ends(sums, np.zeros(1), len(scores)), "wilson", count)
     found = Powered(
         value,
@@ -97,13 +101,26 @@ def prediction_powered(
         float(scores.mean()),
         float(sums.label[0]),
         Interval(),
+        judged_interval=said.interval,
     )
     if (fewest := _fewest(human)) < FEWEST:
         reason = f"{fewest} labels of the rarer class; an interval needs {FEWEST} of either"
         return replace(found, reason=reason)
     interval = Interval(*_ends(sums, chosen, len(scores)), "prediction-powered", count)
     halving = _halving(sums, chosen, len(scores))
-    return replace(found, interval=interval, labels_alone=alone, n_halving=halving)
+    relied = Interval()
+    if rely is None and chosen[0] > 0:
+        relied = _rely_limits(scores, human, scores[at], 1 / chances, found.rely)
+    return replace(found, interval=interval, labels_alone=alone, n_halving=halving, rely_interval=relied)
+
+
+def _rely_limits(scores: Floats, human: Floats, judged: Floats, weights: Floats, value: float) -> Interval:
+    """Return the 95 % interval of λ: percentiles over the labelled samples drawn anew."""
+    drawn = np.random.default_rng(0).integers(0, len(human), (_DRAWS, len(human)))
+    share, spread = (np.full(_DRAWS, float(one)) for one in (scores.mean(), scores.var()))
+    rely = best_rely(moments(share, spread, human[drawn], judged[drawn], weights[drawn]), len(scores))
+    low, high = np.quantile(rely, [0.025, 0.975]).tolist()
+    return Interval(min(low, value), max(high, value), "bootstrap", len(human))
 
 
 def _check(scores: Floats, human: Floats, at: Any, chances: Floats) -> None:

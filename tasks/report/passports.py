@@ -6,7 +6,7 @@ from typing import Any
 from metrics.corrected import NO_PASSPORT
 from metrics.passports import Passport, Share
 from prompts.phrases import phrase, translated
-from tasks.report.text import percent, points
+from tasks.report.text import estimated, percent, points
 
 HEADER = ("step", "language", "right", "sensitivity", "specificity", "kappa", "unreadable", "verdict")
 USABLE = "usable"
@@ -61,7 +61,7 @@ def _corrected(one: Mapping[str, Any], language: str) -> dict[str, str]:
     told = {name: str(one[name]) for name in ("suite", "model", "metric", "judge", "language")}
     return {
         **told,
-        "raw": percent(one["raw"]),
+        "raw": estimated(one["raw"], one["raw_interval"]["low"], one["raw_interval"]["high"]),
         "verdicts": str(one["n_verdicts"] or one["n_samples"]),
         "exam": str(one["n_exam"] or "–"),
         "value": "–" if none else percent(one["value"]),
@@ -69,7 +69,12 @@ def _corrected(one: Mapping[str, Any], language: str) -> dict[str, str]:
         "came": came
         if none
         else phrase(
-            "terminal.corrected", language, value=percent(one["value"]), low=percent(low), high=percent(high)
+            "terminal.corrected",
+            language,
+            value=percent(one["value"]),
+            low=percent(low),
+            high=percent(high),
+            exam=one["n_exam"],
         ),
     }
 
@@ -114,5 +119,5 @@ def corrected_lines(results: Results, language: str) -> Iterator[str]:
     """Yield a line for each judged mean, for a terminal."""
     for one in corrected(results, language):
         what = f"{one['suite']}, {one['model']}, {one['metric']}"
-        said = {key: one[key] for key in ("judge", "language", "raw", "came")}
+        said = {key: one[key] for key in ("judge", "language", "raw", "verdicts", "came")}
         yield phrase("terminal.judged", language, what=what, **said)

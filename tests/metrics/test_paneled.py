@@ -37,9 +37,20 @@ def test_judges_that_agree_outweigh_one_that_says_the_same_to_all() -> None:
     (found,) = panel_means(scores, items, [shipped("rag")], lambda *_: None)
     assert found.plain == pytest.approx(0.7)
     assert found.weighed == pytest.approx(0.5, abs=0.02)
-    assert found.weights["j0"] > 0.9
-    assert found.weights["j3"] < 0.5
+    assert found.weights["j0"].value > 0.9
+    assert found.weights["j3"].value < 0.5
     assert found.measured == ()
+
+
+def test_what_a_judge_is_worth_stands_with_its_n_and_interval() -> None:
+    scores, items = tables(TRUTH, TRUTH, [2] * 60)
+    (found,) = panel_means(scores, items, [shipped("rag")], lambda *_: None)
+    for one in found.weights.values():
+        assert one.interval.low is not None
+        assert one.interval.high is not None
+        assert 0 <= one.interval.low <= one.value <= one.interval.high <= 1
+        assert (one.n, one.n_exam) == (60, 0)
+    assert (found.weights["j2"].interval.high or 1) < (found.weights["j0"].interval.low or 0)
 
 
 def test_a_single_judge_is_no_panel() -> None:

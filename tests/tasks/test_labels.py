@@ -1,14 +1,18 @@
 """A sheet is drawn with the probabilities that it says, and its labels put the judge's mean right."""
 
 import csv
+import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 from data.errors import InputError
+from flows.cli.commands.label import table_of
 from tasks.labels import By, estimates, kept_labels, read_labels, sheet
 from tasks.report.exports import write_csv
 
@@ -71,6 +75,33 @@ def test_labels_put_the_judges_mean_right(tmp_path: Path) -> None:
     assert one.found.interval.high is not None
     assert one.found.interval.low < 0.6 < one.found.interval.high
     assert one.agreement is None
+
+
+def test_each_figure_about_the_judge_is_shown_with_its_interval(tmp_path: Path) -> None:
+    """The judge's own mean 0.7 of 400 by Wilson (65.3 to 74.3 %), what the labels alone say, and λ."""
+    path = filled(tmp_path, sheet(found(SCORES), n=100, seed=1), lambda n: {"label": TRUTH[n]})
+    listed = estimates(found(SCORES), read_labels(path))
+    it = listed[0].found
+    assert it.rely_interval.low is not None
+    assert it.rely_interval.high is not None
+    assert 0 < it.rely_interval.low < it.rely < it.rely_interval.high <= 1
+    assert (it.rely_interval.units, it.judged_interval.units) == (100, 400)
+    console = Console(width=300, record=True, file=io.StringIO())
+    console.print(table_of(listed))
+    shown = console.export_text()
+    assert "100 of 400" in shown
+    assert "70% (65.3% – 74.3%)" in shown
+    assert f"{it.rely:.2f} ({it.rely_interval.low:.2f} – {it.rely_interval.high:.2f})" in shown
+    assert len(re.findall(r"\d% \([\d.]+% – [\d.]+%\)", shown)) == 3, "judge, labels alone, estimate"
+
+
+def test_too_few_labels_say_nothing_of_how_far_the_judge_is_to_be_relied_on(tmp_path: Path) -> None:
+    path = filled(tmp_path, sheet(found(SCORES), n=15, seed=1), lambda n: {"label": TRUTH[n]})
+    listed = estimates(found(SCORES), read_labels(path))
+    assert listed[0].found.rely_interval.low is None
+    console = Console(width=300, record=True, file=io.StringIO())
+    console.print(table_of(listed))
+    assert "an interval needs 10 of either" in console.export_text()
 
 
 def test_two_labellers_agreement_stands_beside_the_estimate(tmp_path: Path) -> None:

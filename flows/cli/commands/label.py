@@ -13,6 +13,8 @@ from flows.cli.console import show, written
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from metrics.stats.intervals import Interval
+    from metrics.stats.labelled import Powered
     from tasks.labels import Labelled
 
 
@@ -59,7 +61,7 @@ def label(
     found = judged(run, root)
     if labels:
         joined = estimates(found, read_labels(*map(Path, labels)))
-        show(_table(joined), *_agreements(joined))
+        show(table_of(joined), *_agreements(joined))
         content = json.dumps([one.as_dict() for one in joined], ensure_ascii=False, indent=1)
         write_atomically(run.folder / KEPT, content.encode())
         written([run.folder / KEPT])
@@ -81,13 +83,13 @@ def _agreements(joined: "list[Labelled]") -> Iterator[str]:
         )
 
 
-def _table(joined: "list[Labelled]") -> "Table":
+def table_of(joined: "list[Labelled]") -> "Table":
+    """Return what labels came to: each figure with its interval, and on how many labels and samples it rests."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     from data.characters import visible
-    from tasks.report.text import percent
 
     heads = (
         "suite",
@@ -97,8 +99,7 @@ def _table(joined: "list[Labelled]") -> "Table":
         "judge",
         "labels alone",
         "estimate",
-        "95 % interval",
-        "λ",
+        "λ, how far the judge is relied on",
         "to halve it",
     )
     table = Table(box=SIMPLE_HEAD, padding=0, pad_edge=False)
@@ -106,12 +107,28 @@ def _table(joined: "list[Labelled]") -> "Table":
         table.add_column(head, overflow="fold")
     for one in joined:
         it = one.found
-        low, high = it.interval.low, it.interval.high
-        interval = it.reason if low is None or high is None else f"{percent(low)} – {percent(high)}"
+        # Where there are too few labels for an interval, nothing that they alone would say is shown.
+        given = it.interval.low is not None
         row = (
-            one.suite, one.model, one.metric, f"{it.n_labels} of {it.n_samples}", percent(it.judged),
-            percent(it.labelled), percent(it.value), interval, f"{it.rely:.2f}",
+            one.suite, one.model, one.metric, f"{it.n_labels} of {it.n_samples}",
+            _estimated(it.judged, it.judged_interval),
+            _estimated(it.labelled, it.labels_alone) if given else "–",
+            _estimated(it.value, it.interval) if given else it.reason,
+            _rely(it) if given else "–",
             "–" if it.n_halving is None else f"{it.n_halving} labels",
         )  # fmt: skip
         table.add_row(*(Text(visible(cell)) for cell in row))
     return table
+
+
+def _estimated(value: float, interval: "Interval") -> str:
+    from tasks.report.text import estimated
+
+    return estimated(value, interval.low, interval.high)
+
+
+def _rely(found: "Powered") -> str:
+    low, high = found.rely_interval.low, found.rely_interval.high
+    if low is None or high is None:
+        return "0: the labels alone"
+    return f"{found.rely:.2f} ({low:.2f} – {high:.2f})"

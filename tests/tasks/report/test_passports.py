@@ -47,6 +47,15 @@ def test_every_report_warns_of_a_judge_without_a_passport(material: Material) ->
     assert "никто не измерил" in warnings(run.results, "ru")[0][2]
 
 
+def test_what_a_judge_said_stands_with_its_n_and_interval_in_every_report(material: Material) -> None:
+    run = told(material)
+    counted = {"asked": 1, "cached": 0, "answered": 1, "failed": 0}
+    said = "50% (20% – 80%) as judged by 8 verdicts, the judge has no passport"
+    assert any(said in line for line in lines(run.results, counted, run.settings))
+    assert "50% (20% – 80%)" in markdown.compose(run)
+    assert "50% (20% – 80%)" in html.compose(run)
+
+
 def test_every_report_says_how_a_judge_grades_its_own_model(material: Material) -> None:
     found = SelfPreference("rag", "rubric", "gpt", ("gpt",), 40, 0.125, Interval(0.05, 0.2))
     unknown = SelfPreference("cot", "rubric", "gpt", ("gpt",), 0, None, Interval(), NO_JUDGE)
