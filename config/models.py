@@ -68,6 +68,12 @@ class Model(Frozen):
     )
     price_in: Number | None = Field(None, ge=0, description="price of 1 000 000 input tokens, in `currency`")
     price_out: Number | None = Field(None, ge=0, description="price of 1 000 000 output tokens")
+    price_cached: Number | None = Field(
+        None, ge=0, description="of 1 000 000 input tokens that the server had cached; price_in unless given"
+    )
+    price_thinking: Number | None = Field(
+        None, ge=0, description="of 1 000 000 output tokens of thinking; price_out unless given"
+    )
 
     batch: Literal["off", "submit", "wait"] = Field(
         "off",
@@ -176,6 +182,21 @@ class Model(Frozen):
     def unit(self) -> Provider:
         """The provider itself."""
         return find(Provider, self.provider)
+
+    def cost(
+        self, tokens_in: float, tokens_out: float, cached: float = 0, thinking: float = 0, *, batches: bool = False
+    ) -> float | None:
+        """Return what tokens cost, `cached` and `thinking` of them at their own prices; None without any."""
+        if self.price_in is None and self.price_out is None:
+            return None
+        read, written = self.price_in or 0.0, self.price_out or 0.0
+        again = read if self.price_cached is None else self.price_cached
+        thought = written if self.price_thinking is None else self.price_thinking
+        cached, thinking = min(cached, tokens_in), min(thinking, tokens_out)
+        whole = (
+            read * (tokens_in - cached) + again * cached + written * (tokens_out - thinking) + thought * thinking
+        )
+        return whole * (self.batch_price if batches else 1.0) / 1e6
 
     @property
     def key_place(self) -> str:

@@ -5,19 +5,23 @@ variable does (`api_key_env`).
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
 from config.addresses import ADVICE, holds_user, secret_part
 from config.declared import DeclarationError, resolve
 from config.models import Judge, Model
+from config.prices import Prices, priced
 from data.options import Frozen, Share
 from data.plugins import metric
 from data.suites import MAX_DROP, Stop, Suite
 
 __all__ = ["Judge", "Model", "Settings", "Suite"]
 
+
+_PRICES = {"anyOf": [{"type": "string"}, {"type": "object"}, {"type": "null"}]}
+"""A configuration names the file; what was read of it stands in its place afterwards."""
 
 Entry = TypeVar("Entry", bound=Model)
 
@@ -166,7 +170,10 @@ class Settings(Frozen):
     runner: Literal["local", "dask", "ray"] = Field("local", description="where tasks run")
     runner_address: str = Field("", description="a running cluster; a local one is started unless given")
     runner_workers: int = Field(2, ge=1, description="worker processes of a local cluster")
-    currency: str = Field("USD", description="of prices, in what people read")
+    currency: str = Field("USD", description="of prices, in what people read; the price table's unless given")
+    prices: Annotated[Prices | None, WithJsonSchema(_PRICES, mode="validation")] = Field(
+        None, description="a YAML file with prices of models and their date: docs/servers.md"
+    )
     fresh: str = Field(
         "", description="sets this run's requests apart from all remembered ones; --fresh fills it in"
     )
@@ -226,7 +233,7 @@ class Settings(Frozen):
         if not isinstance(raw, Mapping):
             return raw
         try:
-            return resolve(raw).raw
+            return resolve(priced(raw)).raw
         except DeclarationError as error:
             raise ValueError(str(error)) from error
 

@@ -120,6 +120,8 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
             missing=identities.missing,
             waiting=waiting,
             calls=calls,
+            asked=tables.asked,
+            judged=tables.judged,
             judges=identities.judges,
             labelled=str(Path(settings.store.runs) / of) if (of := again.resume or again.of) else "",
         )

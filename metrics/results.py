@@ -13,6 +13,7 @@ from metrics.corrected import CorrectedMean
 from metrics.effort import Effort
 from metrics.paneled import PanelMean
 from metrics.self_preference import SelfPreference
+from metrics.spending import Spending
 from metrics.stated import Stated
 from metrics.stats.agreement import JudgeAgreement, Repeats
 from metrics.stats.pairs import Comparison, Grouping
@@ -35,6 +36,7 @@ class Results:
     `explainability` the results in their published form, `judges` the agreement of judges for each metric,
     `corrected` judged means beside what their judges' passports make of them, `panels` means of several judges,
     weighed; `self_preference` how judges grade their own models;
+    `spending` what its calls came to, in tokens and money (None where that is not known);
     `baseline` what the run came to against a baseline (None without one).
     """
 
@@ -54,6 +56,7 @@ class Results:
     baseline: Against | None = None
     panels: Sequence[PanelMean] = ()
     self_preference: Sequence[SelfPreference] = ()
+    spending: Spending | None = None
     schema_version: int = RESULTS_VERSION
 
     def as_dict(self) -> dict[str, Any]:
@@ -76,6 +79,7 @@ class Results:
             "panels": [one.as_dict() for one in self.panels],
             "self_preference": [one.as_dict() for one in self.self_preference],
             "next_calls": [one.as_dict() for one in self.next_calls],
+            "spending": self.spending.as_dict() if self.spending else None,
         }
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -10,7 +11,7 @@ import polars as pl
 
 from artifacts.store import write_atomically
 from config.settings import Settings
-from data.batches import Ref
+from data.batches import Asked, Ref
 from data.exits import Exit
 from data.plugins import metric
 from data.suites import Suite
@@ -39,6 +40,7 @@ from tasks.passports import Examined
 from tasks.report.material import Tables
 from tasks.report.raw import slugs
 from tasks.runtime.storage import open_store
+from tasks.spending import spending_of
 from tasks.stage import stage
 from tasks.trust import by_labels, distrusted, unmeasured
 
@@ -253,6 +255,8 @@ def gate(
     judges: Mapping[str, Mapping[str, str]] | None = None,
     calls: Mapping[str, int] | None = None,
     labelled: str = "",
+    asked: Sequence[Asked] = (),
+    judged: Sequence[Asked] = (),
 ) -> Concluded:
     """Gate the run's models and write `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` where it applies.
 
@@ -308,6 +312,7 @@ def gate(
         corrected=corrected,
         self_preference=self_preferences(every, drawn, settings.suites, own_models(settings)),
         panels=panel_means(every, drawn, settings.suites, found.passport),
+        spending=spending_of(place, settings, asked, judged, date.fromisoformat(str(run["started"])[:10])),
         next_calls=efforts(final.models, collapsed(every, drawn, suites), drawn, settings.suites, calls or {}),
     ).as_dict()
     there = Path(folder)

@@ -1,5 +1,6 @@
 """Show what a configuration would ask, without asking: `estimate`, and `--dry-run` of a run."""
 
+import datetime as dt
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -73,7 +74,11 @@ def totals(found: "Estimate") -> Iterator[str]:
         without = f"; no price is configured for {', '.join(free)}" if free else ""
         yield f"Cost: about {money(sum(priced), found.currency)}{_in_batches(found)}{without}."
     elif fresh:
-        yield "Cost: no prices are configured (price_in, price_out of a model)."
+        yield "Cost: no prices are configured (price_in, price_out of a model, or a table: prices)."
+    if table := found.prices:
+        yield f"Prices: {table.file}, of {table.date.isoformat()}."
+        if days := table.age(dt.datetime.now(dt.UTC).date()):
+            yield f"Note: these prices are {days} days old; look whether they still hold, and date the table anew."
     unknown = list(dict.fromkeys(p.name for p in found.portions if p.seconds is None))
     if found.seconds is not None:
         yield f"Time: about {duration(found.seconds)}."
@@ -125,7 +130,7 @@ def _row(portion: "Portion") -> list[str]:
         str(portion.cached),
         f"{about}{portion.tokens_in:,}",
         f"{about}{portion.tokens_out:,}",
-        "–" if portion.cost is None else money(portion.cost, "").rstrip(),
+        "no price" if portion.cost is None else money(portion.cost, "").rstrip(),
         duration(portion.seconds),
     ]
 

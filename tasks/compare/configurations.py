@@ -9,7 +9,8 @@ from data.draw import canonical
 from data.suites import Suite
 from prompts.phrases import ENGLISH, catalogue, languages
 
-_ASIDE = ("max_concurrency", "requests_per_minute", "deadline_s", "max_response_bytes", "api_key_env", "threads")
+_ASIDE = ("max_concurrency", "requests_per_minute", "deadline_s", "max_response_bytes", "api_key_env", "threads",
+          "price_in", "price_out", "price_cached", "price_thinking", "batch_price")  # fmt: skip
 
 
 def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -59,7 +60,7 @@ def asked(suite: Suite) -> dict[str, Any]:
 def differences(runs: Sequence[Run]) -> list[tuple[str, list[Any]]]:
     """Return each configuration key whose values differ, with its value in every run (None: not there).
 
-    Where things are kept, how fast they are asked and how they are reported is left out.
+    Where things are kept, how fast they are asked and how they are reported is left out, and what they cost.
     """
     flat = [dict(flatten(modern(run.configuration))) for run in runs]
     keys = dict.fromkeys(key for one in flat for key in one)
@@ -69,4 +70,6 @@ def differences(runs: Sequence[Run]) -> list[tuple[str, list[Any]]]:
 
 def _aside(key: str) -> bool:
     tail = key.rpartition(".")[2]
-    return key.partition(".")[0] in {"store", "report", "runner", "batch_size"} or tail in _ASIDE
+    return (
+        key.partition(".")[0] in {"store", "report", "runner", "batch_size", "currency", "prices"} or tail in _ASIDE
+    )

@@ -11,6 +11,7 @@ import polars as pl
 from artifacts.replies import Remembered
 from artifacts.samples import Answered, returned
 from artifacts.usage import Usage
+from config.prices import Prices
 from config.settings import Judge, Model, Settings
 from data.errors import InputError
 from data.loading import RESPONSE, compared, judged_by, needs_of, responses_of
@@ -87,6 +88,7 @@ class Estimate:
     effects: list[Effect]
     notes: list[str]
     currency: str
+    prices: Prices | None = None
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -128,7 +130,7 @@ def estimate(settings: Settings) -> Estimate:
                 answered += own
         portions += judged(settings, suite, answered, memory)
     notes, problems = [*memory.notes, *_notes(settings)], [*memory.problems, *_problems(settings, portions)]
-    return Estimate(portions, effects, notes, settings.currency, problems)
+    return Estimate(portions, effects, notes, settings.currency, settings.prices, problems)
 
 
 def effect(suite: Suite, n: int) -> Effect:
@@ -291,9 +293,9 @@ def _portion(
         tokens_in=round(tokens_in),
         tokens_out=round(tokens_out),
         tokens_basis=basis if fresh else "",
-        cost=_cost(model, tokens_in, tokens_out, batches=model.batch != "off"),
+        cost=model.cost(tokens_in, tokens_out, batches=model.batch != "off"),
         seconds=_seconds(model, fresh, latency),
-        cost_in_batches=_cost(model, tokens_in, tokens_out, batches=True) if model.unit.batches else None,
+        cost_in_batches=model.cost(tokens_in, tokens_out, batches=True) if model.unit.batches else None,
     )
 
 
@@ -315,13 +317,6 @@ def _habits(
     if role == "judge":
         return tally.reply_signs / fresh / CHARACTERS_PER_TOKEN["en"], "stand-in replies", known.latency_s
     return float(model.max_tokens), "max_tokens, the most", known.latency_s
-
-
-def _cost(model: Model, tokens_in: float, tokens_out: float, *, batches: bool) -> float | None:
-    if model.price_in is None and model.price_out is None:
-        return None
-    whole = (tokens_in * (model.price_in or 0.0) + tokens_out * (model.price_out or 0.0)) / 1e6
-    return whole * model.batch_price if batches else whole
 
 
 def _seconds(model: Model, fresh: int, latency: float | None) -> float | None:

@@ -26,6 +26,7 @@ from tasks.report import (
     pages,
     passports,
     samples,
+    spending,
     stated,
     stopping,
 )
@@ -43,13 +44,6 @@ _MANIFEST = ("wall_s", "commit", "rules", "requests", "identities", "versions", 
 def number(value: float | None, places: int = 0) -> str:
     """Write a number with a narrow space between thousands; – for none."""
     return "–" if value is None else f"{value:,.{places}f}".replace(",", "\u202f")
-
-
-def money(value: float | None, currency: str) -> str:
-    """Write a sum of money with enough decimals to say something."""
-    if value is None:
-        return "–"
-    return f"{number(value, 2 if value >= 1 or value == 0 else 4)} {currency}"
 
 
 def address(**parts: str) -> str:
@@ -153,6 +147,7 @@ def compose(material: Material) -> str:
         "suites": explained.suites(material, models, partial(easel.divided, language=language)),
         "judges": explained.judges(material),
         "usage": operations.usage(material),
+        "spending": list(spending.lines(material.results, language)),
         "stages": operations.stages(material),
     }
     values: dict[str, Any] = {
@@ -176,7 +171,7 @@ def compose(material: Material) -> str:
         "metric_title": lambda name: metric_title(name, language),
         "measure": measure,
         "suite_title": partial(suite_title, material),
-        "money": partial(money, currency=material.settings.currency),
+        "money": partial(spending.money, currency=material.settings.currency, language=language),
         "most": charts.SERIES,
     }
     return _environment().get_template("page.html.j2").render(values)

@@ -17,7 +17,7 @@ from metrics.summary import Cell, Total, cells, totals
 from metrics.verdicts import reaches
 from prompts.phrases import translated
 from tasks.models.systems import systems_of
-from tasks.report import stated
+from tasks.report import spending, stated
 from tasks.report.effort import next_calls
 from tasks.report.material import Material
 from tasks.report.passports import corrected, self_lines, warnings
@@ -338,6 +338,7 @@ def compose(material: Material) -> str:
     lines += beside_tables(material)
     lines += [f"## {shared('intervals', language)}", "", *counts_table(material), ""]
     lines += band_tables(material)
+    lines += spending.markdown(material.results, language)
     if held := material.manifest.get("sandbox"):
         layers = "; ".join(f"{plain(name)} {code(how)}" for name, how in held.items())
         lines += [f"**{shared('sandbox', language)}:** {layers}", ""]

@@ -1,20 +1,21 @@
 """The HTML report's page on time, tokens and cost, and the notes on what to be wary of."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import polars as pl
 
-from config.settings import Model
+from data.truncation import LIMITS
 from metrics.summary import cells
 from tasks.models.sizes import size_of, too_small
 from tasks.report.material import Material
 from tasks.report.passports import self_lines, warnings
 from tasks.report.titles import metric_title, suite_title
 from tasks.report.words import say
+from tasks.spending import spent
 
 FEW = 10
-_CUT = ("length", "max_tokens")
 
 
 def usage(material: Material) -> list[dict[str, Any]]:
@@ -28,42 +29,28 @@ def usage(material: Material) -> list[dict[str, Any]]:
         for one in asked:
             own = replies.filter(model=one.name).unique("request_id", maintain_order=True)
             if not own.is_empty():
-                listed.append({"role": role, "model": one.name, **_used(own, one)})
+                listed.append({**asdict(spent(role, own, one)), **_used(own)})
     return listed
 
 
-def _used(replies: pl.DataFrame, model: Model) -> dict[str, Any]:
+def _used(replies: pl.DataFrame) -> dict[str, Any]:
     """Sum up distinct requests; a cached reply keeps the latency and tokens of its first asking."""
     latency = replies["latency_s"].drop_nulls()
-    fresh = replies.filter(~pl.col("cached").fill_null(value=False))
-    tokens = {name: int(replies[name].sum()) for name in ("tokens_in", "tokens_out")}
-    spent = float(latency.sum())
+    seconds = float(latency.sum())
     return {
         "n": replies.height,
-        "cached": replies.height - fresh.height,
+        "cached": int(replies["cached"].fill_null(value=False).sum()),
         "failed": int(replies["error"].is_not_null().sum()),
-        "cut": int(replies["finish_reason"].is_in(_CUT).sum()),
+        "cut": int(replies["finish_reason"].is_in(LIMITS).sum()),
         **{f"p{q}": _quantile(latency, q) for q in (5, 25, 50, 75, 95)},
         "max": _quantile(latency, 100),
-        **tokens,
-        "speed": tokens["tokens_out"] / spent if spent else None,
-        "cost": _cost(replies, model),
-        "cost_now": _cost(fresh, model),
+        "speed": int(replies["tokens_out"].sum()) / seconds if seconds else None,
     }
 
 
 def _quantile(values: pl.Series, percentile: int) -> float | None:
     value = values.quantile(percentile / 100, "linear")
     return None if value is None else float(value)
-
-
-def _cost(replies: pl.DataFrame, model: Model) -> float | None:
-    """Return what the replies cost at the configured prices; None where there are none."""
-    if model.price_in is None and model.price_out is None:
-        return None
-    share = 1.0 if model.batch == "off" else model.batch_price
-    prices = {"tokens_in": share * (model.price_in or 0.0), "tokens_out": share * (model.price_out or 0.0)}
-    return sum(int(replies[name].sum()) * price / 1e6 for name, price in prices.items())
 
 
 def stages(material: Material) -> list[dict[str, Any]]:
@@ -86,6 +73,8 @@ def notes(
     """
     language = material.settings.report.language
     listed = [*_failures(material, models, language), *_judges(material, language)]
+    if days := (material.results.get("spending") or {}).get("stale_days"):
+        listed.append(("info", say("prices_stale", language, days=days)))
     listed += _thin(material, models, language)
     if missing:
         listed.append(("info", say("note_charts", language, missing=missing)))
@@ -100,7 +89,7 @@ def _failures(material: Material, models: Sequence[str], language: str) -> Itera
         if failed.height:
             kinds = ", ".join(str(k) for k in failed["error_kind"].drop_nulls().unique().sort()) or "–"
             yield "warn", say("note_errors", language, model=model, k=failed.height, n=own.height, kinds=kinds)
-        if cut := int(own["finish_reason"].is_in(_CUT).sum()):
+        if cut := int(own["finish_reason"].is_in(LIMITS).sum()):
             yield "warn", say("note_cut", language, model=model, k=cut, n=own.height)
     whole = (pl.col("family") == "") & (pl.col("level") == "") & (pl.col("language") == "")
     plain = ~pl.col("metric").str.contains(".", literal=True)

@@ -9,7 +9,7 @@ from data.plugins import metric
 from metrics.final import leads
 from metrics.summary import Cell
 from prompts.phrases import phrase
-from tasks.report import regressions
+from tasks.report import regressions, spending
 from tasks.report.passports import corrected_lines, self_lines, warnings
 from tasks.report.stopping import lines_of
 from tasks.report.tables import Table, columns
@@ -73,6 +73,7 @@ def lines(results: Mapping[str, Any], requests: Mapping[str, int], settings: Set
         yield phrase("terminal.no_call", language, n=requests["asked"])
     else:
         yield shared("calls", language, **requests)
+    yield from spending.lines(results, language)
 
 
 def _part(part: Mapping[str, Any], language: str) -> str:

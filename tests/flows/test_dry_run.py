@@ -66,6 +66,9 @@ def test_what_a_run_asks_was_forecast_and_is_remembered_afterwards(run: Run, tmp
         assert sum(calls.values()) == len(server.requests), "the second estimate asked nothing"
     assert done.returncode == 0, done.stderr
     assert "0 from the cache" in before.stdout
+    assert "no price is configured for" in before.stdout
+    assert "Cost of this run: 0.0" in done.stdout
+    assert "Without a price, and in no sum: " in done.stdout
     n = calls["model"] + calls["judge"]
     assert next(totals(known)) == f"{n} calls: {n} from the cache, 0 to ask."
     first, second = by_name(supposed), by_name(known)

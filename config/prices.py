@@ -1,0 +1,104 @@
+"""The price table: what models cost, in a file of its own with its date."""
+
+import datetime as dt
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import Field, ValidationError
+
+from data.options import Frozen, Number
+
+LARGEST = 1_000_000
+"""Bytes: a larger table is a mistake."""
+
+
+class Prices(Frozen):
+    """Which price table holds, of which day; what it says of a model stands in the model's own keys."""
+
+    file: str = Field(description="the YAML file of the table")
+    date: dt.date = Field(description="the day on which its prices held")
+    currency: str = Field(min_length=1, description="of its prices")
+    stale_after_days: int = Field(90, ge=1, description="from this age on reports remark on it")
+
+    def age(self, today: dt.date) -> int:
+        """Return the table's age in days where it is stale, else 0."""
+        days = (today - self.date).days
+        return days if days > self.stale_after_days else 0
+
+
+class _Price(Frozen):
+    """Prices of 1 000 000 tokens of one model."""
+
+    input: Number = Field(ge=0)
+    output: Number = Field(ge=0)
+    cached_input: Number | None = Field(None, ge=0)
+    reasoning: Number | None = Field(None, ge=0)
+
+
+class _Table(Frozen):
+    date: dt.date
+    currency: str = Field(min_length=1)
+    stale_after_days: int = Field(90, ge=1)
+    models: dict[str, _Price]
+
+
+_KEYS = {"price_in": "input", "price_out": "output", "price_cached": "cached_input", "price_thinking": "reasoning"}
+
+
+def priced(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a configuration in which a price table's file is read, and each model that it names has its prices.
+
+    A model goes by the server's name for it, letter for letter; one with a price of its own keeps that.
+
+    Raises:
+        ValueError: the file cannot be read, is no table, or its currency is not the configuration's.
+    """
+    file = raw.get("prices")
+    if not isinstance(file, str) or not file:
+        return {key: value for key, value in raw.items() if key != "prices" or value}
+    table = _read(file)
+    if (currency := raw.get("currency", table.currency)) != table.currency:
+        raise ValueError(
+            f"prices: {file} is in {table.currency}, and `currency` is {currency}; leave `currency` out, or name "
+            "another table"
+        )
+
+    def with_price(entry: Any) -> Any:
+        if not isinstance(entry, Mapping) or {"price_in", "price_out"} & {*entry}:
+            return entry
+        price = table.models.get(str(entry.get("model") or entry.get("name")))
+        if price is None:
+            return entry
+        found = {key: getattr(price, name) for key, name in _KEYS.items()}
+        return {**entry, **{key: value for key, value in found.items() if value is not None}}
+
+    entries = {
+        kind: [*map(with_price, raw[kind])] for kind in ("models", "judges") if isinstance(raw.get(kind), list)
+    }
+    about = {"file": file, **table.model_dump(include={"date", "currency", "stale_after_days"})}
+    return {**raw, **entries, "currency": table.currency, "prices": about}
+
+
+def _read(file: str) -> _Table:
+    path = Path(file)
+    try:
+        if path.stat().st_size > LARGEST:
+            raise ValueError(f"prices: {file} has more than {LARGEST:,} bytes; expected a table of prices")
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return _Table.model_validate(found)
+    except OSError as error:
+        raise ValueError(
+            f"prices: cannot read {file} ({error.strerror}); a path begins where the run starts"
+        ) from error
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        what = getattr(error, "problem", None) or type(error).__name__
+        raise ValueError(f"prices: {file} is not valid YAML ({what})") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise ValueError(
+            f"prices: {file}: {where}: {first['msg']}; expected `date`, `currency` and `models`, each with `input` "
+            "and `output` for 1 000 000 tokens (and `cached_input`, `reasoning`)"
+        ) from error

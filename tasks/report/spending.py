@@ -1,0 +1,52 @@
+"""What a run's calls cost, as reports and the terminal say it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tasks.report.text import code, plain, table
+from tasks.report.words import say, shared
+
+
+def money(value: float | None, currency: str, language: str) -> str:
+    """Write a sum of money with enough decimals to say something; without a price it says so."""
+    if value is None:
+        return shared("no_price", language)
+    return f"{value:,.{2 if value >= 1 or value == 0 else 4}f} {currency}".replace(",", "\u202f")
+
+
+def lines(results: Mapping[str, Any], language: str) -> Iterator[str]:
+    """Yield what a run cost, of which prices that is, and who has none; nothing where nobody has one."""
+    found = results.get("spending") or {}
+    if found.get("cost") is None:
+        return
+    now, whole = (money(found[name], found["currency"], language) for name in ("cost_now", "cost"))
+    yield shared("cost_line", language, now=now, all=whole)
+    yield (
+        shared("prices_of", language, file=found["prices"], date=found["date"])
+        if found["prices"]
+        else shared("prices_own", language)
+    )
+    if found["stale_days"]:
+        yield shared("prices_stale", language, days=found["stale_days"])
+    if found["unpriced"]:
+        yield shared("unpriced", language, names=", ".join(found["unpriced"]))
+
+
+def markdown(results: Mapping[str, Any], language: str) -> list[str]:
+    """Return the section on cost: a row for each model and judge; nothing where nobody has a price."""
+    told = list(lines(results, language))
+    if not told:
+        return []
+    found = results["spending"]
+    counts = ("tokens_in", "tokens_cached", "tokens_out", "tokens_thinking")
+    head = [say(name, language) for name in ("asked_of", "replies", *counts, "cost_now", "cost_all")]
+    rows = [
+        [
+            code(one["model"]),
+            str(one["calls"]),
+            *(str(one[name]) for name in counts),
+            *(money(one[name], found["currency"], language) for name in ("cost_now", "cost")),
+        ]
+        for one in found["models"]
+    ]
+    return [f"## {shared('spending', language)}", "", *table(head, rows), "", *(plain(line) for line in told), ""]

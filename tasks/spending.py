@@ -1,0 +1,77 @@
+"""Sum up what a run's calls came to."""
+
+import datetime as dt
+import json
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from artifacts.store import Store
+from config.settings import Model, Settings
+from data.batches import Asked
+from data.tables import REQUESTS, RESPONSES
+from metrics.spending import Spending, Spent
+
+_COLUMNS = ("request_id", "tokens_in", "tokens_out", "extra", "cached")
+
+
+def spending_of(
+    store: Store, settings: Settings, asked: Sequence[Asked], judged: Sequence[Asked], day: dt.date
+) -> Spending:
+    """Return what a run's calls came to, with the price table that held on its `day`."""
+    spent = [
+        *_all_spent("model", _replies(store, asked), settings.models),
+        *_all_spent("judge", _replies(store, judged), settings.judges),
+    ]
+    if settings.prices is None:
+        return Spending(settings.currency, spent)
+    table = settings.prices
+    return Spending(settings.currency, spent, table.file, table.date.isoformat(), table.age(day))
+
+
+def _replies(store: Store, asked: Sequence[Asked]) -> pl.DataFrame:
+    """Return the calls of a run, each once for a model, with what they came to."""
+    found = [
+        REQUESTS.frame([]).select("request_id", "model").join(RESPONSES.frame([]).select(_COLUMNS), on="request_id")
+    ]
+    for one in asked:
+        requests = store.read(one.requests).select("request_id", "model")
+        answers = store.read(one.responses)
+        extra = [] if "extra" in answers.columns else [pl.lit(None, pl.String).alias("extra")]
+        found.append(requests.join(answers.with_columns(*extra).select(_COLUMNS), on="request_id"))
+    return pl.concat(found).unique(["model", "request_id"], maintain_order=True)
+
+
+def _all_spent(role: str, replies: pl.DataFrame, models: Sequence[Model]) -> Iterator[Spent]:
+    for model in models:
+        own = replies.filter(model=model.name)
+        if not own.is_empty():
+            yield spent(role, own, model)
+
+
+def spent(role: str, replies: pl.DataFrame, model: Model) -> Spent:
+    """Return what a model's distinct calls came to; a cached reply has the tokens of its first asking."""
+    fresh = replies.filter(~pl.col("cached").fill_null(value=False))
+    tokens_in, tokens_out, cached, thinking = _tokens(replies)
+    return Spent(
+        role=role,
+        model=model.name,
+        calls=replies.height,
+        fresh=fresh.height,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        tokens_cached=cached,
+        tokens_thinking=thinking,
+        cost=model.cost(*_tokens(replies), batches=model.batch != "off"),
+        cost_now=model.cost(*_tokens(fresh), batches=model.batch != "off"),
+    )
+
+
+def _tokens(replies: pl.DataFrame) -> tuple[int, int, int, int]:
+    """Return the tokens read and written, and of these those cached and those of thinking."""
+    told = replies["extra"].drop_nulls()
+    apart = [
+        json.loads(text).get("usage") or {} for text in told.filter(told.str.contains('"usage"', literal=True))
+    ]
+    cached, thinking = (sum(int(one.get(name, 0)) for one in apart) for name in ("cached", "thinking"))
+    return int(replies["tokens_in"].sum()), int(replies["tokens_out"].sum()), cached, thinking

@@ -1,0 +1,96 @@
+"""The price table: a file with its date, whose prices stand in the models' own keys."""
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.reading import read
+from config.settings import Settings
+from data.errors import InputError
+from tests.conftest import TOP
+
+PAGE = (TOP / "docs" / "servers.md").read_text(encoding="utf-8")
+TABLE = PAGE.partition("```yml\n# prices.yaml\n")[2].partition("```")[0]
+"""As the page shows it."""
+MODELS = """
+models:
+  - {name: mini, model: gpt-4o-mini, provider: openai}
+  - {name: o4-mini, provider: openai, price_in: 9}
+  - {name: gpt-4o-mini-2024, provider: openai}
+judges: [{name: o4-mini, provider: openai}]
+suites: [basic_control]
+"""
+
+
+def settings(tmp_path: Path, table: str = TABLE, *more: str) -> Settings:
+    (tmp_path / "prices.yaml").write_text(table, encoding="utf-8")
+    (tmp_path / "run.yaml").write_text(MODELS, encoding="utf-8")
+    return read(tmp_path / "run.yaml", [f"prices={tmp_path}/prices.yaml", *more])
+
+
+def test_a_table_prices_the_models_that_it_names_and_no_others(tmp_path: Path) -> None:
+    found = settings(tmp_path)
+    mini, own, other = found.models
+    assert (mini.price_in, mini.price_out, mini.price_cached) == (0.14, 0.55, 0.07)
+    assert (own.price_in, own.price_out) == (9, None), "an entry's own price goes before the table"
+    assert other.cost(1000, 1000) is None, "another name is another model, and no price is no 0"
+    assert found.judges[0].price_thinking == 4.10
+    assert found.currency == "EUR"
+
+
+def test_what_was_read_of_a_table_lasts_when_its_file_is_gone(tmp_path: Path) -> None:
+    """A manifest holds the configuration, and its reports are made anew long after."""
+    found = settings(tmp_path)
+    (tmp_path / "prices.yaml").unlink()
+    again = Settings.model_validate(found.model_dump(mode="json"))
+    assert again == found
+    assert again.prices is not None
+    assert again.prices.date == dt.date(2026, 11, 1)
+
+
+def test_cached_input_and_thinking_have_prices_of_their_own(tmp_path: Path) -> None:
+    mini = settings(tmp_path).models[0]
+    assert mini.cost(1_000_000, 0, cached=400_000) == pytest.approx(0.6 * 0.14 + 0.4 * 0.07)
+    dear = mini.model_copy(update={"price_thinking": 2.0})
+    assert dear.cost(0, 1_000_000, thinking=250_000) == pytest.approx(0.75 * 0.55 + 0.25 * 2.0)
+    assert mini.cost(0, 1_000_000, thinking=250_000) == pytest.approx(0.55)
+    assert mini.cost(0, 1_000_000, batches=True) == pytest.approx(0.55 / 2)
+
+
+def test_a_table_is_stale_after_its_days(tmp_path: Path) -> None:
+    table = settings(tmp_path).prices
+    assert table is not None
+    assert table.age(dt.date(2027, 1, 30)) == 0
+    assert table.age(dt.date(2027, 1, 31)) == 91
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ("models: {}\ncurrency: EUR", "date: Field required; expected `date`, `currency` and `models`"),
+        ("date: 2026-11-01\ncurrency: EUR\nmodels: {m: {input: -1, output: 1}}", "models.m.input"),
+        ("date: 2026-11-01\ncurrency: EUR\nmodels: {m: {input: 1}}", "models.m.output"),
+        ("date: 2026-11-01\ncurrency: EUR\nmodels: {m: {input: 1, output: 1, inptu: 1}}", "models.m.inptu"),
+        ("- a list", "expected `date`, `currency` and `models`"),
+        ("a: [", "is not valid YAML"),
+    ],
+)
+def test_what_is_no_table_is_one_message_that_names_the_file(tmp_path: Path, table: str, told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        settings(tmp_path, table)
+    assert "prices.yaml" in str(caught.value)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (("currency=USD",), "is in EUR, and `currency` is USD"),
+        (("prices=nowhere.yaml",), "cannot read nowhere.yaml"),
+    ],
+)
+def test_a_table_that_does_not_fit_or_is_not_there_is_said(tmp_path: Path, more: Any, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        settings(tmp_path, TABLE, *more)

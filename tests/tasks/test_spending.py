@@ -1,0 +1,80 @@
+"""What a run costs is said per model and as a whole, with the table's date; who has no price has none."""
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+from artifacts.store import Store
+from config.prices import Prices
+from config.settings import Model, Settings
+from data.batches import Asked
+from data.tables import REQUESTS, RESPONSES
+from tasks.report import spending as report
+from tasks.spending import spending_of
+
+NOW = dt.date(2026, 11, 22)
+PRICED = Model(name="priced", provider="openai", price_in=1.0, price_out=4.0, price_cached=0.5, price_thinking=8.0)
+
+
+def calls(store: Store) -> list[Asked]:
+    """Return three calls of a model with a price, one of them remembered, and one of a model without."""
+    rows = [
+        ("a", "priced", 1_000_000, 500_000, '{"usage":{"cached":200000,"thinking":100000}}', False),
+        ("b", "priced", 1_000_000, 0, None, True),
+        ("c", "free", 300, 40, '{"citations":[]}', False),
+    ]
+    requests = [
+        {"request_id": one[0], "item_id": one[0], "model": one[1], "step": "answer", "repeat": 0} for one in rows
+    ]
+    answers = [
+        {
+            "request_id": name,
+            "text": "x",
+            "tokens_in": read,
+            "tokens_out": written,
+            "extra": extra,
+            "cached": cached,
+        }
+        for name, _, read, written, extra, cached in rows
+    ]
+    asked = store.write(REQUESTS, REQUESTS.frame(requests))
+    answered = store.write(RESPONSES, RESPONSES.frame(answers))
+    return [Asked(asked, answered, total=3, cached=1, answered=2, failed=0, tokens_in=0, tokens_out=0, span_s=0.0)]
+
+
+def settings(*models: Model, prices: Prices | None = None) -> Settings:
+    return Settings(models=models, suites=["basic_control"], currency="EUR", prices=prices)
+
+
+def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    table = Prices(file="prices.yaml", date=dt.date(2026, 8, 1), currency="EUR")
+    free = Model(name="free", provider="openai")
+    found = spending_of(store, settings(PRICED, free, prices=table), calls(store), (), NOW)
+    first, second = found.models
+    now = 0.8 * 1.0 + 0.2 * 0.5 + 0.4 * 4.0 + 0.1 * 8.0
+    assert first.cost_now == pytest.approx(now)
+    assert first.cost == pytest.approx(now + 1.0)
+    assert (first.calls, first.fresh, first.tokens_cached, first.tokens_thinking) == (2, 1, 200_000, 100_000)
+    assert second.cost is None, "no price is no 0"
+    assert (found.cost, found.unpriced) == (first.cost, ["free"])
+    told = found.as_dict()
+    assert (told["prices"], told["date"], told["stale_days"]) == ("prices.yaml", "2026-08-01", 113)
+    lines = list(report.lines({"spending": told}, "en"))
+    assert lines == [
+        "Cost of this run: 3.30 EUR; without the cache: 4.30 EUR.",
+        "Prices: prices.yaml, of 2026-08-01.",
+        "This price table is 113 days old: look whether its prices still hold.",
+        "Without a price, and in no sum: free.",
+    ]
+    section = "\n".join(report.markdown({"spending": told}, "en"))
+    assert "| `free` | 1 | 300 | 0 | 40 | 0 | no price | no price |" in section
+    assert "| `priced` | 2 | 2000000 | 200000 | 500000 | 100000 | 3.30 EUR | 4.30 EUR |" in section
+
+
+def test_a_run_without_prices_says_nothing_of_cost(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    found = spending_of(store, settings(Model(name="free", provider="openai")), calls(store), (), NOW).as_dict()
+    assert found["cost"] is None
+    assert list(report.lines({"spending": found}, "en")) == report.markdown({"spending": found}, "en") == []
