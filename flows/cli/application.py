@@ -25,6 +25,8 @@ NAMES = {
     "data.fetch": ("fetch",),
 }
 """Modules that do more than start a command, and the words that they stand for."""
+ASKED_BY_SHELLS = "__complete"
+"""The word with which cyclopts' completion scripts ask for what is there now, such as runs."""
 DEBUG = "BASIC_CONTROL_DEBUG"
 PURPOSE = "Evaluate language models with verdicts that are right, reproducible, explained and cheap."
 
@@ -32,14 +34,23 @@ PURPOSE = "Evaluate language models with verdicts that are right, reproducible, 
 def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
     """Run `name COMMAND …` and return the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == [ASKED_BY_SHELLS]:
+        whole(name)(words)
+        return Exit.PASSED
     if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
         words = [DEFAULT, *words]
     called = words[0].replace("-", "_")
-    app = _app(name, help=PURPOSE)
     # A command's own file alone is imported where it is called.
-    for command in [called] if called in COMMANDS else COMMANDS:
-        app.command(_build(command, command.replace("_", "-")))
+    app = whole(name, [called] if called in COMMANDS else COMMANDS)
     return _end(partial(_call, app, words))
+
+
+def whole(name: str = SCRIPT, commands: Sequence[str] = COMMANDS) -> App:
+    """Return the application with all of its commands, or with some."""
+    app = _app(name, help=PURPOSE)
+    for command in commands:
+        app.command(_build(command, command.replace("_", "-")))
+    return app
 
 
 def alias(module: str, words: Sequence[str]) -> Callable[..., int]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from data.errors import InputError
+from flows.cli.completers import KEY, RUN
 from flows.cli.console import say
 from tasks.runtime.logs import FORMS, VARIABLE
 
@@ -31,10 +32,10 @@ class Options:
         tuple[str, ...],
         Parameter(
             name="--set",
-            metavar="PATH=VALUE",
             json_list=False,
             help="set one key, such as basic_control.n_items=100 or models.0.temperature=0.3; may be repeated",
         ),
+        KEY,
     ] = ()
     data: Annotated[
         str,
@@ -67,7 +68,8 @@ class Options:
     ] = ""
     run: Annotated[
         str | None,
-        Parameter(metavar="RUN", group=AGAIN, help="take the configuration of this run (a folder of store.runs)"),
+        RUN,
+        Parameter(group=AGAIN, help="take the configuration of this run (a folder of store.runs)"),
     ] = None
     rerun: Annotated[
         str,
@@ -88,6 +90,7 @@ class Options:
     ] = False
     resume: Annotated[
         tuple[str, ...] | None,
+        RUN,
         Parameter(
             metavar="[RUN]",
             group=AGAIN,

@@ -6,6 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from data.commands import BASELINES
+from flows.cli.completers import RUN
 from flows.cli.console import show, written
 
 Folder = Annotated[str, Parameter(metavar="FOLDER", help="where baselines are")]
@@ -13,7 +14,7 @@ Folder = Annotated[str, Parameter(metavar="FOLDER", help="where baselines are")]
 
 def set_(
     name: Annotated[str, Parameter(metavar="NAME")],
-    run: Annotated[str, Parameter(metavar="RUN")],
+    run: Annotated[str, RUN],
     /,
     *,
     runs: Annotated[str, Parameter(metavar="FOLDER")] = "",

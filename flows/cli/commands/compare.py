@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from flows.cli.completers import RUN
 from flows.cli.console import show, written
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _CHARACTERS = 600
 
 
 def compare(
-    *named: Annotated[str, Parameter(metavar="RUN")],
+    *named: Annotated[str, RUN],
     folder: Annotated[str, Parameter(name="--runs", metavar="FOLDER")] = "",
     root: Annotated[str, Parameter(metavar="FOLDER")] = "",
     metric: tuple[str, ...] = (),

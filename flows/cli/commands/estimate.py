@@ -2,13 +2,12 @@
 
 from typing import Annotated
 
-from cyclopts import Parameter
-
+from flows.cli.completers import SUITE
 from flows.cli.options import Options, choose
 from tasks.runtime.logs import begin
 
 
-def estimate(only: Annotated[str, Parameter(name="SUITE")] = "", /, *, options: Options | None = None) -> int:
+def estimate(only: Annotated[str, SUITE] = "", /, *, options: Options | None = None) -> int:
     """Say what a run would ask, what it may cost and take, and what it could show; ask nothing.
 
     The same as `run --dry-run`.

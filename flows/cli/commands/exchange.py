@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from data.commands import typed
+from flows.cli.completers import RUN
 from flows.cli.console import show, written
 
 Form = Literal["inspect", "every-eval-ever"]
@@ -50,7 +51,7 @@ def read(
 
 
 def write(
-    run: str,
+    run: Annotated[str, RUN],
     /,
     *,
     to: Annotated[Path, Parameter(metavar="FOLDER")],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from data.commands import typed
+from flows.cli.completers import RUN
 from flows.cli.console import show, written
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def label(
-    named: Annotated[str, Parameter(name="RUN")],
+    named: Annotated[str, Parameter(name="RUN"), RUN],
     /,
     *,
     n: Annotated[int, Parameter(metavar="N")] = 50,

@@ -3,10 +3,9 @@
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from cyclopts import Parameter
-
 from data.errors import InputError
 from data.exits import Exit
+from flows.cli.completers import SUITE
 from flows.cli.console import say
 from flows.cli.evaluating import evaluate
 from flows.cli.options import Options, choose
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    only: Annotated[str, Parameter(name="SUITE")] = "",
+    only: Annotated[str, SUITE] = "",
     /,
     *,
     options: Options | None = None,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from flows.cli.completers import RUN
 from flows.cli.console import show
 
 Folder = Annotated[str, Parameter(name="--runs", metavar="FOLDER", help="where runs are (default: artifacts/runs)")]
@@ -64,7 +65,7 @@ def list_(
 
 
 def tag(
-    run: Annotated[str, Parameter(metavar="RUN")],
+    run: Annotated[str, RUN],
     /,
     *tags: Annotated[str, Parameter(metavar="TAG")],
     remove: tuple[str, ...] = (),
@@ -88,7 +89,7 @@ def tag(
     _show("; ".join(filter(None, (f"{run}: {', '.join(kept['tags']) or 'no tags'}", kept["note"]))))
 
 
-def show_(run: Annotated[str, Parameter(metavar="RUN")], /, *, folder: Folder = "") -> None:
+def show_(run: Annotated[str, RUN], /, *, folder: Folder = "") -> None:
     """Show what is known of a run: its models and suites, scores, commit, baseline, tags and note.
 
     Args:
