@@ -1,9 +1,10 @@
 """Life under a Prefect server: `python -m flows.deployment server | deploy | worker`.
 
-`server` runs one on loopback, with authentication. `deploy` makes the work pool, registers the deployments of
-`prefect.yaml`, and sees to it that dead runs become Crashed. `worker` runs what is due. The API's password comes
-from the environment, or from a private file that the first of the three makes. It, Prefect's database, the runs and
-their store lie in the checkout; where the program is installed, in the folder that it is started in.
+`server` runs one with authentication, on loopback unless told otherwise. `deploy` makes the work pool, registers
+the deployments of `prefect.yaml`, and sees to it that dead runs become Crashed. `worker` runs what is due. The
+API's password comes from the environment, or from a private file that the first of the three makes. It, Prefect's
+database, the runs and their store lie in the checkout; where the program is installed, in the folder that it is
+started in.
 """
 
 import http.client
@@ -237,8 +238,8 @@ def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
     os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], known)  # noqa: S606 - our own words
 
 
-def start(what: Literal["server", "deploy", "worker"], port: int) -> int:
-    """Become the server or a worker, or deploy and return the exit code.
+def start(what: Literal["server", "deploy", "worker"], port: int, host: str = "127.0.0.1") -> int:
+    """Become the server or a worker, or deploy and return the exit code; the server listens on `host`.
 
     Raises:
         InputError: it cannot be done here, or no server lets us in.
@@ -248,13 +249,15 @@ def start(what: Literal["server", "deploy", "worker"], port: int) -> int:
         return deploy(given)
     if what == "worker":
         _reach(given["PREFECT_API_URL"], given["PREFECT_API_AUTH_STRING"])
-        _become(["worker", "start", "--pool", POOL, "--type", "process"], given)
+        # Whoever sets the port of a worker's pages wants to ask there whether it is well, as compose.yaml does.
+        asked = ["--with-healthcheck"] if given.get("PREFECT_WORKER_WEBSERVER_PORT") else []
+        _become(["worker", "start", "--pool", POOL, "--type", "process", *asked], given)
     _begin(given)
     if not CHECKOUT:
         given = {databases.VARIABLES[0]: databases.url_of(DATABASE), **given}
     sys.stderr.write(welcome(port))
     sys.stderr.flush()
-    _become(["server", "start", "--host", "127.0.0.1", "--port", str(port)], given)
+    _become(["server", "start", "--host", host, "--port", str(port)], given)
 
 
 def _begin(given: Mapping[str, str]) -> None:

@@ -173,6 +173,22 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 
 @pytest.mark.slow
+def test_the_images_health_check_tells_a_server_that_answers_from_none(place: Place) -> None:
+    """The command of the Dockerfile's HEALTHCHECK; what it asks needs no password."""
+    found = re.search(r"HEALTHCHECK[^\[]*CMD (\[.*\])", (TOP / "Dockerfile").read_text(encoding="utf-8"))
+    assert found
+    _, *words = json.loads(found[1])
+
+    def well(port: int) -> bool:
+        environment = {"BASIC_CONTROL_HEALTH": f"http://127.0.0.1:{port}/api/health"}
+        return not subprocess.run(
+            [sys.executable, *words], env=environment, capture_output=True, check=False
+        ).returncode
+
+    assert well(place.port)
+    assert not well(1)
+
+
 def test_a_scheduled_run_is_completed_with_its_artifacts_and_a_retry_asks_nothing(place: Place) -> None:
     assert httpx.post(str(place.client.base_url.join("flows/filter")), json={}).status_code == 401
     with (

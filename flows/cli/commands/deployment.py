@@ -4,6 +4,7 @@ The API's password comes from the environment, or from a private file that the f
 """
 
 from collections.abc import Sequence
+from ipaddress import ip_address
 from typing import Annotated
 
 from cyclopts import Parameter, Token
@@ -26,11 +27,27 @@ Port = Annotated[
 ]
 
 
-def server(*, port: Port = 4200) -> int:
-    """Run a Prefect server on loopback, with authentication."""
+def _host(_type: object, tokens: Sequence[Token]) -> str:
+    """Read an address of this machine."""
+    text = tokens[0].value
+    try:
+        return str(ip_address(text))
+    except ValueError as error:
+        raise ValueError(
+            f"found {text!r}, expected an IP address, such as 0.0.0.0 for all of this machine's"
+        ) from error
+
+
+Host = Annotated[
+    str, Parameter(name="--host", converter=_host, help="where it listens; 127.0.0.1, or 0.0.0.0 in a container")
+]
+
+
+def server(*, port: Port = 4200, host: Host = "127.0.0.1") -> int:
+    """Run a Prefect server with authentication, on loopback unless told otherwise."""
     from flows.deployment import start
 
-    return start("server", port)
+    return start("server", port, host)
 
 
 def deploy(*, port: Port = 4200) -> int:
