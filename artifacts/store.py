@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import fsspec
 import polars as pl
@@ -54,8 +54,9 @@ def explain(error: OSError, doing: str) -> InputError:
     return InputError(f"{doing}: {error.strerror or error} {todo}")
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a local file so that it is there whole or not at all, also after a crash.
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a local file to write, which is there whole in the end or not at all, also after a crash.
 
     Raises:
         InputError: the file system refuses.
@@ -64,13 +65,25 @@ def write_atomically(path: Path, content: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with scratch.open("wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         scratch.replace(path)
     except OSError as error:
-        scratch.unlink(missing_ok=True)
         raise explain(error, f"cannot write {path}") from error
+    finally:
+        with suppress(OSError):
+            scratch.unlink(missing_ok=True)
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a local file so that it is there whole or not at all, also after a crash.
+
+    Raises:
+        InputError: the file system refuses.
+    """
+    with replacing(path) as file:
+        file.write(content)
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,10 @@ class Report(Frozen):
 
     language: str = Field("en", description="one that has a catalogue of phrases: en, ru, or a plug-in's")
     html: bool = Field(default=True, description="write the HTML report")
+    samples: Literal["page", "folder"] = Field(
+        "page",
+        description="where the HTML report has its samples: in the page itself, or in a folder of files beside it",
+    )
     junit: str = Field("", description="a file to write JUnit XML to as well; the same as --junit FILE")
     junit_items: bool = Field(
         default=False, description="JUnit has a case for each single item as well as each gate"

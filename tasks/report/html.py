@@ -2,10 +2,12 @@
 
 A content-security policy in the page allows exactly the script and the style sheet that are written into it, by
 their hashes. What models and data sets wrote is escaped here (Jinja's autoescape) and set as text there (page.js).
+The samples may stand in a folder beside the page by choice; they are written chunk by chunk in any case.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -15,10 +17,11 @@ from urllib.parse import urlencode
 from jinja2 import Environment
 from markupsafe import Markup
 
-from artifacts.store import write_atomically
+from artifacts.store import replacing, write_atomically
 from prompts.phrases import section, translated
 from tasks.report import (
     charts,
+    chunks,
     explained,
     labelling,
     operations,
@@ -37,7 +40,7 @@ from tasks.report.text import p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title, where
 from tasks.report.words import measure, say
 
-_SCRIPT = ("page.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
+_SCRIPT = ("page.js", "chunks.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
 _MANIFEST = ("wall_s", "commit", "rules", "requests", "identities", "versions", "units", "sandbox", "tables")
 
 
@@ -65,10 +68,14 @@ def _environment() -> Environment:
     return environment
 
 
-def policy(script: str, style: str) -> str:
-    """Return the content-security policy: nothing but this script, this style sheet and inlined images."""
+def policy(script: str, style: str, *, apart: bool = False) -> str:
+    """Return the content-security policy: nothing but this script, this style sheet and inlined images.
+
+    Where the samples are `apart` this script, and nothing else, may load others: the files of the samples.
+    """
+    loads = " 'strict-dynamic'" if apart else ""
     return (
-        f"default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
+        f"default-src 'none'; script-src {script}{loads}; style-src {style}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -115,13 +122,13 @@ def _charts(material: Material, context: Mapping[str, Any], easel: _Easel) -> di
 
 
 @painting()
-def compose(material: Material) -> str:
-    """Return the whole page."""
+def _filled(material: Material, found: chunks.Chunks, folder: str) -> dict[str, Any]:
+    """Return what the page's template is filled with; the chunks of its samples are not made yet."""
     language = material.settings.report.language
     lacking = charts.missing()
     easel = _Easel([], ready=not lacking)
     models = overview.models_of(material)
-    packed = samples.pack(material, titles=overview.titles(material))
+    index, index_encoding = chunks.encode(found.index())
     drawn = labelling.pack(material)
     style, style_hash = pages.inlined(pages.read("page.css"))
     script, script_hash = pages.inlined(
@@ -150,7 +157,7 @@ def compose(material: Material) -> str:
         "spending": list(spending.lines(material.results, language)),
         "stages": operations.stages(material),
     }
-    values: dict[str, Any] = {
+    return {
         **context,
         "charts": _charts(material, context, easel),
         "notes": operations.notes(material, models, missing=lacking, failed=easel.problems),
@@ -158,14 +165,16 @@ def compose(material: Material) -> str:
         "material": material,
         "manifest": {**dict.fromkeys(_MANIFEST), **material.manifest},
         "configuration": json.dumps(material.settings.model_dump(mode="json"), ensure_ascii=False, indent=2),
-        "packed": packed,
-        "sheet": Markup(drawn[0]) if drawn else "",  # noqa: S704 - samples.inline has escaped it
+        "folder": folder,
+        "index": Markup(index),  # noqa: S704 - chunks.inline has escaped it
+        "index_encoding": index_encoding,
+        "chunks": () if folder else _marked(found),
+        "sheet": Markup(drawn[0]) if drawn else "",  # noqa: S704 - chunks.inline has escaped it
         "sheet_encoding": drawn[1] if drawn else "",
-        "samples_json": Markup(packed.text),  # noqa: S704 - samples.inline has escaped it
-        "words_json": Markup(samples.inline(section("script", language))),  # noqa: S704 - likewise
+        "words_json": Markup(chunks.inline(section("script", language))),  # noqa: S704 - likewise
         "style": style,
         "script": script,
-        "policy": policy(script_hash, style_hash),
+        "policy": policy(script_hash, style_hash, apart=bool(folder)),
         "t": partial(_said, language),
         "translated": lambda reason: translated(reason, language),
         "metric_title": lambda name: metric_title(name, language),
@@ -174,15 +183,45 @@ def compose(material: Material) -> str:
         "money": partial(spending.money, currency=material.settings.currency, language=language),
         "most": charts.SERIES,
     }
-    return _environment().get_template("page.html.j2").render(values)
+
+
+def _marked(found: Iterable[chunks.Chunk]) -> Iterator[tuple[str, str, Markup]]:
+    for one in found:
+        yield one.name, one.encoding, Markup(one.text)  # noqa: S704 - chunks.inline has escaped it
+
+
+def _pieces(material: Material, found: chunks.Chunks, folder: str) -> Iterator[str]:
+    return _environment().get_template("page.html.j2").generate(_filled(material, found, folder))
+
+
+def _chunks(material: Material, size: int) -> chunks.Chunks:
+    return chunks.Chunks(samples.frames(material), size=size, titles=overview.titles(material))
+
+
+def compose(material: Material) -> str:
+    """Return the whole page, its samples in it."""
+    return "".join(_pieces(material, _chunks(material, chunks.SIZE), ""))
 
 
 def _said(language: str, name: str, /, **values: object) -> str:
     return say(name, language, **values)
 
 
-def write(material: Material, folder: Path) -> Path:
-    """Write `reports/report_<stamp>.html`."""
+def write(material: Material, folder: Path, *, size: int = chunks.SIZE) -> Path:
+    """Write `reports/report_<stamp>.html`, at most `size` samples a chunk.
+
+    By choice the chunks are files of `reports/report_<stamp>_samples/`: scripts, which a page that is opened as a
+    file may load where it may not fetch.
+    """
     path = folder / "reports" / f"report_{material.stamp}.html"
-    write_atomically(path, compose(material).encode("utf-8", "replace"))
+    beside = path.with_name(f"{path.stem}_samples")
+    found = _chunks(material, size)
+    shutil.rmtree(beside, ignore_errors=True)
+    apart = material.settings.report.samples == "folder"
+    for one in found if apart else ():
+        call = f"basicControlChunk({json.dumps(one.name)},{json.dumps(one.encoding)},{json.dumps(one.text)});\n"
+        write_atomically(beside / f"{one.name}.js", call.encode())
+    with replacing(path) as file:
+        for piece in _pieces(material, found, beside.name if apart else ""):
+            file.write(piece.encode("utf-8", "replace"))
     return path

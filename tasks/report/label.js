@@ -18,7 +18,7 @@ if (desk) {
     const told = () => { const value = number_box.valueAsNumber; if (value >= 0 && value <= 1) say(String(value)); };
     number_box.addEventListener("keydown", (event) => { if (event.key === "Enter") { told(); box.focus(); } event.stopPropagation(); });
     const csv = () => `\ufeff${sheet.head}${rows.map((row, i) => `${row.csv},${said.get(i) ?? sheet.empty}\n`).join("")}`;
-    const keep = () => save("labels.csv", csv(), "text/csv");
+    const keep = () => save("labels.csv", [csv()], "text/csv");
     const keys = { y: () => say("1"), 1: () => say("1"), n: () => say("0"), 0: () => say("0"), h: () => say("0.5"), ArrowRight: () => go(at + 1), ArrowLeft: () => go(at - 1), Backspace: clear, Delete: clear, s: keep };
     const button = (name, key, run) => make("button", { type: "button", "aria-keyshortcuts": key, on: { click: run } }, name, " ", make("kbd", {}, key));
     const box = make(

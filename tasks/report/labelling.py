@@ -5,9 +5,9 @@ from typing import Any
 import polars as pl
 
 from tasks.labels import COLUMNS, KEY, joined, sheet
+from tasks.report.chunks import encode
 from tasks.report.exports import csv_text
 from tasks.report.material import Material
-from tasks.report.samples import encode
 
 DRAWN = (50, 20, 10, 5)
 """Replies of each suite, model and metric: the first number whose texts have room."""

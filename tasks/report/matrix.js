@@ -30,24 +30,9 @@ function built() {
   return [make("div", { class: "filters sides" }, choice(0), choice(1), jump(-1, words.disagreement_back), jump(1, words.disagreement)), matrix];
 }
 
-// What all prompts of a kind begin with, up to a line's end: the instructions, which tell no item from another.
-const kind = (at) => ["suite", "family", "level", "language"].map((name) => S.d.items[name].at[at]).join();
-function beginnings() {
-  S.starts = new Map();
-  (S.d.items.prompt ?? []).forEach((prompt, at) => {
-    const key = kind(at);
-    const start = S.starts.get(key);
-    let end = 0;
-    if (start !== undefined) while (end < start.length && start[end] === prompt?.[end]) end++;
-    S.starts.set(key, start === undefined ? prompt ?? "" : start.slice(0, end));
-  });
-  for (const [key, start] of S.starts) S.starts.set(key, start.slice(0, start.lastIndexOf("\n") + 1));
-}
-
 // The items of the samples that are listed, those that most models get wrong first.
 function arrange() {
   if (!S.of) {
-    beginnings();
     S.of = new Map();
     for (let i = 0; i < S.n; i++) {
       const at = S.d.rows.item[i];
@@ -62,7 +47,7 @@ function arrange() {
   S.items = items.map((pair) => pair[1]);
   matrix.scrollTop = 0;
   if (!S.items.includes(S.item)) S.item = S.items.length ? S.items[0] : -1;
-  pick(S.item);
+  return pick(S.item);
 }
 
 // Of several repeats the worst one stands for all.
@@ -86,7 +71,7 @@ function drawMatrix() {
   const painted = [];
   for (let place = first; place < last; place++) {
     const at = S.items[place];
-    const asked = (S.d.items.prompt?.[at] ?? "").slice(S.starts.get(kind(at))?.length ?? 0).replace(/\s+/g, " ").slice(0, 120);
+    const asked = cell("items", "asked")(at);
     const cells = S.models.map((_, model) => {
       const i = standing(at, model);
       const paired = S.pair.includes(model) ? " paired" : "";
@@ -97,6 +82,8 @@ function drawMatrix() {
     painted.push(line);
   }
   matrixRows.replaceChildren(...painted);
+  const shown = S.items.slice(first, last);
+  if (shown.some((at) => !chunkOf("items", at))) arrive(() => ready([], shown), drawMatrix);
   if (document.getElementById(`m-${S.item}`)) matrix.setAttribute("aria-activedescendant", `m-${S.item}`);
   else matrix.removeAttribute("aria-activedescendant");
 }
@@ -111,7 +98,7 @@ function pick(at) {
     else if (top + LINE + head > matrix.scrollTop + matrix.clientHeight) matrix.scrollTop = top + LINE + head - matrix.clientHeight;
   }
   drawMatrix();
-  contrast();
+  return contrast();
 }
 
 function disagree(by) {
@@ -157,9 +144,12 @@ function compared(one, other) {
   return sides.map((list, side) => list.map((word, at) => [word, kept[side][at]]));
 }
 
-function contrast() {
+async function contrast() {
   if (S.item < 0) { sample.replaceChildren(make("p", { class: "faint" }, words.none)); return; }
-  const shown = S.pair.map((model) => standing(S.item, model));
+  const at = S.item;
+  const shown = S.pair.map((model) => standing(at, model));
+  const wait = ready(shown.filter((i) => i >= 0), [at]);
+  if (wait && !await unpacked(wait, () => S.view === "matrix" && S.item === at && S.pair.every((model, side) => standing(at, model) === shown[side]))) return;
   const texts = shown.map((i) => (i < 0 ? "" : S.reply(i) ?? S.error(i) ?? ""));
   const marked = compared(...texts);
   const sides = shown.map((i, side) => {
@@ -172,15 +162,13 @@ function contrast() {
     box.append(facts, S.reason(i) ? show(make("p", { class: "said", dir: "auto" }), S.reason(i)) : "", body, make("p", { class: "titled" }, open_, ...copies(plain(S.model(i)), texts[side])), make("details", {}, make("summary", {}, words.scores), ...scoresOf(i).slice(1)), ...judgesOf(i));
     return box;
   });
-  const at = S.item;
-  const { items } = S.d;
   sample.setAttribute("aria-label", words.view_matrix);
   sample.replaceChildren(
     make("div", { class: "steps" }, button(words.copy_link, (event) => copy(linkTo(matrixParts()), event.currentTarget))),
     make("h3", {}, differ(at) ? words.they_differ : words.they_agree),
-    make("p", { class: "facts-line" }, plain(items.id[at])),
-    ...block(words.prompt, items.prompt?.[at], items.prompt_whole?.[at], true),
-    ...block(words.expected, items.answer?.[at], items.answer_whole?.[at]),
+    make("p", { class: "facts-line" }, plain(S.d.items.id[at])),
+    ...block(words.prompt, cell("items", "prompt")(at), whole("items", "prompt", at), true),
+    ...block(words.expected, cell("items", "answer")(at), whole("items", "answer", at)),
     make("div", { class: "contrast" }, ...sides));
   sample.scrollTop = 0;
 }

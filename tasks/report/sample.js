@@ -58,9 +58,10 @@ function details(metric, place) {
 function scoresOf(i) {
   const body = make("tbody");
   const more = [];
-  for (const metric of S.scores) {
-    const place = metric.at[i];
-    if (place < 0) continue;
+  const at = offset("rows", i);
+  for (const metric of chunkOf("rows", i).metrics) {
+    const place = metric.at.get(at);
+    if (place === undefined) continue;
     const status = metric.status.of[metric.status.at[place]];
     const reason = metric.reason.of[metric.reason.at[place]];
     body.append(make("tr", {}, make("th", { scope: "row" }, plain(metric.name)), make("td", { class: "num" }, metric.value[place] === null ? "–" : String(Number(metric.value[place].toFixed(4)))), make("td", {}, words[status] ?? status), show(make("td", { dir: "auto" }), reason, S.pattern)));
@@ -73,9 +74,9 @@ function scoresOf(i) {
 }
 
 function judgesOf(i) {
-  const places = S.judged.get(i);
+  const { places: of, judged: j } = chunkOf("rows", i);
+  const places = of.get(offset("rows", i));
   if (!places) return [];
-  const j = S.d.judged;
   const box = make("details", {}, make("summary", {}, `${words.judge_replies} (${places.length})`));
   for (const place of places) {
     const name = [j.judge.of[j.judge.at[place]], j.step.of[j.step.at[place]], j.key.of[j.key.at[place]]].filter(Boolean).join(" · ");
@@ -97,22 +98,38 @@ function siblings(i) {
 }
 
 function call(i) {
-  const r = S.d.rows;
+  const [cached, tokensIn, tokensOut, request] = ["cached", "tokens_in", "tokens_out", "request_id"].map((name) => cell("rows", name)(i));
   const facts = [];
-  if (r.cached[i] !== null) facts.push(r.cached[i] ? words.cached : words.fresh);
+  if (cached !== null) facts.push(cached ? words.cached : words.fresh);
   if (S.latency(i) !== null) facts.push(`${words.latency} ${S.latency(i).toFixed(3)} s`);
-  if (r.tokens_in[i] !== null || r.tokens_out[i] !== null) facts.push(`${words.tokens} ${r.tokens_in[i] ?? "–"} → ${r.tokens_out[i] ?? "–"}`);
+  if (tokensIn !== null || tokensOut !== null) facts.push(`${words.tokens} ${tokensIn ?? "–"} → ${tokensOut ?? "–"}`);
   if (S.finish(i)) facts.push(`${words.finish} ${plain(S.finish(i))}`);
-  facts.push(`${words.repeat} ${r.repeat[i]}`);
+  facts.push(`${words.repeat} ${S.d.rows.repeat[i]}`);
   if (S.template(i)) facts.push(`${words.template} ${plain(S.template(i))}`);
-  if (r.request_id[i]) facts.push(`${words.request} ${plain(r.request_id[i].slice(0, 16))}`);
+  if (request) facts.push(`${words.request} ${plain(request.slice(0, 16))}`);
   return [make("h4", {}, words.call), make("p", { class: "facts-line" }, facts.join(" · "))];
 }
 
-function describe(i) {
+// What the sample stands on is unpacked first; no more is shown of one that is not chosen any more by then.
+async function unpacked(wait, still) {
+  if (!wait) return true;
+  sample.replaceChildren(make("p", { class: "faint" }, words.loading));
+  try {
+    await wait;
+  } catch (problem) {
+    if (still()) sample.replaceChildren(trouble(problem));
+    return false;
+  }
+  return still();
+}
+
+const whole = (kind, name, i) => (i === null ? null : cell(kind, `${name}_whole`)(i));
+
+async function describe(i) {
   if (i < 0) { sample.replaceChildren(make("p", { class: "faint" }, words.none)); return; }
-  const { rows, items } = S.d;
-  const at = rows.item[i];
+  const at = S.d.rows.item[i];
+  const wait = ready([i], [at]);
+  if (wait && !await unpacked(wait, () => S.view === "list" && S.chosen === i)) return;
   const place = S.list.indexOf(i);
   const outcome = S.outcome(i);
   const step = (by, name) => make("button", { type: "button", disabled: place + by < 0 || place + by >= S.list.length, on: { click: () => { choose(S.list[place + by], true); note(false); } } }, name);
@@ -123,11 +140,11 @@ function describe(i) {
     make("h3", {}, make("span", { class: `state ${outcome}`, "data-sign": SIGNS[outcome] }, words[outcome]), make("span", {}, plain(S.model(i)))),
     make("p", { class: "facts-line" }, [S.title(S.category(i)), S.level(i), S.language(i), S.id(i) ].filter(Boolean).map(plain).join(" · ")),
     S.reason(i) ? show(make("p", { class: "said", dir: "auto" }), S.reason(i), S.pattern) : "",
-    ...block(words.prompt, at === null ? null : S.prompt(i), items.prompt_whole?.[at]),
-    ...(S.error(i) ? block(words.error, [S.kind(i), S.error(i)].filter(Boolean).join(": "), rows.error_whole?.[i]) : []),
-    ...block(words.response, S.reply(i), rows.text_whole?.[i]),
-    ...(S.reasoning(i) ? block(words.reasoning, S.reasoning(i), rows.reasoning_whole?.[i], true) : []),
-    ...block(words.expected, at === null ? null : S.answer(i), items.answer_whole?.[at]),
+    ...block(words.prompt, at === null ? null : S.prompt(i), whole("items", "prompt", at)),
+    ...(S.error(i) ? block(words.error, [S.kind(i), S.error(i)].filter(Boolean).join(": "), whole("rows", "error", i)) : []),
+    ...block(words.response, S.reply(i), whole("rows", "text", i)),
+    ...(S.reasoning(i) ? block(words.reasoning, S.reasoning(i), whole("rows", "reasoning", i), true) : []),
+    ...block(words.expected, at === null ? null : S.answer(i), whole("items", "answer", at)),
     ...scoresOf(i), ...judgesOf(i), ...facts, ...siblings(i), ...call(i));
   sample.scrollTop = 0;
 }

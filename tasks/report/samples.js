@@ -1,51 +1,35 @@
 // ---- the samples ----
 const browser = document.getElementById("browser");
-const data = document.getElementById("data");
 const SIGNS = { right: "✓", partial: "≈", wrong: "✗", no_answer: "∅", truncated: "✂", model_error: "!", judge_failed: "!", not_applicable: "–", unscored: "–" };
 const ROW = 46;
 let S = null;
 let opening = null;
 
-async function unpack(from = data) {
-  const text = from.textContent;
-  if (from.dataset.encoding !== "gzip") return JSON.parse(text);
-  if (typeof DecompressionStream === "undefined") throw new Error(words.old);
-  const packed = atob(text);
-  const bytes = new Uint8Array(packed.length);
-  for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
-
 function open() {
-  opening ??= unpack().then(async (document_) => { S = prepare(document_); await build(); return S; }).catch((problem) => {
-    browser.replaceChildren(make("p", { class: "note warn" }, problem.message === words.old ? words.old : `${words.broken}: ${problem.message}`));
-  });
+  opening ??= unpack(data).then(async (index) => {
+    S = prepare(index);
+    await ready(S.n ? [0] : [], S.d.items.id.length ? [0] : []);
+    await build();
+    return S;
+  }).catch((problem) => { browser.replaceChildren(trouble(problem)); });
   return opening;
 }
 
 function prepare(d) {
   const column = (coded) => (i) => coded.of[coded.at[i]];
-  const text = (columns, name) => (i) => (columns[name] ? columns[name][i] : null);
   const rows = d.rows;
   const n = rows.item.length;
   const item = (read) => (i) => (rows.item[i] === null ? "" : read(rows.item[i]) ?? "");
   const suite = item(column(d.items.suite));
   const family = item(column(d.items.family));
   const category = (i) => (family(i) ? `${suite(i)}/${family(i)}` : suite(i));
-  const scores = d.metrics.map((metric) => {
-    const at = new Int32Array(n).fill(-1);
-    metric.row.forEach((row, place) => { at[row] = place; });
-    return { ...metric, at };
-  });
-  const judged = new Map();
-  d.judged.row.forEach((row, place) => (judged.get(row) ?? judged.set(row, []).get(row)).push(place));
+  const ofItem = (name) => { const read = cell("items", name); return (i) => (rows.item[i] === null ? null : read(rows.item[i])); };
   return {
-    d, n, suite, family, category, scores, judged,
+    d, n, suite, family, category, part: { rows: parts(d.starts.rows, n), items: parts(d.starts.items, d.items.id.length) },
     id: item((at) => d.items.id[at]), level: item(column(d.items.level)), language: item(column(d.items.language)),
-    template: item(column(d.items.template)), prompt: item(text(d.items, "prompt")), answer: item(text(d.items, "answer")), facts: item(text(d.items, "facts")),
-    model: column(rows.model), outcome: column(rows.outcome), reason: column(rows.reason), finish: column(rows.finish_reason),
-    reply: text(rows, "text"), reasoning: text(rows, "reasoning"), error: text(rows, "error"), kind: text(rows, "error_kind"),
+    template: item(column(d.items.template)), prompt: ofItem("prompt"), answer: ofItem("answer"), facts: ofItem("facts"),
+    model: column(rows.model), outcome: column(rows.outcome), reason: cell("rows", "reason"), finish: cell("rows", "finish_reason"),
+    reply: cell("rows", "text"), reasoning: cell("rows", "reasoning"), error: cell("rows", "error"), kind: cell("rows", "error_kind"),
     value: (i) => rows.value[i], latency: (i) => rows.latency_s[i],
     title: (key) => d.titles[key] || key.split("/").pop() || key,
     list: Int32Array.from({ length: n }, (_, i) => i), chosen: -1, sort: null, pattern: null, ticket: 0,
@@ -91,7 +75,7 @@ function build() {
   const search = make("input", { type: "search", id: "f-search", autocomplete: "off", spellcheck: "false" });
   controls.search = search;
   let timer = 0;
-  search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => change(false), 150); });
+  search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => change(false), S.d.starts.rows.length > 1 ? 400 : 150); });
   filters.append(make("label", { class: "search" }, words.search, search));
   filters.append(make("button", { type: "button", on: { click: () => { for (const one of Object.values(controls)) one.value = ""; change(true); } } }, words.reset));
   count = make("p", { class: "found", role: "status", "aria-live": "polite" });
@@ -108,10 +92,9 @@ function build() {
   grid.addEventListener("scroll", () => requestAnimationFrame(paint), { passive: true });
   grid.addEventListener("keydown", keys);
   sample = make("article", { class: "sample", tabindex: "-1", "aria-live": "off" }, make("p", { class: "faint" }, words.pick));
-  const left = Number(data.dataset.shown) < Number(data.dataset.total) ? make("p", { class: "note info" }, fill(words.left_out, { k: number(Number(data.dataset.shown)), n: number(Number(data.dataset.total)) })) : null;
   panes = make("div", { class: "panes" }, make("div", { class: "list" }, grid), sample);
   const line = make("div", { class: "tools" }, views(), count, exports());
-  browser.replaceChildren(left ?? "", filters, line, panes);
+  browser.replaceChildren(filters, line, panes);
   new ResizeObserver(() => paint()).observe(grid);
   return restore();
 }
@@ -132,48 +115,58 @@ function finder(query) {
   return new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "iu");
 }
 
-function contains(i, pattern, items) {
-  const at = S.d.rows.item[i];
-  if (at !== null) {
-    items[at] ||= [S.id(i), S.prompt(i), S.answer(i), S.template(i)].some((text) => text && pattern.test(text)) ? 1 : 2;
-    if (items[at] === 1) return true;
+function contains(i, pattern) {
+  const chunk = chunkOf("rows", i);
+  const at = offset("rows", i);
+  const found = (text) => text && pattern.test(text);
+  if ([S.reply(i), S.reason(i), S.reasoning(i), S.error(i), S.kind(i), S.model(i)].some(found)) return true;
+  for (const metric of chunk.metrics) {
+    const place = metric.at.get(at);
+    if (place === undefined) continue;
+    if (found(metric.details?.[place]) || found(metric.reason.of[metric.reason.at[place]])) return true;
   }
-  if ([S.reply(i), S.reason(i), S.reasoning(i), S.error(i), S.kind(i), S.model(i)].some((text) => text && pattern.test(text))) return true;
-  for (const metric of S.scores) {
-    const place = metric.at[i];
-    if (place < 0) continue;
-    if (metric.details?.[place] && pattern.test(metric.details[place])) return true;
-    if (pattern.test(metric.reason.of[metric.reason.at[place]])) return true;
-  }
-  return (S.judged.get(i) ?? []).some((place) => S.d.judged.text?.[place] && pattern.test(S.d.judged.text[place]));
+  return (chunk.places.get(at) ?? []).some((place) => found(chunk.judged.text?.[place]));
 }
 
-// Searching yields to the page every few milliseconds; a newer search ends an older one.
+// Every text is looked through, chunk after chunk: the questions once, then what was said to the others.
+async function search(list, pattern, ticket) {
+  const go = (done) => {
+    count.textContent = fill(words.searching, { k: number(done), n: number(list.length) });
+    return ticket === S.ticket;
+  };
+  const { id, template } = S.d.items;
+  const { item } = S.d.rows;
+  const asked = new Uint8Array(id.length);
+  const texts = ["prompt", "answer"].map((name) => cell("items", name));
+  const look = (at) => { asked[at] = [id[at], template.of[template.at[at]], ...texts.map((read) => read(at))].some((text) => text && pattern.test(text)) ? 1 : 0; };
+  const items = new Set(list.map((i) => item[i]).filter((at) => at !== null));
+  if (!await eachChunk("items", items, look, () => go(0))) return null;
+  const found = new Set(list.filter((i) => item[i] !== null && asked[item[i]]));
+  const rest = list.filter((i) => !found.has(i));
+  if (!await eachChunk("rows", rest, (i) => { if (contains(i, pattern)) found.add(i); }, (done) => go(found.size ? list.length - rest.length + done : done))) return null;
+  return list.filter((i) => found.has(i));
+}
+
+// A newer choice ends an older one.
 async function apply() {
   const ticket = ++S.ticket;
   const matrix = S.view === "matrix";
   const wanted = Object.entries(controls).filter(([name, one]) => name !== "search" && one.value && !(matrix && name === "model")).map(([name, one]) => [name, one.value]);
   const pattern = finder(controls.search.value.trim());
-  const found = [];
-  const items = new Uint8Array(S.d.items.id.length);
-  let until = performance.now() + 30;
-  for (let i = 0; i < S.n; i++) {
-    if (passes(i, wanted) && (!pattern || contains(i, pattern, items))) found.push(i);
-    if ((i & 127) === 0 && performance.now() > until) {
-      await new Promise((go) => setTimeout(go));
-      if (ticket !== S.ticket) return;
-      until = performance.now() + 30;
-    }
+  let found = [];
+  for (let i = 0; i < S.n; i++) if (passes(i, wanted)) found.push(i);
+  if (pattern) {
+    try { found = await search(found, pattern, ticket); } catch (problem) { found = []; sample.replaceChildren(trouble(problem)); }
+    if (!found) return;
   }
   S.pattern = pattern;
   S.list = Int32Array.from(found);
   order();
   grid.scrollTop = 0;
   count.textContent = fill(words.count, { k: number(S.list.length), n: number(S.n) });
-  if (matrix) arrange();
-  else if (!S.list.includes(S.chosen)) choose(S.list.length ? S.list[0] : -1, false);
-  else choose(S.chosen, false);
-  browser.dataset.ready = String(Number(browser.dataset.ready ?? 0) + 1);
+  if (matrix) await arrange();
+  else await choose(S.list.includes(S.chosen) ? S.chosen : S.list.length ? S.list[0] : -1, false);
+  if (ticket === S.ticket) browser.dataset.ready = String(Number(browser.dataset.ready ?? 0) + 1);
 }
 
 function sortBy(name, cell) {
@@ -202,6 +195,13 @@ function order() {
 const shares = (value) => (value === null || value === undefined ? "–" : `${Math.round(Number((1000 * value).toPrecision(12))) / 10}%`);
 const seconds = (value) => (value === null || value === undefined ? "–" : value.toFixed(2));
 
+// What is not unpacked yet is asked for when scrolling rests, and then drawn.
+let resting = 0;
+function arrive(wait, draw) {
+  clearTimeout(resting);
+  resting = setTimeout(() => { Promise.resolve(wait()).then(() => requestAnimationFrame(draw), () => { /* the sample says what is wrong */ }); }, 40);
+}
+
 function paint() {
   if (!S) return;
   rowsBox.style.height = `${S.list.length * ROW}px`;
@@ -225,6 +225,8 @@ function paint() {
     painted.push(line);
   }
   rowsBox.replaceChildren(...painted);
+  const shown = S.list.subarray(first, last);
+  if (shown.some((i) => !chunkOf("rows", i))) arrive(() => ready(shown), paint);
   const there = S.list.indexOf(S.chosen);
   if (there >= first && there < last) grid.setAttribute("aria-activedescendant", `s-${S.chosen}`);
   else grid.removeAttribute("aria-activedescendant");
@@ -241,8 +243,9 @@ function choose(i, focus) {
   S.chosen = i;
   if (i >= 0) reveal(S.list.indexOf(i));
   paint();
-  describe(i);
+  const told = describe(i);
   if (focus) sample.focus();
+  return told;
 }
 
 function keys(event) {

@@ -71,8 +71,9 @@ async function restore() {
 addEventListener("hashchange", async () => {
   if (location.hash === written) return;
   if (location.hash && !location.hash.startsWith("#samples?")) { written = location.hash; return; }
-  if (S) await restore();
+  if (opening) await opening;
   else if (location.hash) await open();
+  if (S && location.hash !== written) await restore();
 });
 
 async function copy(text, from) {
@@ -99,16 +100,36 @@ function copies(title, text) {
   return text ? made : [];
 }
 
-function record(i) {
-  const { rows, items } = S.d;
-  const at = rows.item[i];
-  const cut = [["prompt", items.prompt_whole?.[at]], ["expected", items.answer_whole?.[at]], ["response", rows.text_whole?.[i]], ["reasoning", rows.reasoning_whole?.[i]]];
+function asked(at) {
+  if (at === null) return { prompt: null, expected: null, cut: [] };
+  const [prompt, answer] = ["prompt", "answer"].map((name) => cell("items", name)(at));
+  return { prompt, expected: answer, cut: [whole("items", "prompt", at) && "prompt", whole("items", "answer", at) && "expected"] };
+}
+
+function record(i, question) {
+  const own = (name) => cell("rows", name)(i);
+  const cut = [...question.cut, whole("rows", "text", i) && "response", whole("rows", "reasoning", i) && "reasoning"];
   return {
-    item_id: S.id(i), suite: S.suite(i), family: S.family(i), level: S.level(i), language: S.language(i), model: S.model(i), repeat: rows.repeat[i],
-    outcome: S.outcome(i), score: S.value(i), reason: S.reason(i), prompt: at === null ? null : S.prompt(i), expected: at === null ? null : S.answer(i),
-    response: S.reply(i), reasoning: S.reasoning(i), error: S.error(i), latency_s: S.latency(i), tokens_in: rows.tokens_in[i], tokens_out: rows.tokens_out[i],
-    request_id: rows.request_id[i], cut: cut.filter((pair) => pair[1]).map((pair) => pair[0]).join(" "),
+    item_id: S.id(i), suite: S.suite(i), family: S.family(i), level: S.level(i), language: S.language(i), model: S.model(i), repeat: S.d.rows.repeat[i],
+    outcome: S.outcome(i), score: S.value(i), reason: S.reason(i) ?? "", prompt: question.prompt, expected: question.expected,
+    response: S.reply(i), reasoning: S.reasoning(i), error: S.error(i), latency_s: S.latency(i), tokens_in: own("tokens_in"), tokens_out: own("tokens_out"),
+    request_id: own("request_id"), cut: cut.filter(Boolean).join(" "),
   };
+}
+
+// The lines of the samples that are listed, in their order; null where the list has changed meanwhile.
+async function lines(write) {
+  const { list, ticket } = S;
+  const { item } = S.d.rows;
+  const go = (done) => { count.textContent = fill(words.saving, { k: number(done), n: number(list.length) }); return ticket === S.ticket; };
+  const questions = new Map([[null, asked(null)]]);
+  const items = new Set(Array.from(list, (i) => item[i]).filter((at) => at !== null));
+  if (!await eachChunk("items", items, (at) => questions.set(at, asked(at)), () => go(0))) return null;
+  const place = new Map(Array.from(list, (i, at) => [i, at]));
+  const found = new Array(list.length);
+  if (!await eachChunk("rows", list, (i) => { found[place.get(i)] = write(record(i, questions.get(item[i]))); }, go)) return null;
+  count.textContent = fill(words.count, { k: number(list.length), n: number(S.n) });
+  return found;
 }
 
 // A cell that a spreadsheet may take for a formula gets an apostrophe before it (as tasks/report/exports.py).
@@ -119,21 +140,24 @@ function csvCell(value) {
   return `"${(FORMULA.test(value) ? `'${value}` : value).replaceAll('"', '""')}"`;
 }
 
-function save(name, text, type) {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+function save(name, texts, type) {
+  const url = URL.createObjectURL(new Blob(texts, { type }));
   make("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
 function exports() {
   const name = `samples_${document.title.split(" · ").pop().replace(/[^\w.-]/g, "_").slice(0, 60)}`;
-  const listed = () => Array.from(S.list, record);
-  const csv = () => {
-    const rows = listed();
-    const names = rows.length ? Object.keys(rows[0]) : [];
-    save(`${name}.csv`, `\ufeff${[names, ...rows.map((row) => names.map((one) => csvCell(row[one])))].map((cells) => cells.join(",")).join("\r\n")}\r\n`, "text/csv");
+  const keep = async (ending, write, type, head) => {
+    try {
+      const found = await lines(write);
+      if (found) save(`${name}.${ending}`, [head(found), ...found], type);
+    } catch (problem) { sample.replaceChildren(trouble(problem)); }
   };
-  const jsonl = () => save(`${name}.jsonl`, listed().map((row) => `${JSON.stringify(row)}\n`).join(""), "application/jsonl");
+  let names = "";
+  const row = (one) => { names = Object.keys(one).join(","); return `${Object.values(one).map(csvCell).join(",")}\r\n`; };
+  const csv = () => keep("csv", row, "text/csv", (found) => `\ufeff${found.length ? names : ""}\r\n`);
+  const jsonl = () => keep("jsonl", (one) => `${JSON.stringify(one)}\n`, "application/jsonl", () => "");
   return make("div", { class: "exports" }, `${words.save} `, button("CSV", csv), button("JSONL", jsonl));
 }
 

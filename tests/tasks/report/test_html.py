@@ -1,7 +1,6 @@
 """The HTML report as a file: its policy, its charts, what it leaves out, and how samples are packed."""
 
 import base64
-import gzip
 import hashlib
 import json
 import re
@@ -10,19 +9,15 @@ from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from random import Random
-from typing import Any
 
 import polars as pl
 import pytest
 
 from config.settings import Judge, Model
-from prompts.phrases import section
 from tasks.models.sizes import size_of
 from tasks.report import charts, explained, html, operations, overview, samples
 from tasks.report.material import Material
 from tasks.report.words import say
-from tests.benchmarks.report import many
 from tests.tasks.report.runs import JUDGES, MODELS, build, settings
 
 
@@ -54,15 +49,6 @@ class Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self._at:
             self.inlined[self._at][-1] += data
-
-
-def unpacked(packed: samples.Packed) -> dict[str, Any]:
-    """Return the samples as the page's script sees them."""
-    text = packed.text
-    if packed.encoding == "gzip":
-        text = gzip.decompress(base64.b64decode(text)).decode()
-    found: dict[str, Any] = json.loads(text)
-    return found
 
 
 def test_the_policy_names_exactly_what_is_inlined(page_file: Path) -> None:
@@ -209,57 +195,12 @@ def test_latency_percentiles_are_those_of_the_replies(material: Material) -> Non
     assert row["p50"] == pytest.approx(median)
 
 
-def test_every_sample_is_packed_with_its_scores(material: Material) -> None:
-    found = unpacked(samples.pack(material))
-    rows = found["rows"]
-    assert len(rows["item"]) == material.replies.height
-    metrics = {metric["name"]: metric for metric in found["metrics"]}
-    assert set(metrics) == set(material.scores["metric"])
-    assert len(metrics["correct"]["row"]) == material.verdicts.height
-    at = metrics["correct"]["row"][5]
-    item = found["items"]["id"][rows["item"][at]]
-    model = rows["model"]["of"][rows["model"]["at"][at]]
-    (value,) = material.scores.filter(item_id=item, model=model, metric="correct")["value"]
-    assert metrics["correct"]["value"][5] == value
-    assert len(found["judged"]["row"]) == material.judged.height, "each judge's reply is about a sample"
-
-
 def test_a_judges_reply_is_about_the_system_that_its_columns_name(material: Material) -> None:
     judged = material.judged.head(2).with_columns(
         subject=pl.Series(["a", "a/0"]), subject_repeat=pl.Series([0, 1]), key=pl.Series(["claim", "claim/x"])
     )
     found = samples._askings(replace(material, judged=judged))
     assert found.select("model", "repeat", "key").rows() == [("a", 0, "claim"), ("a/0", 1, "claim/x")]
-
-
-def test_packed_text_cannot_end_its_element() -> None:
-    text = samples.inline({"a": "</script><!--<script>\u2028\u2029"})
-    assert "<" not in text
-    assert "\u2028" not in text
-    assert json.loads(text) == {"a": "</script><!--<script>\u2028\u2029"}
-
-
-def test_long_texts_are_shortened_to_fit_and_say_so() -> None:
-    rng = Random(4)
-    material = many(40)
-    letters = [chr(n) for n in range(0x4E00, 0x9F00)]
-    long = pl.Series("text", ["".join(rng.choices(letters, k=30_000)) for _ in range(40)])
-    packed = samples.pack(replace(material, replies=material.replies.with_columns(long)), room=300_000)
-    assert len(packed.text) <= 300_000
-    assert packed.shown == packed.total == 40
-    found = unpacked(packed)
-    assert {len(text) for text in found["rows"]["text"]} == {packed.longest}
-    assert set(found["rows"]["text_whole"]) == {30_000}
-
-
-def test_of_too_many_samples_those_that_are_not_right_are_kept() -> None:
-    material = many(400)
-    packed = samples.pack(material, most=100)
-    assert (packed.shown, packed.total) == (100, 400)
-    outcome = unpacked(packed)["rows"]["outcome"]
-    wrong = samples.primary(material).filter(outcome="wrong").height
-    assert [outcome["of"][at] for at in outcome["at"]].count("wrong") == min(100, wrong)
-    assert "This page holds" in json.dumps(section("script", "en"))
 
 
 def test_equal_runs_have_equal_pages(material: Material) -> None:

@@ -1,0 +1,102 @@
+// ---- chunks: the texts of samples and questions, unpacked as they are looked at ----
+const KEPT = 96; // unpacked chunks that are kept; a screen needs a third of them at most
+const data = document.getElementById("data");
+const held = new Map(); // a chunk's name and what it holds, the one used last at the end
+const coming = new Map();
+const arrivals = new Map();
+
+async function decode(text, encoding) {
+  if (encoding !== "gzip") return JSON.parse(text);
+  if (typeof DecompressionStream === "undefined") throw new Error(words.old);
+  const packed = atob(text);
+  const bytes = new Uint8Array(packed.length);
+  for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+const unpack = (from) => decode(from.textContent, from.dataset.encoding);
+
+// The page may still be read while it is looked at: an element is whole when something follows it.
+async function inPage(name) {
+  for (;;) {
+    const element = document.getElementById(name);
+    const read = document.readyState !== "loading";
+    if (element && (read || element.nextSibling)) return unpack(element);
+    if (read) throw new Error(fill(words.lacking, { name }));
+    await new Promise((go) => setTimeout(go, 20));
+  }
+}
+
+// A page that is opened as a file may load scripts beside it, but fetch nothing.
+if (data.dataset.folder) globalThis.basicControlChunk = (name, encoding, text) => { arrivals.get(name)?.(decode(text, encoding)); };
+function beside(name) {
+  return new Promise((resolve, reject) => {
+    const script = make("script", { src: `${data.dataset.folder}/${name}.js` });
+    arrivals.set(name, resolve);
+    const end = () => { script.remove(); arrivals.delete(name); reject(new Error(fill(words.apart, { name: `${data.dataset.folder}/${name}.js` }))); };
+    script.addEventListener("load", end); // a second word is not heard
+    script.addEventListener("error", end);
+    document.head.append(script);
+  });
+}
+
+// Scores and judges' replies are found by the sample that they are about.
+function sorted(chunk) {
+  for (const metric of chunk.metrics ?? []) metric.at = new Map(metric.row.map((row, place) => [row, place]));
+  chunk.places = new Map();
+  chunk.judged?.row.forEach((row, place) => (chunk.places.get(row) ?? chunk.places.set(row, []).get(row)).push(place));
+  return chunk;
+}
+
+function load(name) {
+  if (!coming.has(name)) {
+    const made = (data.dataset.folder ? beside(name) : inPage(name)).then((chunk) => {
+      held.set(name, sorted(chunk));
+      while (held.size > KEPT) held.delete(held.keys().next().value);
+    }).finally(() => coming.delete(name));
+    coming.set(name, made);
+  }
+  return coming.get(name);
+}
+
+// Return a promise of what is not there yet of some samples and items, at most a screen of them; null where all is.
+function ready(samples, items = []) {
+  const names = new Set();
+  for (const i of samples) names.add(`rows-${S.part.rows[i]}`);
+  for (const at of items) if (at !== null) names.add(`items-${S.part.items[at]}`);
+  const missing = [];
+  for (const name of names) {
+    const chunk = held.get(name);
+    if (chunk) { held.delete(name); held.set(name, chunk); } else missing.push(name);
+  }
+  return missing.length ? Promise.all(missing.map(load)) : null;
+}
+
+const chunkOf = (kind, i) => held.get(`${kind}-${S.part[kind][i]}`);
+const offset = (kind, i) => i - S.d.starts[kind][S.part[kind][i]];
+const cell = (kind, name) => (i) => chunkOf(kind, i)?.[name]?.[offset(kind, i)] ?? null;
+
+function parts(starts, n) {
+  const found = new Int32Array(n);
+  starts.forEach((start, part) => found.fill(part, start));
+  return found;
+}
+
+// Run something for each of some samples (`kind` rows) or items, a chunk after another; `go` says whether to go on.
+async function eachChunk(kind, list, run, go) {
+  const byPart = new Map();
+  for (const i of list) (byPart.get(S.part[kind][i]) ?? byPart.set(S.part[kind][i], []).get(S.part[kind][i])).push(i);
+  let done = 0;
+  for (const part of [...byPart.keys()].sort((a, b) => a - b)) {
+    const own = byPart.get(part);
+    const wait = kind === "rows" ? ready(own.slice(0, 1)) : ready([], own.slice(0, 1));
+    if (wait) await wait;
+    if (!go(done)) return false;
+    own.forEach(run);
+    done += own.length;
+  }
+  return true;
+}
+
+const trouble = (problem) => make("p", { class: "note warn", role: "alert" }, problem.message === words.old ? words.old : `${words.broken}: ${problem.message}`);

@@ -1,0 +1,211 @@
+"""Samples as the HTML report holds them: an index of all, and their texts in chunks, unpacked one by one.
+
+What filters, sorts and the matrix need of every sample stands in the index, in columns. Texts, reasons, scores and
+what judges replied stand in chunks: `rows-<n>` of samples, `items-<n>` of the questions, which the models share.
+"""
+
+import base64
+import gzip
+import json
+import os.path
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from tasks.report.samples import Frames
+
+SIZE = 500
+"""Samples or items of a chunk, at most."""
+WEIGHT = 400_000
+"""Characters of a chunk's texts, at most; a single longer one has a chunk of its own."""
+LONGEST = 100_000
+"""Characters of a text, of which no more stands in the page; what is cut says so there."""
+PLAIN = 100_000
+"""Characters up to which what is alone stands in the page unpacked: any browser and any editor can read it."""
+ASKED = 120
+"""Characters of a question in the matrix."""
+
+_KIND = ["suite", "family", "level", "language"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of the samples, by its name in the page: `text` is JSON, or its gzip in base64, as `encoding` says."""
+
+    name: str
+    text: str
+    encoding: str
+
+
+def inline(value: Any) -> str:
+    """Return JSON that can stand in a script element: nothing in it ends the element, or a line of a script."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def encode(value: Any, *, plain: int = PLAIN) -> tuple[str, str]:
+    """Return JSON as it stands in the page, packed where it is long, and how: json or gzip (in base64)."""
+    text = inline(value)
+    if len(text) <= plain:
+        return text, "json"
+    packed = gzip.compress(text.encode("utf-8", "replace"), compresslevel=6, mtime=0)
+    return base64.b64encode(packed).decode("ascii"), "gzip"
+
+
+def _whole(column: pl.Series) -> list[int] | None:
+    """Return the texts' whole lengths, 0 where nothing is cut; None where nothing is at all."""
+    lengths = column.str.len_chars().fill_null(0)
+    cut = lengths.zip_with(lengths > LONGEST, pl.zeros(len(lengths), dtype=lengths.dtype, eager=True))
+    return cut.to_list() if cut.sum() else None
+
+
+def _texts(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, Any]:
+    """Return text columns, shortened, and under `<name>_whole` how long those that were cut are."""
+    found: dict[str, Any] = {}
+    for name in names:
+        column = frame[name]
+        if column.null_count() == len(column):
+            continue
+        found[name] = column.str.head(LONGEST).to_list()
+        if whole := _whole(column):
+            found[f"{name}_whole"] = whole
+    return found
+
+
+def _coded(column: pl.Series) -> dict[str, Any]:
+    """Return a column of few different texts as numbers and the texts."""
+    filled = column.fill_null("")
+    known = filled.unique(maintain_order=True)
+    return {"of": known.to_list(), "at": filled.cast(pl.Enum(known)).to_physical().to_list()}
+
+
+class Chunks:
+    """The samples of a run, cut into chunks of at most `size` samples."""
+
+    def __init__(self, found: Frames, *, size: int = SIZE, titles: Mapping[str, str] | None = None) -> None:
+        self.found = found
+        self.titles = dict(titles or {})
+        items = found.items.with_columns(asked=_asked(found.items))
+        self._items = items
+        own = _weights(found.rows, "text", "reasoning", "error").to_frame("weight").with_row_index("row")
+        beside = pl.concat(
+            [
+                found.scores.select("row", weight=_weights(found.scores, "details", "reason")),
+                found.judged.select("row", weight=_weights(found.judged, "text", "error")),
+            ]
+        )
+        weights = pl.concat([own, beside.cast(own.schema)]).group_by("row").agg(pl.col("weight").sum()).sort("row")
+        self.starts = {
+            "rows": _cut(weights["weight"].to_list(), size),
+            "items": _cut(_weights(items, "prompt", "answer", "facts").to_list(), size),
+        }
+
+    def index(self) -> dict[str, Any]:
+        """Return what the page holds of all samples at once, in columns."""
+        rows, items = self.found.rows, self.found.items
+        place = rows.select("item_id").join(
+            items.select("item_id").with_row_index("at"), on="item_id", how="left", maintain_order="left"
+        )
+        return {
+            "titles": self.titles,
+            "starts": self.starts,
+            "items": {
+                "id": items["item_id"].to_list(),
+                **{n: _coded(items[n]) for n in (*_KIND, "template")},
+            },
+            "rows": {
+                "item": place["at"].to_list(),
+                **{n: _coded(rows[n]) for n in ("model", "outcome")},
+                "repeat": rows["repeat"].to_list(),
+                "latency_s": rows["latency_s"].round(4).to_list(),
+                "value": rows["value"].round(6).to_list(),
+            },
+        }
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Yield the chunks, one made after another, those of the samples that come first in front."""
+        alone = max(map(len, self.starts.values())) == 1
+        kinds = {"rows": (self.found.rows.height, self._rows), "items": (self._items.height, self._item_texts)}
+        parts = [
+            (number, kind, start, end)
+            for kind, (height, _) in kinds.items()
+            for number, (start, end) in enumerate(_ranges(self.starts[kind], height))
+        ]
+        for number, kind, start, end in sorted(parts, key=lambda part: part[0]):
+            document = kinds[kind][1](start, end)
+            yield Chunk(f"{kind}-{number}", *encode(document, plain=PLAIN if alone else 0))
+
+    def _rows(self, start: int, end: int) -> dict[str, Any]:
+        """Return samples in columns; the rows of scores and judges' replies count from the first of them."""
+        rows = self.found.rows.slice(start, end - start)
+        metrics = []
+        for (metric,), group in _within(self.found.scores, start, end).group_by("metric", maintain_order=True):
+            details = group.with_columns(pl.when(pl.col("details") != "{}").then("details"))
+            metrics.append(
+                {
+                    "name": metric,
+                    "row": group["row"].to_list(),
+                    "value": group["value"].round(6).to_list(),
+                    "status": _coded(group["status"]),
+                    "reason": _coded(group["reason"].str.head(LONGEST)),
+                    **_texts(details, ("details",)),
+                }
+            )
+        judged = _within(self.found.judged, start, end)
+        return {
+            **{n: rows[n].to_list() for n in ("request_id", "finish_reason", "tokens_in", "tokens_out", "cached")},
+            **_texts(rows, ("reason", "text", "reasoning", "error", "error_kind")),
+            "metrics": metrics,
+            "judged": {
+                "row": judged["row"].to_list(),
+                **{n: _coded(judged[n]) for n in ("judge", "step", "key")},
+                **_texts(judged, ("text", "error")),
+            },
+        }
+
+    def _item_texts(self, start: int, end: int) -> dict[str, Any]:
+        items = self._items.slice(start, end - start)
+        return {"asked": items["asked"].to_list(), **_texts(items, ("prompt", "answer", "facts"))}
+
+
+def _within(frame: pl.DataFrame, start: int, end: int) -> pl.DataFrame:
+    """Return the rows that belong to some samples, numbered from the first of these; they are sorted by `row`."""
+    first, last = (int(frame["row"].search_sorted(edge, "left")) for edge in (start, end))
+    return frame.slice(first, last - first).with_columns(pl.col("row").cast(pl.Int64) - start)
+
+
+def _weights(frame: pl.DataFrame, *names: str) -> pl.Series:
+    """Return how many bytes of texts each row has in the page."""
+    lengths = (pl.col(name).str.len_bytes().clip(upper_bound=4 * LONGEST).fill_null(0) for name in names)
+    return frame.select(pl.sum_horizontal(*lengths).cast(pl.Int64).alias("weight"))["weight"]
+
+
+def _cut(weights: Iterable[int], size: int) -> list[int]:
+    """Return where chunks start; there is one at least."""
+    starts, weight = [0], 0
+    for at, own in enumerate(weights):
+        if at > starts[-1] and (at - starts[-1] >= size or weight + own > WEIGHT):
+            starts.append(at)
+            weight = 0
+        weight += own
+    return starts
+
+
+def _ranges(starts: list[int], height: int) -> Iterator[tuple[int, int]]:
+    return zip(starts, [*starts[1:], height], strict=True)
+
+
+def _asked(items: pl.DataFrame) -> pl.Series:
+    """Return what each question begins with where it differs from others of its kind.
+
+    What all prompts of a kind begin with, up to a line's end, are the instructions: they tell no item from another.
+    """
+    ends = items.group_by(_KIND).agg(first=pl.col("prompt").min(), last=pl.col("prompt").max())
+    pairs = ends.select(pl.col("first", "last").fill_null("")).iter_rows()
+    common = [os.path.commonprefix(pair) for pair in pairs]  # noqa: RUF071 - of texts, not of paths
+    skipped = ends.select(*_KIND, skipped=pl.Series([text.rfind("\n") + 1 for text in common], dtype=pl.Int64))
+    prompt = pl.col("prompt").str.slice(pl.col("skipped"), 4 * ASKED)
+    joined = items.join(skipped, on=_KIND, how="left", maintain_order="left", nulls_equal=True)
+    return joined.select(asked=prompt.str.replace_all(r"\s+", " ").str.head(ASKED))["asked"]

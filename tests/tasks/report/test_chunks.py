@@ -1,0 +1,287 @@
+"""Samples in chunks: how they are cut and packed, and that the page does with many what it does with one."""
+
+import base64
+import csv
+import gzip
+import io
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from tasks.report import chunks, html, samples
+from tasks.report.material import Material
+from tasks.report.samples import primary
+from tests.benchmarks.report import MODELS, many
+from tests.tasks.report.conftest import Open
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+ALL, SIZE = 240, 40
+"""Samples of the run here and of its chunks: six of samples, two of its 60 questions."""
+NEEDLE = "() => document.querySelector('.sample').innerText.includes('the needle in the')"
+
+
+@pytest.fixture(scope="module")
+def run() -> Material:
+    """Return a run of four models with short replies, the last of which stands out."""
+    material = many(ALL, words=12)
+    last = pl.int_range(pl.len()) == pl.len() - 1
+    said = pl.when(last).then(pl.lit("the needle in the last chunk")).otherwise("text").alias("text")
+    return replace(material, replies=material.replies.with_columns(said))
+
+
+def folded(material: Material) -> Material:
+    """Return the run with its report's samples in a folder."""
+    report = material.settings.report.model_copy(update={"samples": "folder"})
+    return replace(material, settings=material.settings.model_copy(update={"report": report}))
+
+
+@pytest.fixture(scope="module")
+def pages(run: Material, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return the run's report in both forms, and in one chunk."""
+    there = tmp_path_factory.mktemp("chunks")
+    return {
+        "page": html.write(run, there / "page", size=SIZE),
+        "folder": html.write(folded(run), there / "folder", size=SIZE),
+        "one": html.write(run, there / "one"),
+    }
+
+
+def cut(material: Material, size: int = chunks.SIZE) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the index and the chunks by name, as the page's script sees them."""
+    found = chunks.Chunks(samples.frames(material), size=size)
+    read = {}
+    for one in found:
+        text = gzip.decompress(base64.b64decode(one.text)).decode() if one.encoding == "gzip" else one.text
+        read[one.name] = json.loads(text)
+    index: dict[str, Any] = json.loads(chunks.inline(found.index()))
+    return index, read
+
+
+def test_every_sample_is_packed_with_its_scores(material: Material) -> None:
+    """Whatever the chunks: no sample, score or judge's reply is lost, or told of another sample."""
+    index, found = cut(material, 50)
+    rows, starts = index["rows"], index["starts"]
+    assert len(rows["item"]) == material.replies.height
+    assert starts["rows"][:3] == [0, 50, 100]
+    assert len(starts["rows"]) == sum(name.startswith("rows-") for name in found) > 2
+    replies = {(row["item_id"], row["model"]): row for row in material.replies.iter_rows(named=True)}
+    values = {(r["item_id"], r["model"], r["metric"]): r["value"] for r in material.scores.iter_rows(named=True)}
+    n_scores = n_judged = 0
+    for number, start in enumerate(starts["rows"]):
+        chunk = found[f"rows-{number}"]
+
+        def key(row: int, start: int = start) -> tuple[str, str]:
+            at = start + row
+            return index["items"]["id"][rows["item"][at]], rows["model"]["of"][rows["model"]["at"][at]]
+
+        for row, text in enumerate(chunk["text"]):
+            assert text == replies[key(row)]["text"]
+        for metric in chunk["metrics"]:
+            for row, value in zip(metric["row"], metric["value"], strict=True):
+                assert value == pytest.approx(values[(*key(row), metric["name"])], abs=1e-6)
+                n_scores += 1
+        n_judged += len(chunk["judged"]["row"])
+    assert n_scores == material.scores.height
+    assert n_judged == material.judged.height, "each judge's reply is about a sample"
+
+
+def test_packed_text_cannot_end_its_element() -> None:
+    text = chunks.inline({"a": "</script><!--<script>\u2028\u2029"})
+    assert "<" not in text
+    assert "\u2028" not in text
+    assert json.loads(text) == {"a": "</script><!--<script>\u2028\u2029"}
+
+
+def test_a_chunk_of_long_texts_holds_fewer_and_a_text_that_is_cut_says_so(run: Material) -> None:
+    long = pl.lit("a" * (chunks.WEIGHT // 4)).alias("text")
+    longest = pl.lit("b" * (chunks.LONGEST + 7)).alias("reasoning")
+    first = pl.int_range(pl.len()) == 0
+    changed = run.replies.with_columns(long, pl.when(first).then(longest).otherwise(None).alias("reasoning"))
+    index, found = cut(replace(run, replies=changed))
+    sizes = [b - a for a, b in zip(index["starts"]["rows"], index["starts"]["rows"][1:], strict=False)]
+    assert set(sizes[1:]) == {3}, "four of them and what stands beside are more than a chunk's weight"
+    assert len(found["rows-0"]["reasoning"][0]) == chunks.LONGEST
+    assert found["rows-0"]["reasoning_whole"][0] == chunks.LONGEST + 7
+    assert sum(len(one["text"]) for name, one in found.items() if name.startswith("rows-")) == ALL
+
+
+def test_questions_are_told_apart_without_the_instructions_that_they_share(run: Material) -> None:
+    prompts = pl.concat_str(pl.lit("Answer in a word.\nThe question:\n"), pl.lit("What  is "), "item_id")
+    _, found = cut(replace(run, items=run.items.with_columns(prompt=prompts)))
+    assert set(found["items-0"]["asked"]) == {f"What is {item}" for item in run.items["item_id"]}
+
+
+def settled(page: "Page", act: Callable[[], object]) -> None:
+    """Do something to the samples and wait until the list follows."""
+    before = page.get_attribute("#browser", "data-ready")
+    act()
+    page.wait_for_function("n => document.getElementById('browser').dataset.ready !== n", arg=before)
+
+
+@pytest.fixture
+def walk(
+    visit: Open, chromium: "Browser", pages: dict[str, Path], request: pytest.FixtureRequest
+) -> Iterator["Page"]:
+    """Return the page in one of its forms; files beside it are no request that `visit` forbids."""
+    if request.param == "page":
+        yield visit(pages["page"])
+        return
+    page = chromium.new_page(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    page.goto(pages["folder"].as_uri())
+    page.locator("#samples").scroll_into_view_if_needed()
+    page.wait_for_selector("#browser[data-ready]")
+    yield page
+    page.close()
+
+
+both = pytest.mark.parametrize("walk", ["page", "folder"], indirect=True)
+
+
+@both
+def test_many_chunks_do_what_one_does(walk: "Page", run: Material) -> None:
+    """Filter, sort, search, step, link, matrix and export go over all chunks, in the page and in a folder."""
+    page = walk
+    assert page.evaluate("document.querySelectorAll('[id^=rows-], [id^=items-]').length") in (0, 8)
+    assert page.inner_text(".found") == f"{ALL} of {ALL} samples"
+    page.focus(".grid")
+    page.keyboard.press("End")
+    page.wait_for_function(NEEDLE)
+    assert page.locator(".row[aria-selected=true]").get_attribute("aria-rowindex") == str(ALL + 1)
+    page.wait_for_function(
+        "() => document.querySelector('.row[aria-selected=true] .snippet').innerText.includes('needle')"
+    )
+    assert page.locator(".row").count() < 60, "only what can be seen is in the page"
+    page.wait_for_function("() => location.hash.includes('item=')")
+    last = page.url
+    settled(page, lambda: page.fill("#f-search", "NEEDLE in the last"))
+    assert page.inner_text(".found") == f"1 of {ALL} samples"
+    assert page.locator(".sample mark").first.inner_text() == "needle in the last"
+    settled(page, lambda: page.click(".filters button"))
+    right = primary(run).filter(outcome="right").height
+    settled(page, lambda: page.select_option("#f-outcome", "right"))
+    assert page.inner_text(".found") == f"{right} of {ALL} samples"
+    page.locator(".head [role=columnheader] button", has_text="Seconds").click()
+    with page.expect_download() as started:
+        page.click(".exports button:text-is('CSV')")
+    saved = Path(started.value.path()).read_text(encoding="utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(saved, newline="")))
+    times = [float(row["latency_s"]) for row in rows]
+    assert times == sorted(times)
+    replies = {(r["item_id"], r["model"]): (r["prompt"], r["text"]) for r in run.replies.iter_rows(named=True)}
+    assert len(rows) == right
+    assert all((row["prompt"], row["response"]) == replies[row["item_id"], row["model"]] for row in rows)
+    page.goto(last)
+    page.reload()
+    page.wait_for_selector("#browser[data-ready]")
+    assert "the needle in the last chunk" in page.inner_text(".sample")
+    page.focus(".sample .steps button:text-is('Previous')")
+    page.keyboard.press("Enter")
+    before = run.replies.row(-2, named=True)["text"]
+    page.wait_for_function("text => document.querySelector('.sample').innerText.includes(text)", arg=before)
+
+
+@both
+def test_every_disagreement_is_reached_over_all_chunks(walk: "Page", run: Material) -> None:
+    page = walk
+    settled(page, lambda: page.click("#view-matrix"))
+    ours = primary(run).filter(pl.col("model").is_in(MODELS[:2])).pivot("model", index="item_id", values="value")
+    apart = set(ours.filter(pl.col(MODELS[0]) != pl.col(MODELS[1]))["item_id"])
+    page.focus(".matrix")
+    replies = {(r["item_id"], r["model"]): r["text"] for r in run.replies.iter_rows(named=True)}
+    seen = set()
+    for _ in apart:
+        shown = page.inner_text(".sample .facts-line >> nth=0")
+        page.keyboard.press("n")
+        page.wait_for_function(
+            "old => document.querySelector('.contrast')"
+            " && document.querySelector('.sample .facts-line').innerText !== old",
+            arg=shown,
+        )
+        item = page.inner_text(".sample .facts-line >> nth=0")
+        both_texts = page.locator(".contrast > div > pre").all_inner_texts()
+        assert both_texts == [replies[item, model] for model in MODELS[:2]]
+        seen.add(item)
+    assert seen == apart
+    page.wait_for_function("() => document.querySelector('.mline .asked').innerText.includes(' ')")
+
+
+def test_a_folder_holds_the_samples_and_the_page_lets_nothing_else_in(pages: dict[str, Path]) -> None:
+    page, folder = pages["folder"], pages["folder"].with_name("report_20261105_140233_samples")
+    text = page.read_text(encoding="utf-8")
+    assert {path.name for path in folder.iterdir()} == {
+        *(f"rows-{n}.js" for n in range(ALL // SIZE)),
+        *(f"items-{n}.js" for n in range(2)),
+    }
+    assert page.stat().st_size < pages["page"].stat().st_size
+    rules = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
+    assert rules
+    assert "script-src &#39;sha256-" in rules[1]
+    assert "strict-dynamic" in rules[1]
+    assert "strict-dynamic" not in pages["page"].read_text(encoding="utf-8")
+    for path in folder.iterdir():
+        assert re.fullmatch(rf'basicControlChunk\("{path.stem}","gzip","[A-Za-z0-9+/=]+"\);\n', path.read_text())
+
+
+def test_a_missing_file_of_the_folder_is_told(chromium: "Browser", run: Material, tmp_path: Path) -> None:
+    path = html.write(folded(run), tmp_path, size=SIZE)
+    (path.with_name(f"{path.stem}_samples") / "rows-5.js").unlink()
+    page = chromium.new_page()
+    page.goto(path.as_uri())
+    page.locator("#samples").scroll_into_view_if_needed()
+    page.wait_for_selector("#browser[data-ready]")
+    page.focus(".grid")
+    page.keyboard.press("End")
+    page.wait_for_selector(".sample [role=alert]")
+    assert "_samples/rows-5.js is missing or damaged" in page.inner_text(".sample")
+    page.keyboard.press("Home")
+    page.wait_for_function("() => document.querySelector('.sample').innerText.includes('Response')")
+    page.close()
+
+
+def test_samples_are_looked_at_while_the_rest_of_the_page_is_read(
+    chromium: "Browser", pages: dict[str, Path]
+) -> None:
+    """The first samples are shown before the last are there: the list does not wait for the page's end."""
+    go_on = threading.Event()
+    text = pages["page"].read_bytes()
+    half = text.index(b'id="rows-3"')
+
+    class Slow(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text[:half])
+            self.wfile.flush()
+            go_on.wait(60)
+            self.wfile.write(text[half:])
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Slow)
+    threading.Thread(target=partial(server.serve_forever, 0.05), daemon=True).start()
+    page = chromium.new_page()
+    page.goto(f"http://127.0.0.1:{server.server_port}/#samples?", wait_until="commit")
+    page.wait_for_selector("#browser[data-ready]")
+    assert page.evaluate("document.readyState") == "loading"
+    page.focus(".grid")
+    page.keyboard.press("End")
+    page.wait_for_function("() => document.querySelector('.sample').innerText.startsWith('Reading')")
+    go_on.set()
+    page.wait_for_function(NEEDLE)
+    page.close()
+    server.shutdown()
+    server.server_close()
