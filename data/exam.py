@@ -2,7 +2,8 @@
 
 The facts of an exam's item: `exam` (which judged step is examined), `questions` (each with `key` and the `values`
 that fill the step's prompt), `truth` (a label; by claim's id; or the atomic facts of a text), `kind`, and of a bias
-probe `probe`, and `wanted`, the verdict that the dressed question asks for.
+probe `probe`, and `wanted`, the verdict that the dressed question asks for. Of a set that people labelled, `folded`
+says which label of the set stands for a verdict.
 """
 
 import re
@@ -13,6 +14,7 @@ PLAIN, DRESSED = "plain", "dressed"
 """The keys of a bias probe's two questions: the same one in two clothes."""
 
 EXAM, QUESTIONS, TRUTH, KIND, PROBE, WANTED = "exam", "questions", "truth", "kind", "probe", "wanted"
+FOLDED = "folded"
 
 JUDGE = "{judge}"
 """Stands in a question for the judge's own name."""

@@ -15,6 +15,11 @@ _GSM8K = "openai/grade-school-math/3101c7d5072418e28b9008a6636bde82a006892c/grad
 _MGSM = "google-research/url-nlp/452a21ad3dae5668c06ceeac21ff073e1e40f9be/mgsm"
 _NQ_PASSAGES = "nelson-liu/lost-in-the-middle/29b8a6d042ce29abccee3db1a73171a107d7e6af/qa_data"
 _NQ = "google-research-datasets/natural-questions/fb26a3073b1fe636c97302890a27b491d6530130/nq_open"
+_BEGIN = "google/BEGIN-dataset/6e65f0d5a1ed1b9574643a7640ff1678d4e979b5/wow"
+_WICE_COMMIT = "ryokamoi/wice/94d6188c19f051ee6b7978205938186e328767ca"
+_WICE = f"{_WICE_COMMIT}/code_and_resources/entailment_inputs/oracle_chunks/claim"
+_LLMBAR = "princeton-nlp/LLMBar/caa7bee794bfed74baed038b99229fa3f0c4c511/Dataset/LLMBar"
+_LIDIRUS = "RussianNLP/RussianSuperGLUE/f051afc272527ab39c1ad64515d736d6e8c7824b/HumanBenchmark/LiDiRus"
 
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -75,8 +80,53 @@ SOURCES: Mapping[str, Source] = {
         f"{_RAW}/{_NQ}/NQ-open.dev.jsonl",
         "f15567f38099f3615f5b8a685c0aef449c11ad90d3da3735e8d1b98115b40616", 391_316, "CC BY-SA 3.0",
     ),
+    "begin_dev": Source(
+        f"{_RAW}/{_BEGIN}/begin_dev_wow.tsv",
+        "2ebfc95a1ff267e12dcce3250da4d158e1811c62e9e1a0d56f110efc9ace0178", 147_417, "CC BY 4.0",
+    ),
+    "begin_test": Source(
+        f"{_RAW}/{_BEGIN}/begin_test_wow.tsv",
+        "d5c106a42042c3abd481563f1157e07c95c107dbcdf67f23564d874e8a4d6e7e", 1_241_097, "CC BY 4.0",
+    ),
+    "wice_dev": Source(
+        f"{_RAW}/{_WICE}/dev.jsonl",
+        "ae33170930d690cb96cd46f097ec5658daaf7fd6700d6d2bf97644e3a8dfb2f9", 2_058_627, "ODC-BY; text CC BY-SA",
+    ),
+    "wice_test": Source(
+        f"{_RAW}/{_WICE}/test.jsonl",
+        "234bb8c2ca4511ca078e49e07c895a2db61a581d03237e7e1ecb7c48c8510a3e", 2_098_277, "ODC-BY; text CC BY-SA",
+    ),
+    "llmbar_natural": Source(
+        f"{_RAW}/{_LLMBAR}/Natural/dataset.json",
+        "f7127b7aa78104cb8e03a2b1b3ac0077e95b125714dd441a8ee63666145a3375", 91_269, "MIT",
+    ),
+    "llmbar_manual": Source(
+        f"{_RAW}/{_LLMBAR}/Adversarial/Manual/dataset.json",
+        "0d9598769a39cdbbd265778c37e49939d41d5f76dcfb17bd75dcfa07516d3837", 79_050, "MIT",
+    ),
+    "llmbar_neighbor": Source(
+        f"{_RAW}/{_LLMBAR}/Adversarial/Neighbor/dataset.json",
+        "6712c7eda6342602e0bc7c06c282fa95e2110d4e741a284026a62d937f9780a0", 131_988, "MIT",
+    ),
+    "llmbar_gptinst": Source(
+        f"{_RAW}/{_LLMBAR}/Adversarial/GPTInst/dataset.json",
+        "1002425f73c2cf54b6e6de99bce3f6c60fa2a17d13194772e37d7481c1351d42", 211_768, "MIT",
+    ),
+    "llmbar_gptout": Source(
+        f"{_RAW}/{_LLMBAR}/Adversarial/GPTOut/dataset.json",
+        "1ff56e520d7607750a9866a3be0f5b850392ca4477a1f69d80f32bd3e310f561", 32_640, "MIT",
+    ),
+    "lidirus": Source(
+        f"{_RAW}/{_LIDIRUS}/assign_LiDiRus.tsv",
+        "553a2c5388324fc26e6304b71aca619254693c8fc5197840186c93b0c80905e7", 2_364_755, "MIT",
+    ),
 }  # fmt: skip
-GROUPS: Mapping[str, tuple[str, ...]] = {"mgsm": ("mgsm_en", "mgsm_ru", "mgsm_zh")}
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "mgsm": ("mgsm_en", "mgsm_ru", "mgsm_zh"),
+    "begin": ("begin_dev", "begin_test"),
+    "wice": ("wice_dev", "wice_test"),
+    "llmbar": ("llmbar_natural", "llmbar_manual", "llmbar_neighbor", "llmbar_gptinst", "llmbar_gptout"),
+}
 """Names that stand for several files."""
 
 

@@ -6,12 +6,12 @@ item of another step is not applicable.
 Source: ours; Zheng et al. 2023 (both orders of a preference).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
 
-from data.exam import DRESSED, EXAM, JUDGE, PLAIN, QUESTIONS, TRUTH, mark_split
+from data.exam import DRESSED, EXAM, FOLDED, JUDGE, PLAIN, QUESTIONS, TRUTH, mark_split
 from data.options import Frozen
 from data.records import Found, Metric, Question, Sample, Score, Step
 from metrics.citation import UNIT as CITATION
@@ -85,9 +85,11 @@ def _label(reply: Any) -> str:
 def _pairs(exam: str, sample: Sample, said: Mapping[str, Any]) -> tuple[list[tuple[str, str]], dict[str, Any]]:
     """Return (truth, said) of each verdict, and what else is worth keeping."""
     truth = sample[TRUTH]
+    folded = sample.get(FOLDED, {})
     if exam == "entails":
-        verdicts = said["response"]
-        return [(truth[one], verdicts[one]["verdict"]) for one in truth], {"kinds": sample.get("kinds", {})}
+        found = {one: _best([verdicts[one]["verdict"] for verdicts in said.values()]) for one in truth}
+        pairs = [(truth[one], folded.get(verdict, verdict)) for one, verdict in found.items()]
+        return pairs, {"kinds": sample.get("kinds", {})}
     if exam == "split":
         marks = mark_split(truth, said["response"])
         return [("alone", label) for label in LABELS["split"] for _ in range(marks[label])], {"marks": marks}
@@ -99,7 +101,13 @@ def _pairs(exam: str, sample: Sample, said: Mapping[str, Any]) -> tuple[list[tup
         labels = {key: _label(reply) for key, reply in said.items()}
         probe = {"probe": sample["probe"], "wanted": sample["wanted"], **labels}
         return [(truth, labels[PLAIN])], {"bias": probe}
-    return [(truth, _label(next(iter(said.values()))))], {}
+    label = _label(next(iter(said.values())))
+    return [(truth, folded.get(label, label))], {}
+
+
+def _best(verdicts: Sequence[str]) -> str:
+    """Return the best verdict on a claim that was held against several texts: one that supports it is enough."""
+    return min(verdicts, key=LABELS["entails"].index)
 
 
 def _score(exam: str, step: str) -> Any:

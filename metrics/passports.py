@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from data.labelled_sets import SETS
 from metrics.exam import LABELS
 from metrics.stats.calibration import Rate, corrected_mean, corrected_share, kappa, kappa_limits
 from metrics.stats.intervals import Interval, wilson
@@ -63,7 +64,8 @@ class Passport:
     `confusion` has a row for each true label and a column for each said one, in the order of `labels`, the best
     first; sensitivity and specificity are of the best label against the others. `lenient` counts the errors that
     say better than the truth, of all errors. `first` is how many of the pairs that were decided by their place
-    went to the first. `marks` are a split's own counts.
+    went to the first. `marks` are a split's own counts. `domain` is the set that people labelled of whose texts it
+    tells; '' for the exam's own.
     """
 
     judge: str
@@ -83,6 +85,7 @@ class Passport:
     probes: tuple[Probe, ...] = ()
     kappa_interval: Interval = field(default_factory=Interval)
     marks: Mapping[str, int] = field(default_factory=dict)
+    domain: str = ""
 
     @property
     def rates(self) -> tuple[Rate, Rate]:
@@ -145,6 +148,7 @@ def read_passport(found: Mapping[str, Any]) -> Passport:
         kappa_interval=kappa_limits(found["confusion"]) if found["kappa"] is not None else Interval(),
         probes=tuple(probes),
         marks=dict(found["marks"]),
+        domain=found.get("domain", ""),
         **{name: share(found[name]) for name in shares},
     )
 
@@ -159,19 +163,20 @@ class Sitting:
     status: str
     details: Mapping[str, Any]
     n_repairs: int
+    domain: str = ""
 
 
 def passports(sittings: Iterable[Sitting]) -> list[Passport]:
-    """Sum sittings up, one passport for each judge, step and language."""
-    gathered: dict[tuple[str, str, str], list[Sitting]] = {}
+    """Sum sittings up, one passport for each judge, step and language, and for each set that people labelled."""
+    gathered: dict[tuple[str, str, str, str], list[Sitting]] = {}
     for one in sittings:
-        gathered.setdefault((one.judge, one.exam, one.language), []).append(one)
+        gathered.setdefault((one.judge, one.domain, one.exam, one.language), []).append(one)
     return [_passport(key, listed) for key, listed in sorted(gathered.items())]
 
 
-def _passport(key: tuple[str, str, str], sittings: Sequence[Sitting]) -> Passport:
-    judge, exam, language = key
-    labels = LABELS[exam]
+def _passport(key: tuple[str, str, str, str], sittings: Sequence[Sitting]) -> Passport:
+    judge, domain, exam, language = key
+    labels = SETS[domain].labels if domain else LABELS[exam]
     read = [one for one in sittings if one.status == "scored"]
     pairs = [(truth, said) for one in read for truth, said in one.details["pairs"] if {truth, said} <= {*labels}]
     counts = Counter(pairs)
@@ -201,6 +206,7 @@ def _passport(key: tuple[str, str, str], sittings: Sequence[Sitting]) -> Passpor
         repeated=_repeated(read),
         probes=_probes(read, best),
         marks=dict(marks),
+        domain=domain,
     )
 
 

@@ -12,6 +12,7 @@ from artifacts import passports as kept
 from artifacts.store import Store
 from config.settings import Judge, Settings
 from data.draw import canonical
+from data.labelled_sets import SETS
 from data.suites import Suite
 from metrics.corrected import corrected_means
 from metrics.exam import EXAMINED
@@ -59,12 +60,18 @@ def key_of(identity: Mapping[str, Any]) -> str:
 def sittings(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[Sitting]:
     """Yield what each judge made of each exam item, from a run's scores."""
     rows = scores.filter(pl.col("metric").str.starts_with(EXAM), pl.col("status") != "not_applicable").join(
-        items.select("item_id", "language").unique("item_id"), on="item_id"
+        items.select("item_id", "language", "family").unique("item_id"), on="item_id"
     )
-    for metric, language, details in rows.select("metric", "language", "details").iter_rows():
+    for metric, language, family, details in rows.select("metric", "language", "family", "details").iter_rows():
         for judge, found in json.loads(details).get("judges", {}).items():
             yield Sitting(
-                judge, metric.removeprefix(EXAM), language, found["status"], found["details"], found["n_repairs"]
+                judge,
+                metric.removeprefix(EXAM),
+                language,
+                found["status"],
+                found["details"],
+                found["n_repairs"],
+                family if family in SETS else "",
             )
 
 
@@ -84,6 +91,8 @@ def sat(
         temperature = EXAMINED[one.exam][0].temperature
         asked = Asked(one.exam, one.language, temperature)
         identity = identity_of(judges[one.judge], identities[one.judge], asked)
+        if one.domain:  # kept apart: means are corrected by the exam's own
+            identity["domain"] = one.domain
         kept.keep(store, key_of(identity), {**one.as_dict(), "of": identity, **about})
     return found
 

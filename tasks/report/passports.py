@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from data.labelled_sets import SETS
 from metrics.corrected import NO_PASSPORT
 from metrics.passports import Passport, Share
 from prompts.phrases import phrase, translated
 from tasks.report.text import estimated, percent, points
 
 HEADER = ("step", "language", "right", "sensitivity", "specificity", "kappa", "unreadable", "verdict")
+LABELLED_HEADER = ("data", *HEADER[:-1])
+"""Of sets that people labelled, which correct nothing: they tell of other texts than the exam's."""
 USABLE = "usable"
 Results = Mapping[str, Any]
 
@@ -29,9 +32,14 @@ def row_of(one: Passport) -> tuple[str, ...]:
     return (one.exam, one.language, *rates, kappa, share(one.failed), one.usable or USABLE)
 
 
+def labelled_row_of(one: Passport) -> tuple[str, ...]:
+    """Return the row of a set that people labelled."""
+    return (f"{one.domain}: {SETS[one.domain].domain}", *row_of(one)[:-1])
+
+
 def leanings_of(one: Passport) -> Iterator[str]:
     """Yield what a judge leans to at a step, and each probe's figures."""
-    where = f"{one.exam} ({one.language})"
+    where = f"{one.domain or one.exam} ({one.language})"
     counted = dict.fromkeys(("lenient", "strict"), one.lenient)
     counted |= dict.fromkeys(("prefers the first", "prefers the second"), one.first)
     for name in one.leanings:

@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from config.reading import read
+from data.labelled_sets import read_set
 from data.loaders.exam import FAMILIES
 from flows.judges_exam import short_forms
 from tasks.load import items_of
 from tests.conftest import TOP, Run
 from tests.helpers.exam import perfect, sheet, spoken
+from tests.helpers.labelled import gullible, written
 from tests.helpers.runs import latest
 from tests.servers.running import Server, serve_openai
 
@@ -34,27 +36,39 @@ def arguments(server: Server, tmp_path: Path, **changes: Any) -> list[str]:
     return [word for one in words for word in ("--set", one)] + ["--set", "judges_exam.levels=[easy]"]
 
 
-def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path) -> None:
-    replies = spoken(sheet(NAMES, "en", N, ("easy",)), perfect, judge="judge")
+def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the exam's own questions it errs nowhere; of two sets that people labelled it believes all, kept apart."""
+    monkeypatch.setenv("BASIC_CONTROL_DATA", str(written(tmp_path / "data")))
+    replies = {
+        **spoken(sheet(NAMES, "en", N, ("easy",)), perfect, judge="judge"),
+        **spoken([item for name in ("wice", "lidirus") for item in read_set(name)], gullible),
+    }
 
     def speak(body: dict[str, Any]) -> str:
         return replies[body["messages"][-1]["content"]]
 
     with serve_openai(speak) as server:
-        words = ["--n", str(N), *arguments(server, tmp_path)]
-        done = run(*words, flow="judges_exam")
+        words = ["--n", str(N), "--data", "wice,lidirus", *arguments(server, tmp_path)]
+        fetched = {"BASIC_CONTROL_DATA": str(tmp_path / "data")}
+        done = run(*words, flow="judges_exam", extra=fetched)
         asked = len(server.requests)
-        again = run(*words, flow="judges_exam")
+        again = run(*words, flow="judges_exam", extra=fetched)
         after = len(server.requests)
     assert done.returncode == 0, done.stderr
     assert "Passport of judge" in done.stdout
     assert asked == after, "a passport is asked for once"
     assert again.returncode == 0
     kept = [json.loads(path.read_text(encoding="utf-8")) for path in (tmp_path / "store" / "passports").iterdir()]
-    assert {one["exam"]: one["right"]["share"] for one in kept} == dict.fromkeys(
+    assert {one["exam"]: one["right"]["share"] for one in kept if not one["domain"]} == dict.fromkeys(
         ("split", "entails", "support", "correctness", "groundedness", "rubric", "preference"), 1.0
     )
-    assert all(one["of"]["language"] == "en" and one["of"]["prompts"] for one in kept)
+    assert all(one["of"]["prompts"] and one["of"]["language"] == one["language"] for one in kept)
+    apart = {one["domain"]: one for one in kept if one["domain"]}
+    assert {name: (one["exam"], one["right"]["k"], one["right"]["n"]) for name, one in apart.items()} == {
+        "wice": ("entails", 1, 3),
+        "lidirus": ("entails", 1, 2),
+    }
+    assert "judge on what people labelled" in done.stdout
 
 
 def test_a_judge_that_there_is_not_is_one_message(run: Run, tmp_path: Path) -> None:

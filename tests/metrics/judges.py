@@ -1,11 +1,15 @@
 """Scripted judges: they answer a session's questions from a script and count how often they were asked."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from data.records import Metric, Sample, Score
+from data.labelled_sets import SETS
+from data.plugins import metric as unit_of
+from data.records import Item, Metric, Sample, Score
 from metrics.judging import Ask, Failed, Session, advance, begin, outcome
+from metrics.passports import Passport, Sitting, passports
+from tests.helpers.exam import Judge, sample
 
 Script = Callable[[Ask], str | Failed]
 
@@ -49,3 +53,24 @@ def claims(split: Mapping[str, list[str]], verdicts: Mapping[str, str]) -> Scrip
         )
 
     return answer
+
+
+def earned(items: Iterable[Item], judge: Judge) -> list[Passport]:
+    """Have a scripted judge answer questions of known truth; return its passports."""
+    found = []
+    for item in items:
+        unit = unit_of(f"exam_{item.facts['exam']}")
+        session = converse(unit, sample(item), lambda ask, one=item: judge(one, ask), language=item.language)  # type: ignore[misc] # mypy sees no type for defaults of a lambda
+        score = unit.score(session.sample, session.found, session.options) if not session.failure else None
+        found.append(
+            Sitting(
+                "judge",
+                str(item.facts["exam"]),
+                item.language,
+                score.status if score else "judge_failed",
+                json.loads(json.dumps(dict(score.details))) if score else {},
+                session.n_repairs,
+                item.family if item.family in SETS else "",
+            )
+        )
+    return passports(found)

@@ -5,13 +5,12 @@ import json
 import pytest
 
 from data.loaders.exam import FAMILIES
-from data.plugins import metric
 from data.records import Item
 from metrics.exam import EXAMINED, UNITS
 from metrics.judging import Ask
-from metrics.passports import Passport, Sitting, passports, read_passport
+from metrics.passports import Passport, read_passport
 from tests.helpers.exam import Judge, perfect, sample, say, sheet
-from tests.metrics.judges import converse
+from tests.metrics.judges import converse, earned
 
 LANGUAGES = ("en", "ru", "zh")
 NAMES = [f"exam_{one}" for one in FAMILIES]
@@ -20,22 +19,7 @@ LEVELS = ("easy", "medium", "hard")
 
 def sit(items: list[Item], judge: Judge) -> dict[str, Passport]:
     """Have a scripted judge sit the exam; return its passports by step."""
-    found = []
-    for item in items:
-        unit = metric(f"exam_{item.facts['exam']}")
-        session = converse(unit, sample(item), lambda ask, one=item: judge(one, ask), language=item.language)  # type: ignore[misc] # mypy sees no type for defaults of a lambda
-        score = unit.score(session.sample, session.found, session.options) if not session.failure else None
-        found.append(
-            Sitting(
-                "judge",
-                str(item.facts["exam"]),
-                item.language,
-                score.status if score else "judge_failed",
-                json.loads(json.dumps(dict(score.details))) if score else {},
-                session.n_repairs,
-            )
-        )
-    return {one.exam: one for one in passports(found)}
+    return {one.exam: one for one in earned(items, judge)}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

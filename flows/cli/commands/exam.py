@@ -27,11 +27,13 @@ def exam(
     """Have judges sit the exam: questions whose truth is known, put by the very prompts of the judged metrics.
 
     Each judge earns a passport for each step and language: its error rates with intervals, its leanings, how often
-    it fails. Runs with that judge then show corrected scores beside the raw ones. Replies are cached like all.
+    it fails. Runs with that judge then show corrected scores beside the raw ones. Replies are cached like all. With
+    --data, it is asked of sets that people labelled as well (fetched before): wice, begin, llmbar, lidirus, with
+    commas between them; what it is worth there stands in a table of its own.
 
     Args:
         judge: a judge of the configuration; may be repeated (default: all)
-        n: questions for each family, level and language (default: 20)
+        n: questions for each family, level and language (default: 20), and of each set of --data (default: 100)
         language: en, ru or zh; may be repeated (default: en)
         dry_run: say what would be asked, what it may cost and take, and ask nothing
     """
@@ -39,7 +41,7 @@ def exam(
 
     given = options or Options()
     begin(given.log)
-    sets = [*given.sets, *([f"{SUITE}.n_items={n}"] if n is not None else [])]
+    sets = [*given.sets, *([f"{SUITE}.n_items={n}", f"{SUITE}.n_data={n}"] if n is not None else [])]
     sets += [f"{SUITE}.languages=[{', '.join(language)}]"] if language else []
     settings, again = choose(SUITE, given.but(sets=tuple(sets)))
     settings = examination(settings, judge)
@@ -62,15 +64,26 @@ def _tables(found: "list[Passport]") -> "Iterator[Table | str]":
     from rich.table import Table
 
     from data.characters import visible
-    from tasks.report.passports import HEADER, leanings_of, row_of
+    from tasks.report.passports import HEADER, LABELLED_HEADER, labelled_row_of, leanings_of, row_of
 
     for name in dict.fromkeys(one.judge for one in found):
         own = [one for one in found if one.judge == name]
-        table = Table(title=f"Passport of {visible(name)}", box=SIMPLE_HEAD, padding=0, pad_edge=False)
-        for column in HEADER:
-            table.add_column(column, overflow="fold")
-        for one in own:
-            table.add_row(*row_of(one))
-        yield table
+        parts = (
+            (f"Passport of {visible(name)}", HEADER, [row_of(one) for one in own if not one.domain]),
+            (
+                f"{visible(name)} on what people labelled",
+                LABELLED_HEADER,
+                [labelled_row_of(one) for one in own if one.domain],
+            ),
+        )
+        for title, header, rows in parts:
+            if not rows:
+                continue
+            table = Table(title=title, box=SIMPLE_HEAD, padding=0, pad_edge=False)
+            for column in header:
+                table.add_column(column, overflow="fold")
+            for row in rows:
+                table.add_row(*row)
+            yield table
         for one in own:
             yield from leanings_of(one)

@@ -1,0 +1,215 @@
+"""Public sets that people labelled, as questions to judges: which step each examines, and how its labels are read.
+
+A set's labels rarely say all that a step's verdicts do: where it does not tell two of them apart, they are folded
+into one, of which each is right. Rows whose label says nothing of the step are left out.
+
+Source: WiCE (Kamoi et al. 2023), BEGIN (Dziri et al. 2022), LLMBar (Zeng et al. 2024), LiDiRus with people's votes
+(Shavrina et al. 2020).
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from data.commands import typed
+from data.errors import InputError
+from data.exam import EXAM, FOLDED, KIND, QUESTIONS, TRUTH
+from data.records import Item
+from data.sources import GROUPS, place
+
+Row = Mapping[str, Any]
+Question = tuple[str, Any, Sequence[Mapping[str, Any]]]
+"""A kind, the truth, and the values of each question put for it."""
+
+_NOT = "not SUPPORTED"
+_LESS = "less than 2"
+_ENTAILED = {"1": "SUPPORTED"}
+_NOT_ENTAILED = {"1": _NOT}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSet:
+    """A set: `domain` in words, the judged step by its exam's name, the labels that it tells apart, the best first.
+
+    `folded` maps verdicts to the label that stands for them; `keys` name the questions of an item, by their place.
+    """
+
+    domain: str
+    exam: str
+    language: str
+    labels: tuple[str, ...]
+    read: Callable[[Path], Iterator[Question]]
+    folded: Mapping[str, str] = field(default_factory=dict)
+    keys: tuple[str, ...] = ()
+
+
+def read_wice(path: Path) -> Iterator[Question]:
+    """Yield a claim with each of its evidence sets; a set that supports it is enough, as its authors have it."""
+    from data.files import rows  # polars is not for who only checks a configuration
+
+    gathered: dict[str, list[Row]] = {}
+    for number, row in enumerate(rows(path), 1):
+        where = f"{path}, row {number}"
+        meta, evidence = row.get("meta"), row.get("evidence")
+        if not isinstance(meta, Mapping) or not isinstance(evidence, list):
+            raise InputError(f"{where}: expected label, claim, evidence (a list of texts) and meta with an id.")
+        told = {"claim": _text(row, "claim", where), "source": "\n".join(map(str, evidence))}
+        label = _one_of(row, "label", ("supported", "partially_supported", "not_supported"), where)
+        gathered.setdefault(str(meta.get("id", number)), []).append({**told, "label": label})
+    for listed in gathered.values():
+        label = str(listed[0]["label"])
+        truth = _ENTAILED if label == "supported" else _NOT_ENTAILED
+        yield label, truth, [_claim(row["claim"], row["source"]) for row in listed]
+
+
+def read_begin(path: Path) -> Iterator[Question]:
+    """Yield a response with what it was to rest on; generic ones, which state nothing, are left out."""
+    for row in _plain_tsv(path):
+        where = f"{path}, line {row['line']}"
+        label = _one_of(row, "begin_label", ("Fully attributable", "Not fully attributable", "Generic"), where)
+        if label != "Generic":
+            contexts = [_text(row, "knowledge", where)]
+            values = {
+                "question": str(row["message"]),
+                "response": _text(row, "response", where),
+                "contexts": contexts,
+            }
+            yield label, "2" if label.startswith("Fully") else _LESS, [values]
+
+
+def read_llmbar(path: Path) -> Iterator[Question]:
+    """Yield an instruction with two outputs, in both orders; the first output is the response."""
+    try:
+        listed = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: cannot be read as JSON ({error}).") from error
+    if not isinstance(listed, list) or not all(isinstance(row, dict) for row in listed):
+        raise InputError(f"{path}: expected a JSON list of objects with input, output_1, output_2 and label.")
+    for number, row in enumerate(listed, 1):
+        where = f"{path}, entry {number}"
+        one, other = _text(row, "output_1", where), _text(row, "output_2", where)
+        label = _one_of({"label": str(row.get("label"))}, "label", ("1", "2"), where)
+        shared = {"question": _text(row, "input", where), "reference": "", "criteria": ""}
+        orders = [{**shared, "first": one, "second": other}, {**shared, "first": other, "second": one}]
+        yield path.stem, "better" if label == "1" else "worse", orders
+
+
+def read_lidirus(path: Path) -> Iterator[Question]:
+    """Yield a pair of sentences with what most people said of it; pairs with a draw are left out."""
+    from data.files import rows
+
+    votes: dict[tuple[str, str], Counter[str]] = {}
+    for number, row in enumerate(rows(path), 1):
+        where = f"{path}, row {number}"
+        pair = _text(row, "INPUT:sent1", where), _text(row, "INPUT:sent2", where)
+        label = _one_of(row, "OUTPUT:result", ("entailment", "not_entailment"), where)
+        votes.setdefault(pair, Counter())[label] += 1
+    for (text, claim), said in votes.items():
+        if said["entailment"] != said["not_entailment"]:
+            label = said.most_common(1)[0][0]
+            yield label, _ENTAILED if label == "entailment" else _NOT_ENTAILED, [_claim(claim, text)]
+
+
+def _claim(claim: str, source: str) -> dict[str, Any]:
+    return {"claims": [{"id": "1", "text": claim}], "source": source}
+
+
+def _text(row: Row, name: str, where: str) -> str:
+    found = row.get(name)
+    if not isinstance(found, str) or not found.strip():
+        raise InputError(f"{where}: found no text in {name}; expected the file as it was published.")
+    return found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _one_of(row: Row, name: str, known: Sequence[str], where: str) -> str:
+    found = row.get(name)
+    if found not in known:
+        raise InputError(f"{where}: found {name} {found!r}, expected one of {', '.join(known)}.")
+    return str(found)
+
+
+def _plain_tsv(path: Path) -> Iterator[Row]:
+    """Yield the rows of a TSV in which a quotation mark is a character as any other, with their lines."""
+    try:
+        with path.open(encoding="utf-8", newline="\n") as lines:
+            names = next(lines, "").rstrip("\r\n").split("\t")
+            for number, line in enumerate(lines, 2):
+                cells = line.rstrip("\r\n").split("\t")
+                if len(cells) != len(names):
+                    raise InputError(
+                        f"{path}, line {number}: found {len(cells)} columns, expected {len(names)} (the header's)."
+                    )
+                yield {**dict(zip(names, cells, strict=True)), "line": number}
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error}).") from error
+
+
+def _of_claims(domain: str, language: str, read: Callable[[Path], Iterator[Question]]) -> LabelledSet:
+    folded = {"CONTRADICTED": _NOT, "NEUTRAL": _NOT}
+    return LabelledSet(domain, "entails", language, ("SUPPORTED", _NOT), read, folded)
+
+
+SETS: Mapping[str, LabelledSet] = {
+    "wice": _of_claims("sentences of Wikipedia against the web pages that they cite", "en", read_wice),
+    "begin": LabelledSet(
+        "replies of dialogue systems against a sentence of Wikipedia",
+        "groundedness", "en", ("2", _LESS), read_begin, {"1": _LESS, "0": _LESS},
+    ),
+    "llmbar": LabelledSet(
+        "instructions with two answers, most made to mislead a judge",
+        "preference", "en", ("better", "tie", "worse"), read_llmbar, keys=("ab", "ba"),
+    ),
+    "lidirus": _of_claims("pairs of Russian sentences by linguistic phenomena", "ru", read_lidirus),
+}  # fmt: skip
+"""The sets by their names."""
+
+
+def files_of(name: str) -> list[Path]:
+    """Return where the files of a set are kept."""
+    return [place(one) for one in GROUPS.get(name, (name,))]
+
+
+def read_set(name: str) -> list[Item]:
+    """Return a set's questions as items of an exam.
+
+    Raises:
+        InputError: it was not fetched, or a row is not of its form.
+    """
+    told = SETS[name]
+    found = []
+    for path in files_of(name):
+        if not path.is_file():
+            raise InputError(f"data set {name!r} has not been fetched to {path}. Run: {typed(f'fetch {name}')}")
+        found += [_item(name, told, *question) for question in told.read(path)]
+    return found
+
+
+def _item(name: str, told: LabelledSet, kind: str, truth: Any, listed: Sequence[Mapping[str, Any]]) -> Item:
+    """Make an item; its own prompt, for people, is the questions' texts."""
+    questions = [
+        {"key": told.keys[place] if told.keys else str(place + 1), "values": dict(values)}
+        for place, values in enumerate(listed)
+    ]
+    facts = {
+        EXAM: told.exam,
+        QUESTIONS: questions,
+        TRUTH: truth,
+        KIND: kind,
+        "response": "",
+        FOLDED: dict(told.folded),
+    }
+    texts = [text for values in listed for text in _texts(values)]
+    answer = truth if isinstance(truth, str) else truth["1"]
+    return Item("\n\n".join(dict.fromkeys(texts)), answer, facts, kind, family=name, language=told.language)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if len(value) > 1:
+            yield value
+    else:
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(one)
