@@ -1,7 +1,6 @@
 """One undisturbed evaluation for all tests that disturb one, or run it elsewhere."""
 
 import json
-import os
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -9,11 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.flows.scene import Scene, answer, outcome
+from tests.helpers.preloaded import Preloaded
 from tests.servers.running import serve_openai
 
 
 @pytest.fixture(scope="session")
-def undisturbed(prefect_api: str, tmp_path_factory: pytest.TempPathFactory) -> Scene:
+def undisturbed(forks: Preloaded, tmp_path_factory: pytest.TempPathFactory) -> Scene:
     """Run the scene once without any fault."""
     folder = tmp_path_factory.mktemp("undisturbed")
     rows = [
@@ -26,9 +26,8 @@ def undisturbed(prefect_api: str, tmp_path_factory: pytest.TempPathFactory) -> S
         for n in range(4)
     ]
     (folder / "answers.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-    environment = {**os.environ, "PREFECT_API_URL": prefect_api, "OPENAI_API_KEY": "sk-test", "COLUMNS": "160"}
     with serve_openai(answer, latency_s=0.05) as server:
-        scene = Scene(server, folder, environment)
+        scene = Scene(server, folder, forks)
         started = time.monotonic()
         code, _, err = scene.end(scene.start(folder))
         assert code == 0, err
@@ -46,4 +45,4 @@ def scene(undisturbed: Scene) -> Iterator[Scene]:
     """Return the scene on a server that has not been asked anything."""
     with serve_openai(answer, latency_s=0.05) as server:
         before = undisturbed
-        yield Scene(server, before.folder, before.environment, before.expected, before.calls, before.wall_s)
+        yield Scene(server, before.folder, before.forks, before.expected, before.calls, before.wall_s)

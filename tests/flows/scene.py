@@ -1,15 +1,13 @@
 """A small evaluation of two suites, judged, of which every call and every verdict is known."""
 
 import json
-import subprocess
-import sys
 import zlib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import TOP
+from tests.helpers.preloaded import Preloaded, Process
 from tests.helpers.runs import latest, results
 from tests.servers.running import Server
 
@@ -34,7 +32,7 @@ class Scene:
 
     server: Server
     folder: Path
-    environment: dict[str, str]
+    forks: Preloaded
     expected: Any = None
     calls: int = 0
     wall_s: float = 0.0
@@ -51,27 +49,22 @@ class Scene:
             "rag.data": str(self.folder / "answers.jsonl"),
             "rag.sample_method": "all",
             "batch_size": "8",
+            "report.html": "false",  # half a second of drawing that nobody looks at
             "store.root": str(folder / "store"),
             "store.runs": str(folder / "runs"),
         }
         return [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
 
-    def start(self, folder: Path, *more: str, **extra: str) -> subprocess.Popen[str]:
+    def start(self, folder: Path, *more: str, **extra: str) -> Process:
         """Start a run in the background."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "flows.full_eval", *self.words(folder), *more],
-            cwd=TOP,
-            env={**self.environment, **extra},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        given = {**self.forks.environment, **extra}
+        return self.forks.start("flows.full_eval", [*self.words(folder), *more], given)
 
-    def end(self, process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    def end(self, process: Process) -> tuple[int, str, str]:
         """Wait for a run; return its exit code and what it printed."""
         out, err = process.communicate(timeout=240)
         assert "Traceback" not in err, err
-        return process.returncode, out, err
+        return process.wait(), out, err
 
     def rerun(self, folder: Path, *more: str) -> str:
         """Run again; it must end as an undisturbed run does."""

@@ -1,14 +1,13 @@
 """Runs that ask in batches: ended undecided, killed at every turn, collected later; nothing is paid twice."""
 
 import json
-import subprocess
-import sys
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.conftest import TOP
+from tests.helpers.preloaded import Preloaded, Process
 from tests.helpers.runs import latest
 from tests.servers.batches import BatchServer
 from tests.servers.running import serve
@@ -41,21 +40,19 @@ def command(url: str, folder: Path, *more: str) -> list[str]:
         "store.runs": str(folder / "runs"),
     }
     words = [word for key, value in sets.items() for word in ("--set", f"{key}={json.dumps(value)}")]
-    return [sys.executable, "-m", "flows.full_eval", *words, *more]
+    return [*words, *more]
 
 
-def start(words: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        words, cwd=TOP, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+def start(words: list[str], forks: Preloaded) -> Process:
+    return forks.start("flows.full_eval", words, forks.environment)
 
 
-def killed(process: subprocess.Popen[str], seen: Callable[[], object]) -> None:
+def killed(process: Process, seen: Callable[[], object]) -> None:
     """Kill a run as soon as the server has seen what is waited for."""
     while not seen():
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
-    process.kill()
+    process.send_signal(signal.SIGKILL)
     process.communicate()
 
 
@@ -66,14 +63,14 @@ def verdict(folder: Path) -> dict[str, Any]:
 
 
 def test_killed_after_submit_after_completion_and_during_collection_nothing_is_paid_twice(
-    environment: dict[str, str], tmp_path: Path
+    forks: Preloaded, tmp_path: Path
 ) -> None:
     server = BatchServer(said, ready=False, hold_answer=True)
     with serve(server.build()) as url:
         words = command(url, tmp_path)
-        killed(start(words, environment), lambda: server.made)  # its answer, the batch's id, never came
+        killed(start(words, forks), lambda: server.made)  # its answer, the batch's id, never came
         server.hold_answer = False
-        open_run = start(words, environment)
+        open_run = start(words, forks)
         out, err = open_run.communicate(timeout=240)
         assert open_run.returncode == 3, err
         model = verdict(tmp_path)
@@ -84,10 +81,10 @@ def test_killed_after_submit_after_completion_and_during_collection_nothing_is_p
 
         server.hold_content = True
         server.finish()
-        killed(start(words, environment), lambda: server.served)  # complete, and being collected
+        killed(start(words, forks), lambda: server.served)  # complete, and being collected
         server.hold_content = False
-        killed(start(words, environment), lambda: server.served > 1)  # perhaps while replies are written
-        done = start([*words, "--wait"], environment)
+        killed(start(words, forks), lambda: server.served > 1)  # perhaps while replies are written
+        done = start([*words, "--wait"], forks)
         _, err = done.communicate(timeout=240)
         assert done.returncode == 0, err
     assert verdict(tmp_path)["suites"][0]["n_scored"] == 2 * N

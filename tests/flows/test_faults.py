@@ -17,6 +17,7 @@ from random import Random
 import pytest
 
 from tests.flows.scene import IN_FLIGHT, Scene, decided, outcome
+from tests.helpers.preloaded import Process
 from tests.helpers.runs import latest
 
 KILLS = 20
@@ -219,7 +220,7 @@ def test_two_runs_at_once_in_one_store(scene: Scene, tmp_path: Path) -> None:
     both = [scene.start(tmp_path) for _ in range(2)]
     ends: list[tuple[int, str, str]] = []
 
-    def wait(process: subprocess.Popen[str]) -> Callable[[], None]:
+    def wait(process: Process) -> Callable[[], None]:
         return lambda: ends.append(scene.end(process))
 
     threads = [threading.Thread(target=wait(process)) for process in both]

@@ -10,34 +10,10 @@ from typing import Any
 import pytest
 
 from tests.conftest import TOP, Run
+from tests.helpers.preloaded import Preloaded
 from tests.helpers.runs import latest, results
 from tests.servers.running import Server, serve_openai
 from tests.servers.script import Fault
-
-# Runs the command line with one task's body replaced by a failure: a fault that any stage may meet.
-BROKEN = """
-import functools, sys
-from pathlib import Path
-from flows.environment import prepare
-
-prepare(Path("unused: the tests' environment names the folder"))
-import tasks.stage
-
-start = tasks.stage.Stage.__init__
-
-def broken(self, function, **options):
-    if function.__name__ == sys.argv[1]:
-        @functools.wraps(function)
-        def fail(*args, **kwargs):
-            raise OSError("made to fail")
-        start(self, fail, **options)
-    else:
-        start(self, function, **options)
-
-tasks.stage.Stage.__init__ = broken
-from flows.cli.application import main
-sys.exit(main(["run", *sys.argv[2:]]))
-"""
 
 STREET = [
     "generate", "prepare", "query", "verify", "score", "load", "given", "judge", "query", "query", "score_judged",
@@ -72,6 +48,7 @@ def arguments(server: Server, tmp_path: Path) -> list[str]:
         "basic_control.families=[arithmetic]",
         "basic_control.n_items=4",
         f"rag.data={data}",
+        "report.html=false",
         f"store.root={tmp_path}/store",
         f"store.runs={tmp_path}/runs",
     ]
@@ -101,21 +78,15 @@ def stages(tmp_path: Path) -> list[tuple[str, bool]]:
     ],
 )
 def test_after_a_failed_stage_only_it_and_what_follows_runs(
-    environment: dict[str, str], run: Run, tmp_path: Path, broken: str, calls_before: int
+    forks: Preloaded, run: Run, tmp_path: Path, broken: str, calls_before: int
 ) -> None:
     with serve_openai(reply) as server:
         given = arguments(server, tmp_path)
-        failed = subprocess.run(
-            [sys.executable, "-c", BROKEN, broken, *given],
-            cwd=TOP,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        failed = forks.start("tests.helpers.broken", [broken, *given], forks.environment)
+        _, err = failed.communicate()
         assert failed.returncode == 2
-        assert "made to fail" in failed.stderr
-        assert "Traceback" not in failed.stderr
+        assert "made to fail" in err
+        assert "Traceback" not in err
         assert len(server.requests) == calls_before
         done = run("--resume")
         assert len(server.requests) == sum(CALLS.values()), "no call is made twice"

@@ -1,8 +1,7 @@
 """Suites that ask until they are decided: killed, resumed, shared by two workers, and told of."""
 
 import json
-import subprocess
-import sys
+import signal
 import time
 import zlib
 from collections import Counter
@@ -11,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import TOP, Run
+from tests.conftest import Run
+from tests.helpers.preloaded import Preloaded, Process
 from tests.helpers.runs import latest
 from tests.servers.running import Server, serve_openai
 
@@ -94,36 +94,37 @@ def command(server: Server, folder: Path, rows: Path) -> list[str]:
     """Return the command line of the run, its store in a folder of its own."""
     folder.mkdir()
     places = ["--set", f"store.runs={folder}/runs", "--set", f"store.root={folder}/store"]
-    return [sys.executable, "-m", "flows.full_eval", *words(server, rows), *places]
+    return [*words(server, rows), *places]
 
 
-def test_a_killed_and_resumed_run_asks_the_same_and_two_workers_share_it(
-    environment: dict[str, str], tmp_path: Path
-) -> None:
-    at: dict[str, Any] = {"cwd": TOP, "env": environment, "stdout": subprocess.DEVNULL}
+def test_a_killed_and_resumed_run_asks_the_same_and_two_workers_share_it(forks: Preloaded, tmp_path: Path) -> None:
+    def begin(line: list[str]) -> Process:
+        return forks.start("flows.full_eval", line, forks.environment)
+
     with serve_openai(answer) as server:
         calm = tmp_path / "calm"
-        subprocess.run(command(server, calm, tmp_path), **at, check=False)
+        begin(command(server, calm, tmp_path)).communicate()
         undisturbed = asked(server)
         calls = len(server.requests)
         assert set(undisturbed.values()) == {1}
 
         torn = tmp_path / "torn"
         line = command(server, torn, tmp_path)
-        first = subprocess.Popen(line, **at)
+        first = begin(line)
         while len(server.requests) < calls + 3 * 20 + 10 and first.poll() is None:
             time.sleep(0.01)
-        first.kill()
+        first.send_signal(signal.SIGKILL)
         first.communicate()
         assert len(server.requests) < 2 * calls
-        resumed = subprocess.run([*line, "--resume"], **at, stderr=subprocess.PIPE, check=False)
-        assert resumed.returncode == 1, resumed.stderr
+        resumed = begin([*line, "--resume"])
+        _, err = resumed.communicate()
+        assert resumed.returncode == 1, err
         resumed_asked = asked(server, calls)
         before = len(server.requests)
 
         shared = tmp_path / "shared"
         line = command(server, shared, tmp_path)
-        workers = [subprocess.Popen(line, **at) for _ in range(2)]
+        workers = [begin(line) for _ in range(2)]
         assert [worker.wait(480) for worker in workers] == [1, 1]
         both_asked = asked(server, before)
     assert set(resumed_asked) == set(undisturbed)
