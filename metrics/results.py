@@ -12,6 +12,7 @@ from metrics.baseline import Against
 from metrics.corrected import CorrectedMean
 from metrics.effort import Effort
 from metrics.paneled import PanelMean
+from metrics.passports import Passport
 from metrics.self_preference import SelfPreference
 from metrics.spending import Spending
 from metrics.stated import Stated
@@ -35,7 +36,8 @@ class Results:
     `run` says which run it was (id, time, configuration, versions), `totals` has a TOTAL for each model,
     `explainability` the results in their published form, `judges` the agreement of judges for each metric,
     `corrected` judged means beside what their judges' passports make of them, `panels` means of several judges,
-    weighed; `self_preference` how judges grade their own models;
+    weighed; `self_preference` how judges grade their own models; `passports` what an exam showed of judges that
+    sat it in this run;
     `spending` what its calls came to, in tokens and money (None where that is not known);
     `baseline` what the run came to against a baseline (None without one).
     """
@@ -56,6 +58,7 @@ class Results:
     baseline: Against | None = None
     panels: Sequence[PanelMean] = ()
     self_preference: Sequence[SelfPreference] = ()
+    passports: Sequence[Passport] = ()
     spending: Spending | None = None
     schema_version: int = RESULTS_VERSION
 
@@ -78,6 +81,7 @@ class Results:
             "corrected": [one.as_dict() for one in self.corrected],
             "panels": [one.as_dict() for one in self.panels],
             "self_preference": [one.as_dict() for one in self.self_preference],
+            "passports": [one.as_dict() for one in self.passports],
             "next_calls": [one.as_dict() for one in self.next_calls],
             "spending": self.spending.as_dict() if self.spending else None,
         }

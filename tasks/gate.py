@@ -22,6 +22,7 @@ from metrics.explainability import EXPLAINED, explainability
 from metrics.final import Labels, finalise, totals_of
 from metrics.final import headline as names_of
 from metrics.paneled import panel_means
+from metrics.passports import passports
 from metrics.repeated import collapsed, repeated
 from metrics.results import Results
 from metrics.self_preference import self_preferences
@@ -36,7 +37,7 @@ from tasks.compare.baseline import against
 from tasks.decide import follow_all, watched
 from tasks.labels import kept_labels
 from tasks.models.systems import Identities, judges_of, own_models, systems_of, took_part
-from tasks.passports import Examined
+from tasks.passports import Examined, sittings
 from tasks.report.material import Tables
 from tasks.report.raw import slugs
 from tasks.runtime.storage import open_store
@@ -311,6 +312,7 @@ def gate(
         stated=tuple(beside(every, drawn, {suite.name: suite.scored_by for suite in settings.suites})),
         corrected=corrected,
         self_preference=self_preferences(every, drawn, settings.suites, own_models(settings)),
+        passports=passports(sittings(every, drawn)),
         panels=panel_means(every, drawn, settings.suites, found.passport),
         spending=spending_of(place, settings, asked, judged, date.fromisoformat(str(run["started"])[:10])),
         next_calls=efforts(final.models, collapsed(every, drawn, suites), drawn, settings.suites, calls or {}),

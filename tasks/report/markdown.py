@@ -20,7 +20,7 @@ from tasks.models.systems import systems_of
 from tasks.report import spending, stated
 from tasks.report.effort import next_calls
 from tasks.report.material import Material
-from tasks.report.passports import corrected, self_lines, warnings
+from tasks.report.passports import corrected, passport_tables, self_lines, warnings
 from tasks.report.stopping import followed
 from tasks.report.text import code, percent, plain, table, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
@@ -332,6 +332,8 @@ def compose(material: Material) -> str:
     if material.results:
         lines += [f"## {shared('verdict', language)}", "", *verdict_table(material), ""]
     lines += judges_table(material)
+    for made in passport_tables(material.results, material.settings.report.language):
+        lines += [f"## {made.title}", "", *made.markdown(), "", made.caption, ""]
     lines += stopping_table(material)
     lines += next_calls_table(material)
     lines += stated.markdown(material)

@@ -5,9 +5,11 @@ from typing import Any
 
 from data.labelled_sets import SETS
 from metrics.corrected import NO_PASSPORT
-from metrics.passports import Passport, Share
+from metrics.passports import Passport, Share, read_passport
 from prompts.phrases import phrase, translated
+from tasks.report.tables import Table, columns
 from tasks.report.text import estimated, percent, points
+from tasks.report.words import shared
 
 HEADER = ("step", "language", "right", "sensitivity", "specificity", "kappa", "unreadable", "verdict")
 LABELLED_HEADER = ("data", *HEADER[:-1])
@@ -55,6 +57,22 @@ def leanings_of(one: Passport) -> Iterator[str]:
     for probe in one.probes:
         swayed = " (swayed)" if f"swayed by {probe.probe}" in one.leanings else ""
         yield f"{where}: {probe.probe}: {share(probe.followed)} of the verdicts follow it{swayed}"
+
+
+def passport_tables(results: Results, language: str) -> list[Table]:
+    """Return what an exam showed of its judges: on its own questions, and apart on what people labelled."""
+    found = [read_passport(one) for one in results.get("passports", ())]
+    parts = (
+        ("passports", HEADER, [(one.judge, *row_of(one)) for one in found if not one.domain]),
+        ("labelled_sets", LABELLED_HEADER, [(one.judge, *labelled_row_of(one)) for one in found if one.domain]),
+    )
+    made = []
+    for name, header, rows in parts:
+        heads = [shared("judge", language), *(shared(f"passport_{head}", language) for head in header)]
+        told = [[*row[:-1], translated(row[-1], language)] for row in rows]
+        title, note = shared(f"{name}_head", language), shared(f"{name}_note", language)
+        made += [Table(columns(*heads), told, title, note)] if told else []
+    return made
 
 
 def corrected(results: Results, language: str) -> list[dict[str, str]]:

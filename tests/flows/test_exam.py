@@ -69,6 +69,8 @@ def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: py
         "lidirus": ("entails", 1, 2),
     }
     assert "judge on what people labelled" in done.stdout
+    shown = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["passports"]
+    assert sorted(one["domain"] for one in shown) == ["", "", "", "", "", "", "", "lidirus", "wice"]
 
 
 def test_a_judge_that_there_is_not_is_one_message(run: Run, tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 from metrics.corrected import NO_PASSPORT, CorrectedMean
+from metrics.passports import Sitting, passports
 from metrics.self_preference import NO_JUDGE, SelfPreference
 from metrics.stats.intervals import Interval
 from tasks.report import html, junit, markdown
 from tasks.report.material import Material
 from tasks.report.operations import notes
-from tasks.report.passports import self_lines, warnings
+from tasks.report.passports import passport_tables, self_lines, warnings
 from tasks.report.terminal import lines
 from tests.tasks.report.runs import MODELS
 
@@ -54,6 +55,28 @@ def test_what_a_judge_said_stands_with_its_n_and_interval_in_every_report(materi
     assert any(said in line for line in lines(run.results, counted, run.settings))
     assert "50% (20% – 80%)" in markdown.compose(run)
     assert "50% (20% – 80%)" in html.compose(run)
+
+
+def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelled(material: Material) -> None:
+    found = [
+        Sitting("gpt-judge", "groundedness", "en", "scored", {"pairs": [["2", "2"]] * 9 + [["0", "2"]]}, 0),
+        Sitting(
+            "gpt-judge", "entails", "ru", "scored", {"pairs": [["SUPPORTED", "not SUPPORTED"]] * 4}, 0, "lidirus"
+        ),
+    ]
+    run = told(material)
+    run = replace(run, results={**run.results, "passports": [one.as_dict() for one in passports(found)]})
+    own, labelled = passport_tables(run.results, "en")
+    assert [row[:2] for row in own.rows] == [["gpt-judge", "groundedness"]]
+    assert own.rows[0][3] == "9 of 10, 90 % [60, 98]"
+    assert labelled.rows[0][1] == "lidirus: pairs of Russian sentences by linguistic phenomena"
+    assert labelled.rows[0][4] == "0 of 4, 0 % [0, 49]"
+    for page in (markdown.compose(run), html.compose(run)):
+        first, second = page.index("9 of 10, 90 %"), page.index("The judges on what people labelled")
+        assert first < page.rindex("lidirus: pairs of Russian sentences")
+        assert second
+    assert passport_tables(run.results, "ru")[1].title == "Судьи на том, что разметили люди"
+    assert passport_tables(told(material).results, "en") == []
 
 
 def test_every_report_says_how_a_judge_grades_its_own_model(material: Material) -> None:
