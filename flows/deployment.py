@@ -22,6 +22,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from config.models import Judge, Model
 from config.reading import read
 from data.commands import CHECKOUT, TOP, typed
 from data.errors import InputError
@@ -54,17 +55,23 @@ PATIENCE = {
 def describe(file: str) -> dict[str, Any]:
     """Return what `prefect.yaml` fills in: the project's folder, the stage cache's, and a configuration.
 
-    A build step: `settings` holds what the file says, checked; defaults stay defaults.
+    A build step: `settings` holds what the file says, checked; defaults stay defaults. The keys that only a model's
+    provider has stand in `options`, since Prefect's server knows no others than the ones that every model has.
 
     Raises:
         InputError: the file cannot be read, or has a wrong key or value.
     """
     here = PLACE / file
     settings = read(here if here.is_file() else TOP / file)
+    told = settings.model_dump(mode="json", exclude_unset=True)
+    for kind, known in (("models", Model.model_fields), ("judges", Judge.model_fields)):
+        for entry in told.get(kind, ()):
+            if own := {key: entry.pop(key) for key in [*entry] if key not in known}:
+                entry["options"] = own
     return {
         "directory": str(PLACE),
         "results": str((PLACE / results_of(settings)).resolve()),
-        "settings": settings.model_dump(mode="json", exclude_unset=True),
+        "settings": told,
     }
 
 

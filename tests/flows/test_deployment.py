@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from config.reading import read
-from config.settings import Settings
+from config.settings import Model, Settings
 from data.errors import InputError
 from flows.cli.application import main
 from flows.deployment import DATABASE, describe, environment, password, welcome
@@ -44,6 +44,21 @@ def test_each_deployment_runs_a_shipped_configuration_one_run_at_a_time_on_a_sch
         assert one["schedules"][0]["timezone"]
         file = one["build"][0]["flows.deployment.describe"]["file"]
         assert Settings.model_validate(describe(file)["settings"]) == read(TOP / file)
+
+
+def test_keys_that_only_a_provider_has_are_deployed_where_prefects_server_takes_them(tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text(
+        "models:\n  - {name: a, provider: openai, api: responses}\n"
+        "  - {name: b, provider: http, url: 'http://127.0.0.1:1/', text: answer}\n"
+        "judges: [{name: c, provider: openai, exam: 3}]\nsuites: [basic_control]\n"
+    )
+    told = describe(str(file))["settings"]
+    first, second = told["models"]
+    assert {*first, *second} <= {*Model.model_fields}
+    assert (first["options"], second["options"]["text"]) == ({"api": "responses"}, "answer")
+    assert told["judges"][0]["exam"] == 3
+    assert Settings.model_validate(told) == read(file)
 
 
 def test_no_deployment_names_a_path_of_a_machine() -> None:
