@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tasks.report.tables import Table, columns
-from tasks.report.text import percent
+from tasks.report.text import estimated, percent
 from tasks.report.words import shared
 
 HEADS = ("model", "suite", "n_items", "calls_per_item", "from_items", "from_repeats", "from_judges", "narrowing")
@@ -18,7 +18,10 @@ def next_calls(results: Mapping[str, Any], language: str) -> Table | None:
             one["suite"],
             str(one["n"]),
             f"{one['calls_per_item']:.1f}",
-            *(percent(one[part]) for part in ("items", "repeats", "judges", "narrowing")),
+            percent(one["items"]),
+            percent(one["repeats"]),
+            estimated(one["judges"], one["judges_interval"]["low"], one["judges_interval"]["high"]),
+            percent(one["narrowing"]),
         )
         for one in results.get("next_calls", ())
     ]

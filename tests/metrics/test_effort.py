@@ -1,5 +1,6 @@
 """Where the next calls buy most: variances by hand."""
 
+import json
 import math
 
 import polars as pl
@@ -10,6 +11,8 @@ from data.tables import ITEMS, SCORES
 from metrics.effort import CALLS, efforts
 from metrics.stats.intervals import Interval
 from metrics.verdicts import ModelResult, SuiteResult
+from tasks.report.effort import next_calls
+from tasks.report.text import percent
 
 
 def suite_of(name: str) -> Suite:
@@ -45,6 +48,31 @@ def test_variance_is_split_into_items_and_repeats() -> None:
     assert found.judges is None
     assert (found.n, found.calls_per_item) == (4, 2.0)
     assert found.narrowing == pytest.approx(1 - math.sqrt(4 / (4 + CALLS / 2)))
+
+
+def test_the_judges_share_of_the_variance_has_its_interval() -> None:
+    """Two judges, 0.1 below and above each of 40 means: 0.02 / 2 / 40 of a variance of (0.64 · 10 / 39) / 40."""
+    means = [0.1, 0.9] * 20
+    scores, items = tables({"a": [[mean] for mean in means]})
+    details = [
+        json.dumps(
+            {"judges": {name: {"value": mean + by, "status": "scored"} for name, by in (("x", -0.1), ("y", 0.1))}}
+        )
+        for mean in means
+    ]
+    (found,) = efforts(
+        [result_of(a=1.0)], scores.with_columns(details=pl.Series(details)), items, [suite_of("a")], {"a": 40}
+    )
+    share = (0.02 / 2) / (6.4 / 39)
+    low, high = found.judges_interval.low, found.judges_interval.high
+    assert found.judges == pytest.approx(share)
+    assert found.judges_interval.units == 40
+    assert low is not None
+    assert high is not None
+    assert 0 < low <= share <= high < 2 * share
+    table = next_calls({"next_calls": [found.as_dict()]}, "en")
+    assert table is not None
+    assert table.rows[0][6] == f"{percent(share)} ({percent(low)} – {percent(high)})"
 
 
 def test_the_suite_whose_calls_narrow_the_whole_most_comes_first() -> None:
