@@ -1,4 +1,4 @@
-# make setup | eval | demo | server | deploy | worker | test | test-all | check | docs | lock; ARGS="…" is handed to the program.
+# make setup | eval | demo | server | deploy | worker | test | test-all | check | reference | docs | lock; ARGS="…" is handed to the program.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 IMPORTED := flows.full_eval, flows.ephemeral, flows.cli.application, tasks.models.embedded, tasks.models.ollama, \
   tasks.models.openai, tasks.report.html, prefect.server.api.server, scipy.optimize, scipy.sparse.linalg, openai
 
-.PHONY: setup eval demo server deploy worker test test-all check docs format lock clean
+.PHONY: setup eval demo server deploy worker test test-all check reference docs format lock clean
 
 setup: $(READY)
 
@@ -52,6 +52,11 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The pages that are made from the code.
+reference: $(READY)
+	$(BIN)/python -m config.reference > docs/configuration.md
+	$(BIN)/python -m flows.cli.reference > docs/reference.md
 
 # The docs site, in build/site: no network, and no broken link.
 docs: $(READY)

@@ -21,7 +21,7 @@ what may stand there. `--set path.to.key=value` goes over the file. A key is nee
 page is made from the code (`python -m config.reference`); so is the schema with which editors complete and check
 such files:
 
-```
+```sh
 basic-control schema > basic-control.schema.json   # paths of your own plug-ins may follow the command
 ```
 

@@ -1,5 +1,6 @@
 """The exit codes of every command: what a shell, a build or a scheduler reads."""
 
+from collections.abc import Mapping
 from enum import IntEnum
 
 
@@ -7,16 +8,25 @@ class Exit(IntEnum):
     """How a command ended."""
 
     PASSED = 0
-    """Done; every gate was passed, or none was asked for."""
     FAILED = 1
-    """A model below a threshold, a regression, or damage that was looked for and found."""
     ERROR = 2
-    """Bad input, or something that broke; where a gate failed as well, this goes before it."""
     UNDECIDED = 3
-    """No gate failed, but the data could not decide one."""
     STOPPED = 130
-    """Stopped by Ctrl-C or SIGTERM; what was answered is kept."""
 
 
-EXPLAINED = "Exit codes: 0 passed, 1 failed or regressed, 2 error, 3 undecided, 130 stopped."
+MEANINGS: Mapping[Exit, tuple[str, str]] = {
+    Exit.PASSED: ("passed", "done; every gate was passed, or none was asked for"),
+    Exit.FAILED: (
+        "failed or regressed",
+        "a model below a threshold, a regression, or damage that `store verify` found",
+    ),
+    Exit.ERROR: ("error", "bad input, or something that broke; it goes before a failed gate"),
+    Exit.UNDECIDED: (
+        "undecided",
+        "no gate failed, but the data could not decide one (`undecided: pass` makes that 0)",
+    ),
+    Exit.STOPPED: ("stopped", "by Ctrl-C or SIGTERM; what was answered is kept"),
+}
+"""What each is called, and what it means (docs/commands.md)."""
+EXPLAINED = f"Exit codes: {', '.join(f'{code.value} {word}' for code, (word, _) in MEANINGS.items())}."
 """What every `--help` says."""

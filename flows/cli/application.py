@@ -49,7 +49,7 @@ def whole(name: str = SCRIPT, commands: Sequence[str] = COMMANDS) -> App:
     """Return the application with all of its commands, or with some."""
     app = _app(name, help=PURPOSE)
     for command in commands:
-        app.command(_build(command, command.replace("_", "-")))
+        app.command(build(command, command.replace("_", "-")))
     return app
 
 
@@ -60,7 +60,7 @@ def alias(module: str, words: Sequence[str]) -> Callable[..., int]:
     def start(argv: Sequence[str] | None = None) -> int:
         """Run the command with the rest of its line and return the exit code."""
         given = sys.argv[1:] if argv is None else argv
-        return _end(partial(_call, _build(command, f"python -m {module}"), [*first, *given]))
+        return _end(partial(_call, build(command, f"python -m {module}"), [*first, *given]))
 
     return start
 
@@ -79,8 +79,8 @@ def _app(name: str, *, help: str | None = None, show: bool = True) -> App:  # no
     )
 
 
-def _build(command: str, name: str) -> App:
-    """Return a command's application, from its file."""
+def build(command: str, name: str) -> App:
+    """Return a command's application, called `name`, from its file."""
     module = importlib.import_module(f"flows.cli.commands.{command}")
     verbs = getattr(module, "VERBS", ())
     app = _app(name, help=module.__doc__ if verbs else None, show=getattr(module, "SHOWN", True))

@@ -13,34 +13,13 @@ from data.plugins import discover, metrics
 from data.records import Loader
 from data.suites import Suite, Use
 from tests.conftest import TOP, Run
-from tests.helpers.pages import block, blocks
+from tests.helpers.pages import blocks, write_files
 from tests.helpers.runs import latest
 from tests.servers.running import serve_openai
 
 PAGE = (TOP / "docs" / "suites.md").read_text(encoding="utf-8")
 BLOCKS = [yaml.safe_load(one) for one in blocks("docs/suites.md", "yaml")]
 
-FILES: Mapping[str, str | list[dict[str, Any]]] = {
-    "tickets.jsonl": [
-        {"ticket": "The network is down.", "expected": ["restart", "router"]},
-        {"ticket": "I was charged twice.", "expected": "refund"},
-    ],
-    "capitals.csv": "question,expected,language\nFrance,Paris,en\nИталия,Рим,ru\nSpain,Madrid,en\nCuba,Havana,en\n",
-    "sums.jsonl": [{"question": "Total in EUR of 2.50 and 3.20?", "answer": 5.7}],
-    "steps.j2": "{{ question }} Show your steps.\n",
-    "orders.jsonl": [
-        {"question": "Two teas, please.", "answer": {"item": "tea", "count": 2}},
-        {"question": "No cakes, please.", "answer": {"item": "cake", "count": 0}},
-    ],
-    "quiz.csv": "question,A,B,key\nWhich is a planet?,Mars,Pluto,A\nWhich is a moon?,Sirius,Titan,B\n",
-    "programs.jsonl": [{"question": "It doubles.", "entry": "twice", "tests": ["assert twice(2) == 4"]}],
-    "letters.jsonl": [{"question": "to a friend"}, {"question": "to a bank"}],
-    "recorded.jsonl": [{"output": "yes", "expected": "yes"}, {"output": "no", "expected": "yes"}],
-    "plugins/greetings.yaml": (
-        "items: {data: greetings.jsonl}\nprompt: 'Greet {{ question }}.'\nmetrics: {contains: {texts: [hello]}}\n"
-    ),
-    "greetings.jsonl": [{"question": "Anna"}],
-}
 SAYS: Mapping[str, str] = {
     "capitals. The network": "RESTART it",
     "capitals. I was": "REFUND",
@@ -91,12 +70,7 @@ def speak(body: dict[str, Any]) -> str:
 
 def written(folder: Path, url: str) -> str:
     """Write all blocks as one configuration, with the files that they name; return its path."""
-    for name, content in FILES.items():
-        (folder / name).parent.mkdir(exist_ok=True)
-        text = content if isinstance(content, str) else "".join(json.dumps(row) + "\n" for row in content)
-        (folder / name).write_text(text, encoding="utf-8")
-    shout = block("README.md", "python", 'name="shout"')
-    (folder / "plugins" / "shout.py").write_text(shout, encoding="utf-8")
+    write_files(folder)
     whole: dict[str, Any] = {"gate": "off"}
     for one in BLOCKS:
         whole = {**whole, **one, "suites": [*whole.get("suites", ()), *one["suites"]]}

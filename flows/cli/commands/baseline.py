@@ -53,7 +53,12 @@ def list_(*, folder: Folder = BASELINES) -> None:
 
 
 def show_(name: Annotated[str, Parameter(metavar="NAME")], /, *, folder: Folder = BASELINES) -> None:
-    """Show what a baseline holds: its models' means in each suite, and the facts behind them."""
+    """Show what a baseline holds: its models' means in each suite, and the facts behind them.
+
+    Args:
+        name: what the baseline is called
+        folder: where baselines are
+    """
     from artifacts.baselines import read
     from metrics.baseline import values_of
 
