@@ -46,6 +46,11 @@ class Entry:
     note: str
     baseline: str
 
+    @classmethod
+    def blank(cls, name: str) -> "Entry":
+        """Return what is known of a folder that says nothing of a run."""
+        return _entry(_nothing(name))
+
 
 def labels(folder: Path) -> dict[str, Any]:
     """Return a run's tags and note.
@@ -121,7 +126,10 @@ def _stamp(folder: Path) -> str:
 
 
 def _row(folder: Path, stamp: str) -> dict[str, str]:
-    entry = _read(folder)
+    try:
+        entry = _read(folder)
+    except (InputError, AttributeError, KeyError, TypeError, ValueError):
+        entry = _nothing(folder.name)  # one folder must not hide the others
     started = str(entry["started"])
     return {
         "folder": folder.name,
@@ -129,6 +137,18 @@ def _row(folder: Path, stamp: str) -> dict[str, str]:
         "started": started,
         "entry": json.dumps(entry, ensure_ascii=False),
     }
+
+
+def _nothing(name: str) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "name": name,
+        "started": "",
+        "status": "damaged",
+        "commit": "",
+        "exit_code": None,
+        "scores": {},
+    }
+    return {**known, "models": [], "suites": [], "tags": [], "note": "", "baseline": ""}
 
 
 def _read(folder: Path) -> dict[str, Any]:

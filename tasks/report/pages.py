@@ -44,8 +44,11 @@ def inlined(text: str) -> tuple[Markup, str]:
     return Markup(text), f"'sha256-{digest}'"  # noqa: S704 - our own files
 
 
-def still(template: str, styles: tuple[str, ...] = ("comparison.css",), **values: Any) -> str:
-    """Return a page without a script: nothing but its own style sheets is let in."""
+def still(
+    template: str, styles: tuple[str, ...] = ("comparison.css",), *, form: bool = False, **values: Any
+) -> str:
+    """Return a page without a script: nothing but its own style sheets is let in; a `form` asks its own server."""
     style, digest = inlined("".join(map(read, styles)))
-    policy = f"default-src 'none'; style-src {digest}; base-uri 'none'; form-action 'none'"
+    asks = "'self'" if form else "'none'"
+    policy = f"default-src 'none'; style-src {digest}; base-uri 'none'; form-action {asks}"
     return environment().get_template(template).render(values, style=style, policy=policy)

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,65 +14,16 @@ import pytest
 from scipy.stats import binomtest
 
 from artifacts import manifest as manifests
-from artifacts.store import Store
 from config.reading import read
-from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
 from flows.compare import main
 from prompts import phrases
 from tasks.compare.runs import compare_runs
 from tasks.load import items_of
 from tasks.report import comparison
 from tests.conftest import TOP, Run
+from tests.helpers.finished import HOSTILE, finished
 from tests.helpers.runs import at
 from tests.servers.running import serve_openai
-from tests.tasks.scored import rows
-
-HOSTILE = "<script>alert('x')</script>\x1b[31m\u202e[a](javascript:b) ```\n# not a heading"
-
-
-def finished(
-    tmp_path: Path,
-    name: str,
-    models: Sequence[str] = ("m",),
-    right: Callable[[str, int], float] = lambda _, n: float(n % 2),
-    **changes: Any,
-) -> Path:
-    """Write a finished run's folder and tables, as a run leaves them."""
-    store = Store(str(tmp_path / "store"))
-    scores, items = rows(list(models), right=right)
-    if seed := changes.get("seed"):
-        items, scores = ((f.with_columns(item_id=f"{seed}" + f["item_id"])) for f in (items, scores))
-    requests = REQUESTS.frame(
-        {"request_id": f"{name}{model}{i}", "item_id": i, "model": model, "step": "answer", "key": "", "repeat": 0,
-         "payload": "{}"}
-        for model in models for i in items["item_id"]
-    )  # fmt: skip
-    responses = RESPONSES.frame(
-        {"request_id": f"{name}{model}{i}", "text": f"{HOSTILE} of {name}", "cached": False}
-        for model in models for i in items["item_id"]
-    )  # fmt: skip
-    frames = {"items": (ITEMS, items), "scores": (SCORES, scores)}
-    frames |= {"requests": (REQUESTS, requests), "responses": (RESPONSES, responses)}
-    listed = {}
-    for table, (kind, frame) in frames.items():
-        ref = store.write(kind, frame)
-        listed[table] = [{"table": ref.table, "digest": ref.digest, "rows": ref.rows}]
-    configuration = {
-        "suites": ["basic_control"],
-        "models": [{"name": m, "provider": "ollama", "temperature": changes.get("temperature", 0)} for m in models],
-        "basic_control": {"seed": changes.get("seed", 42), "n_items": 10},
-        "store": {"root": str(tmp_path / "store")},
-        "report": {"language": changes.get("language", "en")},
-    }
-    folder = tmp_path / "runs" / name
-    folder.mkdir(parents=True)
-    manifests.write(
-        folder,
-        {"schema": 1, "run": name, "configuration": configuration, "rules": changes.get("rules", "r"),
-         "tables": listed,
-         "identities": {m: {"digest": changes.get("digest", "d")} for m in models}},
-    )  # fmt: skip
-    return folder
 
 
 def test_the_models_of_one_run_are_compared_in_the_order_given(tmp_path: Path) -> None:

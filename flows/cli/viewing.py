@@ -1,0 +1,237 @@
+"""The pages of `view`: a folder of runs, served to a browser of this machine and to nobody else.
+
+Which run and which file is meant is looked up among those that are there: no part of an address becomes a path.
+Other sites are kept out by the names in Host, Origin and Sec-Fetch-Site, scripts by content-security policies.
+"""
+
+import hashlib
+import socket
+from collections import OrderedDict
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from urllib.parse import quote
+
+# Prefect, which serves its own pages with them, brings both.
+import uvicorn
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from artifacts.history import Entry, history
+from artifacts.runs import find
+from data.errors import InputError
+from tasks.report import runs as pages
+
+HOST = "127.0.0.1"
+PAGE, SAMPLES = "report_*.html", "report_*_samples/*.js"
+"""Files of a run's `reports`: the page, and its samples where they have a folder."""
+KEPT = 8
+"""Comparisons that are kept, the latest used."""
+
+_HEADERS = {
+    # Each page's own policy is narrower; this one stands above them all, also above a report that was changed.
+    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline' 'self'; style-src 'unsafe-inline'; "
+    "img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+_TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+
+
+class Guard:
+    """Lets in what a browser of this machine asks for by our own address, to read.
+
+    Any site may have its own name point here, or send a browser here.
+    """
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self.app = app
+        self.hosts = {f"{name}:{port}" for name in (HOST, "localhost")}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            return
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        refused = self._refused(scope["method"], Headers(scope=scope))
+        await (refused or self.app)(scope, receive, told)
+
+    def _refused(self, method: str, headers: Headers) -> Response | None:
+        if method not in {"GET", "HEAD"}:
+            return PlainTextResponse("Only GET and HEAD are answered.", 405, {"Allow": "GET, HEAD"})
+        if headers.getlist("host") not in [[host] for host in self.hosts]:
+            return PlainTextResponse("This address is not ours: open the one that was printed.", 421)
+        strange = headers.get("origin") not in {None, *(f"http://{host}" for host in self.hosts)}
+        if strange or headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
+            return PlainTextResponse("Another site asked for this: type the address yourself.", 403)
+        return None
+
+
+class Pages:
+    """Answers for a folder of runs, in one language: that of each page's own runs unless given."""
+
+    def __init__(self, runs: Path, language: str = "") -> None:
+        self.runs = runs
+        self.language = language
+        self._compared: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._lock = Lock()
+
+    def index(self, request: Request) -> Response:
+        """Show the runs that are asked for, the newest first."""
+        asked = pages.Asked.read(request.query_params)
+        return HTMLResponse(pages.index(entries(self.runs), asked, partial(address_of, self.runs), self._spoken()))
+
+    def leaderboard(self, _: Request) -> Response:
+        """Show the leaderboard and its trends."""
+        from tasks.compare.leaderboard import gather
+        from tasks.report import leaderboard
+
+        return HTMLResponse(leaderboard.page(gather(self.runs, language=self.language)))
+
+    def compare(self, request: Request) -> Response:
+        """Show two runs side by side."""
+        named = [request.query_params.get(side, "") for side in ("before", "after")]
+        there = folders(self.runs)
+        if not all(name in there for name in named):
+            raise InputError("found no two runs, expected both to be chosen among those that are listed.")
+        return HTMLResponse(self._comparison([there[name] for name in named]))
+
+    def _comparison(self, both: list[Path]) -> str:
+        """Return the page of two runs; it is made once for the documents that they are now."""
+        from tasks.compare.runs import compare_runs
+        from tasks.report import comparison
+
+        before, after = map(digest, both)
+        with self._lock:  # one at a time: two large ones together would take the memory of both
+            if (before, after) not in self._compared:
+                found = compare_runs([*map(str, both)], runs=self.runs, language=self.language)
+                self._compared[before, after] = comparison.html(found)
+            self._compared.move_to_end((before, after))
+            while len(self._compared) > KEPT:
+                self._compared.popitem(last=False)
+            return self._compared[before, after]
+
+    def report(self, request: Request) -> Response:
+        """Send a file of a run's report."""
+        folder = folders(self.runs).get(request.path_params["run"])
+        file = reports(self.runs, folder, PAGE, SAMPLES).get(request.path_params["file"]) if folder else None
+        if file is None:
+            return self._told("There is no such report here.", 404)
+        return FileResponse(file, media_type=_TYPES[file.suffix])
+
+    def _spoken(self) -> str:
+        return self.language or "en"
+
+    def _told(self, text: str, status: int) -> Response:
+        return HTMLResponse(pages.message(text, self._spoken()), status)
+
+    def application(self) -> Starlette:
+        """Return what answers requests, not guarded yet."""
+
+        def refused(_: Request, error: Exception) -> Response:
+            return self._told(str(error), 400)
+
+        def missing(_: Request, __: Exception) -> Response:
+            return self._told("There is no such page here.", 404)
+
+        def broken(_: Request, error: Exception) -> Response:
+            return self._told(f"A run that was read is damaged ({type(error).__name__}: {error}).", 500)
+
+        return Starlette(
+            routes=[
+                Route("/", self.index),
+                Route("/leaderboard", self.leaderboard),
+                Route("/compare", self.compare),
+                Route("/runs/{run}/{file:path}", self.report),
+            ],
+            exception_handlers={InputError: refused, 404: missing, Exception: broken},
+        )
+
+
+def folders(runs: Path) -> dict[str, Path]:
+    """Return the folders of runs by name."""
+    return {path.name: path for path in runs.iterdir() if path.is_dir() and not path.name.startswith(".")}
+
+
+def entries(runs: Path) -> list[Entry]:
+    """Return all runs, the newest first; those without a manifest, which never began or lost it, at the end."""
+    found = history(runs)
+    known = {one.name for one in found}
+    return [*found, *(Entry.blank(name) for name in sorted({*folders(runs)} - known, reverse=True))]
+
+
+def reports(runs: Path, folder: Path, *patterns: str) -> Mapping[str, Path]:
+    """Return the files of a run's reports by what stands for them in an address; none that lies elsewhere."""
+    there, home = folder / "reports", runs.resolve()
+    found = (path for pattern in patterns for path in there.glob(pattern))
+    return {path.relative_to(there).as_posix(): path for path in found if path.resolve().is_relative_to(home)}
+
+
+def address_of(runs: Path, run: str) -> str:
+    """Return where a run's latest report is; '' where it has none."""
+    files = reports(runs, runs / run, PAGE)
+    return f"/runs/{quote(run, safe='')}/{quote(max(files), safe='')}" if files else ""
+
+
+def digest(folder: Path) -> str:
+    """Return what changes with what is known of a run: its manifest, which names its tables, and its results."""
+    found = hashlib.sha256()
+    for name in ("manifest.json", "results.json"):
+        path = folder / name
+        found.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
+    return found.hexdigest()
+
+
+def place(runs: Path, run: str) -> tuple[Path, str]:
+    """Return the folder of runs, and the address of a run's report in it; `run` may be the path of a folder.
+
+    Raises:
+        InputError: there is no such run, or it has no report.
+    """
+    if not run:
+        return runs, "/"
+    folder = find(run, runs).folder
+    address = address_of(folder.parent, folder.name)
+    if not address:
+        raise InputError(f"run {run}: {folder / 'reports'} holds no HTML report. Run with report.html: true.")
+    return folder.parent, address
+
+
+def bind(port: int) -> socket.socket:
+    """Return a socket that listens on this machine's own address; port 0 stands for a free one.
+
+    Raises:
+        InputError: the port is in use, or not ours to have.
+    """
+    found = socket.socket()
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((HOST, port))
+        found.listen(64)
+    except OSError as error:
+        found.close()
+        raise InputError(f"--port {port}: {error.strerror}. Choose another, or 0 for a free one.") from error
+    return found
+
+
+def server(runs: Path, port: int, language: str = "") -> uvicorn.Server:
+    """Return a server for a folder of runs; `run(sockets=[...])` serves until `should_exit`."""
+    guarded = Guard(Pages(runs, language).application(), port)
+    told = uvicorn.Config(
+        guarded, log_level="critical", access_log=False, lifespan="off", server_header=False, ws="none",
+        timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    return uvicorn.Server(told)

@@ -1,0 +1,120 @@
+"""The page of all runs, as `view` serves it: what each came to, searched, and any two chosen to be compared."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from artifacts.history import Entry
+from data.exits import Exit
+from prompts.phrases import phrase
+from tasks.report.pages import still
+from tasks.report.text import percent
+
+EACH = 200
+"""Runs of a page."""
+
+STYLES = ("comparison.css", "runs.css")
+_OUTCOMES: dict[int, str] = {
+    Exit.PASSED: "pass",
+    Exit.FAILED: "fail",
+    Exit.ERROR: "error",
+    Exit.UNDECIDED: "undecided",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which runs are asked for: `words` that all stand somewhere in them, a tag, a verdict, days; and the page."""
+
+    words: str = ""
+    tag: str = ""
+    verdict: str = ""
+    since: str = ""
+    until: str = ""
+    page: int = 1
+
+    @classmethod
+    def read(cls, query: Mapping[str, str]) -> "Asked":
+        """Return what an address asks for; what it cannot ask for is left out."""
+        page = query.get("page", "")
+        texts = {name: query.get(name, "")[:200] for name in ("words", "tag", "verdict", "since", "until")}
+        return cls(**texts, page=int(page) if page.isdecimal() and 0 < len(page) < 7 else 1)  # noqa: PLR2004 - digits
+
+    def address(self, page: int) -> str:
+        """Return the address of another page of the same runs."""
+        names = ("words", "tag", "verdict", "since", "until")
+        parts = {name: text for name in names if (text := getattr(self, name))}
+        return f"/?{urlencode({**parts, 'page': page})}"
+
+
+def verdict(one: Entry) -> str:
+    """Return what a run came to: pass, fail, error, undecided; its status where it came to nothing."""
+    return one.status if one.exit_code is None else _OUTCOMES.get(one.exit_code, "error")
+
+
+def _said(outcome: str, language: str) -> str:
+    return phrase(f"common.{outcome}", language) if outcome in _OUTCOMES.values() else outcome
+
+
+def _texts(one: Entry) -> Iterator[str]:
+    yield from (one.name, one.started, one.status, verdict(one), one.note, one.commit, one.baseline)
+    for several in (one.models, one.suites, one.tags):
+        yield from several
+
+
+def chosen(entries: Sequence[Entry], asked: Asked) -> list[Entry]:
+    """Return the runs that are asked for, in their order."""
+    words = asked.words.casefold().split()
+
+    def fits(one: Entry) -> bool:
+        text = "\n".join(_texts(one)).casefold()
+        day = one.started[:10]
+        return (
+            all(word in text for word in words)
+            and asked.tag in {"", *one.tags}
+            and asked.verdict in {"", verdict(one)}
+            and (not asked.since or asked.since <= day)
+            and (not asked.until or "" < day <= asked.until)
+        )
+
+    return [one for one in entries if fits(one)]
+
+
+def index(entries: Sequence[Entry], asked: Asked, address: Callable[[str], str], language: str) -> str:
+    """Return the page of the runs that are asked for; `address` tells where a run's report is, '' where nowhere."""
+    found = chosen(entries, asked)
+    start = (asked.page - 1) * EACH
+    listed = found[start : start + EACH]
+    rows = [
+        {
+            "run": one,
+            "address": address(one.name),
+            "verdict": verdict(one),
+            "said": _said(verdict(one), language),
+            "scores": [(name, percent(one.scores.get(name))) for name in one.models],
+        }
+        for one in listed
+    ]
+    return still(
+        "runs.html.j2",
+        STYLES,
+        form=True,
+        t=lambda name, **values: phrase(f"view.{name}", language, **values),
+        language=language,
+        asked=asked,
+        rows=rows,
+        n=len(found),
+        total=len(entries),
+        first=start + 1,
+        earlier=asked.address(asked.page - 1) if start and asked.page > 1 else "",
+        later=asked.address(asked.page + 1) if start + EACH < len(found) else "",
+        tags=sorted({tag for one in entries for tag in one.tags}),
+        verdicts=sorted({verdict(one) for one in entries}),
+    )
+
+
+def message(text: str, language: str) -> str:
+    """Return a page that says one thing, such as what is wrong, and leads back."""
+    return still(
+        "message.html.j2", STYLES, t=lambda name: phrase(f"view.{name}", language), language=language, text=text
+    )

@@ -1,0 +1,57 @@
+"""Finished runs as they lie in a folder, with the tables that a comparison reads; nothing is asked for them."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from artifacts import manifest as manifests
+from artifacts.store import Store
+from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
+from tests.tasks.scored import rows
+
+HOSTILE = "<script>alert('x')</script>\x1b[31m\u202e[a](javascript:b) ```\n# not a heading"
+
+
+def finished(
+    tmp_path: Path,
+    name: str,
+    models: Sequence[str] = ("m",),
+    right: Callable[[str, int], float] = lambda _, n: float(n % 2),
+    **changes: Any,
+) -> Path:
+    """Write a finished run's folder and tables, as a run leaves them."""
+    store = Store(str(tmp_path / "store"))
+    scores, items = rows(list(models), right=right)
+    if seed := changes.get("seed"):
+        items, scores = ((f.with_columns(item_id=f"{seed}" + f["item_id"])) for f in (items, scores))
+    requests = REQUESTS.frame(
+        {"request_id": f"{name}{model}{i}", "item_id": i, "model": model, "step": "answer", "key": "", "repeat": 0,
+         "payload": "{}"}
+        for model in models for i in items["item_id"]
+    )  # fmt: skip
+    responses = RESPONSES.frame(
+        {"request_id": f"{name}{model}{i}", "text": f"{HOSTILE} of {name}", "cached": False}
+        for model in models for i in items["item_id"]
+    )  # fmt: skip
+    frames = {"items": (ITEMS, items), "scores": (SCORES, scores)}
+    frames |= {"requests": (REQUESTS, requests), "responses": (RESPONSES, responses)}
+    listed = {}
+    for table, (kind, frame) in frames.items():
+        ref = store.write(kind, frame)
+        listed[table] = [{"table": ref.table, "digest": ref.digest, "rows": ref.rows}]
+    configuration = {
+        "suites": ["basic_control"],
+        "models": [{"name": m, "provider": "ollama", "temperature": changes.get("temperature", 0)} for m in models],
+        "basic_control": {"seed": changes.get("seed", 42), "n_items": 10},
+        "store": {"root": str(tmp_path / "store")},
+        "report": {"language": changes.get("language", "en")},
+    }
+    folder = tmp_path / "runs" / name
+    folder.mkdir(parents=True)
+    manifests.write(
+        folder,
+        {"schema": 1, "run": name, "configuration": configuration, "rules": changes.get("rules", "r"),
+         "tables": listed,
+         "identities": {m: {"digest": changes.get("digest", "d")} for m in models}},
+    )  # fmt: skip
+    return folder

@@ -1,0 +1,283 @@
+"""`view`: runs served to a browser of this machine, over real HTTP, and to nobody else."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from artifacts.history import label
+from data.errors import InputError
+from flows.cli import viewing
+from flows.cli.application import main
+from tasks.report import comparison, html, leaderboard
+from tests.benchmarks.report import many
+from tests.conftest import TOP
+from tests.helpers.finished import HOSTILE, finished
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+EVIL = "r03 <img src=x onerror=window.ran=1>"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, page_file: Path) -> Path:
+    """Return two runs that can be compared, one with its samples in a folder, a hostile name, three broken ones."""
+    there = tmp_path_factory.mktemp("view")
+    finished(there, "r01")
+    finished(there, "r02", right=lambda _, n: float(n % 3))
+    finished(there, EVIL, ["<b>bold</b>"], seed=7)
+    found = there / "runs"
+    for at, name in enumerate(("r01", "r02", EVIL), 1):
+        manifest = json.loads((found / name / "manifest.json").read_text(encoding="utf-8"))
+        manifest["started"] = f"2026-01-0{at}T10:00:00+00:00"
+        (found / name / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+        final = {
+            "exit_code": at - 1,
+            "models": [{"model": manifest["configuration"]["models"][0]["name"], "score": 0.25}],
+        }
+        (found / name / "results.json").write_text(json.dumps({"final": final}), encoding="utf-8")
+        (found / name / "reports").mkdir()
+        if name != "r02":
+            shutil.copy(page_file, found / name / "reports" / page_file.name)
+    made = many(40, words=8)
+    apart = made.settings.report.model_copy(update={"samples": "folder"})
+    given = made.settings.model_copy(update={"report": apart})
+    html.write(replace(made, settings=given), found / "r02", size=4)
+    label(found / "r01", ["nightly"], note="the <i>first</i>")
+    (found / "broken").mkdir()
+    (found / "broken" / "manifest.json").write_text('{"configuration": [1]}', encoding="utf-8")
+    (found / "torn").mkdir()
+    (found / "torn" / "manifest.json").write_text("{", encoding="utf-8")
+    (found / "torn" / "labels.json").write_text("[]", encoding="utf-8")
+    (found / "empty").mkdir()
+    (there / "secret.html").write_text("secret", encoding="utf-8")
+    (found / "r02" / "reports" / "report_9_away.html").symlink_to(there / "secret.html")
+    return found
+
+
+@pytest.fixture(scope="module")
+def port(runs: Path) -> Iterator[int]:
+    """Return the port at which the folder is served by a thread of this process."""
+    with viewing.bind(0) as listening:
+        taken = listening.getsockname()[1]
+        server = viewing.server(runs, taken)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield taken
+        server.should_exit = True
+        thread.join()
+
+
+def ask(port: int, path: str, method: str = "GET", **headers: str) -> tuple[int, http.client.HTTPMessage, str]:
+    """Ask for a path as it is given, dots and all; return status, headers and body."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    answer = connection.getresponse()
+    body = answer.read().decode()
+    connection.close()
+    return answer.status, answer.headers, body
+
+
+def test_the_index_has_every_run_the_broken_ones_too(port: int) -> None:
+    status, _, page = ask(port, "/")
+    assert status == 200
+    assert page.index("r03 &lt;img") < page.index(">r02<") < page.index(">r01<") < page.index(">torn<")
+    assert page.count(">damaged<") == 4, "three folders, and the choice of verdicts"
+    assert page.count('type="radio"') == 6, "only what has finished can be compared"
+    for told in ("25%", "nightly", "the &lt;i&gt;first", "&lt;b&gt;bold&lt;/b&gt;", ">Fail<", "2026-01-02 10:00"):
+        assert told in page, told
+    assert "<img" not in page
+    assert "<b>bold" not in page
+
+
+@pytest.mark.parametrize(
+    ("query", "left"),
+    [
+        ("words=R01", ["r01"]),
+        ("words=first+nightly", ["r01"]),
+        ("tag=nightly", ["r01"]),
+        ("verdict=fail", ["r02"]),
+        ("since=2026-01-02&until=2026-01-02", ["r02"]),
+        ("words=nothing+of+it", []),
+    ],
+)
+def test_runs_are_searched_by_words_tag_verdict_and_day(port: int, query: str, left: list[str]) -> None:
+    _, _, page = ask(port, f"/?{query}")
+    assert [
+        name for name in ("r01", "r02", "r03", "torn") if f'<th scope="row"><a href="/runs/{name}/' in page
+    ] == left
+    assert ("None of 6 runs fits." in page) is (not left)
+
+
+def test_reports_comparisons_and_trends_are_the_pages_that_the_commands_write(
+    port: int, runs: Path, page_file: Path
+) -> None:
+    from tasks.compare.leaderboard import gather
+    from tasks.compare.runs import compare_runs
+
+    assert ask(port, f"/runs/r01/{page_file.name}")[2] == page_file.read_text(encoding="utf-8")
+    both = [str(runs / name) for name in ("r01", "r02")]
+    assert ask(port, "/compare?before=r01&after=r02")[2] == comparison.html(compare_runs(both, runs=runs))
+    assert ask(port, "/leaderboard")[2] == leaderboard.page(gather(runs))
+
+
+def test_a_comparison_is_made_once_for_what_the_runs_are_now(runs: Path) -> None:
+    pages = viewing.Pages(runs)
+    both = [runs / "r01", runs / "r02"]
+    first = pages._comparison(both)
+    assert pages._comparison(both) is first
+    assert pages._comparison(both[::-1]) is not first
+    path = runs / "r02" / "results.json"
+    before = path.read_bytes()
+    path.write_bytes(before + b"\n")
+    again = pages._comparison(both)
+    path.write_bytes(before)
+    assert again == first
+    assert again is not first, "its document is another one"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/runs/../secret.html",
+        "/runs/r01/../../../secret.html",
+        "/runs/r01/..%2f..%2f..%2fsecret.html",
+        "/runs/..%2f/secret.html",
+        "/runs/r02/report_9_away.html",
+        "/runs/r01/manifest.json",
+        "/runs/r01//etc/passwd",
+        "/runs/none/report.html",
+        "/runs/empty/report.html",
+        "/secret.html",
+    ],
+)
+def test_nothing_but_reports_of_the_folder_is_sent(port: int, path: str) -> None:
+    status, _, page = ask(port, path)
+    assert status == 404
+    assert "secret" not in page
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["", "?before=r01", "?before=r01&after=../r02", "?before=r01&after=r01", "?before=r01&after=torn",
+     "?before=r01&after=broken", "?before=r01&after=empty", f"?before=r01&after={EVIL.replace(' ', '%20')}"],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_said_on_a_page(port: int, query: str) -> None:
+    status, headers, page = ask(port, f"/compare{query}")
+    assert status == 400
+    assert headers["content-type"].startswith("text/html")
+    assert 'href="/"' in page
+    assert "<img" not in page
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "status"),
+    [
+        ("HEAD", {}, 200),
+        ("GET", {"Sec_Fetch_Site": "none"}, 200),
+        ("GET", {"Sec_Fetch_Site": "same-origin"}, 200),
+        ("POST", {}, 405),
+        ("PUT", {}, 405),
+        ("DELETE", {}, 405),
+        ("OPTIONS", {}, 405),
+        ("GET", {"Host": "evil.example"}, 421),
+        ("GET", {"Host": "evil.example:PORT"}, 421),
+        ("GET", {"Host": "127.0.0.1:1"}, 421),
+        ("GET", {"Origin": "https://evil.example"}, 403),
+        ("GET", {"Origin": "null"}, 403),
+        ("GET", {"Origin": "http://127.0.0.1:1"}, 403),
+        ("GET", {"Sec_Fetch_Site": "cross-site"}, 403),
+        ("GET", {"Sec_Fetch_Site": "same-site"}, 403),
+    ],
+)
+def test_only_readers_of_this_machine_are_answered(
+    port: int, method: str, headers: dict[str, str], status: int
+) -> None:
+    """A name that points here (DNS rebinding), another site's request, and what would change a thing is refused."""
+    given = {name: value.replace("PORT", str(port)) for name, value in headers.items()}
+    answered, told, page = ask(port, "/", method, **given)
+    assert answered == status
+    assert ("r01" in page) is (status == 200 and method == "GET")
+    assert "frame-ancestors 'none'" in told["content-security-policy"]
+    assert told["x-content-type-options"] == "nosniff"
+    assert told["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_another_address_of_this_machine_is_not_listened_at(port: int) -> None:
+    with pytest.raises(OSError, match="refused"):
+        http.client.HTTPConnection("127.0.0.2", port, timeout=5).connect()
+
+
+def test_a_port_in_use_and_a_run_without_report_are_one_message(
+    port: int, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words, said in (
+        (["--port", str(port), "--runs", str(runs)], f"--port {port}: Address already in use. Choose another"),
+        (["--port", "99999"], "--port"),
+        (["none", "--runs", str(runs)], "no such run; the latest are"),
+        (["--runs", str(runs / "none")], "there is no such folder of runs"),
+    ):
+        assert main(["view", *words]) == 2
+        assert said in capsys.readouterr().err
+    with pytest.raises(InputError, match="holds no HTML report"):
+        viewing.place(runs, str(finished(runs.parent / "other", "bare")))
+
+
+def test_it_says_where_it_is_and_ends_cleanly_at_ctrl_c(runs: Path, page_file: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(TOP), "PYTHONDONTWRITEBYTECODE": "1"}
+    words = [sys.executable, "-m", "basic_control", "view", "r01", "--runs", str(runs)]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout
+        line = process.stdout.readline()
+        address = next(word for word in line.split() if word.startswith("http://127.0.0.1:"))
+        assert address.endswith(f"/runs/r01/{page_file.name}")
+        taken = int(address.split(":")[2].split("/")[0])
+        assert ask(taken, "/")[0] == 200
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, "", "Stopped.\n")
+
+
+def test_a_browser_walks_from_the_index_to_a_comparison_a_report_and_a_sample(
+    chromium: "Browser", port: int, page_file: Path
+) -> None:
+    page = chromium.new_page()
+    page.set_default_timeout(60_000)
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
+    page.goto(f"http://127.0.0.1:{port}/")
+    page.fill("input[name=words]", "r0")
+    page.click("form.search button")
+    page.check("input[name=before][value=r01]")
+    page.check("input[name=after][value=r02]")
+    page.click("form:not(.search) button")
+    assert page.locator("h1").inner_text().endswith("r01, r02")
+    page.locator("details summary").first.click()
+    assert HOSTILE.split("\x1b", maxsplit=1)[0] in page.locator("details[open] pre").last.inner_text()
+    page.go_back()
+    page.click("th a:text-is('r02')")
+    assert page.url.endswith(f"/runs/r02/{page_file.name}")
+    page.locator("#samples").scroll_into_view_if_needed()
+    page.wait_for_selector("#browser[data-ready]")
+    page.focus(".grid")
+    page.keyboard.press("End")
+    page.wait_for_function("() => document.querySelector('.sample').innerText.includes('Response')")
+    assert page.locator(".row[aria-selected=true]").get_attribute("aria-rowindex") == "41"
+    assert page.evaluate("window.ran") is None
+    assert wrong == []
+    page.close()
