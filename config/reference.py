@@ -16,16 +16,18 @@ from data.suites import Suite, Use
 HEAD = """\
 # Configuration
 
-A configuration is YAML. Every key is checked before anything is asked: a wrong one is told with file, line and
-what may stand there. `--set path.to.key=value` goes over the file. A key is needed only where a table says so. This
-page is made from the code (`python -m config.reference`); so is the schema with which editors complete and check
-such files:
+A configuration is YAML. Every key is checked before anything is asked; the message for a wrong one names the file,
+the line and what is allowed there. `--set path.to.key=value` overrides the file. A key is required only where a
+table says so. This page is generated from the code (`python -m config.reference`), and so is the schema with which
+editors complete and check such files:
 
 ```sh
 basic-control schema > basic-control.schema.json   # paths of your own plug-ins may follow the command
 ```
 
-A first line `# yaml-language-server: $schema=basic-control.schema.json` tells an editor.
+Editors with a YAML language server (VS Code with its YAML extension, Neovim, JetBrains and others) find it by a
+first line `# yaml-language-server: $schema=basic-control.schema.json`; keys are then completed, explained and
+checked as you type. Print it again after an update, or when a plug-in's options change.
 
 ```yaml
 models: [{name: llama3.1:8b, max_concurrency: 4}]
