@@ -14,7 +14,6 @@ from metrics.effort import Effort
 from metrics.paneled import PanelMean
 from metrics.passports import Passport
 from metrics.self_preference import SelfPreference
-from metrics.spending import Spending
 from metrics.stated import Stated
 from metrics.stats.agreement import JudgeAgreement, Repeats
 from metrics.stats.pairs import Comparison, Grouping
@@ -38,7 +37,6 @@ class Results:
     `corrected` judged means beside what their judges' passports make of them, `panels` means of several judges,
     weighed; `self_preference` how judges grade their own models; `passports` what an exam showed of judges that
     sat it in this run;
-    `spending` what its calls came to, in tokens and money (None where that is not known);
     `baseline` what the run came to against a baseline (None without one).
     """
 
@@ -59,7 +57,6 @@ class Results:
     panels: Sequence[PanelMean] = ()
     self_preference: Sequence[SelfPreference] = ()
     passports: Sequence[Passport] = ()
-    spending: Spending | None = None
     schema_version: int = RESULTS_VERSION
 
     def as_dict(self) -> dict[str, Any]:
@@ -83,7 +80,6 @@ class Results:
             "self_preference": [one.as_dict() for one in self.self_preference],
             "passports": [one.as_dict() for one in self.passports],
             "next_calls": [one.as_dict() for one in self.next_calls],
-            "spending": self.spending.as_dict() if self.spending else None,
         }
 
 

@@ -284,11 +284,14 @@ def gate(
     once = headline.join(drawn.filter(pl.col("suite").is_in(looked_at)), on="item_id", how="anti")
     pairs = later_minus_earlier(compare(once, drawn), [*took_part(settings)])
     listed = explained(settings, final, corrected)
+    day = date.fromisoformat(str(run["started"])[:10])
     document = Results(
         run={
             **{key: value for key, value in run.items() if key != "facts"},
             "identities": (run.get("facts") or {}).get("identities", {}),
             "items": question_sets(drawn),
+            # Of this run, not of what it found: one that does it again finds all in the cache.
+            "spending": spending_of(place, settings, asked, judged, day).as_dict(),
         },
         baseline=held,
         final=final,
@@ -314,7 +317,6 @@ def gate(
         self_preference=self_preferences(every, drawn, settings.suites, own_models(settings)),
         passports=passports(sittings(every, drawn)),
         panels=panel_means(every, drawn, settings.suites, found.passport),
-        spending=spending_of(place, settings, asked, judged, date.fromisoformat(str(run["started"])[:10])),
         next_calls=efforts(final.models, collapsed(every, drawn, suites), drawn, settings.suites, calls or {}),
     ).as_dict()
     there = Path(folder)

@@ -73,7 +73,7 @@ def notes(
     """
     language = material.settings.report.language
     listed = [*_failures(material, models, language), *_judges(material, language)]
-    if days := (material.results.get("spending") or {}).get("stale_days"):
+    if days := ((material.results.get("run") or {}).get("spending") or {}).get("stale_days"):
         listed.append(("info", say("prices_stale", language, days=days)))
     listed += _thin(material, models, language)
     if missing:

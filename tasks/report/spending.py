@@ -16,7 +16,7 @@ def money(value: float | None, currency: str, language: str) -> str:
 
 def lines(results: Mapping[str, Any], language: str) -> Iterator[str]:
     """Yield what a run cost, of which prices that is, and who has none; nothing where nobody has one."""
-    found = results.get("spending") or {}
+    found = (results.get("run") or {}).get("spending") or {}
     if found.get("cost") is None:
         return
     now, whole = (money(found[name], found["currency"], language) for name in ("cost_now", "cost"))
@@ -37,7 +37,7 @@ def markdown(results: Mapping[str, Any], language: str) -> list[str]:
     told = list(lines(results, language))
     if not told:
         return []
-    found = results["spending"]
+    found = results["run"]["spending"]
     counts = ("tokens_in", "tokens_cached", "tokens_out", "tokens_thinking")
     head = [say(name, language) for name in ("asked_of", "replies", *counts, "cost_now", "cost_all")]
     rows = [

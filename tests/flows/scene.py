@@ -83,8 +83,6 @@ class Scene:
 def outcome(folder: Path) -> Any:
     """Return all that the latest run decided: each verdict, every number of its results."""
     document = json.loads((latest(folder) / "results.json").read_text(encoding="utf-8"))
-    for spent in document["spending"]["models"]:
-        del spent["fresh"]  # what this very run asked, not what it decided
     return {key: value for key, value in document.items() if key != "run"} | {"raw": decided(latest(folder))}
 
 

@@ -61,14 +61,14 @@ def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_pat
     assert (found.cost, found.unpriced) == (first.cost, ["free"])
     told = found.as_dict()
     assert (told["prices"], told["date"], told["stale_days"]) == ("prices.yaml", "2026-08-01", 113)
-    lines = list(report.lines({"spending": told}, "en"))
+    lines = list(report.lines({"run": {"spending": told}}, "en"))
     assert lines == [
         "Cost of this run: 3.30 EUR; without the cache: 4.30 EUR.",
         "Prices: prices.yaml, of 2026-08-01.",
         "This price table is 113 days old: look whether its prices still hold.",
         "Without a price, and in no sum: free.",
     ]
-    section = "\n".join(report.markdown({"spending": told}, "en"))
+    section = "\n".join(report.markdown({"run": {"spending": told}}, "en"))
     assert "| `free` | 1 | 300 | 0 | 40 | 0 | no price | no price |" in section
     assert "| `priced` | 2 | 2000000 | 200000 | 500000 | 100000 | 3.30 EUR | 4.30 EUR |" in section
 
@@ -77,4 +77,5 @@ def test_a_run_without_prices_says_nothing_of_cost(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     found = spending_of(store, settings(Model(name="free", provider="openai")), calls(store), (), NOW).as_dict()
     assert found["cost"] is None
-    assert list(report.lines({"spending": found}, "en")) == report.markdown({"spending": found}, "en") == []
+    results = {"run": {"spending": found}}
+    assert list(report.lines(results, "en")) == report.markdown(results, "en") == []
