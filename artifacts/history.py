@@ -18,6 +18,9 @@ from data.errors import InputError
 INDEX = ".index.sqlite"
 LABELS = "labels.json"
 _FILES = ("manifest.json", "results.json", LABELS)
+_FORM = 2
+"""Of what is indexed: raised with it, so that runs which are known already are read anew."""
+_WORST = ("error", "fail", "undecided", "pass")
 
 _metadata = sa.MetaData()
 _runs = sa.Table(
@@ -32,7 +35,10 @@ _runs = sa.Table(
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A run: `commit` of the project that made it, `scores` by model; `exit_code` is None where there is none."""
+    """A run: `commit` of the project that made it, `scores` by model; `exit_code` is None where there is none.
+
+    `verdict` is the worst of its models (a regression fails it), whatever the gate made of it; '' without one.
+    """
 
     name: str
     started: str
@@ -41,6 +47,7 @@ class Entry:
     suites: tuple[str, ...]
     commit: str
     exit_code: int | None
+    verdict: str
     scores: Mapping[str, float | None]
     tags: tuple[str, ...]
     note: str
@@ -116,7 +123,7 @@ def _entry(raw: Mapping[str, Any]) -> Entry:
 
 def _stamp(folder: Path) -> str:
     """Return what changes with a run's files: their times and sizes."""
-    told = []
+    told = [f"form {_FORM}"]
     for name in _FILES:
         path = folder / name
         if path.exists():
@@ -146,6 +153,7 @@ def _nothing(name: str) -> dict[str, Any]:
         "status": "damaged",
         "commit": "",
         "exit_code": None,
+        "verdict": "",
         "scores": {},
     }
     return {**known, "models": [], "suites": [], "tags": [], "note": "", "baseline": ""}
@@ -164,10 +172,17 @@ def _read(folder: Path) -> dict[str, Any]:
         "suites": _names(configuration.get("suites")),
         "commit": str(manifest.get("commit") or ""),
         "exit_code": final.get("exit_code"),
+        "verdict": _verdict(final),
         "scores": {str(model["model"]): model["score"] for model in final.get("models", ())},
         "baseline": str(configuration.get("baseline") or ""),
         **said,
     }
+
+
+def _verdict(final: Mapping[str, Any]) -> str:
+    found = {str(model.get("verdict")) for model in final.get("models", ())}
+    found |= {"fail" if change == "regressed" else str(change) for change in final.get("changes") or ()}
+    return next((one for one in _WORST if one in found), "")
 
 
 def _names(listed: Iterable[Any] | None) -> list[str]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from artifacts.history import Entry
-from data.exits import Exit
 from prompts.phrases import phrase
 from tasks.report.pages import still
 from tasks.report.text import percent
@@ -14,12 +13,7 @@ EACH = 200
 """Runs of a page."""
 
 STYLES = ("comparison.css", "runs.css")
-_OUTCOMES: dict[int, str] = {
-    Exit.PASSED: "pass",
-    Exit.FAILED: "fail",
-    Exit.ERROR: "error",
-    Exit.UNDECIDED: "undecided",
-}
+_OUTCOMES = ("pass", "fail", "error", "undecided")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +43,11 @@ class Asked:
 
 def verdict(one: Entry) -> str:
     """Return what a run came to: pass, fail, error, undecided; its status where it came to nothing."""
-    return one.status if one.exit_code is None else _OUTCOMES.get(one.exit_code, "error")
+    return one.verdict or one.status
 
 
 def _said(outcome: str, language: str) -> str:
-    return phrase(f"common.{outcome}", language) if outcome in _OUTCOMES.values() else outcome
+    return phrase(f"common.{outcome}", language) if outcome in _OUTCOMES else outcome
 
 
 def _texts(one: Entry) -> Iterator[str]:
