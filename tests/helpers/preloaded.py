@@ -1,7 +1,8 @@
-"""Starts of `python -m …` without a second of imports: forks of a process that has what others wrote in memory.
+"""Starts of `python -m …` without two seconds of imports: forks of a process that has most of them in memory.
 
-Our own modules, and all that starts threads as it is imported, are read anew in each fork. Where the environment
-differs in what Prefect and the like read as they are imported, Python itself is started.
+That is what others wrote, and our own rules. What knows Prefect or a store, and all that starts threads as it is
+imported, is read anew in each fork. Where the environment differs in what Prefect and the like read as they are
+imported, Python itself is started.
 """
 
 import contextlib
@@ -31,8 +32,12 @@ FREE = {
 IMPORTED = (
     "prefect.main prefect.client.orchestration prefect.task_engine prefect.flow_engine prefect.cache_policies "
     "prefect.artifacts prefect.events prefect.task_runners cyclopts rich.progress rich.table jinja2.sandbox yaml "
-    "sqlalchemy.orm sqlalchemy.dialects.sqlite fsspec tenacity stamina"
+    "sqlalchemy.orm sqlalchemy.dialects.sqlite sqlalchemy.dialects.postgresql fsspec tenacity stamina "
+    "fastapi.encoders prefect.utilities.visualization openai.resources.chat.completions httpcore2 "
+    "anyio._backends._asyncio regex rapidfuzz.distance numpy config.reading metrics.citation metrics.cot "
+    "metrics.exam metrics.passports metrics.stats.strata"
 )
+"""What starts no thread (Polars does)."""
 
 
 class Preloaded:
@@ -45,7 +50,7 @@ class Preloaded:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.helpers.preloaded", str(theirs.fileno())],
                 cwd=TOP,
-                env=self.environment,
+                env={**self.environment, "OPENBLAS_NUM_THREADS": "1"},  # more would be threads
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -175,7 +180,8 @@ def _import() -> None:
     from flows.environment import prepare
 
     prepare(Path("unused: the environment names the folder"))
-    for name in IMPORTED.split():
+    families = [f"generators.{path.stem}" for path in (TOP / "generators").glob("[!_]*.py")]
+    for name in [*IMPORTED.split(), *families]:
         __import__(name)
 
 
