@@ -80,6 +80,19 @@ _NEGATED = re.compile(r"[ ]*(?:not\b|n't|не\b|不)", re.IGNORECASE)
 _NONE = re.compile(
     r"\b(?:none|unknown|nan|n/a|undefined|not|no|cannot|can't|нет|не|неизвестно)\b|无|未知|不", re.IGNORECASE
 )
+_REFUSED = (
+    r"unknown|n/a|undefined|unclear|undetermined|indeterminate|неизвест\w+|"
+    r"can(?:not|['’]t| not) be (?:answered|calculated|computed|determined|found|known)|未知|无法(?:确定|得知|计算)"
+)
+_WITHHELD = {
+    False: re.compile(rf"(?:{_REFUSED})(?![^\W_])", re.IGNORECASE),
+    True: re.compile(
+        rf"(?:{_REFUSED}|impossible|not (?:clear|enough|given|known|possible)|no (?:answer|idea|solution)|"
+        r"невозможно|нельзя|нет (?:данных|ответа|решения)|无法|不(?:能|可)?(?:确定|知道))(?![^\W_一-鿿])",
+        re.IGNORECASE,
+    ),
+}
+"""What stands in place of an answer after a cue (False) and after a marker (True): numbers beside it are asides."""
 _LISTED = re.compile(
     r"[ \t]*[0-9]{1,2}[.)、][ \t]+[^\W\d_]|[ \t]*(?:step|part|шаг|часть|步骤|第)\b[ \t]*[0-9]", re.IGNORECASE
 )
@@ -200,6 +213,8 @@ def _after(reading: Reading, rule: Rule, anchor: int, start: int, *, strict: boo
     text = reading.text
     empty = _EMPTY.match(text, start, start + TAIL)
     begin = empty.end() if empty else start
+    if _WITHHELD[strict].match(text, begin):
+        return Search(None, anchor)
     while begin > start and text[begin - 1] in " $(-\\–":  # signs belong to the number
         begin -= 1
     if not strict and (stop := _derivation(text, anchor, empty.end() if empty else start)) is not None:

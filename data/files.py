@@ -1,12 +1,14 @@
-"""Rows of a user's file: Parquet, JSONL (also gzipped), CSV and TSV; what is broken is said with file and line."""
+"""Rows of a user's file: Parquet, JSONL, CSV, TSV (all but the first also gzipped); errors name file and line."""
 
 import csv
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import polars as pl
 
@@ -81,7 +83,7 @@ def _csv(path: Path) -> Iterator[Row]:
     """Read CSV with a header; the separator (comma, semicolon or tab) is the header's most frequent one."""
     csv.field_size_limit(_LONGEST_FIELD)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as opened:
+        with _opened(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as opened:
             header = opened.readline()
             opened.seek(0)
             found = csv.DictReader(opened, delimiter=max(",;\t", key=header.count), restkey="", strict=True)
@@ -93,18 +95,23 @@ def _csv(path: Path) -> Iterator[Row]:
         raise InputError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8.") from error
     except csv.Error as error:
         raise InputError(f"{path}: not CSV ({error}).") from error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file's bytes, unpacked where it is gzipped."""
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as opened:
+            yield cast("BinaryIO", opened)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: cannot be read as gzip ({error}).") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
-            yield from lines
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: cannot be read as gzip ({error}).") from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}).") from error
+    with _opened(path) as lines:
+        yield from lines
 
 
 def _jsonl(path: Path) -> Iterator[Row]:

@@ -79,15 +79,15 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
     clock = time.monotonic()
     open_cache(settings.store)
     took_part(settings)
-    opened = open_run(settings, again)
+    identities = identify_all(settings)
+    check(settings, facts(settings, identities))
+    opened = open_run(settings, again)  # what is refused until here leaves no run behind
     names = [model.name for model in settings.models]
     event("run_started", run=opened.folder.name, suites=settings.named, models=names)
     book = Ledger(anew=anew(again), failed=again.failed, run=opened.folder.name, deployed=deployed())
     if again.truncated:
         book.recorded = recorded(settings, again)
     with keeping(book), traced(settings, book.run, book.executions) as ended:
-        identities = identify_all(settings)
-        check(settings, facts(settings, identities))
         tables, waiting, calls = Tables(), dict[str, int](), dict[str, int]()
         with running(settings) as runner:
             book.distributed = runner is not None

@@ -18,6 +18,10 @@ _CUE = re.compile(
     r"\b(?:answers?|choices?|option|choose|pick|select|ответ\w*|вариант\w*|выбираю|выбор)\b|答案|选择|選擇|选|選",
     re.IGNORECASE,
 )
+_LEFT = re.compile(
+    r"(?<![^\W_])(?:(?:that|which|this|it) leaves|leaving|left with|remaining|остаётся|остается)(?![^\W_])|剩下?",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"(?<=[\w)*\"'”»])[.!?](?:\s|$)|[。！？]")
 _WRAPPED = r"[\s*_`\"'“”«»()\[\]{}$.:]{0,6}"
 _INSIDE = re.compile(WORD)
@@ -40,6 +44,15 @@ _IS_NOT = re.compile(
     r"|(?:选?项)?(?:是|为)?(?:错|不))",
     re.IGNORECASE,
 )
+_SET = r"[\s*_`\"'“”«»()\[\]{}$]{0,6}"
+_RULED_OUT = re.compile(
+    r"(?:(?<!not )(?<!n't )(?<!n’t )(?<![^\W_])(?:eliminat(?:e|es|ed|ing)|rul(?:e|es|ed|ing) out"
+    r"|exclud(?:e|es|ed|ing)|(?<!не )(?:исключ(?:аем|им|ить|ив|аю|ая)|отбрасывае[мя]|отбросим|отбросив))"
+    r"(?![^\W_])|排除(?:了|掉)?)"
+    rf"(?:{_SET}(?:both|all of|the|options?|choices?|answers?|вариант\w*|ответ\w*|选项))*{_SET}$",
+    re.IGNORECASE,
+)
+_AND = re.compile(rf"{_SET}(?:[,、，]\s?(?:and |or |и )?|(?:and|or|и|или)(?![^\W_])|[和与或]){_SET}", re.IGNORECASE)
 _REASON = re.compile(
     r"(?<![^\W_])(?:because|since|потому что|так как|поскольку)(?![^\W_])|因为|由于", re.IGNORECASE
 )
@@ -158,7 +171,10 @@ def _named(text: str, there: Mapping[str, str]) -> set[str]:
 
 
 def _affirmed(text: str, there: Mapping[str, str]) -> str:
-    """Return a reply without the options that it denies: 'B, not C', 'C is wrong', 'не C', 'C不对'."""
+    """Return a reply without the options that it denies.
+
+    'B, not C', 'C is wrong', 'не C', 'C不对', and all of a list: 'eliminate A, C and D'.
+    """
     joined: list[_Mention] = []
     for one in _mentions(text, there):
         if (
@@ -167,9 +183,11 @@ def _affirmed(text: str, there: Mapping[str, str]) -> str:
             joined[-1] = joined[-1]._replace(end=one.end)
         else:
             joined.append(one)
-    kept, place = [], 0
+    kept, place, listed = [], 0, False
     for one in joined:
-        if _NOT.search(text[max(place, one.start - _NEAR) : one.start]) or _IS_NOT.match(text, one.end):
+        before = text[max(place, one.start - _NEAR) : one.start]
+        listed = bool(_RULED_OUT.search(before) or (listed and _AND.fullmatch(text, place, one.start)))
+        if listed or _NOT.search(before) or _IS_NOT.match(text, one.end):
             kept.append(text[place : one.start])
             place = one.end
     return " ".join([*kept, text[place:]])
@@ -197,8 +215,9 @@ def chosen(text: str, there: Mapping[str, str]) -> set[str] | None:
     """Return the options that a reply chooses; None where it makes no statement.
 
     The cascade, without what is denied: the last box, else a last line that concludes ('So B.'), else the last
-    statement with a cue ('the answer is B', 'Ответ: B', '答案是 B'), else what is called right, else an option
-    that is the last line or the first, where these are no list, else all that it names.
+    statement with a cue ('the answer is B', 'Ответ: B', '答案是 B'), else the one that is left ('that leaves B'),
+    else what is called right, else an option that is the last line or the first, where these are no list, else all
+    that it names.
 
     Source: ours.
     """
@@ -212,6 +231,9 @@ def chosen(text: str, there: Mapping[str, str]) -> set[str] | None:
     for cue in reversed(list(_CUE.finditer(text))[-TRIES:]):
         if found := _named(_stated(text, cue), there):
             return found
+    left = [_named(_stated(text, cue), there) for cue in [*_LEFT.finditer(text)][-TRIES:]]
+    if left and len(left[-1]) == 1:
+        return left[-1]
     if found := _called_right(text, there):
         return found
     return _lined(text, there) or _named(text, there) or None
@@ -279,7 +301,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="choice",
-    version=5,
+    version=6,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

@@ -16,7 +16,7 @@ from metrics.stats.power import deciding_n
 from metrics.stats.sequential import Side, side
 from metrics.stats.strata import at_once, correlated, stratified
 from metrics.stopping import Narrowing
-from metrics.summary import Cell, Total, cells, totals
+from metrics.summary import Cell, Total, cells, percent, totals
 from metrics.verdicts import THRESHOLD, Final, Gate, ModelResult, Outcome, SuiteResult, reaches
 
 Labels = Mapping[tuple[str, str, str], Powered]
@@ -283,8 +283,8 @@ def _gated(  # noqa: PLR0911 - a return for each rule
         return result
     if result.coverage is not None and result.coverage < MIN_COVERAGE:
         reason = (
-            f"only {100 * result.coverage:.1f} % of the applicable rows are scored, expected at least "
-            f"{100 * MIN_COVERAGE:.0f} %; look at its model errors and judge failures"
+            f"only {percent(result.coverage)} of the applicable rows are scored, expected at least "
+            f"{percent(MIN_COVERAGE)}; look at its model errors and judge failures"
         )
         return replace(result, outcome="error", reason=reason)
     if flag:
@@ -294,7 +294,7 @@ def _gated(  # noqa: PLR0911 - a return for each rule
     if result.upper is not None and outcome != _at_upper(
         outcome, result.upper, result.upper_interval, threshold, None if sequence else gate
     ):
-        reason = _cut(f"{result.n_truncated} cut replies", result.score, result.upper)
+        reason = _cut(f"cut replies ({result.n_truncated})", result.score, result.upper)
         return replace(result, outcome="undecided", reason=reason)
     if sequence:
         return replace(result, outcome=outcome, reason=_open(sequence) if outcome == "undecided" else "")
@@ -314,7 +314,7 @@ def _open(stopping: Narrowing) -> str:
     said = f"undecided after {stopping.asked} of at most {stopping.most} questions"
     if stopping.corrected is None or not any(side(look, stopping.threshold) for look in stopping.looks):
         return said
-    low, high = (f"{100 * end:.1f} %" for end in stopping.corrected)
+    low, high = map(percent, stopping.corrected)
     return f"{said}: with the errors that its exam showed of the judge, the mean lies between {low} and {high}"
 
 
@@ -327,7 +327,7 @@ def _at_upper(outcome: Outcome, upper: float, interval: Interval, threshold: flo
 
 def _cut(what: str, score: float, upper: float) -> str:
     return (
-        f"it hangs on {what}: {100 * score:.1f} % if they are wrong, {100 * upper:.1f} % if they are right; "
+        f"it hangs on {what}: {percent(score)} if they are wrong, {percent(upper)} if they are right; "
         "ask them again with more tokens"
     )
 

@@ -188,6 +188,11 @@ def rounded(value: float, places: int) -> float:
     return float(written.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP))
 
 
+def percent(share: float) -> str:
+    """Write a share of 1 as a percentage; without decimals where there are none."""
+    return f"{rounded(100 * share, 1):.1f}%".replace(".0%", "%")
+
+
 def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known and len(known) == len(values) else None

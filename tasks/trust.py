@@ -92,7 +92,7 @@ def _share(found: Share) -> str:
     low, high = found.interval.low, found.interval.high
     if found.share is None or low is None or high is None:
         return "–"
-    return f"{found.k}/{found.n} = {100 * found.share:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
+    return f"{found.k}/{found.n} = {100 * found.share:.0f}% [{100 * low:.0f}, {100 * high:.0f}]"
 
 
 def unmeasured(

@@ -2,8 +2,11 @@
 
 import ast
 import re
+import sys
+import tomllib
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import grimp
@@ -31,6 +34,26 @@ def test_nothing_imports_from_a_test_file() -> None:
         if any(part.startswith("test_") for part in name.split(".")[:-1])
     }
     assert not found, "what tests share stands in tests/helpers"
+
+
+HALVES = {"pydantic_core"}
+"""What belongs to a package that is declared, and comes with it in the one version that fits."""
+
+
+def test_what_is_imported_is_declared() -> None:
+    """A package that another one happens to bring may go with its next version."""
+    project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lists = (project["dependencies"], *project["optional-dependencies"].values())
+    declared = {re.split(r"[^\w.-]", line)[0].lower().replace("_", "-") for lines in lists for line in lines}
+    brought = packages_distributions()
+    found = {
+        f"{path.relative_to(TOP)}: {top}"
+        for room in PRODUCT
+        for path in (TOP / room).rglob("*.py")
+        for top in {name.split(".")[0] for name in imported(path)} - sys.stdlib_module_names - {*PRODUCT, *HALVES}
+        if declared.isdisjoint(one.lower().replace("_", "-") for one in brought.get(top, ()))
+    }
+    assert not found
 
 
 SUITES = sorted(path.stem for path in (TOP / "config" / "suites").glob("*.yaml"))

@@ -60,7 +60,7 @@ def alias(module: str, words: Sequence[str]) -> Callable[..., int]:
     def start(argv: Sequence[str] | None = None) -> int:
         """Run the command with the rest of its line and return the exit code."""
         given = sys.argv[1:] if argv is None else argv
-        return _end(partial(_call, build(command, f"python -m {module}"), [*first, *given]))
+        return _end(partial(_call, build(command, f"python -m {module}", first), given))
 
     return start
 
@@ -79,15 +79,16 @@ def _app(name: str, *, help: str | None = None, show: bool = True) -> App:  # no
     )
 
 
-def build(command: str, name: str) -> App:
-    """Return a command's application, called `name`, from its file."""
+def build(command: str, name: str, first: Sequence[str] = ()) -> App:
+    """Return a command's application, called `name`, from its file; its first words may be settled."""
     module = importlib.import_module(f"flows.cli.commands.{command}")
     verbs = getattr(module, "VERBS", ())
     app = _app(name, help=module.__doc__ if verbs else None, show=getattr(module, "SHOWN", True))
     for verb in verbs:
         app.command(verb, name=verb.__name__.rstrip("_").replace("_", "-"))
     if not verbs:
-        app.default(getattr(module, command))
+        work = getattr(module, command)
+        app.default(partial(work, *first) if first else work)
     return app
 
 
@@ -101,7 +102,7 @@ def _call(app: App, words: Sequence[str]) -> int | None:
         command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise InputError(f"{str(error).removesuffix('.')}. See {app.name[0]} --help.") from error
-    if command.__name__ == "help_print" and not {"-h", "--help"} & {*words}:
+    if getattr(command, "__name__", "") == "help_print" and not {"-h", "--help"} & {*words}:
         raise InputError(f"{' '.join(words) or app.name[0]}: found no command behind it. See {app.name[0]} --help.")
     code: int | None = command(*bound.args, **bound.kwargs)
     return code

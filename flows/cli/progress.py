@@ -297,7 +297,7 @@ def _told(count: Count) -> tuple[str, str, str]:
 
 def _measured(count: Count) -> str:
     """Say how far some work is: done, total, share, rate, failures, and when it ends."""
-    share = f" ({100 * count.done // count.total} %)" if count.total else ""
+    share = f" ({100 * count.done // count.total}%)" if count.total else ""
     parts = [f"{count.done} of {count.total}{share}"]
     parts += [f"{count.cached} from the cache"] if count.cached else []
     parts += [f"{count.rate:.1f} calls/s"] if count.rate else []

@@ -23,7 +23,7 @@ def share(found: Share) -> str:
     if found.share is None or found.interval.low is None or found.interval.high is None:
         return "–"
     low, high = 100 * found.interval.low, 100 * found.interval.high
-    return f"{found.k} of {found.n}, {100 * found.share:.0f} % [{low:.0f}, {high:.0f}]"
+    return f"{found.k} of {found.n}, {100 * found.share:.0f}% [{low:.0f}, {high:.0f}]"
 
 
 def row_of(one: Passport) -> tuple[str, ...]:

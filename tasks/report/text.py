@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from data.characters import visible
+from metrics import summary
 from metrics.summary import rounded
 
 _SMALLEST_P = 0.001
@@ -33,9 +34,7 @@ def fenced(text: str) -> list[str]:
 
 def percent(share: float | None) -> str:
     """Write a share of 1 as a percentage; without decimals where there are none."""
-    if share is None:
-        return "–"
-    return f"{rounded(100 * share, 1):.1f}%".replace(".0%", "%")
+    return "–" if share is None else summary.percent(share)
 
 
 def total_percent(percentage: float | None) -> str:

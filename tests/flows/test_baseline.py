@@ -58,7 +58,7 @@ def test_a_weaker_model_fails_the_build_against_the_baseline_and_says_where(
     assert "Country" not in pinned
     assert "Place" not in pinned
     assert main(["baseline", "show", baseline]) == 0
-    assert "capitals a: 100.0 %, 60 / 60 scored" in capsys.readouterr().out
+    assert "capitals a: 100%, 60 / 60 scored" in capsys.readouterr().out
     junit, markdown, copied = (tmp_path / name for name in ("junit.xml", "summary.md", "all.json"))
     gate = ["--baseline", baseline, "--fail-on", "regression", "--junit", str(junit), "--markdown", str(markdown)]
     with serve_openai(answering(8)) as server:
@@ -100,8 +100,10 @@ def test_a_baseline_of_other_rules_is_refused_before_anything_is_asked(run: Run,
         baseline.write_text(json.dumps(raw), encoding="utf-8")
         shutil.rmtree(tmp_path / "store")
         asked = len(server.requests)
+        there = {*(tmp_path / "runs").iterdir()}
         refused = run("--config", path, "--set", model, "--baseline", str(baseline))
         assert refused.returncode == 2
+        assert {*(tmp_path / "runs").iterdir()} == there, "what was refused is no run"
         assert f"version of the verifier exact_match: {now}, in the baseline 0" in refused.stderr
         assert "judge gpt: none, in the baseline model gpt" in refused.stderr
         assert "--allow-different" in refused.stderr

@@ -93,6 +93,13 @@ def test_a_module_takes_what_the_command_takes(capsys: pytest.CaptureFixture[str
     assert "unknown key 'rag.colour'" in capsys.readouterr().err
 
 
+def test_a_suites_module_has_named_its_suite(capsys: pytest.CaptureFixture[str]) -> None:
+    assert alias("flows.cot", ("run", "cot"))(["--help"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Usage: python -m flows.cot [OPTIONS]\n\nEvaluate models")
+    assert "SUITE" not in said
+
+
 def test_a_reader_that_has_read_enough_does_not_change_the_exit_code(tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "replies.sqlite").write_bytes(b"no database" * 100)

@@ -86,8 +86,8 @@ def test_lines_name_each_stage_once_say_how_far_it_is_and_what_a_suite_came_to(
     assert [ends.sub("", line) for line in said] == [
         "cot: query",
         "cot: measure cot",
-        "cot, answers: 10 of 20 (50 %), 2.0 calls/s, 2 failed, 0:05 left",
-        "cot, answers: 10 of 20 (50 %), 2.0 calls/s, 2 failed, 0:05 left",
+        "cot, answers: 10 of 20 (50%), 2.0 calls/s, 2 failed, 0:05 left",
+        "cot, answers: 10 of 20 (50%), 2.0 calls/s, 2 failed, 0:05 left",
         "cot, m⟦U+001B⟧[31m: 25% (10% – 50%), 3 of 4 scored – fail",
     ]
 
@@ -267,7 +267,7 @@ def test_a_piped_run_tells_where_it_is_and_leaves_stdout_to_the_results(tmp_path
     assert re.search(
         r"basic_control, answers: \d+ of 12 \(\d+ %\), [\d.]+ calls/s, 0 failed, \d:\d\d left", done.stderr
     )
-    assert "basic_control, answers: 12 of 12 (100 %)" in done.stderr
+    assert "basic_control, answers: 12 of 12 (100%)" in done.stderr
     assert re.search(r"basic_control, acme/tiny:1b: \d.*, 12 of 12 scored – fail", done.stderr)
     assert "answers: " not in done.stdout
     assert "TOTAL acme/tiny:1b" in done.stdout

@@ -303,7 +303,7 @@ def test_a_model_that_did_not_answer_is_an_error_whoever_judges_it() -> None:
     summary = pl.concat([four().filter(pl.col("suite") != "rag"), SUMMARY.frame(failed)])
     model = only(run(summary, unjudged={"rag": "the judge is too small"}))
     assert model.suites[-1].outcome == "error"
-    assert "only 80.0 % of the applicable rows are scored" in model.suites[-1].reason
+    assert "only 80% of the applicable rows are scored" in model.suites[-1].reason
 
 
 def test_what_comes_out_the_same_is_decided_in_spite_of_an_undecided_suite() -> None:

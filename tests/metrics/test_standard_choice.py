@@ -37,13 +37,16 @@ RIGHT_LETTERS = [
     "Вариант B верный.", "Ответ — вариант B, а не A.", "Я выбираю вариант B.", "A не подходит. Ответ: B.",
     "答案是B。", "答案：B", "正确答案是 B。", "选B", "我选择B。", "正确选项是B，而不是A。", "答案：**B**", "选项A太热，所以答案是B。", "B。", "B、火星", "答案为B",
     "因此，正确答案是（B）。", "应选B。",
+    "We can eliminate A, C and D. That leaves B.", "Rule out A and C, as well as D. So we are left with B.", "A, C and D are wrong. That leaves B.",
+    "A, C and D can be eliminated, which leaves B.", "By elimination: B", "Исключаем A, C и D. Остаётся B.", "排除A、C和D，剩下B。",
 ]  # fmt: skip
 WRONG = [
     "A", "The answer is A.", "The answer is C, not B.", "Answer: D", "A or B", "A and B", "Both A and B are correct.",
     "The answer is A or B.", "The answer is either B or C.", "B and C", "B, C", "Answer: A, B", "\\boxed{A}", "A) Venus",
     "It is not B. The answer is A.", "B is wrong. The answer is A.", "Ответ: A", "Ответ: A или B", "Ответ — не B, а C.",
     "Правильный ответ: C) Юпитер", "答案是A。", "答案是A或B。", "选C", "答案不是B，而是C。", "Answer: B\nNo, wait. Answer: C",
-    "First I thought the answer is B, but the answer is C.", "All of them: A, B, C, D.",
+    "First I thought the answer is B, but the answer is C.", "All of them: A, B, C, D.", "We can eliminate A and B. That leaves C and D.",
+    "We eliminate B. The answer is A.", "I would rule out A, B and D. So C.", "Исключаем B. Остаётся C или D.",
 ]  # fmt: skip
 
 

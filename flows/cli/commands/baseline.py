@@ -61,6 +61,7 @@ def show_(name: Annotated[str, Parameter(metavar="NAME")], /, *, folder: Folder 
     """
     from artifacts.baselines import read
     from metrics.baseline import values_of
+    from tasks.report.text import percent
 
     one = read(name, folder)
     show(f"Baseline {one.name}: run {one.run}, {one.started[:19]}")
@@ -69,8 +70,8 @@ def show_(name: Annotated[str, Parameter(metavar="NAME")], /, *, folder: Folder 
             "model", maintain_order=True
         ):
             scored = own["value"].drop_nulls()
-            mean = "–" if scored.is_empty() else f"{100 * float(scored.sum()) / len(scored):.1f} %"
-            show(f"  {suite} {model}: {mean}, {len(scored)} / {own.height} scored")
+            mean = None if scored.is_empty() else float(scored.sum()) / len(scored)
+            show(f"  {suite} {model}: {percent(mean)}, {len(scored)} / {own.height} scored")
     for kind in ("verifiers", "judges", "identities", "sampling"):
         for key, value in (one.facts.get(kind) or {}).items():
             told = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value

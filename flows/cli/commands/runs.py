@@ -29,10 +29,6 @@ def _show(text: str) -> None:
     show(visible(text))
 
 
-def _percent(score: float | None) -> str:
-    return "–" if score is None else f"{100 * score:.1f} %"
-
-
 def list_(
     *, tag: str = "", model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, folder: Folder = ""
 ) -> None:
@@ -44,6 +40,7 @@ def list_(
         n: how many at most
     """
     from artifacts.history import history
+    from tasks.report.text import percent
 
     found = [
         one
@@ -51,7 +48,7 @@ def list_(
         if (not tag or tag in one.tags) and (not model or model in one.models)
     ]
     for one in found[:n]:
-        scores = ", ".join(f"{name} {_percent(one.scores.get(name))}" for name in one.models)
+        scores = ", ".join(f"{name} {percent(one.scores.get(name))}" for name in one.models)
         code = "" if one.exit_code is None else f"  exit {one.exit_code}"
         tags = "".join(f"  #{name}" for name in one.tags)
         note = f"  {one.note}" if one.note else ""
@@ -97,6 +94,7 @@ def show_(run: Annotated[str, RUN], /, *, folder: Folder = "") -> None:
     """
     from artifacts import manifest
     from artifacts.history import history
+    from tasks.report.text import percent
 
     there = _there(folder)
     manifest.read(there / run)
@@ -104,7 +102,7 @@ def show_(run: Annotated[str, RUN], /, *, folder: Folder = "") -> None:
     _show(f"Run {one.name}, {one.started[:19]}: {one.status}")
     _show(f"  suites: {', '.join(one.suites)}")
     for name in one.models:
-        _show(f"  {name}: {_percent(one.scores.get(name))}")
+        _show(f"  {name}: {percent(one.scores.get(name))}")
     told = {
         "exit code": "" if one.exit_code is None else str(one.exit_code),
         "commit": one.commit,

@@ -1,0 +1,35 @@
+"""A user's files of rows: the forms that are read, packed or not, and what is said of those that cannot be."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from data.errors import InputError
+from data.files import rows
+
+TABLE = 'question,answer\n"a, b",1\nc,"2\n3"\n'
+ROWS = [{"question": "a, b", "answer": "1"}, {"question": "c", "answer": "2\n3"}]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "T.CSV.GZ"])
+def test_a_table_is_read_packed_or_not(name: str, tmp_path: Path) -> None:
+    content = ("\ufeff" + TABLE).encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.lower().endswith(".gz") else content)
+    assert [*rows(tmp_path / name)] == ROWS
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.tsv.gz"])
+@pytest.mark.parametrize("content", [b"question,answer\na,1\n", gzip.compress(TABLE.encode() * 500)[:60]])
+def test_what_is_not_gzip_or_cut_off_is_said_so(name: str, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=rf"{name}: cannot be read as gzip"):
+        [*rows(path)]
+
+
+def test_a_table_in_another_encoding_is_said_so(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress("question,answer\nd\u00e9j\u00e0,1\n".encode("latin-1")))
+    with pytest.raises(InputError, match="not UTF-8"):
+        [*rows(path)]
