@@ -258,6 +258,7 @@ class Bars(Display):
         """Leave a suite's results above the bars, in place of its own."""
         from rich.text import Text
 
+        self.draw()  # however fast it was, all of it has been seen
         for work in self.of(suite):
             if work.title in self._bars:
                 self._progress.remove_task(self._bars.pop(work.title))

@@ -265,7 +265,7 @@ def test_a_piped_run_tells_where_it_is_and_leaves_stdout_to_the_results(tmp_path
     for stage in ("basic_control: generate", "basic_control: query", "basic_control: verify", "aggregate", "gate"):
         assert sum(line[9:] == stage for line in done.stderr.splitlines()) == 1, done.stderr
     assert re.search(
-        r"basic_control, answers: \d+ of 12 \(\d+ %\), [\d.]+ calls/s, 0 failed, \d:\d\d left", done.stderr
+        r"basic_control, answers: \d+ of 12 \(\d+%\), [\d.]+ calls/s, 0 failed, \d:\d\d left", done.stderr
     )
     assert "basic_control, answers: 12 of 12 (100%)" in done.stderr
     assert re.search(r"basic_control, acme/tiny:1b: \d.*, 12 of 12 scored – fail", done.stderr)
