@@ -137,12 +137,15 @@ def dead_runs() -> "AutomationCore":
     from prefect.events.schemas.events import ResourceSpecification
 
     ends = ("Completed", "Failed", "Cancelled", "Crashed")
+    # Heartbeats come by a way of their own: a short run's may be told of after its end. What waits to be started (a
+    # retry) must not pay for it: it is watched from its own first heartbeat on.
+    waits = ("Scheduled", "AwaitingRetry", "AwaitingConcurrencySlot", "Late", "Pending", "Submitting")
     return AutomationCore(
         name="Crash silent runs",
         description=f"A run that has sent no heartbeat for {SILENCE_S} s is dead: its deployment's slot is freed.",
         trigger=EventTrigger(
             after={"prefect.flow-run.heartbeat"},
-            expect={"prefect.flow-run.heartbeat", *(f"prefect.flow-run.{end}" for end in ends)},
+            expect={"prefect.flow-run.heartbeat", *(f"prefect.flow-run.{one}" for one in (*ends, *waits))},
             match=ResourceSpecification({"prefect.resource.id": ["prefect.flow-run.*"]}),
             for_each={"prefect.resource.id"},
             posture=Posture.Proactive,

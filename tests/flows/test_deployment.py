@@ -17,12 +17,13 @@ from typing import Any
 import httpx
 import pytest
 import yaml
+from prefect.events.schemas.automations import EventTrigger
 
 from config.reading import read
 from config.settings import Model, Settings
 from data.errors import InputError
 from flows.cli.application import main
-from flows.deployment import DATABASE, describe, environment, password, welcome
+from flows.deployment import DATABASE, dead_runs, describe, environment, password, welcome
 from flows.environment import database_of
 from tests.conftest import TOP
 from tests.helpers.deployed import SECRET, TINY, Place, copy_project, deploy, group, standing
@@ -178,6 +179,16 @@ def test_a_run_of_the_command_line_is_retried_by_prefects_own_command_and_asks_n
     assert not list((place.tree / "home").glob("prefect.db*")), "nothing lies where all folders have theirs"
     manifests = sorted((place.tree / "artifacts" / "runs").glob("*/manifest.json"))
     assert [json.loads(path.read_text(encoding="utf-8"))["status"] for path in manifests] == ["completed"] * 2
+
+
+@pytest.mark.parametrize("name", ["Completed", "Crashed", "Scheduled", "AwaitingRetry", "Pending"])
+def test_a_run_that_ended_or_waits_is_not_watched_for_heartbeats(name: str) -> None:
+    """A short run's heartbeat may reach the server after its end; a retry that waits must not be Crashed for it."""
+    trigger = dead_runs().trigger
+    assert isinstance(trigger, EventTrigger)
+    assert trigger.after == {"prefect.flow-run.heartbeat"}
+    assert f"prefect.flow-run.{name}" in trigger.expect
+    assert "prefect.flow-run.Running" not in trigger.expect, "a run that begins is watched at once"
 
 
 @pytest.fixture
