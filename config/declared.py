@@ -103,7 +103,7 @@ def _found(there: tuple[str, ...]) -> Mapping[str, Declaration]:
         declared = _declaration(path.read_text(encoding="utf-8"), path.stem, one)
         found[str(declared.values["name"])] = declared
     for point in entry_points(group=GROUP):
-        text = point.load()
+        text = plugins.load(point)
         if not isinstance(text, str):
             raise InputError(f"entry point {point.name} = {point.value}: expected a suite's YAML as text.")
         found[point.name] = _declaration(text, point.name, f"entry point {point.name}")

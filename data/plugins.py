@@ -107,10 +107,15 @@ def _own(kind: type) -> Iterator[Found]:
 
 def _registered(kind: type) -> Iterator[Found]:
     for point in entry_points(group=f"basic_control.{FOLDERS[kind].rpartition('.')[2]}"):
-        yield f"entry point {point.name} = {point.value}", _load(point)
+        yield f"entry point {point.name} = {point.value}", load(point)
 
 
-def _load(point: EntryPoint) -> object:
+def load(point: EntryPoint) -> object:
+    """Return what an entry point names.
+
+    Raises:
+        InputError: it cannot be loaded; the message says which one, and why.
+    """
     try:
         return point.load()
     except Exception as error:

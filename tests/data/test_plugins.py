@@ -1,0 +1,82 @@
+"""Units of other distributions: each kind is found by its entry points, and used by its name like any other."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from config import declared
+from config.reading import read
+from data import plugins
+from data.errors import InputError
+from data.records import Loader, Provider
+
+GROUPS = {
+    "generators": "coins",
+    "metrics": "brevity",
+    "loaders": "lines",
+    "providers": "shouting",
+    "suites": "letters",
+}
+MODULE = """\
+from data.records import Family, Item, Loader, Metric, Provider, Score, Verdict
+import pydantic
+
+coins = Family("coins", 1, {"easy": {}}, lambda rng: Item("?", "1"), lambda item, reply: Verdict(True, "right"))
+class Words(pydantic.BaseModel):
+    words: int = 50
+brevity = Metric("brevity", 1, bounds=(0.0, 1.0), score=lambda sample, found, options: Score(1.0), options=Words)
+lines = Loader("lines", 1, lambda options, required: [Item("a", "A")], {})
+shouting = Provider("shouting", 1, open=print)
+letters = "items: {loader: lines}\\nprompt: '{{ question }}'\\nmetrics: {brevity: {words: 3}}\\n"
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Install a distribution with an entry point of each kind, as far as Python's search for them sees."""
+
+    def forget() -> None:
+        plugins.forget()
+        declared._found.cache_clear()
+
+    folder = tmp_path / "letters_of_others-1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Name: letters-of-others\nVersion: 1\n", encoding="utf-8")
+    points = [f"[basic_control.{kind}]\n{name} = letters_of_others:{name}\n" for kind, name in GROUPS.items()]
+    (folder / "entry_points.txt").write_text("".join(points), encoding="utf-8")
+    (tmp_path / "letters_of_others.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    forget()
+    yield tmp_path
+    monkeypatch.undo()
+    forget()
+
+
+def test_a_unit_of_each_kind_is_found_by_its_entry_point_and_used_by_name(site: Path) -> None:
+    assert (site / "letters_of_others.py").is_file()
+    settings = read(None, ["models=[{name: a, provider: shouting}]", "suites=[letters]"])
+    (suite,) = settings.suites
+    assert (suite.name, suite.loader, suite.metrics["brevity"]["words"]) == ("letters", "lines", 3)
+    assert settings.models[0].unit.name == "shouting"
+    assert plugins.family("coins").name == "coins"
+
+
+@pytest.mark.parametrize(
+    ("group", "looked_for"),
+    [
+        ("generators", plugins.families),
+        ("metrics", plugins.metrics),
+        ("loaders", partial(plugins.discover, Loader)),
+        ("providers", partial(plugins.discover, Provider)),
+        ("suites", declared.known),
+    ],
+)
+def test_an_entry_point_that_cannot_be_loaded_is_named(
+    site: Path, group: str, looked_for: Callable[[], object]
+) -> None:
+    points = site / "letters_of_others-1.dist-info" / "entry_points.txt"
+    points.write_text(f"[basic_control.{group}]\nbad = letters_of_others:gone\n", encoding="utf-8")
+    with pytest.raises(InputError, match="entry point bad = letters_of_others:gone: cannot be loaded"):
+        looked_for()
