@@ -60,12 +60,17 @@ def test_runs_are_listed_tagged_and_shown(tmp_path: Path, capsys: pytest.Capture
     assert main(["runs", "tag", "r01", "nightly", "--note", "slow", *there]) == 0
     assert main(["runs", "list", "--tag", "nightly", *there]) == 0
     said = capsys.readouterr().out
-    assert "exit 3  m 50.0 %  [s, basic]  #nightly  slow" in said
+    assert "exit 3  m 50%  [s, basic]  #nightly  slow" in said
     assert "r02" not in said
     assert main(["runs", "list", *there]) == 0
     assert "\x1b" not in capsys.readouterr().out
     assert main(["runs", "show", "r01", *there]) == 0
     assert "tags: nightly" in capsys.readouterr().out
     assert main(["runs", "show", "r09", *there]) == 2
+    for path in ("./r01", "../runs/r01", str(tmp_path), ".."):
+        for verb in (["show", path], ["tag", path, "nightly"]):
+            capsys.readouterr()
+            assert main(["runs", *verb, *there]) == 2
+            assert "expected the name of a run" in capsys.readouterr().err
     assert "no such run" in capsys.readouterr().err
     assert main(["runs", "list", "--runs", str(tmp_path / "nowhere")]) == 2

@@ -23,6 +23,24 @@ def _there(folder: str) -> Path:
     return path
 
 
+def _found(folder: str, run: str) -> Path:
+    """Return a run's folder.
+
+    Raises:
+        InputError: it is not the name of a run that is there, or its manifest is not one.
+    """
+    from artifacts import manifest
+    from data.errors import InputError
+
+    there = _there(folder)
+    if Path(run).name != run or run in {"", ".", ".."}:
+        raise InputError(
+            f"run {run}: expected the name of a run, a folder of {there}. Name another folder with --runs."
+        )
+    manifest.read(there / run)
+    return there / run
+
+
 def _show(text: str) -> None:
     from data.characters import visible
 
@@ -77,12 +95,9 @@ def tag(
         remove: a tag to take off; may be repeated
         note: what to note; an empty text removes the note
     """
-    from artifacts import manifest
     from artifacts.history import label
 
-    there = _there(folder) / run
-    manifest.read(there)
-    kept = label(there, tags, remove, note)
+    kept = label(_found(folder, run), tags, remove, note)
     _show("; ".join(filter(None, (f"{run}: {', '.join(kept['tags']) or 'no tags'}", kept["note"]))))
 
 
@@ -92,12 +107,10 @@ def show_(run: Annotated[str, RUN], /, *, folder: Folder = "") -> None:
     Args:
         run: a run's id
     """
-    from artifacts import manifest
     from artifacts.history import history
     from tasks.report.text import percent
 
-    there = _there(folder)
-    manifest.read(there / run)
+    there = _found(folder, run).parent
     one = next(entry for entry in history(there) if entry.name == run)
     _show(f"Run {one.name}, {one.started[:19]}: {one.status}")
     _show(f"  suites: {', '.join(one.suites)}")
