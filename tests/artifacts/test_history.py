@@ -67,10 +67,10 @@ def test_runs_are_listed_tagged_and_shown(tmp_path: Path, capsys: pytest.Capture
     assert main(["runs", "show", "r01", *there]) == 0
     assert "tags: nightly" in capsys.readouterr().out
     assert main(["runs", "show", "r09", *there]) == 2
+    assert "no such run" in capsys.readouterr().err
     for path in ("./r01", "../runs/r01", str(tmp_path), ".."):
         for verb in (["show", path], ["tag", path, "nightly"]):
             capsys.readouterr()
             assert main(["runs", *verb, *there]) == 2
             assert "expected the name of a run" in capsys.readouterr().err
-    assert "no such run" in capsys.readouterr().err
     assert main(["runs", "list", "--runs", str(tmp_path / "nowhere")]) == 2
