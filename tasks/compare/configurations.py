@@ -48,8 +48,15 @@ def modern(configuration: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def told(suite: Suite) -> dict[str, Any]:
-    """Return what a suite's results hang on: all but its names for people."""
-    return suite.model_dump(mode="json", exclude={"name", "title"})
+    """Return what a suite's results hang on: all but its names for people.
+
+    A metric that an older run declares enabled, word for word, is as one of which nothing is said.
+    """
+    found = suite.model_dump(mode="json", exclude={"name", "title"})
+    for given in found["metrics"].values():
+        if given.get("enabled") is True:
+            del given["enabled"]
+    return found
 
 
 def asked(suite: Suite) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from flows.earlier import latest, settings_of
 from flows.environment import results_of
 from flows.runs import anew, layers_of, open_run, restore
 from metrics.judging import Ask
+from tasks.compare.configurations import modern
 from tasks.judge import pose_question
 from tasks.models.systems import panel_of
 
@@ -158,6 +159,16 @@ def test_a_judge_recorded_before_suites_were_declarations_is_asked_at_the_metric
     (folder / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
     now, _ = settings_of(f"{tmp_path}/runs", folder.name)
     assert [judge.temperature for judge in now.judges] == [0.0, 0.3], "now it was given"
+
+
+def test_a_suite_recorded_before_suites_were_declarations_is_the_same_as_today(tmp_path: Path) -> None:
+    """Else the leaderboard would call the two not quite comparable."""
+    folder = tmp_path / "runs" / "20261001_120000"
+    shutil.copytree(RECORDED, folder)
+    now, document = settings_of(f"{tmp_path}/runs", folder.name)
+    assert document["configuration"]["rag"]["response_groundedness"]["enabled"] is True
+    assert modern(document["configuration"])["rag"] == modern(now.model_dump(mode="json"))["rag"]
+    assert "enabled" not in json.dumps(modern(document["configuration"])["rag"])
 
 
 def test_a_finished_run_that_is_resumed_still_names_its_tables(tmp_path: Path) -> None:
