@@ -31,8 +31,11 @@ LEAN = {
     "PREFECT__SERVER_FINAL": "1",
     # Types of blocks are registered when one is saved; all of them would take a second in each new store.
     "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "0",
+    # Otherwise Prefect imports every integration there is (Dask, Ray), to see whether they have changed.
+    "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "0",
 }
-START_S = 90.0
+START_S = 300.0
+"""A crowded machine may take minutes; a server that ends is noticed at once."""
 END_S = 5.0
 DEATHS = 3
 """So many servers may die under a run before it ends."""

@@ -4,13 +4,14 @@ Prefect is imported only here, after arguments and configuration have been found
 """
 
 import gc
+import importlib
 import os
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from data.exits import Exit
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 STOPPING = (signal.SIGINT, signal.SIGTERM)
+AHEAD = ("prefect.flow_engine", "prefect.task_engine", "fastapi.encoders", "scipy.special")
+"""What Prefect and the statistics import when a run comes to them: half a second."""
 
 
 def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Outcome":
@@ -73,14 +76,27 @@ def serve(settings: "Settings", imported: Callable[[], Callable[[], T]]) -> T:
         work = imported()
         from tasks.query import watch
 
+        _interruptible()
+        if server:
+            _import_ahead(settings)
         gc.freeze()
         gc.enable()
-        _interruptible()
         if server:
             server.wait()
         if shown:
             watch(shown.note)
         return work()
+
+
+def _import_ahead(settings: "Settings") -> None:
+    """Import what the run will import anyway, while it can only wait for its server to come up.
+
+    What cannot be imported is told by what needs it.
+    """
+    asked = {entry.unit.slow for entry in (*settings.models, *settings.judges)} - {""}
+    for name in (*AHEAD, *sorted(asked)):
+        with suppress(ImportError):
+            importlib.import_module(name)
 
 
 def _end(why: str) -> None:

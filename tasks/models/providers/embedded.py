@@ -39,5 +39,12 @@ def _unready(model: Any) -> str:
 
 
 UNIT = Provider(
-    name="embedded", version=1, open=_open, unready=_unready, check=_check, missing=_missing, at_once=_at_once
+    name="embedded",
+    version=1,
+    open=_open,
+    unready=_unready,
+    check=_check,
+    missing=_missing,
+    at_once=_at_once,
+    slow="tasks.models.openai",  # by which its engines are asked
 )
