@@ -144,6 +144,8 @@ class Display(logging.Handler):
             self._turn(fields["stage"], fields["suite"], fields["metric"])
         elif name == "suite_ended":
             results = list(_results(fields["suite"], fields["models"]))
+            for work in self.of(fields["suite"]):
+                work.expected = 0  # equal questions are one call, and a decided suite asks no more
             with self._drawing:
                 self.conclude(fields["suite"], results)
                 self.suite = ""  # its work is over: nothing of it is drawn again

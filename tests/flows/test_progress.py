@@ -92,6 +92,15 @@ def test_lines_name_each_stage_once_say_how_far_it_is_and_what_a_suite_came_to(
     ]
 
 
+def test_a_suite_that_asked_less_than_was_expected_is_done_when_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of three questions two may be equal, which are one call."""
+    with Lines(3600.0) as shown:
+        begin("cot", 3)
+        shown.note(Cell("cot", "m", 0), Tally(total=2, answered=2, first_s=1.0, last_s=2.0))
+        end("cot", 0.25)
+    assert "cot, answers: 2 of 2 (100%), 2.0 calls/s, 0 failed\n" in capsys.readouterr().err
+
+
 def test_where_nothing_is_asked_a_line_says_for_how_long_the_stage_has_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
