@@ -124,10 +124,16 @@ class Suite(Frozen):
     @field_validator("metrics", mode="before")
     @classmethod
     def _metrics(cls, value: object) -> object:
-        """Take a list of names, and a name without options."""
+        """Take a list of names, and a name without options; what is enabled without a word is so with one."""
         if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
             return {one: {} for one in value}
-        return {key: {} if one is None else one for key, one in value.items()} if isinstance(value, dict) else value
+        if not isinstance(value, dict):
+            return value
+        named = {key: {} if one is None else one for key, one in value.items()}
+        for key, one in named.items():
+            if isinstance(one, Mapping) and one.get("enabled") is True:
+                named[key] = {option: given for option, given in one.items() if option != "enabled"}
+        return named
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

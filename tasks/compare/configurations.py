@@ -1,11 +1,18 @@
 """Configurations of finished runs, side by side: what differs, and which questions each asked."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from pydantic import ValidationError
+from pydantic_core import to_jsonable_python
+
 from artifacts.runs import Run
-from config.declared import known, suites_in
+from config.declared import known, merged, suites_in
+from config.models import Judge, Model
+from config.settings import Settings
 from data.draw import canonical
+from data.errors import InputError
 from data.suites import Suite
 from prompts.phrases import ENGLISH, catalogue, languages
 
@@ -39,24 +46,32 @@ def language_of(configurations: Iterable[Mapping[str, Any]], wanted: str = "") -
     return str(own[-1]) if own else ENGLISH
 
 
+def _whole(kind: type[Model], entry: Any) -> Any:
+    """Return an entry of `models` or `judges` with its defaults; as it is where it is none of today's."""
+    with suppress(InputError, ValidationError):
+        return kind.model_validate(entry).model_dump(mode="json")
+    return entry
+
+
 def modern(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration with its suites by name, whatever form it was written in."""
+    """Return a configuration with its suites by name and its defaults, whatever form it was written in.
+
+    A key that is newer than a run stands with its default: then it made no difference.
+    """
     suites = suites_in(configuration)
     names = {suite.name for suite in suites} | {"weights", "suites"}
     rest = {key: value for key, value in configuration.items() if key not in names and key not in known()}
-    return {**rest, "suites": [suite.name for suite in suites], **{suite.name: told(suite) for suite in suites}}
+    for key, kind in (("models", Model), ("judges", Judge)):
+        rest[key] = [_whole(kind, entry) for entry in rest.get(key) or ()]
+    left = ((key, field) for key, field in Settings.model_fields.items() if not field.is_required())
+    below = {key: to_jsonable_python(field.get_default(call_default_factory=True)) for key, field in left}
+    suites_told = {suite.name: told(suite) for suite in suites}
+    return {**merged(below, rest), "suites": [suite.name for suite in suites], **suites_told}
 
 
 def told(suite: Suite) -> dict[str, Any]:
-    """Return what a suite's results hang on: all but its names for people.
-
-    A metric that an older run declares enabled, word for word, is as one of which nothing is said.
-    """
-    found = suite.model_dump(mode="json", exclude={"name", "title"})
-    for given in found["metrics"].values():
-        if given.get("enabled") is True:
-            del given["enabled"]
-    return found
+    """Return what a suite's results hang on: all but its names for people."""
+    return suite.model_dump(mode="json", exclude={"name", "title"})
 
 
 def asked(suite: Suite) -> dict[str, Any]:
