@@ -49,9 +49,7 @@ def capital(values: Floats, counts: Floats, m: float) -> float:
     `values` in [0, 1], each seen `counts` times; 0 < m <= 1.
     """
     growth = np.log1p(PARTS[:, None] * (values / m - 1)) @ counts
-    from scipy.special import logsumexp  # half a second
-
-    return float(logsumexp(growth) - np.log(len(PARTS)))
+    return float(np.logaddexp.reduce(growth) - np.log(len(PARTS)))
 
 
 def lower(values: Floats, counts: Floats, alpha: float) -> float:

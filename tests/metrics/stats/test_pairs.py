@@ -205,7 +205,7 @@ def test_one_test_keeps_its_interval_and_several_are_wider() -> None:
         assert pair.interval_adjusted.low <= pair.interval.low + 1e-9
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(
     st.lists(
         st.lists(st.sampled_from([0.0, 0.0, 0.5, 1.0, 1.0, 1.0]), min_size=8, max_size=8), min_size=2, max_size=4
