@@ -60,14 +60,14 @@ def verdicts(workers: int) -> list[object]:
     return [outcome.value if outcome.kind == "value" else outcome.kind for (outcome,) in found]
 
 
-@pytest.mark.parametrize("workers", [1, 2, 16])
+@pytest.mark.parametrize("workers", [1, 2])
 def test_verdicts_are_the_same_with_any_number_of_workers(workers: int) -> None:
     assert verdicts(workers) == EXPECTED
 
 
 @pytest.mark.usefixtures("crowd")
 def test_verdicts_are_the_same_beside_eight_busy_loops() -> None:
-    """With sixteen workers a program that uses a third of its CPU budget takes several on the clock."""
+    """With sixteen workers too: a program that uses a third of its CPU budget takes several on the clock."""
     assert verdicts(16) == EXPECTED
 
 
