@@ -8,8 +8,8 @@ import math
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -192,7 +192,7 @@ def slips(node: ast.AST) -> Iterator[ast.AST]:  # noqa: C901, PLR0912  one slip 
     """Make the slips that fit one node of a program; each is a node in its place."""
 
     def changed(**fields: Any) -> ast.AST:
-        other = copy.deepcopy(node)
+        other = copy.copy(node)
         for field, value in fields.items():
             setattr(other, field, value)
         return other
@@ -226,26 +226,29 @@ def slips(node: ast.AST) -> Iterator[ast.AST]:  # noqa: C901, PLR0912  one slip 
             yield from (changed(op=other()) for other in _COMBINED.get(type(op), ()))
 
 
-class Swap(ast.NodeTransformer):
-    """Puts one node in the place of another."""
+def places(tree: ast.AST) -> Iterator[tuple[ast.AST, Callable[[ast.AST], None]]]:
+    """Yield the nodes below a tree's root, each with what puts another one in its place."""
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
+            if isinstance(value, list):
+                yield from ((node, partial(value.__setitem__, k)) for k, node in enumerate(value))
+            elif isinstance(value, ast.AST):
+                yield value, partial(setattr, parent, field)
 
-    def __init__(self, old: ast.AST, new: ast.AST) -> None:
-        self.old = old
-        self.new = new
 
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        return self.new if node is self.old else super().generic_visit(node)
-
-
-def mutations(source: str) -> list[str]:
-    """Make every program that differs from this one by one slip."""
-    found = set()
-    for place, node in enumerate(ast.walk(ast.parse(source))):
-        for slip in slips(node):
-            tree = ast.parse(source)
-            old = next(islice(ast.walk(tree), place, None))
-            found.add(ast.unparse(ast.fix_missing_locations(Swap(old, slip).visit(tree))))
-    return sorted(found - {ast.unparse(ast.parse(source))})
+def mutations(source: str, rng: Random) -> Iterator[str]:
+    """Yield, in random order, the programs that differ from this one by one slip."""
+    tree = ast.parse(source)
+    made = [(put, node, slip) for node, put in places(tree) for slip in slips(node)]
+    rng.shuffle(made)
+    seen = {ast.unparse(tree)}
+    for put, node, slip in made:
+        put(slip)
+        other = ast.unparse(tree)
+        put(node)
+        if other not in seen:
+            seen.add(other)
+            yield other
 
 
 _KEPT: dict[str, list[str]] = {}
@@ -254,8 +257,7 @@ _KEPT: dict[str, list[str]] = {}
 def mutants(item: Item) -> list[str]:
     """Keep some mutants of the right program that are shown to differ on the item's own calls."""
     if item.item_id not in _KEPT:
-        made = mutations(right(item).source)
-        Random(item.item_id).shuffle(made)
+        made = mutations(right(item).source, Random(item.item_id))
         _KEPT[item.item_id] = list(islice((other for other in made if surely_wrong(item, other)), FEW))
     return _KEPT[item.item_id]
 
