@@ -27,6 +27,8 @@ os.environ |= {
     "DO_NOT_TRACK": "1",
     "PREFECT_LOGGING_TO_API_ENABLED": "false",
     "PREFECT_FLOWS": '{"heartbeat_frequency": null}',
+    # Small products of matrices, on cores that others use as well: more threads would mostly wait, and burn CPU.
+    "OPENBLAS_NUM_THREADS": "1",
 }
 for _name in ("PREFECT_API_URL", "PREFECT_PROFILE", "OPENAI_API_KEY", "OLLAMA_HOST", "HF_ENDPOINT"):
     os.environ.pop(_name, None)
