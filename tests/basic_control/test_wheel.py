@@ -117,8 +117,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     (wheel,) = (folder / "dist").iterdir()
     venv.create(folder / "venv")
     python = folder / "venv" / "bin" / "python"
+    # As pip does: bytecode is written once, not compiled by each process for itself.
     install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--offline", "--no-deps"]
-    subprocess.run([*install, "--python", str(python), str(wheel)], check=True, capture_output=True)
+    install += ["--compile-bytecode", "--python", str(python), str(wheel)]
+    subprocess.run(install, check=True, capture_output=True)
     (site,) = (folder / "venv" / "lib").glob("python3*/site-packages")
     listed = frozenset(path.name for path in site.iterdir())
     locked = folder / "locked"

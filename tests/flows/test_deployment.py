@@ -191,10 +191,10 @@ def test_a_run_that_ended_or_waits_is_not_watched_for_heartbeats(name: str) -> N
     assert "prefect.flow-run.Running" not in trigger.expect, "a run that begins is watched at once"
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """Yield a copy of the project, its Prefect server up."""
-    with standing(tmp_path / "tree") as there:
+    with standing(tmp_path_factory.mktemp("deployed") / "tree") as there:
         yield there
 
 

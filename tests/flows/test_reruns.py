@@ -1,15 +1,13 @@
 """One stage failed, or is asked for anew: exactly it and what depends on it runs, and no call is paid twice."""
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import TOP, Run
+from tests.conftest import Run
 from tests.helpers.preloaded import Preloaded
 from tests.helpers.runs import latest, results
 from tests.servers.running import Server, serve_openai
@@ -163,22 +161,24 @@ def test_what_cannot_be_done_again_is_one_message(run: Run, given: list[str], wo
     assert "Traceback" not in done.stderr
 
 
-def test_what_prune_keeps_of_a_judged_run_reruns_wholly_from_the_cache(run: Run, tmp_path: Path) -> None:
+def test_what_prune_keeps_of_a_judged_run_reruns_wholly_from_the_cache(
+    run: Run, forks: Preloaded, tmp_path: Path
+) -> None:
     with serve_openai(reply) as server:
         given = arguments(server, tmp_path)
         run(*given, "--set", "basic_control.seed=1")
         run(*given)
         kept = latest(tmp_path)
         before, calls = results(kept), len(server.requests)
-        command = [sys.executable, "-m", "artifacts.store"]
         place = ["--root", str(tmp_path / "store"), "--runs", str(tmp_path / "runs")]
         wish = ["prune", "--keep", "1", "--grace", "0h", "--replies-unused", "--yes"]
-        pruned = subprocess.run([*command, *wish, *place], cwd=TOP, capture_output=True, text=True, check=False)
-        assert pruned.returncode == 0, pruned.stderr
-        assert "Deleted 1 run, " in pruned.stdout
+        pruned = forks.start("artifacts.store", [*wish, *place], forks.environment)
+        out, err = pruned.communicate()
+        assert pruned.returncode == 0, err
+        assert "Deleted 1 run, " in out
         assert [path.name for path in (tmp_path / "runs").iterdir()] == [kept.name]
-        whole = subprocess.run([*command, "verify", *place], cwd=TOP, capture_output=True, text=True, check=False)
-        assert whole.returncode == 0, whole.stdout
+        whole = forks.start("artifacts.store", ["verify", *place], forks.environment)
+        assert whole.wait() == 0, whole.communicate()[0]
         done = run("--run", kept.name)
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == calls

@@ -102,7 +102,7 @@ class Place:
 def copy_project(tree: Path) -> Place:
     """Return a copy of the project in `tree`."""
     for package in TREE:
-        gone = shutil.ignore_patterns("__pycache__", "runs", "store")
+        gone = shutil.ignore_patterns("runs", "store")  # with the bytecode, else each process compiles all
         shutil.copytree(TOP / package, tree / package, ignore=gone)
     for file in ("prefect.yaml", "prefect.toml", "pyproject.toml"):
         shutil.copy(TOP / file, tree / file)

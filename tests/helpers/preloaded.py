@@ -27,8 +27,13 @@ FREE = {
     "OPENAI_API_KEY",
     "OLLAMA_HOST",
     "BASIC_CONTROL_LOG",
+    "BASIC_CONTROL_DATA",
+    "AWS_ENDPOINT_URL",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_DEFAULT_REGION",
 }
-"""What a start may say otherwise: only our own modules, or Python as it starts, read these."""
+"""What a start may say otherwise: our own modules read it, S3's client at its first use, or Python at its start."""
 IMPORTED = (
     "prefect.main prefect.client.orchestration prefect.task_engine prefect.flow_engine prefect.cache_policies "
     "prefect.artifacts prefect.events prefect.task_runners cyclopts rich.progress rich.table jinja2.sandbox yaml "
