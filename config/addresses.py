@@ -1,6 +1,8 @@
-"""Addresses of a configuration: what in them is a secret, and how messages show them."""
+"""Addresses of a configuration, and parameters: what in them is a secret, and how messages show them."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import unquote_plus
 
 _NAMES = re.compile(
@@ -9,6 +11,13 @@ _NAMES = re.compile(
     r"(?:$|[^a-z])"
 )
 _VALUES = re.compile(r"sk-|AIza|gh[pousr]_|hf_|eyJ|xox[a-z]-|AKIA|(?i:bearer|basic)\b")
+_KEYS = re.compile(r"(?<![\w-])(?:sk-|AIza|gh[pousr]_|hf_|eyJ|xox[a-z]-|AKIA|(?i:bearer\s+))[\w~+/=.-]{6,}")
+_PARAMETERS = re.compile(
+    r"(?:api|access|secret|private|subscription)[-_]?key|(?:access|auth|bearer)[-_]?token|authorization|password"
+    r"|(?:client[-_]?)?secret",
+    re.IGNORECASE,
+)
+_GIVEN = re.compile(rf"(?<!\w)((?:{_PARAMETERS.pattern})['\"]?:\s*['\"]?)[^\s'\",{{}}]+", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _RANDOM = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w~+/=.-]{32,}")
 _USER = re.compile(r"(://)[^/@\s'\"]{1,500}@|(://[^/@\s:]{0,500}:)[^@\s]{1,500}@")
@@ -35,11 +44,23 @@ def secret_part(url: str) -> str:
     return ""
 
 
+def secret_parameter(given: Mapping[str, Any]) -> str:
+    """Return the dotted name of a parameter of requests, at any depth, that holds a secret; '' where none does."""
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            if inner := secret_parameter(value):
+                return f"{name}.{inner}"
+        elif isinstance(value, str) and value and (_PARAMETERS.fullmatch(str(name)) or _KEYS.match(value)):
+            return str(name)
+    return ""
+
+
 def holds_user(url: str) -> bool:
     """Say whether an address names a user or a password before its host."""
     return "@" in re.split(r"[/?#]", url.partition("://")[2] or url, maxsplit=1)[0]
 
 
 def mask(text: str) -> str:
-    """Return a message without the passwords and the query values of the addresses in it."""
-    return _QUERY.sub(r"\1***", _USER.sub(r"\1\2***@", text))
+    """Return a message without what looks like a key, and without the passwords and query values of addresses."""
+    text = _GIVEN.sub(r"\1***", text)
+    return _KEYS.sub("***", _QUERY.sub(r"\1***", _USER.sub(r"\1\2***@", text)))

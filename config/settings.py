@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
-from config.addresses import ADVICE, holds_user, secret_part
+from config.addresses import ADVICE, holds_user, secret_parameter, secret_part
 from config.declared import DeclarationError, resolve
 from config.models import Judge, Model
 from config.prices import Prices, priced
@@ -264,6 +264,10 @@ class Settings(Frozen):
                     raise ValueError(
                         f"{kind}.{index}.base_url: it holds a key ({named!r} of its query), which would stand in "
                         f"every manifest; {ADVICE}"
+                    )
+                if named := secret_parameter(model.extra):
+                    raise ValueError(
+                        f"{kind}.{index}.extra: {named} holds a key, which would stand in every manifest; {ADVICE}"
                     )
         return self
 

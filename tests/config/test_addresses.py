@@ -1,5 +1,7 @@
 """Addresses: a key in one is found whatever it is called, refused, and repeated nowhere."""
 
+import json
+
 import pytest
 from pydantic import ValidationError
 
@@ -35,6 +37,26 @@ def test_a_key_in_an_address_is_refused_and_not_repeated(listed: str, query: str
     with pytest.raises(ValidationError) as validated:
         Settings.model_validate({"models": [{"name": "m"}], listed: [one]})
     assert "hunter2" not in str(validated.value), "Prefect keeps what an error says"
+
+
+@pytest.mark.parametrize(
+    ("extra", "named"),
+    [
+        ({"api_key": "hunter2"}, "api_key"),
+        ({"extra_headers": {"Authorization": "hunter2"}}, "extra_headers.Authorization"),
+        ({"user": "sk-hunter2"}, "user"),
+        ({"metadata": {"x": "Bearer hunter2"}}, "metadata.x"),
+    ],
+)
+def test_a_key_among_the_requests_parameters_is_refused_and_not_repeated(extra: object, named: str) -> None:
+    with pytest.raises(InputError, match=rf"models\.0\.extra: {named} holds a key") as caught:
+        read(None, [f"models.0.extra={json.dumps(extra)}"])
+    assert "hunter2" not in str(caught.value)
+
+
+def test_parameters_that_are_no_keys_go_through() -> None:
+    extra = {"prompt_cache_key": "a", "top_k": 3, "stop": ["task-force"], "eos_token": "</s>", "user": "task-anna"}
+    assert read(None, [f"models.0.extra={json.dumps(extra)}"]).models[0].extra == extra
 
 
 @pytest.mark.parametrize("query", PLAIN)
