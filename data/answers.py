@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Literal
 
 from data.asked import asked
@@ -57,25 +58,29 @@ _TRIES = 50
 _MARKER = re.compile(r"(?<!#)#{4,}(?!#)")
 _PLAIN = re.compile(r"#### ?(-?[0-9]{1,15})\s*")
 _BOX = re.compile(r"\\f?boxed\s{0,3}(?=[\s{0-9$+\-−])")
-_CUE = re.compile(
-    r"""
-    (?:^|(?<=\n))[ \t>*_]{0,8}A[*_]{0,3}:                      # A: 18
-    | (?<!to\s)(?<!can\s)(?<!we\s)\b(?:final[ ]|correct[ ])?answers?\b   # the (final) answer …
+_CUES = {  # a word in lower case, and the cues that hold it
+    ":": r"(?m:^)[ \t>*_]{0,8}A[*_]{0,3}:",  # A: 18
+    "answer": r"""
+    (?<!to\s)(?<!can\s)(?<!we\s)\b(?:final[ ]|correct[ ])?answers?\b   # the (final) answer …
       (?: [*_ \t]{0,6}\n
         | [^0-9\n.:：=!?]{0,80}?
           (?: [:：=—–] | [ ]-[ ] | \b(?:is|are|was|equals|(?:would|will|should|must)[ ]be|comes[ ]to)\b))
-    | (?<=[*_#\n])[ ]?(?:final[ ])?(?:result|answer)[*_ ]{0,4}[:：]
-    | \bответ(?:ом|а)?\b
+    | (?<=[*_#\n])[ ]?(?:final[ ])?answer[*_ ]{0,4}[:：]
+    """,
+    "result": r"(?<=[*_#\n])[ ]?(?:final[ ])?result[*_ ]{0,4}[:：]",
+    "ответ": r"""
+    \bответ(?:ом|а)?\b
       (?: [*_ \t]{0,6}\n
         | [^0-9\n.:：=!?]{0,80}?
           (?: [:：=—–] | [ ]-[ ] | \b(?:равен|будет|составляет|составит|является|такой)\b))
     | \bответ\b(?=[ ]*[*_$\\]{0,4}[-−]?[0-9])
-    | \bитого\b[ ]*[:：=—–-]?
-    | 答案 (?:[^0-9\n。:：=是为為]{0,20} (?:[:：=] | 是 | 为 | 為 | 等于 ) [:：]? | (?=[ ]*[*$\\(]{0,4}[-−]?[0-9]))
+    """,
+    "итого": r"\bитого\b[ ]*[:：=—–-]?",
+    "答": r"""
+    答案 (?:[^0-9\n。:：=是为為]{0,20} (?:[:：=] | 是 | 为 | 為 | 等于 ) [:：]? | (?=[ ]*[*$\\(]{0,4}[-−]?[0-9]))
     | 答[:：]
     """,
-    re.IGNORECASE | re.VERBOSE,
-)
+}
 _NEGATED = re.compile(r"[ ]*(?:not\b|n't|не\b|不)", re.IGNORECASE)
 _NONE = re.compile(
     r"\b(?:none|unknown|nan|n/a|undefined|not|no|cannot|can't|нет|не|неизвестно)\b|无|未知|不", re.IGNORECASE
@@ -200,12 +205,21 @@ def _closing(text: str, start: int) -> int:
 def _cued(reading: Reading) -> Search | None:
     """Look at what follows the last cue phrase; `the answer is not …` is none."""
     text = reading.text
-    for match in [*_CUE.finditer(text, max(0, len(text) - WINDOW))][: -_TRIES - 1 : -1]:
+    folded = text[-WINDOW:].casefold()
+    if not (words := tuple([word for word in _CUES if word in folded])):
+        return None
+    for match in [*_cues(words).finditer(text, max(0, len(text) - WINDOW))][: -_TRIES - 1 : -1]:
         if _NEGATED.match(text, match.end()):
             continue
         if (found := _after(reading, "cue", match.start(), match.end(), strict=False)) is not None:
             return found
     return None
+
+
+@cache
+def _cues(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the cues with these words: a text is searched for few of them, which takes a fraction of the time."""
+    return re.compile("|".join(_CUES[word] for word in words), re.IGNORECASE | re.VERBOSE)
 
 
 def _after(reading: Reading, rule: Rule, anchor: int, start: int, *, strict: bool) -> Search | None:

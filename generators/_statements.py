@@ -23,6 +23,7 @@ _MARKER = re.compile(
     rf"(?:answer|ответ){_MARKUP}{{0,6}}(?:(?P<sign>[::︰﹕∶=→➜➡⇒|]|[-‐‑‒–—―−]+>?)|(?![^\W_]))(?P<line>[^\n]*)",
     re.MULTILINE,
 )
+_MARKER_WORDS = ("answer", "ответ")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)\w*[ \t]*")
 _NEXT_LINES = 6
 _BARE_WORDS = 3
@@ -105,10 +106,9 @@ _WRAPPING = " \t\n*_`\"'»”)]}>$"
 
 def _said(text: str, match: re.Match[str], forms: Forms) -> str | None:
     """Return what a marker says: the rest of its line, or the next line with a word; None if it is no marker."""
-    for group in ("json", "tag"):
-        if match[group] is not None:
-            return match[group]
-    said = match["line"]
+    said = match[match.lastgroup or "line"]
+    if match.lastgroup != "line":
+        return said
     first = WORD.search(said)
     if first:
         bare = match["sign"] is not None or (first[0] in forms and len(WORD.findall(said[:200])) <= _BARE_WORDS)
@@ -136,9 +136,12 @@ def marked(text: str, forms: Forms) -> tuple[str, set[str]] | None:
     Names are listed by lines after it that hold a name and nothing else, and by markers one right under the other
     where they go through everybody.
     """
+    words = [at for word in _MARKER_WORDS if (at := text.find(word)) >= 0]
+    if not words:
+        return None
     markers = [
         (match.start(), match.end(), said)
-        for match in _MARKER.finditer(text)
+        for match in _MARKER.finditer(text, text.rfind("\n", 0, min(words)) + 1)
         if (said := _said(text, match, forms)) is not None
     ]
     if not markers:

@@ -91,9 +91,10 @@ def verify(item: Item, reply: str) -> Verdict:
     details = {"rule": rule}
     if wrong:
         return Verdict(correct=False, reason=wrong, details=details)
-    if _equal(given, item.answer):
+    expected = _expected(item.answer)
+    if _equal(given, expected):
         return Verdict(correct=True, reason="right", details=details)
-    return Verdict(correct=False, reason=_mistake(item, given), details=details)
+    return Verdict(correct=False, reason=_mistake(item.facts["expression"], given, expected), details=details)
 
 
 def _given(reply: str) -> tuple[Fraction | int | None, str, str]:
@@ -116,20 +117,23 @@ def _given(reply: str) -> tuple[Fraction | int | None, str, str]:
     return given, found.rule, fault(text, start, end, given)
 
 
-def _equal(given: Fraction | int, answer: str) -> bool:
-    if answer.removeprefix("-").isdecimal():
-        return given == int(answer)
-    expected = Fraction(answer)
+def _expected(answer: str) -> Fraction | int:
+    """Return the expected value; nearly always a whole number, with which it is much faster to calculate."""
+    return int(answer) if answer.removeprefix("-").isdecimal() else Fraction(answer)
+
+
+def _equal(given: Fraction | int, expected: Fraction | int) -> bool:
+    if isinstance(expected, int):
+        return given == expected
     return abs(given - expected) <= abs(expected) * TOLERANCE
 
 
-def _mistake(item: Item, given: Fraction | int) -> str:
+def _mistake(expression: str, given: Fraction | int, expected: Fraction | int) -> str:
     """Name the kind of mistake that leads to a value."""
-    expected = Fraction(item.answer)
     if given == -expected:
         return "wrong sign"
     difference = abs(given - expected)
-    kind = slips(item.facts["expression"]).get(given)  # a Fraction finds the int it equals
+    kind = slips(expression).get(given)  # a Fraction finds the int it equals
     return kind or ("off by one" if difference == 1 else "other number" if difference % 10 else "off by tens")
 
 

@@ -108,7 +108,13 @@ def _echoes(facts: Mapping[str, Any], reply: str) -> bool:
     for written in facts["written"]:
         text = text.replace(written, _SLOT)
     source = "\n".join(f" {' '.join(_WORD.findall(piece))} " for piece in text.lower().split(_SLOT))
-    return any(f" {' '.join(words[at : at + RUN])} " in source for at in range(len(words) - RUN + 1))
+    known = frozenset(source.split())
+    length = 0  # of the words in a row that the source has somewhere
+    for end, word in enumerate(words, 1):
+        length = length + 1 if word in known else 0
+        if length >= RUN and f" {' '.join(words[end - RUN : end])} " in source:
+            return True
+    return False
 
 
 class _Reading:

@@ -40,6 +40,7 @@ MARKERS = {"en": "ANSWER", "ru": "ОТВЕТ"}
 _PAIR = 2
 _EVEN = 0.5
 _MOST_SENTENCES = 500
+_NAMELESS = Verdict(correct=None, reason="the answer line names none of them")
 _PLAIN = re.compile(r"(?:ANSWER|ОТВЕТ): ?([^\W_]+)\s*")
 
 
@@ -124,14 +125,17 @@ def verify(item: Item, reply: str) -> Verdict:
     A name that is denied, only asked about, or where the reply breaks off, is none.
     """
     everyone = item.facts["names"]
-    if (plain := _PLAIN.fullmatch(reply)) and plain[1] in everyone:  # as it was asked for
+    plain = _PLAIN.fullmatch(reply)  # as it was asked for
+    if plain and plain[1] in everyone:
         return _judge(item, {plain[1]})
-    text = fold(reply)
     forms = {form: name for name in everyone for form in _forms(name)}
+    if plain and not named(fold(plain[1]), forms):
+        return _NAMELESS
+    text = fold(reply)
     if (marker := marked(text, forms)) is not None:
         said, listed = marker
         if not named(said, forms):
-            return Verdict(correct=None, reason="the answer line names none of them")
+            return _NAMELESS
         return _judge_passage(item, said, forms, listed)
     if (statement := final_statement(text, forms)) is not None:
         return _judge_passage(item, statement, forms)

@@ -5,7 +5,7 @@ Source: seed 001, category 5 ('extractive summarization'); the texts and the rul
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from random import Random
 from typing import Any
 
@@ -24,13 +24,13 @@ _SHORTEST_CUT = 12
 _SLOT = "\x00"
 _FINAL = ".!?… \"'"
 
-_QUOTES = str.maketrans(dict.fromkeys("«»“”„‟″‘’‚‛‹›ʼ′`'", '"'))
-_FOLDED = re.compile("[«»“”„‟″‘’‚‛‹›ʼ′`'ёЁ\u0308\u0306\u0301\u00ad\u200b-\u200f\u2060\ufeff]")
-_INVISIBLE = re.compile("[\u0301\u00ad\u200b-\u200f\u2060\ufeff]")
+_FOLDED = re.compile("[«»“”„‟″‘’‚‛‹›ʼ′`'ёЁ\u0301\u00ad\u200b-\u200f\u2060\ufeff]")
+_FOLDS = {**dict.fromkeys("«»“”„‟″‘’‚‛‹›ʼ′`'", '"'), "ё": "е", "Ё": "Е"}  # the others are invisible
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrt])|([\"'/\\*_`]))")
 _EMPHASIS = re.compile(
     r"\*+|~~|==|(?<!\w)[_`]{1,3}|[_`]{1,3}(?!\w)|</?(?:b|i|u|em|strong|mark)>|(?:^|(?<=\n))[ \t]*>[> \t]*"
 )
+_MARKED = re.compile(r"[*~=_`<>\\]")  # what has none of these has no emphasis
 _GOES_ON = re.compile(r",? [^\W\d_A-ZА-ЯЁ]|,? \d|-\w")
 _WORD = re.compile(r"\w+")
 
@@ -97,15 +97,25 @@ def normalise(text: str) -> str:
     """Make white space single, quotation marks and apostrophes alike, ё е; read JSON's escapes; ends trimmed."""
     if "\\" in text:
         text = _ESCAPE.sub(_unescaped, text)
-    if _FOLDED.search(text):
+    if "\u0308" in text or "\u0306" in text:
         text = text.replace("е\u0308", "е").replace("и\u0306", "й").replace("И\u0306", "Й")
-        text = _INVISIBLE.sub("", text.translate(_QUOTES).replace("ё", "е").replace("Ё", "Е"))
+    text = _FOLDED.sub(_folded, text)
     return " ".join(text.split())
 
 
 def _unescaped(escape: re.Match[str]) -> str:
     code, space, sign = escape.groups()
     return chr(int(code, 16)) if code else " " if space else str(sign)
+
+
+def _folded(sign: re.Match[str]) -> str:
+    return _FOLDS.get(sign[0], "")
+
+
+@lru_cache(maxsize=4096)
+def _bare(sentences: tuple[str, ...]) -> tuple[str, ...]:
+    """Normalise a paragraph's sentences, without final punctuation; once for all models that are asked for it."""
+    return tuple([normalise(sentence).rstrip(_FINAL) for sentence in sentences])
 
 
 def _plain(text: str) -> str:
@@ -153,14 +163,14 @@ def verify(item: Item, reply: str) -> Verdict:
     from rapidfuzz import fuzz
 
     facts = item.facts
-    sentences = [normalise(sentence).rstrip(_FINAL) for sentence in facts["sentences"]]
+    sentences = _bare(tuple(facts["sentences"]))
     key = sentences[facts["key"]]
     details = {"similarity": round(fuzz.ratio(said.strip(_FINAL), key) / 100, 4)}
     right = _holds_whole(said, key)
     if right and len(said) < len(key) + min(map(len, sentences)):
         return Verdict(correct=True, reason="the key sentence", details=details)
     # Marks of emphasis close a sentence ('**…** is the point'), but hide none.
-    texts = {said, plain} if (plain := _plain(reply)) else {said}
+    texts = {said, plain} if _MARKED.search(reply) and (plain := _plain(reply)) else {said}
     right = right or any(_holds_whole(text, key) for text in texts)
     lower = [text.lower() for text in texts]  # a copy in other letters is a copy
     others = [

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 
 from data.answers import Answer, search
 from metrics._cot_equations import Equation, equations
@@ -98,8 +99,8 @@ def read(text: str, question: str = "") -> Chain:
     count = 0
     annotates = _ANNOTATION.search(text) is not None
     for place, line in enumerate(lines, 1):
-        tail = _tail(lines, place - 1) if place > 1 else ""
-        step = _step(line, tail=tail, look=count < MOST_EQUATIONS, money=not annotates)
+        last = lines[place - 2] if place > 1 else ""
+        step = _step(line, last, look=count < MOST_EQUATIONS, money=not annotates)
         made = step.calculations
         kept = tuple([calculation for calculation in made if _scattered(calculation, hashed)])
         if len(kept) < len(made):
@@ -113,8 +114,8 @@ def read(text: str, question: str = "") -> Chain:
 
 def _scattered(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
     """Say whether a calculation's numbers do not all fall on one hash with those before; note them down."""
-    known = [value for operand in calculation.operands for value in operand.known_by]
-    for value in (*calculation.numbers, *calculation.results, *known):
+    known = [operand.known_by for operand in calculation.operands]
+    for value in chain(calculation.numbers, calculation.results, *known):
         if isinstance(value, int) and -SMALL < value < SMALL:
             continue
         alike = hashed.setdefault(hash(value), set())
@@ -125,13 +126,15 @@ def _scattered(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
     return True
 
 
-def _step(line: str, *, tail: str, look: bool, money: bool) -> Step:
+def _step(line: str, last: str, *, look: bool, money: bool) -> Step:
+    """Read a line; `last` is the one before it."""
     annotations = [*_ANNOTATION.finditer(line)] if "<<" in line else []
     if annotations:
         made = tuple(annotated(inside) for match in annotations if (inside := match[1].strip()))
         return Step(line, line[: annotations[0].start()], made)
     if not look or not any(sign in line for sign in _EQUALS):
         return Step(line, line, ())
+    tail = _tail(line, last)
     text = plain(tail + line[:LONGEST_LINE], money=money)
     found = [*equations(text)]
     if not found:
@@ -140,12 +143,12 @@ def _step(line: str, *, tail: str, look: bool, money: bool) -> Step:
     return Step(line, before, tuple(map(_equated, found)))
 
 
-def _tail(lines: Sequence[str], place: int) -> str:
+def _tail(line: str, last: str) -> str:
     """Return the last side of the line before, where a line goes on with an equals sign."""
-    if not _CONTINUES.match(lines[place]) or "<<" in lines[place - 1]:
+    if not last or "<<" in last or not _CONTINUES.match(line):
         return ""
-    last = re.split("[=＝≈]", lines[place - 1][-LONGEST:])[-1]
-    return f"{last.removesuffix(chr(92) * 2)} "
+    side = re.split("[=＝≈]", last[-LONGEST:])[-1]
+    return f"{side.removesuffix(chr(92) * 2)} "
 
 
 @lru_cache(maxsize=1 << 16)

@@ -81,11 +81,12 @@ def tokens(text: str) -> list[Token]:
     for match in _TOKEN.finditer(text):
         kind: Kind = match.lastgroup  # type: ignore[assignment]  # the groups are named after the kinds
         written = match[0]
+        start, end = match.span()
         if kind == "number":
-            found.append(Token(kind, written, match.start(), match.end(), number(written)))
+            found.append(Token(kind, written, start, end, number(written)))
         else:
             unsettled |= kind == "word" or written in _UNSETTLED
-            found.append(Token(kind, written, match.start(), match.end()))
+            found.append(Token(kind, written, start, end))
     return [*_settled(found)] if unsettled else found
 
 

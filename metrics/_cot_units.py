@@ -115,7 +115,7 @@ def joined(found: Sequence[Token]) -> Sequence[Token]:
     made: list[Token] = []
     at = 0
     while at < len(found):
-        length = _compound(found, at)
+        length = _compound(found, at) if found[at].kind == "number" else 0
         if not length:
             made.append(found[at])
             at += 1
