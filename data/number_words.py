@@ -280,7 +280,7 @@ def _give_digits(text: str, number: Number, given: Given) -> None:
     value = number.value
     if value is not None:
         _give(given, written, value)
-        if value < 0:
+        if value.numerator < 0:
             _give(given, written, -value)
         if number.percent or _PERCENT.match(text, number.end):
             _give(given, written, value / 100, F(100))

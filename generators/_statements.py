@@ -136,12 +136,12 @@ def marked(text: str, forms: Forms) -> tuple[str, set[str]] | None:
     Names are listed by lines after it that hold a name and nothing else, and by markers one right under the other
     where they go through everybody.
     """
-    words = [at for word in _MARKER_WORDS if (at := text.find(word)) >= 0]
-    if not words:
+    places = [at for word in _MARKER_WORDS if (at := text.find(word)) >= 0]
+    if not places:
         return None
     markers = [
         (match.start(), match.end(), said)
-        for match in _MARKER.finditer(text, text.rfind("\n", 0, min(words)) + 1)
+        for match in _MARKER.finditer(text, text.rfind("\n", 0, min(places)) + 1)
         if (said := _said(text, match, forms)) is not None
     ]
     if not markers:

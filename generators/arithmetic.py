@@ -132,9 +132,9 @@ def _mistake(expression: str, given: Fraction | int, expected: Fraction | int) -
     """Name the kind of mistake that leads to a value."""
     if given == -expected:
         return "wrong sign"
-    difference = abs(given - expected)
+    difference = given - expected
     kind = slips(expression).get(given)  # a Fraction finds the int it equals
-    return kind or ("off by one" if difference == 1 else "other number" if difference % 10 else "off by tens")
+    return kind or ("off by one" if abs(difference) == 1 else "other number" if difference % 10 else "off by tens")
 
 
 @lru_cache(maxsize=4096)

@@ -99,7 +99,7 @@ def normalise(text: str) -> str:
         text = _ESCAPE.sub(_unescaped, text)
     if "\u0308" in text or "\u0306" in text:
         text = text.replace("е\u0308", "е").replace("и\u0306", "й").replace("И\u0306", "Й")
-    text = _FOLDED.sub(_folded, text)
+    text = text.replace("'", '"').replace("`", '"') if text.isascii() else _FOLDED.sub(_folded, text)
     return " ".join(text.split())
 
 

@@ -36,7 +36,8 @@ class Calculation:
     `text` is as written. `expected` is the exact value of the left side, `found` the value
     given for it (None: cannot be read, which is never `right`). `operands` are the numbers of the left side (and
     of the middle of `a = b = c`), `results` the values that the result makes known. `bare`: the left side is one
-    number. Two calculations of the same `key` are identical.
+    number. `hashed` are those of all these numbers that are not their own hash. Two calculations of the same
+    `key` are identical.
     """
 
     text: str
@@ -49,6 +50,7 @@ class Calculation:
     operators: frozenset[str]
     numbers: frozenset[Exact]
     bare: bool
+    hashed: tuple[Exact, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +116,7 @@ def read(text: str, question: str = "") -> Chain:
 
 def _scattered(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
     """Say whether a calculation's numbers do not all fall on one hash with those before; note them down."""
-    known = [operand.known_by for operand in calculation.operands]
-    for value in chain(calculation.numbers, calculation.results, *known):
-        if isinstance(value, int) and -SMALL < value < SMALL:
-            continue
+    for value in calculation.hashed:
         alike = hashed.setdefault(hash(value), set())
         if len(alike) <= ALIKE:
             alike.add(str(value))
@@ -188,6 +187,8 @@ def _made(sides: Sequence[Sequence[Token]], verdict: Verdict, key: str, text: st
         results = (value, value * 100)
     needed = [operand for side in before for operand in operands(side)]
     every = [*needed, *operands(sides[-1])] if len(sides) > 1 else needed
+    numbers = frozenset([operand.value for operand in every if operand.known_by])
+    known = chain(numbers, results, *[operand.known_by for operand in needed])
     return Calculation(
         text=text or key,
         key=key,
@@ -197,6 +198,7 @@ def _made(sides: Sequence[Sequence[Token]], verdict: Verdict, key: str, text: st
         operands=tuple(needed),
         results=results,
         operators=frozenset().union(*map(operators, sides)),
-        numbers=frozenset(operand.value for operand in every if operand.known_by),
+        numbers=numbers,
         bare=sum(map(len, before)) == 1,
+        hashed=tuple([value for value in known if not (isinstance(value, int) and -SMALL < value < SMALL)]),
     )

@@ -104,7 +104,8 @@ def _settled(found: Sequence[Token]) -> Iterator[Token]:
         before = found[at - 1].kind if at else "break"
         after = found[at + 1].kind if at + 1 < len(found) else "break"
         if token.kind == "word":
-            yield _word(found, at, before, after)
+            counts = before == "number" or after in {"number", "open"}
+            yield _word(found, at, before, after) if counts else token
         elif token.text == ":":
             divides = before in _NUMERIC and after in {"number", "open"} and _even(found, at)
             yield token._replace(text="/") if divides else token._replace(kind="break")

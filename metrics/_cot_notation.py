@@ -72,7 +72,7 @@ def undashed(text: str) -> str:
 
 
 _BULLET = re.compile(
-    r"^\s*(?:[-*•+–—>#]{1,4}\s|\(?[0-9]{1,3}(?:\.\s|\)\s?|、)|[a-zа-я]\)\s|[①-⑳]\s?)", re.IGNORECASE
+    r"\s*(?:[-*•+–—>#]{1,4}\s|\(?[0-9]{1,3}(?:\.\s|\)\s?|、)|[a-zа-я]\)\s|[①-⑳]\s?)", re.IGNORECASE
 )
 _BOLD = re.compile(r"\*\*+|__+|`")
 _INNER = r"(?:[^*\n]|(?<=\s)\*(?=\s)|(?<=[\w)])\*(?=[\w(]))"  # a times sign among italics
@@ -105,7 +105,7 @@ _HOURS = 24
 
 def plain(line: str, *, money: bool) -> str:
     """Return a line of text in which equations are looked for; without `money`, a currency sign breaks them off."""
-    line = _BULLET.sub("", _BULLET.sub("", _BOLD.sub(" ", line)))
+    line = _unlisted(_unlisted(_BOLD.sub(" ", line)))
     if "*" in line:
         line = _ITALIC.sub(r"\1", line)
     if not line.isascii():
@@ -126,6 +126,12 @@ def plain(line: str, *, money: bool) -> str:
     if not money:
         text = _CURRENCY.sub(" ; ", text)
     return text.replace("==", "=")
+
+
+def _unlisted(line: str) -> str:
+    """Take a bullet or a number off the beginning of a line."""
+    bullet = _BULLET.match(line)
+    return line[bullet.end() :] if bullet else line
 
 
 def _parted(match: re.Match[str]) -> str:
