@@ -1,5 +1,6 @@
 """What tests share: a folder for Prefect of their own, one Prefect server for all, and a way to run a flow."""
 
+import gc
 import os
 import socket
 import subprocess
@@ -32,6 +33,11 @@ os.environ |= {
 }
 for _name in ("PREFECT_API_URL", "PREFECT_PROFILE", "OPENAI_API_KEY", "OLLAMA_HOST", "HF_ENDPOINT"):
     os.environ.pop(_name, None)
+
+
+def pytest_collection_finish() -> None:
+    """Have no garbage collection look at modules and tests again: they stay, and are a million objects."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

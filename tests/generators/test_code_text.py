@@ -1,6 +1,7 @@
 # ruff: noqa: E501 - a response stands on one line
 """Which program is read from a response, in all the shapes that models answer in."""
 
+from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -202,49 +203,53 @@ def test_where_there_is_no_kotlin_nothing_is_found() -> None:
     assert find_kotlin("```kotlin\nfun g() = 1\n```", "f") == "fun g() = 1"
 
 
-def hostile(name: str) -> dict[str, str]:
-    """Return responses that ask for time or memory, or that break parsers."""
+def hostile(name: str) -> dict[str, Callable[[], str]]:
+    """Return what writes responses that ask for time or memory, or that break parsers: 50 MB in all."""
     broken = f"```python\ndef {name}(x):\n    return (\n```\n"
     return {
-        "1 MB of text": "word " * 200_000,
-        "10 MB of source": f"```python\ndef {name}(x):\n    return x\n" + "y = 1\n" * 1_700_000 + "```",
-        "10 MB of one line": f"```python\n{name} = " + "1 + " * 2_500_000 + "1\n```",
-        "a NUL": f"```python\ndef {name}(x):\n    return '\0'\n```",
-        "surrogates": f"```python\ndef {name}(x):\n    return '\udc80\ud800'\n```",
-        "10 000 fences": "```\n" * 10_000,
-        "10 000 broken blocks": broken * 10_000,
-        "10 000 definitions": f"def {name}(x):\n    return (\n\n" * 10_000,
-        "10 000 imports": "import os\n" * 10_000 + f"def {name}(x):\n    return missing\n",
-        "10 000 helpers": "".join(f"def g{n}(x):\n    return g{n + 1}(x)\n" for n in range(10_000))
-        + f"def {name}(x):\n    return g0(x)\n",
-        "open brackets": f"```python\n{name} = " + "(" * 30_000,
-        "nested lists": f"```python\n{name} = " + "[" * 150 + "]" * 150,
-        "nested calls": f"```python\n{name} = " + "f(" * 30_000,
-        "minus signs": f"```python\n{name} = " + "-" * 60_000 + "1",
-        "nots": f"```python\n{name} = " + "not " * 15_000 + "1",
-        "lambdas": f"```python\n{name} = " + "lambda: " * 7_500 + "1",
-        "attributes": f"```python\n{name} = a" + ".a" * 30_000,
-        "a long sum": f"```python\n{name} = 1" + "+1" * 30_000,
-        "comparisons": f"```python\n{name} = 1" + "<1" * 30_000,
-        "a long elif": f"```python\nif 1: {name} = 1\n" + "elif 1: pass\n" * 4_500,
-        "deep indentation": f"```python\n{name} = 1\n" + "".join(" " * n + "if 1:\n" for n in range(300)),
-        "braces": f"```python\n{name} = " + "{1:" * 20_000,
-        "f-strings": f"```python\n{name} = " + "f'{" * 20_000,
-        "backticks": "`" * 1_000_000,
-        "backticks and definitions": f"`def {name}(" * 80_000,
-        "spaces": " " * 1_000_000 + name,
-        "spaces in lines": (" " * 999 + "\n") * 1_000 + name,
-        "new lines": "\n" * 1_000_000 + name,
-        "quotes": ">" * 500_000 + "```" + name,
-        "at signs": "@a\n" * 300_000 + f"def {name}(x): return 1",
-        "thoughts": "<think>" * 140_000,
-        "closing thoughts": "</think>" * 120_000,
-        "prompts": ">>> " * 250_000 + f"\n>>> def {name}(x):\n" + "...\n" * 200_000,
-        "names": f"{name} = " * 150_000,
-        "annotations": f"{name}: " * 150_000,
-        "generics": "fun <" * 200_000 + f" {name}(",
-        "modifiers": "private " * 120_000 + f"fun {name}(",
-        "every plane": "".join(chr(n * 0x1000 + 0x41) for n in range(0x110) if not 0xD7 < n * 16 < 0xE00) * 500,
+        "1 MB of text": lambda: "word " * 200_000,
+        "10 MB of source": lambda: f"```python\ndef {name}(x):\n    return x\n" + "y = 1\n" * 1_700_000 + "```",
+        "10 MB of one line": lambda: f"```python\n{name} = " + "1 + " * 2_500_000 + "1\n```",
+        "a NUL": lambda: f"```python\ndef {name}(x):\n    return '\0'\n```",
+        "surrogates": lambda: f"```python\ndef {name}(x):\n    return '\udc80\ud800'\n```",
+        "10 000 fences": lambda: "```\n" * 10_000,
+        "10 000 broken blocks": lambda: broken * 10_000,
+        "10 000 definitions": lambda: f"def {name}(x):\n    return (\n\n" * 10_000,
+        "10 000 imports": lambda: "import os\n" * 10_000 + f"def {name}(x):\n    return missing\n",
+        "10 000 helpers": lambda: (
+            "".join(f"def g{n}(x):\n    return g{n + 1}(x)\n" for n in range(10_000))
+            + f"def {name}(x):\n    return g0(x)\n"
+        ),
+        "open brackets": lambda: f"```python\n{name} = " + "(" * 30_000,
+        "nested lists": lambda: f"```python\n{name} = " + "[" * 150 + "]" * 150,
+        "nested calls": lambda: f"```python\n{name} = " + "f(" * 30_000,
+        "minus signs": lambda: f"```python\n{name} = " + "-" * 60_000 + "1",
+        "nots": lambda: f"```python\n{name} = " + "not " * 15_000 + "1",
+        "lambdas": lambda: f"```python\n{name} = " + "lambda: " * 7_500 + "1",
+        "attributes": lambda: f"```python\n{name} = a" + ".a" * 30_000,
+        "a long sum": lambda: f"```python\n{name} = 1" + "+1" * 30_000,
+        "comparisons": lambda: f"```python\n{name} = 1" + "<1" * 30_000,
+        "a long elif": lambda: f"```python\nif 1: {name} = 1\n" + "elif 1: pass\n" * 4_500,
+        "deep indentation": lambda: f"```python\n{name} = 1\n" + "".join(" " * n + "if 1:\n" for n in range(300)),
+        "braces": lambda: f"```python\n{name} = " + "{1:" * 20_000,
+        "f-strings": lambda: f"```python\n{name} = " + "f'{" * 20_000,
+        "backticks": lambda: "`" * 1_000_000,
+        "backticks and definitions": lambda: f"`def {name}(" * 80_000,
+        "spaces": lambda: " " * 1_000_000 + name,
+        "spaces in lines": lambda: (" " * 999 + "\n") * 1_000 + name,
+        "new lines": lambda: "\n" * 1_000_000 + name,
+        "quotes": lambda: ">" * 500_000 + "```" + name,
+        "at signs": lambda: "@a\n" * 300_000 + f"def {name}(x): return 1",
+        "thoughts": lambda: "<think>" * 140_000,
+        "closing thoughts": lambda: "</think>" * 120_000,
+        "prompts": lambda: ">>> " * 250_000 + f"\n>>> def {name}(x):\n" + "...\n" * 200_000,
+        "names": lambda: f"{name} = " * 150_000,
+        "annotations": lambda: f"{name}: " * 150_000,
+        "generics": lambda: "fun <" * 200_000 + f" {name}(",
+        "modifiers": lambda: "private " * 120_000 + f"fun {name}(",
+        "every plane": lambda: (
+            "".join(chr(n * 0x1000 + 0x41) for n in range(0x110) if not 0xD7 < n * 16 < 0xE00) * 500
+        ),
     }
 
 
@@ -252,7 +257,7 @@ def hostile(name: str) -> dict[str, str]:
 def test_hostile_responses_take_little_time_and_do_not_raise(shape: str) -> None:
     for code in ("python", "kotlin"):
         item = generate(Random(1), level="easy", language="en", languages=(code,))
-        reply = hostile(item.facts["function"])[shape]
+        reply = hostile(item.facts["function"])[shape]()
         with bounded(2):
             found = program(item, reply)
         assert found is None or len(found.source) <= SOURCE_CAP
