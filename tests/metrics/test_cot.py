@@ -1,7 +1,6 @@
 """The four levels of a chain of thought: seed 004's example, the real data set, mutants, and hostile responses."""
 
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from data.plugins import metrics
 from data.records import Score
 from metrics import cot
 from metrics._cot_chain import annotated, read
-from tests.helpers.bounds import bounded
 
 QUESTION = (
     "Farmer Red has three milk cows: Bess, Brownie, and Daisy. Bess, the smallest cow, gives him two pails of milk "
@@ -391,52 +389,7 @@ def test_a_mutant_lowers_the_level_that_should_notice(
     assert mutant.value <= 1.0
 
 
-HOSTILE = {
-    "ten thousand empty annotations": "<<>>" * 10_000,
-    "a megabyte of annotations": "<<1+1=2>>" * 110_000,
-    "twenty thousand different ones": "".join(f"<<{n}+1={n + 1}>>\n" for n in range(20_000)),
-    "a power tower": "<<9**9**9=1>>\n#### 1",
-    "nested brackets": f"<<{'(' * 200}1{')' * 200}=1>>\n{'(' * 1_000_000}",
-    "brackets and sums": "(1+" * 100_000 + "=3",
-    "division by zero": "<<5/0=1>>\n<<0/0=0>>\n5 / 0 = 7",
-    "a megabyte of digits": f"<<{'9' * 400}*{'9' * 90}=1>>\n#### {'9' * 1_000_000}",
-    "long products": "".join(f"<<1/{'7' * 400}{n}=1>>" for n in range(1_000)),
-    "equals signs": "1+1=" * 250_000,
-    "equations": ("1+1=2 " * 100 + "\n") * 1_600,
-    "units that cannot be changed": ("1 hour - 2 min + 3 days - 4 weeks = 7 " * 100 + "\n") * 300,
-    "unknowns": "5 - 3 books - 2 ** 4 (red) - x = 7? " * 30_000,
-    "continued lines": "= 1 + 1\n" * 100_000,
-    "lines": "1\n" * 200_000,
-    "angle brackets": "<" * 1_000_000,
-    "number signs": "#" * 1_000_000,
-    "fractions": "\\frac{" * 160_000,
-    "numbers of one hash": "".join(f"<<{(2**61 - 1) * n}+1={(2**61 - 1) * n + 1}>>\n" for n in range(1, 18_000)),
-    "carriage returns and NULs": "\r\0" * 100_000 + "#### 5",
-}
-
-
-@pytest.mark.parametrize("response", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_hostile_response_takes_bounded_time_and_never_raises(response: str) -> None:
-    with bounded(15):
-        result = score(response)
-    assert result.value is not None
-    assert 0 <= result.value <= 1
-    assert len(result.details["calculations"]) <= cot.LISTED
-
-
-@given(st.text(alphabet="0123456789+-*/=().,%<>#$ x\n²½", max_size=120))
-@settings(max_examples=300, deadline=None)
-def test_never_raises(response: str) -> None:
-    score(response)
-
-
 def test_known_constants_are_exact_decimals() -> None:
     result = score("<<0.1*2=0.2>>\n#### 1", known_constants=(0.1,))
     assert result.details["calculations"][0]["coherent"]
     assert options_of(cot.UNIT, {})["known_constants"] == ()
-
-
-def test_expected_and_found_are_written_exactly() -> None:
-    listed = score("<<10/3=3.5>>\n<<1/8=0.125>>\n#### 1").details["calculations"]
-    assert [(one["expected"], one["found"]) for one in listed] == [("10/3", "3.5"), ("0.125", "0.125")]
-    assert Fraction(listed[0]["expected"]) == Fraction(10, 3)

@@ -1,16 +1,11 @@
 """Evidence of cited sources: what is kept, replayed, spared, and how politely it is fetched."""
 
-import asyncio
 import datetime as dt
 import hashlib
-import json
-import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -21,8 +16,8 @@ from data.errors import InputError
 from data.options import options_of
 from data.tables import EVIDENCE
 from metrics.citation import UNIT
-from tasks.web import Limits, Net, Refused, check
-from tasks.web.policy import resolve_name
+from tasks.web import Net, check
+from tests.tasks.web.citing import LIMITS, answered, certificate, net
 from tests.tasks.web.site import (
     HOST,
     OTHER,
@@ -38,27 +33,6 @@ from tests.tasks.web.site import (
     send,
     status,
 )
-
-LIMITS = Limits(connect_s=2, read_s=1, total_s=4, delay_s=0)
-CLAIM = "The ship sank on 15 April 1912, four days into her maiden voyage"
-
-
-def net(site: Site, *names: str, limits: Limits = LIMITS, more: Mapping[str, Any] | None = None) -> Net:
-    """Return a policy by which the names lead to the test's server, and nothing else is allowed."""
-    known: dict[str, str | Sequence[str]] = dict.fromkeys((*names, "iana.org"), HOST)
-    return Net(
-        resolve=lookup(known | dict(more or {})),
-        allows=lambda address: address == ip_address(HOST),
-        ports={80: site.port},
-        limits=limits,
-    )
-
-
-def answered(*sources: Mapping[str, Any], item: str = "item", model: str = "model", text: str = "") -> Answered:
-    """Return an answer that cites sources by their numbers from 1."""
-    body = text or " ".join(f"{CLAIM} [{n}]." for n in range(1, len(sources) + 1))
-    response = json.dumps({"answer": body, "citations": [{"number": n, **s} for n, s in enumerate(sources, 1)]})
-    return Answered(item, model, 0, "en", {"question": "?", "response": response}, None, None)
 
 
 @pytest.fixture(scope="module")
@@ -295,16 +269,6 @@ def test_an_answer_may_have_so_many_pages_fetched() -> None:
     assert len(site.requests) == 4
 
 
-def test_without_a_network_no_name_is_said_not_to_exist() -> None:
-    """Where the control name does not resolve either, the machine is what is at fault."""
-    cited = [answered({"url": "http://press.org/x", "quote": QUOTE}, {"url": "http://news.org/x"})]
-    offline = check(cited, network=True, net=Net(resolve=lookup({})))
-    assert offline["reason"].to_list() == ["no name resolves here"] * 2
-    assert offline["verdict"].to_list() == ["UNCERTAIN"] * 2
-    online = check(cited, network=True, net=Net(resolve=lookup({"iana.org": "8.8.8.8"})))
-    assert online["verdict"].to_list() == ["LIKELY_FABRICATED"] * 2
-
-
 def test_a_refused_connection_settles_nothing() -> None:
     with Site({}) as site:
         policy = net(site, "press.org")
@@ -388,38 +352,6 @@ def test_text_that_no_table_holds_is_stored_all_the_same(tmp_path: Path) -> None
     assert Store(str(tmp_path)).write(EVIDENCE, frame).rows == frame.height == 1
 
 
-def certificate(folder: Path, *names: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Return contexts of a server with a certificate for names, and of a client that trusts it."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[0])])
-    now = dt.datetime.now(dt.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = folder / "server.pem"
-    secret = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    public = made.public_bytes(serialization.Encoding.PEM)
-    pem.write_bytes(secret + public)
-    server = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    server.load_cert_chain(pem)
-    return server, ssl.create_default_context(cadata=public.decode())
-
-
 def test_tls_keeps_the_name_though_an_address_is_dialled(tmp_path: Path) -> None:
     """The server sees the name in SNI and Host; a certificate of another name, or an untrusted one, is refused."""
     server, client = certificate(tmp_path, "press.org")
@@ -457,16 +389,3 @@ def test_a_head_that_is_said_twice_counts_once() -> None:
             [answered({"url": "http://press.org/x", "quote": QUOTE})], network=True, net=net(site, "press.org")
         )
     assert frame["verdict"].to_list() == ["VERIFIED"]
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "169.254.169.254", "::1", "::ffff:8.8.8.8", "64:ff9b::808:808"])
-def test_the_default_policy_refuses_addresses_as_well_as_names(host: str) -> None:
-    """A second line: the rules for URLs have refused them before."""
-    with pytest.raises(Refused, match="not a public address"):
-        asyncio.run(Net().addresses(host))
-
-
-@pytest.mark.parametrize("name", ["a" * 64, "a..b", "\0", "a" * 300])
-def test_the_systems_resolver_survives_what_is_no_name(name: str) -> None:
-    with pytest.raises(Refused):
-        asyncio.run(resolve_name(name))
