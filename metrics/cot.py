@@ -314,7 +314,7 @@ class Options(Frozen):
 
 UNIT = Metric(
     name="cot",
-    version=4,
+    version=5,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
