@@ -39,10 +39,9 @@ demo: $(READY)
 server deploy worker: $(READY)
 	@$(BIN)/python -m flows.deployment $@ $(ARGS)
 
-# The tests' processes write the bytecode of what they import beside that, once for all of them. A third worker has work
-# for two cores while the others wait for their servers.
+# The tests' processes write the bytecode of what they import beside that, once for all of them.
 test: $(READY)
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses 3 --dist loadfile $(ARGS)
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 # The tests on every Python from 3.11 to 3.14 that is found, each in an environment of its own.
 test-all:
