@@ -5,23 +5,25 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote_plus
 
-_NAMES = re.compile(
+from data.patterns import pattern
+
+_NAMES = pattern(
     r"(?:^|[^a-z])(?:(?:api|subscription|access|secret|private|account|shared|function)?keys?|apikeys?|sig|signature|"
     r"[a-z]*token|jwt|auth|authorization|bearer|credentials?|secret|client_?secret|pass|passwd|password|pwd|code)"
     r"(?:$|[^a-z])"
 )
-_VALUES = re.compile(r"sk-|AIza|gh[pousr]_|hf_|eyJ|xox[a-z]-|AKIA|(?i:bearer|basic)\b")
-_KEYS = re.compile(r"(?<![\w-])(?:sk-|AIza|gh[pousr]_|hf_|eyJ|xox[a-z]-|AKIA|(?i:bearer\s+))[\w~+/=.-]{6,}")
-_PARAMETERS = re.compile(
+_VALUES = pattern(r"sk-|AIza|gh[pousr]_|hf_|eyJ|xox[a-z]-|AKIA|(?i:bearer|basic)\b")
+_KEYS = pattern(r"(?<![\w-])(?:sk-|AIza|gh[pousr]_|hf_|eyJ|xox[a-z]-|AKIA|(?i:bearer\s+))[\w~+/=.-]{6,}")
+_PARAMETERS = pattern(
     r"(?:api|access|secret|private|subscription)[-_]?key|(?:access|auth|bearer)[-_]?token|authorization|password"
     r"|(?:client[-_]?)?secret",
     re.IGNORECASE,
 )
-_GIVEN = re.compile(rf"(?<!\w)((?:{_PARAMETERS.pattern})['\"]?:\s*['\"]?)[^\s'\",{{}}]+", re.IGNORECASE)
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_RANDOM = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w~+/=.-]{32,}")
-_USER = re.compile(r"(://)[^/@\s'\"]{1,500}@|(://[^/@\s:]{0,500}:)[^@\s]{1,500}@")
-_QUERY = re.compile(r"(://[^\s'\"?#]{0,2000}[?#]|[?#][^\s'\"=&#]{1,200}=)[^\s'\"]+")
+_GIVEN = pattern(rf"(?<!\w)((?:{_PARAMETERS.pattern})['\"]?:\s*['\"]?)[^\s'\",{{}}]+", re.IGNORECASE)
+_UUID = pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_RANDOM = pattern(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w~+/=.-]{32,}")
+_USER = pattern(r"(://)[^/@\s'\"]{1,500}@|(://[^/@\s:]{0,500}:)[^@\s]{1,500}@")
+_QUERY = pattern(r"(://[^\s'\"?#]{0,2000}[?#]|[?#][^\s'\"=&#]{1,200}=)[^\s'\"]+")
 
 ADVICE = (
     "leave it out, name the variable that holds it in `api_key_env`, and where it goes in `api_key_query` or "

@@ -12,6 +12,7 @@ from data.candidates import candidates
 from data.choosing import Reading, choose, choose_last, unbracketed
 from data.number_words import spelled
 from data.numerals import Number, narrow
+from data.patterns import pattern
 
 Rule = Literal["marker", "boxed", "cue", "last number"]
 
@@ -55,9 +56,9 @@ _SHORT = 60
 _TRIES = 50
 """Markers, boxes or cues that are tried, from the last one backwards."""
 
-_MARKER = re.compile(r"(?<!#)#{4,}(?!#)")
-_PLAIN = re.compile(r"#### ?(-?[0-9]{1,15})\s*")
-_BOX = re.compile(r"\\f?boxed\s{0,3}(?=[\s{0-9$+\-−])")
+_MARKER = pattern(r"(?<!#)#{4,}(?!#)")
+_PLAIN = pattern(r"#### ?(-?[0-9]{1,15})\s*")
+_BOX = pattern(r"\\f?boxed\s{0,3}(?=[\s{0-9$+\-−])")
 _CUES = {  # a word in lower case, and the cues that hold it
     ":": r"(?m:^)[ \t>*_]{0,8}A[*_]{0,3}:",  # A: 18
     "answer": r"""
@@ -81,8 +82,8 @@ _CUES = {  # a word in lower case, and the cues that hold it
     | 答[:：]
     """,
 }
-_NEGATED = re.compile(r"[ ]*(?:not\b|n't|не\b|不)", re.IGNORECASE)
-_NONE = re.compile(
+_NEGATED = pattern(r"[ ]*(?:not\b|n't|не\b|不)", re.IGNORECASE)
+_NONE = pattern(
     r"\b(?:none|unknown|nan|n/a|undefined|not|no|cannot|can't|нет|не|неизвестно)\b|无|未知|不", re.IGNORECASE
 )
 _REFUSED = (
@@ -90,34 +91,34 @@ _REFUSED = (
     r"can(?:not|['’]t| not) be (?:answered|calculated|computed|determined|found|known)|未知|无法(?:确定|得知|计算)"
 )
 _WITHHELD = {
-    False: re.compile(rf"(?:{_REFUSED})(?![^\W_])", re.IGNORECASE),
-    True: re.compile(
+    False: pattern(rf"(?:{_REFUSED})(?![^\W_])", re.IGNORECASE),
+    True: pattern(
         rf"(?:{_REFUSED}|impossible|not (?:clear|enough|given|known|possible)|no (?:answer|idea|solution)|"
         r"невозможно|нельзя|нет (?:данных|ответа|решения)|无法|不(?:能|可)?(?:确定|知道))(?![^\W_一-鿿])",
         re.IGNORECASE,
     ),
 }
 """What stands in place of an answer after a cue (False) and after a marker (True): numbers beside it are asides."""
-_LISTED = re.compile(
+_LISTED = pattern(
     r"[ \t]*[0-9]{1,2}[.)、][ \t]+[^\W\d_]|[ \t]*(?:step|part|шаг|часть|步骤|第)\b[ \t]*[0-9]", re.IGNORECASE
 )
-_NUMBERED = re.compile(r"[ \t>*_#]{0,8}[0-9]{1,3}[.)、][*_]{0,2}(?=[ \t]+\S)")
-_LABEL = re.compile(r"(?:step|part|option|шаг|пункт|вариант|步骤|第|\[)[ *_#]{0,3}$", re.IGNORECASE)
-_SENTENCE = re.compile(r"[.!?](?=\s|$|[*_\"”»)])|[。！？\n]")
-_EMPTY = re.compile(r"[\s:：*_#$`\\\[({=>—–|-]*")
-_FIRST = re.compile(
+_NUMBERED = pattern(r"[ \t>*_#]{0,8}[0-9]{1,3}[.)、][*_]{0,2}(?=[ \t]+\S)")
+_LABEL = pattern(r"(?:step|part|option|шаг|пункт|вариант|步骤|第|\[)[ *_#]{0,3}$", re.IGNORECASE)
+_SENTENCE = pattern(r"[.!?](?=\s|$|[*_\"”»)])|[。！？\n]")
+_EMPTY = pattern(r"[\s:：*_#$`\\\[({=>—–|-]*")
+_FIRST = pattern(
     r"[*_]{0,2}(?:first(?:ly)?|step[ ]?1|to begin with|сначала|во-первых|шаг[ ]?1|首先|第一步)[*_]{0,2}[,:.，、 ]",
     re.IGNORECASE,
 )
-_ITEM = re.compile(r"(?:^|(?<=[\s;,；，。*(]))\(?(?P<number>[0-9]{1,2})(?P<mark>[.)、])[*_]{0,2}(?=\s)")
-_BULLET = re.compile(r"[ \t]*[-*•–][ \t]+")
-_EQUATION = re.compile(r"[0-9)}%][^=\n]{0,60}[-+*/×÷:·−–xхX\\][^=\n]{0,60}=|<<[^>\n]{0,80}>>")
-_THEREFORE = re.compile(
+_ITEM = pattern(r"(?:^|(?<=[\s;,；，。*(]))\(?(?P<number>[0-9]{1,2})(?P<mark>[.)、])[*_]{0,2}(?=\s)")
+_BULLET = pattern(r"[ \t]*[-*•–][ \t]+")
+_EQUATION = pattern(r"[0-9)}%][^=\n]{0,60}[-+*/×÷:·−–xхX\\][^=\n]{0,60}=|<<[^>\n]{0,80}>>")
+_THEREFORE = pattern(
     r"(?<=[.!?。！\n])[ ]*(?:therefore|so|thus|hence|in total|altogether|"
     r"поэтому|значит|следовательно|итак|всего|итого|因此|所以|总共|一共)(?![^\W_一-鿿])",
     re.IGNORECASE,
 )
-_CHECK = re.compile(r"\b(?:check|verif\w+|to confirm|провер\w+)\b|验证|檢驗|检验|检查", re.IGNORECASE)
+_CHECK = pattern(r"\b(?:check|verif\w+|to confirm|провер\w+)\b|验证|檢驗|检验|检查", re.IGNORECASE)
 
 
 def final_number(text: str, question: str = "") -> Answer | None:

@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from data.numerals import CURRENCIES, Number
+from data.patterns import pattern
 
 TAIL = 4_000
 """Characters at the end of a question that are read."""
@@ -21,7 +22,7 @@ class Asked(NamedTuple):
 _NEXT = 40
 """Characters after a number in which its unit stands."""
 
-_MONEY = re.compile(
+_MONEY = pattern(
     r"\b(?:money|dollars?|bucks|euros?|costs?|costing|pay|pays|paid|paying|payment|earn\w*|spend\w*|spent|price\w*|"
     r"profits?|owes?|bill|salary|wages?|income|revenue|budget|expenses?|change|fees?|tips?|refund|debt|savings?|"
     r"rent|tax(?:es)?)\b|[$€£]"
@@ -30,20 +31,20 @@ _MONEY = re.compile(
     r"|钱|錢|美元|元|价格|價格|费用|費用|成本|利润|利潤|工资|收入|支出|支付|付款|花费",
     re.IGNORECASE,
 )
-_OTHER = re.compile(
+_OTHER = pattern(
     r"\bhow (?:long|far|old|tall|high|often|many)\b|\b(?:weigh\w*|weight|time|longer|farther|further|older|taller|"
     r"faster|heavier|distance|length|water|age)\b|\bвесит\b|\bвремени\b|\bвес\b|多少(?!钱|錢|元|美元|？|\?|$)|多长|多久|多远",
     re.IGNORECASE,
 )
-_IN_MONEY = re.compile(r"\b(?:dollars?|euros?|руб\w*|доллар\w*|евро)\b|多少(?:美元|元|钱|錢|块钱)", re.IGNORECASE)
-_PERCENT = re.compile(r"\bpercent(?:age)?\b|%|\bпроцент\w*|百分", re.IGNORECASE)
-_THING = re.compile(
+_IN_MONEY = pattern(r"\b(?:dollars?|euros?|руб\w*|доллар\w*|евро)\b|多少(?:美元|元|钱|錢|块钱)", re.IGNORECASE)
+_PERCENT = pattern(r"\bpercent(?:age)?\b|%|\bпроцент\w*|百分", re.IGNORECASE)
+_THING = pattern(
     r"(?:\bhow many(?: of (?:the|his|her|their|these|those))?|\bnumber of|\bсколько|\bчисло|\bколичество)"
     r"(?P<words>(?:[ ]+[^\W\d_][\w'’-]*){1,5})"
     r"|,? \b(?:in|в) (?P<unit>[^\W\d_]{1,20})\b",
     re.IGNORECASE,
 )
-_THING_ZH = re.compile(r"(?:多少|几|幾)(?P<words>[一-鿿]{1,6})")
+_THING_ZH = pattern(r"(?:多少|几|幾)(?P<words>[一-鿿]{1,6})")
 _SKIPPED = frozenset(
     """more total whole new additional other different extra full combined all the of his her their left remaining
     всего ещё еще больше меньше новых этих таких общее общий одинаковых осталось""".split()  # noqa: SIM905 - words read as words
@@ -61,9 +62,9 @@ _UNITS = frozenset(
     кг км см""".split()  # noqa: SIM905 - words read as words
 )
 _MEASURES = frozenset("个個只隻条條张張件名位本枚颗顆辆輛")
-_WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_HAN = re.compile(r"[一-鿿]{1,6}")
-_PAID = re.compile(
+_WORD = pattern(r"[^\W\d_][\w'’-]*")
+_HAN = pattern(r"[一-鿿]{1,6}")
+_PAID = pattern(
     r"[ \u00a0*_\\]{0,4}(?:[$€£¥₽₹]|(?:US[ ]?)?dollars?\b|bucks\b|euros?\b|USD\b|EUR\b|RUB\b|"
     r"руб|доллар|евро|(?:[多余]?[美欧日]?元)|块钱?|人民币|英镑)",
     re.IGNORECASE,

@@ -1,8 +1,8 @@
 """Characters that act in place of being seen: text of others' is shown with them made visible."""
 
-import re
+from data.patterns import pattern
 
-_UNSEEN = re.compile(
+_UNSEEN = pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )

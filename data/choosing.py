@@ -8,6 +8,7 @@ from typing import NamedTuple
 from data.asked import Asked, given_in, is_money
 from data.candidates import candidates
 from data.numerals import Number
+from data.patterns import pattern
 
 Results = Mapping[Fraction, int]
 """The results that a text computes, each with its rank: the last one computed has the highest."""
@@ -27,22 +28,20 @@ _BEFORE, _AFTER, _RESULTS, _WINDOW = 60, 40, 200, 100_000
 """Characters before an equals sign that are searched for an operator, and after it for the result; equals signs
 and characters before the answer that are looked at."""
 
-_EQUALITY = re.compile(r"=|≈|\bequals\b|\bравно\b|等于", re.IGNORECASE)
-_OPERATED = re.compile(
+_EQUALITY = pattern(r"=|≈|\bequals\b|\bравно\b|等于", re.IGNORECASE)
+_OPERATED = pattern(
     r"[0-9)}%].{0,20}(?:[-+*/×÷·−–]|\b[xXхХ]\b|\\times|\\cdot|\\div|\\frac|\b(?:times|plus|minus)\b)|\\frac"
 )
-_EQUALS = re.compile(
+_EQUALS = pattern(
     r"=|≈|\bequals\b|\bwhich is\b|\bthat is\b|\bравно\b|\bто есть\b|\bсоставляет\b|等于|就是", re.IGNORECASE
 )
-_ASIDE = re.compile(
+_ASIDE = pattern(
     r"(?:\b(?:in|for|after|per|of|from|on|at|with|by|within|over|during|every|each|all|and|"
     r"за|на|через|из|в|во|после|по|с|со|от|для|каждые|каждый|и)|每|在)[ ]*(?:the[ ]|these[ ]|those[ ])?[$€£*_]*$",
     re.IGNORECASE,
 )  # fmt: skip
-_EACH = re.compile(
-    r"[ *_]{0,3}(?:[^\W\d_]{1,12}[ ])?(?:each|apiece|per|a piece|за штуку|за кажд\w+)\b", re.IGNORECASE
-)
-_PRICED = re.compile(
+_EACH = pattern(r"[ *_]{0,3}(?:[^\W\d_]{1,12}[ ])?(?:each|apiece|per|a piece|за штуку|за кажд\w+)\b", re.IGNORECASE)
+_PRICED = pattern(
     r"\b(?:costs?|is worth|are worth|стоят|стоит|стоили|стоил[аи]?|обойд\w+|sells? for)\b|价值|售价|花费|卖",
     re.IGNORECASE,
 )

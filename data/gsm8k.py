@@ -15,6 +15,7 @@ import polars as pl
 from data.answers import final_number
 from data.errors import InputError
 from data.files import Row, rows
+from data.patterns import pattern
 from data.sources import locate
 
 SAMPLE = Path(__file__).parent / "samples" / "word_problems.jsonl"
@@ -33,7 +34,7 @@ MGSM = ("question", "answer_number")
 """The columns of MGSM's own TSV, which has no header."""
 
 _MARKER = "####"
-_NAMED = re.compile(r"(?:^|[_.-])(en|ru|zh)(?:[_.-]|$)")
+_NAMED = pattern(r"(?:^|[_.-])(en|ru|zh)(?:[_.-]|$)")
 
 
 def load(source: str | Path = "sample", *, language: str = "") -> pl.DataFrame:

@@ -9,18 +9,19 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from data.patterns import pattern
 from data.records import Unparsable
 
 DEPTH = 48
 """How deep objects and arrays may nest; replies need three."""
 
-_SPACE = re.compile(r"[ \t\r\n\u00a0\ufeff]*+")
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,99}+)(?:\.[0-9]{1,100}+)?(?:[eE][+-]?[0-9]{1,3}+)?(?![\w.+-])")
-_WORD = re.compile(r"(?:true|false|null)\b")
-_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|(.))', re.DOTALL)
-_THOUGHT_OPEN = re.compile(r"\s*+<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_THOUGHT_CLOSE = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_SPACE = pattern(r"[ \t\r\n\u00a0\ufeff]*+")
+_STRING = pattern(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_NUMBER = pattern(r"-?(?:0|[1-9][0-9]{0,99}+)(?:\.[0-9]{1,100}+)?(?:[eE][+-]?[0-9]{1,3}+)?(?![\w.+-])")
+_WORD = pattern(r"(?:true|false|null)\b")
+_ESCAPE = pattern(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|(.))', re.DOTALL)
+_THOUGHT_OPEN = pattern(r"\s*+<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_THOUGHT_CLOSE = pattern(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _WORDS = {"true": True, "false": False, "null": None}
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from data.numerals import Number, exact, narrow, numbers
+from data.patterns import pattern
 
 F = Fraction
 _HALF = F(1, 2)
@@ -114,13 +115,13 @@ _PREFIX = {
     "двух": 2, "трех": 3, "четырех": 4, "пяти": 5, "шести": 6, "семи": 7, "восьми": 8, "девяти": 9, "десяти": 10,
     "двенадцати": 12, "двадцати": 20, "тридцати": 30,
 }  # fmt: skip
-_COMPOUND = re.compile(
+_COMPOUND = pattern(
     rf"\b({'|'.join(_PREFIX)})(?:летн|дневн|часов|недельн|месячн|минутн|секундн|этажн|местн|процентн|комнатн|литров|"
     r"метров|грамм|килограмм|рублев|доллар|центов|страничн|кратн|звенн|угольн|ярусн|колесн|ряд)"
 )
-_WORD = re.compile(r"[a-z]+|[а-я]+")  # in lower case, without ё
-_JOIN = re.compile(r"[ \u00a0\n]*[-‐‑–]?[ \u00a0\n]*")
-_JOIN_AND = re.compile(r"[ \u00a0\n]*\band\b[ \u00a0\n]*")
+_WORD = pattern(r"[a-z]+|[а-я]+")  # in lower case, without ё
+_JOIN = pattern(r"[ \u00a0\n]*[-‐‑–]?[ \u00a0\n]*")
+_JOIN_AND = pattern(r"[ \u00a0\n]*\band\b[ \u00a0\n]*")
 
 
 def words(text: str) -> list[Word]:
@@ -173,16 +174,16 @@ def _word(group: Sequence[re.Match[str]]) -> Word:
 _DIGITS = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
 _UNITS = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
-_HAN = re.compile(r"[零〇一二两兩三四五六七八九十百千万萬亿億]+")
-_HAN_ANY = re.compile(r"[零〇一二两兩三四五六七八九十百千万萬亿億半倍双雙翻打对對]")
-_NOT_COUNTED = re.compile(
+_HAN = pattern(r"[零〇一二两兩三四五六七八九十百千万萬亿億]+")
+_HAN_ANY = pattern(r"[零〇一二两兩三四五六七八九十百千万萬亿億半倍双雙翻打对對]")
+_NOT_COUNTED = pattern(
     r"一(?:起|些|样|樣|共|直|下|般|定|边|邊|旦|切|致|律|度|向|再|方面|会儿|點|点)|[统同唯万单]一|十(?:足|字)|十分(?![钟鐘之])"
     r"|百(?:货|貨|分(?!之))|千(?:克|米|瓦|卡|万别)|(?<=[0-9])[十百千万萬亿億]+|[三四]明治"
 )
-_HAN_FRACTION = re.compile(
+_HAN_FRACTION = pattern(
     r"([零〇一二两三四五六七八九十百千万]{1,20}|[0-9]{1,20})分之([零〇一二两三四五六七八九十百千万]{1,20}|[0-9]{1,20})"
 )
-_AND_A_HALF = re.compile(r"([零〇一二两三四五六七八九十百千]{1,20}|[0-9]{1,20})[个個]半")
+_AND_A_HALF = pattern(r"([零〇一二两三四五六七八九十百千]{1,20}|[0-9]{1,20})[个個]半")
 
 
 def _han_value(run: str) -> Fraction:
@@ -264,9 +265,9 @@ def given_numbers(text: str) -> dict[int | Fraction, str]:
 
 
 Given = dict[int | Fraction, str]
-_PERCENT = re.compile(r"[ \u00a0-]*(?:percent|per cent|процент|проц\.|个百分点)")
-_BROKEN = re.compile(r"[0-9][/⁄:.-][0-9]|[0-9][ \u00a0]?[a-zA-Zа-яА-Я万亿千百^]|frac")
-_AND_HALF = re.compile(r" (?:and (?:a|one)[ -]half|с половиной)\b")
+_PERCENT = pattern(r"[ \u00a0-]*(?:percent|per cent|процент|проц\.|个百分点)")
+_BROKEN = pattern(r"[0-9][/⁄:.-][0-9]|[0-9][ \u00a0]?[a-zA-Zа-яА-Я万亿千百^]|frac")
+_AND_HALF = pattern(r" (?:and (?:a|one)[ -]half|с половиной)\b")
 
 
 def _give(given: Given, written: str, *values: Fraction) -> None:
@@ -335,9 +336,9 @@ def _give_han(text: str, given: Given) -> None:
         _give(given, match[0], count + _HALF)
     for word in han(text):
         _give(given, text[word.start : word.end], word.value)
-    for pattern, values in (
+    for word_form, values in (
         (r"半", (F(2), _HALF)), (r"双|雙|翻[了]?[一]?[番倍]|加倍|翻倍|一[对對]", (F(2),)),
         (r"(?<=[一二两三四五六七八九十几0-9 半])打", (F(12),)), (r"半打", (F(6),)),
     ):  # fmt: skip
-        if sign := re.search(pattern, text):
+        if sign := re.search(word_form, text):
             _give(given, sign[0], *values)

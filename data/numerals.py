@@ -8,6 +8,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
+from data.patterns import pattern
+
 MOST_DIGITS = 1000
 """A number with more digits is not read: exact arithmetic on it would take unbounded time."""
 
@@ -30,8 +32,11 @@ class Number(NamedTuple):
     joined: bool = False
 
 
+_NARROW = "0123456789"
+_ZEROS = {code - unicodedata.decimal(chr(code)) for code in range(130, 0x20000, 10) if chr(code).isdecimal()}
+"""Each script's zero. The nine other digits follow it in Unicode, so that of every ten signs one needs a look."""
 _WIDE = {
-    **{code: str(unicodedata.decimal(chr(code))) for code in range(128, 0x20000) if chr(code).isdecimal()},
+    **{zero + value: digit for zero in sorted(_ZEROS) for value, digit in enumerate(_NARROW)},
     **dict(zip(map(ord, "＋－，．：／＝％＄￥（）＃｛｝＊｜～﹣−﹢٫٬"), "+-,.:/=%$¥()#{}*|~--+.,", strict=True)),
 }
 
@@ -45,14 +50,14 @@ _SEPARATOR = r"(?:[.,'’ \u00a0\u2007\u2009\u202f]|\{,\}|,?\\[,;! ])"
 _POWER = r"(?:[eE](?P<e>[+-]?[0-9]++)(?![\w])|\s?(?:×|x|\*|·|\\times|\\cdot)\s?10\s?\^\s?\{?(?P<p>-?[0-9]++)\}?)"
 _INSIDE = r"\s*-?[0-9][0-9.,]{0,40}\s*"
 _DIGITS = rf"[0-9]++(?:{_SEPARATOR}[0-9]++)*+"
-_WRITTEN = re.compile(
+_WRITTEN = pattern(
     rf"\\[dtc]?frac\s?\{{(?P<over>{_INSIDE})\}}\s?\{{(?P<under>{_INSIDE})\}}"
     r"|\\[dtc]?frac\s?(?P<short>[0-9]{2})(?![0-9])"
     r"|(?P<vulgar>[¼½¾⅐-⅞])"
     rf"|(?P<run>{_DIGITS}){_POWER}?"
 )
-_WRITTEN_ASCII = re.compile(rf"(?P<run>{_DIGITS}){_POWER}?")  # begins with a digit: found faster
-_PIECE = re.compile(r"[0-9]+")
+_WRITTEN_ASCII = pattern(rf"(?P<run>{_DIGITS}){_POWER}?")  # begins with a digit: found faster
+_PIECE = pattern(r"[0-9]+")
 
 _SCALES = {
     "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "hundred": 2,
@@ -60,19 +65,19 @@ _SCALES = {
     "миллионов": 6, "млрд": 9, "миллиард": 9, "миллиарда": 9, "миллиардов": 9,
     "百": 2, "千": 3, "万": 4, "十万": 5, "百万": 6, "千万": 7, "亿": 8, "k": 3,
 }  # fmt: skip
-_SCALE = re.compile(
+_SCALE = pattern(
     r"[ \u00a0]?(?:(hundred|thousand|million|billion|trillion)\b"
     r"|(тыс(?:яч(?:а|и|у)?)?|млн|млрд|миллион(?:а|ов)?|миллиард(?:а|ов)?)(?!\w)"
     r"|([十百千]?[万萬]|[亿億]|百(?!分)|千(?![克米瓦升卡]))|([kK])(?!\w))",
     re.IGNORECASE,
 )
-_PERCENT = re.compile(r"[ \u00a0]?\\?[%٪]")
+_PERCENT = pattern(r"[ \u00a0]?\\?[%٪]")
 _SCALE_INITIALS = frozenset("htmbkHTMBKтмТМ十百千万萬亿億")
 _PERCENT_INITIALS = frozenset("%٪\\")
 CURRENCIES = "$€£¥₽₹₩₴₪฿"
 """Signs that belong to the number which they stand at."""
 
-_DEGREES = re.compile(r"\^\s?\{?\s?\\circ")
+_DEGREES = pattern(r"\^\s?\{?\s?\\circ")
 _RAISED = frozenset("^⁰¹²³⁴⁵⁶⁷⁸⁹")
 MINUS = "-−–‐‑﹣"
 """Signs that may stand for a minus."""
@@ -80,10 +85,10 @@ MINUS = "-−–‐‑﹣"
 _HAN = "⺀"
 """Letters from here on are Chinese, which leaves no space between a word and a number."""
 
-_COUNTED = re.compile(rf"[0-9][{_HAN}-\uffff]{{1,4}}$")
+_COUNTED = pattern(rf"[0-9][{_HAN}-\uffff]{{1,4}}$")
 
-_CODE = re.compile(r"(?:USD|EUR|GBP|RMB|CNY|RUB|JPY|INR|Rs|US|US\$)$")
-_TIMES = re.compile(r"[0-9)\s][xX]$")
+_CODE = pattern(r"(?:USD|EUR|GBP|RMB|CNY|RUB|JPY|INR|Rs|US|US\$)$")
+_TIMES = pattern(r"[0-9)\s][xX]$")
 
 
 def numbers(text: str) -> list[Number]:

@@ -2,7 +2,9 @@
 
 import re
 
-_TAG = re.compile(
+from data.patterns import pattern
+
+_TAG = pattern(
     r"(?P<start>^[^\S\n]*)?<(?P<close>/?)(?P<name>think|thinking|reasoning)>(?P<end>(?=[^\S\n]*(?:\n|\Z)))?",
     re.IGNORECASE | re.MULTILINE,
 )

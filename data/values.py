@@ -7,17 +7,17 @@ sets and keys too. Order counts in lists and tuples only.
 """
 
 import math
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from data.patterns import pattern
 from data.records import Outcome
 
 REL_TOL, ABS_TOL = 1e-9, 1e-12
 SHOWN = 200
 """Characters of a value kept in a verdict's details."""
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w{0,59}")
+_IDENTIFIER = pattern(r"[A-Za-z_]\w{0,59}")
 _NOTHING = object()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 from data.draw import content_id, source
+from data.patterns import pattern
 from data.word_problem_texts import TEXTS
 
 SAMPLE = Path(__file__).parent / "samples" / "word_problems.jsonl"
@@ -25,7 +26,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-_FIELD = re.compile(r"\{(\w+)(?:\|([^{}]+))?\}")
+_FIELD = pattern(r"\{(\w+)(?:\|([^{}]+))?\}")
 
 
 def agree(number: int, forms: str) -> str:

@@ -14,6 +14,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
+from data.patterns import pattern
 from data.values import Raised, literal
 from generators._code_values import kotlin_literal, kotlin_type
 from prompts import template
@@ -22,9 +23,9 @@ Constants = dict[str, Any]
 Arguments = tuple[Any, ...]
 Form = Mapping[str, str]
 
-_CONSTANT = re.compile(r"\b[A-Z][A-Z0-9]*\b")
-_TAGGED = re.compile("tuple|set|dict")
-_SLOT = re.compile("\x02([A-Za-z0-9]+)\x03")
+_CONSTANT = pattern(r"\b[A-Z][A-Z0-9]*\b")
+_TAGGED = pattern("tuple|set|dict")
+_SLOT = pattern("\x02([A-Za-z0-9]+)\x03")
 WORDS: Mapping[str, Mapping[str, str]] = {
     "python": {"title": "Python", "null": "None", "error": "ValueError", "yes": "True", "no": "False"},
     "kotlin": {

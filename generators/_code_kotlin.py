@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
+from data.patterns import pattern
 from data.programs.clean import answer_part
 from data.programs.cues import PLAIN, WRONG, standings
 from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, chunks, fenced, indentation, spans
@@ -23,18 +24,16 @@ _MODIFIERS = (
     r"(?:(?:private|public|internal|inline|tailrec|operator|infix|suspend|data|sealed|enum|open|abstract|const|value)"
     r"[ ]+){0,4}"
 )
-_START = re.compile(rf"{_MODIFIERS}(?:fun|class|object|interface|val|var|typealias|import)\b|@\w")
-_ANY_CODE = re.compile(rf"^[ \t]*{_MODIFIERS}(?:fun|class)[ ]+\w", re.MULTILINE)
-_PACKAGE = re.compile(
-    r"^[ \t]*package[ ]+[\w.`]+[ \t]*;?[ \t]*(?://[^\n]*|/\*[^\n*]{0,200}\*/[ \t]*)?$", re.MULTILINE
-)
-_FILE = re.compile(r"^[ \t]*@file:[^\n]*\n?", re.MULTILINE)
-_DECLARED = re.compile(r"\b(?:fun|class|object|interface|val|var|typealias)[ ]+(\w{1,80})")
-_WORD = re.compile(r"\b[A-Za-z_]\w{0,80}\b")
-_BODY = re.compile(r"(?:[^{}=\n]|\n(?!\s*\n)){0,400}(?:=|\{)\s*(?!TODO\(|\}|\s)")
-_STATEMENT = re.compile(r"(?:print|println|assert\w*|check\w*|require\w*|repeat|for|while|if|try|when)\b[ ]*[({]")
+_START = pattern(rf"{_MODIFIERS}(?:fun|class|object|interface|val|var|typealias|import)\b|@\w")
+_ANY_CODE = pattern(rf"^[ \t]*{_MODIFIERS}(?:fun|class)[ ]+\w", re.MULTILINE)
+_PACKAGE = pattern(r"^[ \t]*package[ ]+[\w.`]+[ \t]*;?[ \t]*(?://[^\n]*|/\*[^\n*]{0,200}\*/[ \t]*)?$", re.MULTILINE)
+_FILE = pattern(r"^[ \t]*@file:[^\n]*\n?", re.MULTILINE)
+_DECLARED = pattern(r"\b(?:fun|class|object|interface|val|var|typealias)[ ]+(\w{1,80})")
+_WORD = pattern(r"\b[A-Za-z_]\w{0,80}\b")
+_BODY = pattern(r"(?:[^{}=\n]|\n(?!\s*\n)){0,400}(?:=|\{)\s*(?!TODO\(|\}|\s)")
+_STATEMENT = pattern(r"(?:print|println|assert\w*|check\w*|require\w*|repeat|for|while|if|try|when)\b[ ]*[({]")
 _OPEN_ENDS = ("=", "else", "->", "&&", "||", "?:", "return", ",", "+")
-_BRACES = re.compile(
+_BRACES = pattern(
     r'"(?:[^"\\\n]|\\[^\n]){0,300}+"|' r"'(?:[^'\\\n]|\\[^\n]){1,8}+'|//[^\n]*+|([{(\[])|([})\]])"
 )  # fmt: skip
 

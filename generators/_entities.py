@@ -12,6 +12,8 @@ from functools import cache
 from random import Random
 from typing import Any
 
+from data.patterns import pattern
+
 MONTHS = {
     "en": (
         "January", "February", "March", "April", "May", "June",
@@ -158,13 +160,13 @@ def draw_email(rng: Random, latin: tuple[str, str]) -> str:
 
 
 _EMAIL = r"[a-z0-9][a-z0-9._%+\-]{0,63}@[a-z0-9\-]{1,63}(?:\.[a-z0-9\-]{1,63}){1,8}"
-EMAIL = re.compile(rf"(?<![\w.@%+\-]){_EMAIL}(?![\w@])")
+EMAIL = pattern(rf"(?<![\w.@%+\-]){_EMAIL}(?![\w@])")
 _WEEKDAY = (
     r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|"
     r"понедельник|вторник|сред[ау]|четверг|пятниц[ау]|суббот[ау]|воскресенье"
 )
 _TIME = r"\d{1,2}:\d{2}(?::\d{2})?(?:\.\d{1,9})?(?: ?[ap]\.?m\b\.?)?(?:z|[+\-]\d{2}:?\d{2})?"
-DATE = re.compile(
+DATE = pattern(
     rf"(?<![\w.@+\-])(?:(?:{_WEEKDAY})\.?,? )?(?:the )?(?:"
     r"(?P<y1>\d{4})[\-./](?P<m1>\d{1,2})[\-./](?P<d1>\d{1,2})|"
     r"(?P<a2>\d{1,2})[\-./](?P<b2>\d{1,2})[\-./](?P<y2>\d{4}|\d{2})(?: ?(?:года?|г)\b\.?)?|"
@@ -173,14 +175,14 @@ DATE = re.compile(
     r"(?P<m4>[a-z]{3,9})\.? (?:the )?(?P<d4>\d{1,2})(?:st|nd|rd|th)?,? (?P<y4>\d{4})"
     rf")(?:(?:t|,? (?:at |в )?){_TIME})?(?![\w@])"
 )
-PHONE = re.compile(r"(?<![\w+])\+?\(?\d[\d ().\-–]{5,20}\d(?![\w@])")
-COMPACT = re.compile(r"(?<![\w.@+\-])(?P<y1>(?:19|20)\d\d)(?P<m1>\d\d)(?P<d1>\d\d)(?:t\d{4,6}z?)?(?![\w@])")
+PHONE = pattern(r"(?<![\w+])\+?\(?\d[\d ().\-–]{5,20}\d(?![\w@])")
+COMPACT = pattern(r"(?<![\w.@+\-])(?P<y1>(?:19|20)\d\d)(?P<m1>\d\d)(?P<d1>\d\d)(?:t\d{4,6}z?)?(?![\w@])")
 """A compact ISO date, with the groups of `DATE`'s first form."""
-_PHONE_ONLY = re.compile(r"(?:tel:)?[+\d ().\-–/]+")
-_NUMBER = re.compile(r"\d+")
-_CLOCK = re.compile(r"\d{1,2}:\d{2}(?::\d{2})?")
+_PHONE_ONLY = pattern(r"(?:tel:)?[+\d ().\-–/]+")
+_NUMBER = pattern(r"\d+")
+_CLOCK = pattern(r"\d{1,2}:\d{2}(?::\d{2})?")
 
-_MONTH_WORD = re.compile(r"[^\W\d_]{3}")
+_MONTH_WORD = pattern(r"[^\W\d_]{3}")
 
 LONGEST = 120
 """Characters of an entity as a reply writes it; anything longer is none."""

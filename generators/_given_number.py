@@ -6,68 +6,69 @@ Source: ours (SPEC 2).
 import re
 from fractions import Fraction
 
+from data.patterns import pattern
 from generators._naming import ALL_BUT, IDIOM, fold
 
 _BEFORE, _AFTER, _SHORT = 240, 120, 60
 """Characters around the number that are read; before it, for the number that it is set against."""
 
-_TAG = re.compile(r"</?[a-z!|][^<>\n]{0,40}>")
+_TAG = pattern(r"</?[a-z!|][^<>\n]{0,40}>")
 _OPENING = r"[\s*_$`\"'«“„(\[{\\]*"
 _CLOSING = r"(?:[*_$`\"'»”“)\]}>\\]|</[a-z]{1,9}>)*"
 _NUMBER = r"[-−–]?\d+(?:[.,]\d+)*"
-_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf)\s?\{")
+_TEXT = pattern(r"\\(?:text|mathrm|mathbf|textbf)\s?\{")
 
 # Where the words that bear on a number begin: the last of these before it.
-_PART = re.compile(
+_PART = pattern(
     r"[.!?;:…](?=[\s*_\"»”)]|$)|,(?! ?(?:что|чтобы|будто|that)(?![^\W_]))"
     r"|\d[*_$`)]*\s*(?=[—–]|(?:it|this|that|это)(?![^\W_]))"
     r"|(?<![^\W_])(?:(?<!not )so|but|and|because|since|as|therefore|thus|hence|then|а|но|и|ибо|поэтому|значит|"
     r"следовательно|итак|получаем)(?![^\W_])"
 )
-_UNEQUAL = re.compile(r"[≠≉≢]|!=|=/=|/=|<>|\\not(?![a-z])|\\neq?(?![a-z])")
-_EXCEPT = re.compile(
+_UNEQUAL = pattern(r"[≠≉≢]|!=|=/=|/=|<>|\\not(?![a-z])|\\neq?(?![a-z])")
+_EXCEPT = pattern(
     r"(?<![^\W_])(?:(?:any|every)(?:thing| number| value)?,? (?:but|save)|all,? but|except|excluding|besides|"
     r"(?:other|rather) than|(?:apart|aside) from|instead of|no way|by no means|"
     r"кроме|помимо|исключая|за исключением|вместо)(?![^\W_])"
 )
-_NOTHING_BUT = re.compile(
+_NOTHING_BUT = pattern(
     r"(?<![^\W_])(?:nothing(?: else)?,? (?:but|except|other than)|(?:not|n['’]t) mistaken|не ошиб[^\W_]+|"
     r"не что иное,? как|ничто иное,? как|ничего,? кроме)(?![^\W_])"
 )
-_DENIAL = re.compile(
+_DENIAL = pattern(
     r"n['’]t(?![^\W_])|(?<![^\W_])(?:not|isnt|doesnt|never|neither|nor|cannot|cant|hardly|scarcely|unlikely|"
     r"impossible|wrong|incorrect|false|untrue|(?<!no )(?<!out )doubt|не|ни|нет|никак|никогда|нельзя|"
     r"вряд ли|едва ли|неверно|неправда|неправильно|ложно|невозможно|исключено|маловероятно|сомневаюсь|"
     r"сомнительно)(?![^\W_])"
 )
-_JUST_BEFORE = re.compile(r"(?:n['’]t|(?<![^\W_])(?:not|не|ни))[\s:*_$`\"'«“(\[{\\—–]*$")
+_JUST_BEFORE = pattern(r"(?:n['’]t|(?<![^\W_])(?:not|не|ни))[\s:*_$`\"'«“(\[{\\—–]*$")
 _CONTRAST = r"(?![^.!?\n]{0,20}\d)"  # '39, not 87', '39 — not 87'
-_AGAINST = re.compile(
+_AGAINST = pattern(
     rf"(?<![\d.,])(?P<number>[-−–]?[0-9]{{1,15}}){_CLOSING}\s?[,;—–(-]?\s?(?:(?:and|but|а|и|но) )?"
     rf"(?:not|rather than|instead of|не|вместо)(?: the)?{_OPENING}$",
     re.IGNORECASE,
 )
-_REFUTED = re.compile(
+_REFUTED = pattern(
     rf"{_CLOSING}\s?(?:[—–(-]\s?)?(?:(?:is|was|are|can|could|does|did|would|will|might|это|точно|явно|clearly|"
     rf"definitely|simply|also|just) ){{0,3}}(?:(?:is|was|are|does|did|could|would|wo|ca)n['’]t|not|never|cannot|"
     rf"wrong|incorrect|false|untrue|impossible|не|неверн[^\W_]+|неправильн[^\W_]+|ошибочн[^\W_]+|ложн[^\W_]+|"
     rf"исключено|невозможно)(?![^\W_]){_CONTRAST}"
 )
 
-_YES = re.compile(r"\W{0,6}(?:yes|yep|indeed|correct|да|верно|именно)(?![^\W_])")
-_ASKED = re.compile(
+_YES = pattern(r"\W{0,6}(?:yes|yep|indeed|correct|да|верно|именно)(?![^\W_])")
+_ASKED = pattern(
     rf"{_CLOSING}[.\s]{{0,2}}(?:[(\[]\s?)?(?:,? ?(?:right|correct|yes|no|или нет|or not|верно|правильно|так|да))?"
     rf"[*_$`)\]]*\s?\?"
 )
-_ASKING = re.compile(
+_ASKING = pattern(
     r"\W*(?:(?:so|but|and|or|hmm|then|а|и|но|или|так|хм)\W+)?(?:is|isn['’]t|are|was|could|can|might|may|would|"
     r"should|does|did|will|what if|how about|maybe|perhaps|может|возможно|разве|неужели|верно ли|правда ли|"
     r"точно ли|а если|правильно ли|равно ли|будет ли|является ли|это ли|это)(?![^\W_])"
 )
-_SENTENCE = re.compile(r"[.!?…](?=[\s*_\"»”)])|\n")
-_SENTENCE_END = re.compile(r"[.!?…](?=[\s*_\"»”)$`}\\]|$)|\n")
+_SENTENCE = pattern(r"[.!?…](?=[\s*_\"»”)])|\n")
+_SENTENCE_END = pattern(r"[.!?…](?=[\s*_\"»”)$`}\\]|$)|\n")
 
-_BOUND = re.compile(
+_BOUND = pattern(
     r"(?:[≤≥≦≧⩽⩾]|\\(?:leq?|geq?|leqslant|geqslant|lt|gt)(?![a-z])|(?<![-=>])>=?|(?<![<])<=?"
     r"|&[lg]t;"
     r"|(?<![^\W_])(?:(?:more|less|greater|fewer|bigger|larger|smaller|higher|lower)(?:,? than)?"
@@ -76,29 +77,27 @@ _BOUND = re.compile(
     r"(?: или равно)?(?:,? чем)?))"
     rf"{_OPENING}$"
 )
-_BOUND_AFTER = re.compile(
+_BOUND_AFTER = pattern(
     rf"{_CLOSING},? (?:(?:and|or|и|или) )?(?:more|less|up|upwards?|above|below|at (?:least|most)|"
     rf"больше|более|выше|меньше|менее|ниже)(?![^\W_])(?! than| чем)"
 )
-_QUOTED = re.compile(r"[ \t>]*>\s*$")
+_QUOTED = pattern(r"[ \t>]*>\s*$")
 
 _MARKS = r"[\s*_$`\"'«»“”„()\[\]{}\\]*"
 _END = rf"{_CLOSING}\s*(?:[.!?;,]|$|\n|(?:are|is|both|fit|оба|обе|подход[^\W_]+|возможн[^\W_]+)(?![^\W_]))"
-_OR = re.compile(
+_OR = pattern(
     rf"{_CLOSING}\s?[,;]?\s?(?:\\text\s?\{{)?\s?(?:or|или|либо)(?![^\W_])(?:{_MARKS}(?P<number>{_NUMBER}))?"
 )
-_AND = re.compile(
+_AND = pattern(
     rf"{_CLOSING}\s?[,;]?\s?(?:\\text\s?\{{)?\s?(?:(?:and|и)(?![^\W_])|&)(?: also| maybe| possibly| perhaps| также|"
     rf" ещё| еще| возможно)?{_MARKS}(?P<number>{_NUMBER}){_END}"
 )
-_LIST = re.compile(
-    rf"[*_$`\"'»”]*(?:[,;]\s?[*_$`\"'«“]*(?P<number>{_NUMBER})[*_$`\"'»”.]*)+\s*(?:\n|$|[\])}}]|\\\}})"
-)
-_AFTER_AND = re.compile(
+_LIST = pattern(rf"[*_$`\"'»”]*(?:[,;]\s?[*_$`\"'«“]*(?P<number>{_NUMBER})[*_$`\"'»”.]*)+\s*(?:\n|$|[\])}}]|\\\}})")
+_AFTER_AND = pattern(
     rf"(?<![\d.,])(?<![-+*/×÷·−] )(?P<number>{_NUMBER}){_CLOSING}\s?[,;]?\s?(?:(?:and|or|и|или|либо)(?![^\W_])|&)"
     rf"(?: also| maybe| possibly| perhaps| также| возможно)?{_MARKS}$"
 )
-_IN_LIST = re.compile(
+_IN_LIST = pattern(
     rf"(?:^|[\n\[({{])[*_$`\"'«“\s]*(?P<number>{_NUMBER})(?:[*_$`\"'»”]*[,;]\s?[*_$`\"'«“]*{_NUMBER})*"
     rf"[*_$`\"'»”]*[,;]\s?[*_$`\"'«“]*$"
 )
@@ -106,16 +105,16 @@ _OTHERWISE = (
     r"(?<![^\W_])(?:another|others?|or|alternatively|(?:just )?as (?:well|likely)|equally|also|друг[^\W_]{1,3}|"
     r"или|либо|можно|столь же|с тем же успехом|равно|также|тоже)(?![^\W_])"
 )
-_ONE_THEN = re.compile(
+_ONE_THEN = pattern(
     rf"(?<![\d.,])(?<![-+*/×÷·−] )(?P<number>{_NUMBER})(?![^\n.!?;=\d]{{0,9}}[+*/×÷=])[^\n.!?=\d]{{0,60}}?"
     rf"{_OTHERWISE}[^\n.!?=\d]{{0,40}}$"
 )
-_THEN_ONE = re.compile(
+_THEN_ONE = pattern(
     rf"{_CLOSING},? [^\n.!?=\d(]{{0,40}}?{_OTHERWISE}[^\n.!?=\d(]{{0,40}}?(?P<number>{_NUMBER})"
     rf"(?!\s?(?:[-+*/×÷=(]|\\times))"
 )
 
-_CUT = re.compile(r"[*_$`\\)\]}>. ]{0,8}(?: ?[-+/×÷−=]\s*$| \*\s*$)")
+_CUT = pattern(r"[*_$`\\)\]}>. ]{0,8}(?: ?[-+/×÷−=]\s*$| \*\s*$)")
 
 
 def fault(text: str, start: int, end: int, value: Fraction | int) -> str:

@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from data.patterns import pattern
+
 Forms = Mapping[str, str]
 """Folded form of a name -> the name."""
 
-WORD = re.compile(r"[^\W_]+")
-_INVISIBLE = re.compile("[\u0301\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
+WORD = pattern(r"[^\W_]+")
+_INVISIBLE = pattern("[\u0301\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
 
 _DENIAL = (
     "not isnt wasnt cannot cant neither nor never no non none nobody nothing except excluding excluded eliminated "
@@ -21,13 +23,13 @@ _DENIAL = (
     "невозможно неизвестно неясно нельзя"
 )
 _DENIALS = frozenset(_DENIAL.split())
-_DENYING_PHRASE = re.compile(
+_DENYING_PHRASE = pattern(
     r"n['’]t(?![^\W_])|(?<![^\W_])(?:(?:other|rather) than|instead of|(?:apart|aside) from|ruled? out|(?:is|"
     r"are) out|вместо|неверн[^\W_]+|неправильн[^\W_]+|ошибочн[^\W_]+|ложн[^\W_]+)(?![^\W_])"
 )
 # 'anyone but Vera' and the like become one word of denial, so that a comma in them parts nothing.
-ALL_BUT = re.compile(r"(?<![^\W_])(?:(?:any|every)(?:one|body)|all),? but(?![^\W_])")
-IDIOM = re.compile(
+ALL_BUT = pattern(r"(?<![^\W_])(?:(?:any|every)(?:one|body)|all),? but(?![^\W_])")
+IDIOM = pattern(
     r"(?<![^\W_])(?:(?:there (?:is|can be) |i have |i['’]m in |with |have |without )?(?:a |any |no |not a )?"
     r"(?:no|any|without(?: an?y?)?) (?:shadow of a )?doubts?(?: about it| whatsoever)?|do(?:es)?(?:n['’]t|"
     r" not) doubt"
@@ -37,12 +39,12 @@ IDIOM = re.compile(
     r"|не сомнева(?:юсь|емся|йтесь)|(?:не|ни)кто ин(?:ой|ая)(?=,? как)|никто другой|больше никто)(?![^\W_])"
 )
 # 'Nancy, not Felix': what is set against the name before it.
-_AGAINST = re.compile(
+_AGAINST = pattern(
     r"(?:[,;(—–-] ?(?:and |but |definitely |certainly |а |но |и )?(?:not|не|никак не)|(?<![^\W_])(?:rather than|"
     r"instead of|as opposed to|and not|but not|а не|и не|но не|вместо))(?![^\W_])(?! only| только)[^,.;:!?()\n—–]*"
 )
 # 'not Felix but Nancy'
-_NOT_BUT = re.compile(
+_NOT_BUT = pattern(
     r"(?<![^\W_])(?:not|n['’]t|не)(?! only| только)(?![^\W_])[^.;:!?\n,]{0,60}(?:,? but(?: rather)?|, а)(?![^\W_])"
 )
 _ALSO = "well|likely|much|possible|easily|good|plausible"  # 'as well', 'just as likely as'
@@ -55,31 +57,31 @@ _CONCLUSIONS = (
     "so(?!\\s(?:is|are|was|does|do|can|could|might|may|would)(?!\\w)) therefore thus hence consequently "
     "значит поэтому следовательно итак"
 )
-_CUT = re.compile(
+_CUT = pattern(
     rf"(?P<end>[.!?。！？\n]+)|(?P<soft>[,;:()\[\]{{}}，；：]|[—–]| - )"
     rf"|(?<![^\W_])(?:(?P<why>{'|'.join(_REASONS.split())})|(?P<so>{'|'.join(_CONCLUSIONS.split())}))(?![^\W_])"
 )
-_END = re.compile(r"(?<![.!?…。！？])[.!?…。！？]++(?![^\s*_\"'`»”)\]}])|\n")
-_COMPARED = re.compile(
+_END = pattern(r"(?<![.!?…。！？])[.!?…。！？]++(?![^\s*_\"'`»”)\]}])|\n")
+_COMPARED = pattern(
     r"(?<![^\W_])(?:than|above|below|ahead|behind|after|before|more|less|чем|перед|за|после|над|под|(?:tall|"
     r"short|old|"
     r"young|fast|slow|strong|weak|heav|light|rich|poor|happ|sad|tid|mess|high|low)d?i?er|"
     r"(?!даже|тоже|также|раньше|позже|лучше|вообще)[^\W\d_]{2,14}(?:ше|же|че|ее|ле))(?![^\W_])"
 )
-_EITHER = re.compile(
+_EITHER = pattern(
     r"(?<![^\W_])(?:or|either|as well as|just as|так же,? как|или|либо|and (?:some|an)?other|and some(?:one|body)|"
     r"и (?:кто|еще|друг[^\W_]{1,3}))(?![^\W_])"
 )
 # 'Florence fits, while Nigel is just as possible'
-_ALIKE = re.compile(
+_ALIKE = pattern(
     r"(?<![^\W_])(?:just as|equally|as well|likewise|also|too|тоже|также|равно|столь же|не менее|не хуже)(?![^\W_])"
 )
-_POSSIBLE = re.compile(
+_POSSIBLE = pattern(
     r"(?<![^\W_])(?:could|might|may|can|fits?|possible|plausible|likely|подход[^\W_]{1,4}|возможн[^\W_]{1,3}|может|могла?|"
     r"годится)(?![^\W_])"
 )
-_WHAT = re.compile(r"\W*(?:что|будто|чтобы|that)(?![^\W_])")
-_VERB_DENIAL = re.compile(
+_WHAT = pattern(r"\W*(?:что|будто|чтобы|that)(?![^\W_])")
+_VERB_DENIAL = pattern(
     r"\W*(?:(?:is|was|can|could|does|did|has|will)(?:n['’]t| not)|not|never|не|никак|"
     r"(?:(?:is|was|это) )?(?:wrong|incorrect|false|untrue|impossible|неверн[^\W_]+|неправильн[^\W_]+|"
     r"ошибочн[^\W_]+))(?![^\W_])"

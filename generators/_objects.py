@@ -9,23 +9,25 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from data.patterns import pattern
+
 DEPTH = 32
 """How deep objects and lists may nest."""
 
 TRIES = 1_000
 """Braces and brackets that may turn out to begin nothing; with more of them, a reply counts as cut off."""
 
-_SPACE = re.compile(r"(?:[\s\ufeff]++|//[^\n]*+|#[^\n]*+|/\*[^*]{0,300}+\*/)*+")
+_SPACE = pattern(r"(?:[\s\ufeff]++|//[^\n]*+|#[^\n]*+|/\*[^*]{0,300}+\*/)*+")
 # A string ends at its quote; without one on its line, it is none.
-_STRING = re.compile(
+_STRING = pattern(
     r'"(?:[^"\\\n]|\\.)*+"|[“”„](?:[^“”„"\\\n]|\\.)*+[“”"]|\'(?:[^\'\\\n]|\\.)*+\'|‘(?:[^’\\\n]|\\.)*+’', re.DOTALL
 )
-_BARE = re.compile(r"[+-]?\w[\w.+-]*+")
-_KEY = re.compile(r"[^\W\d]\w{0,40}")
+_BARE = pattern(r"[+-]?\w[\w.+-]*+")
+_KEY = pattern(r"[^\W\d]\w{0,40}")
 _WORDS = {"null": None, "none": None, "undefined": None, "nil": None, "true": True, "false": False}
-_OPEN = re.compile(r"[{\[]")
-_WHOLE = re.compile(r"\s*(?:```(?:json)?\s*)?(\{.*\})\s*(?:```\s*)?", re.DOTALL)
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_OPEN = pattern(r"[{\[]")
+_WHOLE = pattern(r"\s*(?:```(?:json)?\s*)?(\{.*\})\s*(?:```\s*)?", re.DOTALL)
+_ESCAPE = pattern(r"\\(.)", re.DOTALL)
 
 
 class Found(NamedTuple):

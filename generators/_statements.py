@@ -6,6 +6,7 @@ Texts here are folded (`generators._naming.fold`).
 import re
 from collections.abc import Collection, Iterator
 
+from data.patterns import pattern
 from generators._naming import ALL_BUT, WORD, Forms, hangs, named, sentences
 
 _LEADS = (
@@ -15,7 +16,7 @@ _LEADS = (
 )
 _MARKUP = r"[*_\"'`«»“”(\[{<\\ \t]"
 # {"reasoning": "…", "answer": "Nancy"}; <answer>Nancy</answer>; a line that begins with ANSWER.
-_MARKER = re.compile(
+_MARKER = pattern(
     r"[\"'“](?:final[_ ])?(?:answer|ответ)[\"'”]\s{0,9}:\s{0,9}[\"'“](?P<json>[^\"“”\n]{0,300})"
     r"|<(?:final_?)?(?:answer|ответ)>(?P<tag>[^<]{0,300})"
     rf"|^(?![ \t]*</)(?:\\[a-z]{{1,10}}|[^\w\n]|_|\d{{1,2}}[.)]){{0,16}}(?:(?:{_LEADS})"
@@ -24,47 +25,47 @@ _MARKER = re.compile(
     re.MULTILINE,
 )
 _MARKER_WORDS = ("answer", "ответ")
-_FENCE = re.compile(r"[ \t]*(?:```|~~~)\w*[ \t]*")
+_FENCE = pattern(r"[ \t]*(?:```|~~~)\w*[ \t]*")
 _NEXT_LINES = 6
 _BARE_WORDS = 3
 _MARKERS = 64
 
-_BOXED = re.compile(r"boxed\s?\{([^\n]{0,200})")
+_BOXED = pattern(r"boxed\s?\{([^\n]{0,200})")
 _BESIDE = 120
-_CLOSERS = re.compile(r"[\s}$*_`)\]\\]*")
-_TAIL = re.compile(r"[^\n.,;:!?]*[!?]?")
-_UNTRUE = re.compile(
+_CLOSERS = pattern(r"[\s}$*_`)\]\\]*")
+_TAIL = pattern(r"[^\n.,;:!?]*[!?]?")
+_UNTRUE = pattern(
     r"(?<![^\W_])(?:(?:[^\W_]{0,5}n['’]t|not|never|cannot|hardly) (?:[^\W_]+ ){0,2}?(?:think|believe|say|mean|"
     r"agree|sure|certain|true|case|correct|right|suppose|expect|convinced)|false|wrong|incorrect|untrue|unlikely|"
     r"i doubt|impossible|неверно|неправда|неправильно|ложно|не (?:думаю|считаю|уверен[^\W_]?|верю|факт|скажу|"
     r"согласен|согласна)|сомневаюсь|вряд ли|едва ли|маловероятно|невозможно|сомнительно)(?![^\W_])"
 )
-_PART = re.compile(
+_PART = pattern(
     r"[.!?;:](?=\s)|,(?! ?(?:что|чтобы|будто|that)(?![^\W_]))|(?<![^\W_])(?:so|and|but|но|и|а)(?![^\W_])"
 )
-_CUE = re.compile(
+_CUE = pattern(
     r"(?<![^\W_])(?:answer|ответ(?:ом)?)(?![^\W_])[^\n.!;]{0,100}?(?:[::=→]|[—–]| - |(?<![^\W_])(?:is|was|are|"
     r"(?:must|would|will|should|has to) be|это|будет|является|таков|звучит|оказывается)(?![^\W_]))"
 )
-_IS_ANSWER = re.compile(
+_IS_ANSWER = pattern(
     r"[^\W_]{2,20}[*_\"'»”`]{0,4}(?: (?:is|was|[—–-]|это)| ?[—–])? (?:это )?(?:the |my |our )?"
     r"(?:(?:final|correct|right|only|правильный|верный|окончательный|итоговый) )?(?:answer|ответ)(?![^\W_])"
 )
-_IF = re.compile(
+_IF = pattern(
     r"(?<![^\W_])(?:if|suppose|supposing|assume|assuming|whether|unless|imagine|could|might|may|can|say|если|"
     r"допустим|предположим|пусть|ли|может|мог|могла)(?![^\W_])"
 )
-_EXPLAINS = re.compile(
+_EXPLAINS = pattern(
     r"\W*(?:because|since|as|this|that|the reason|reason|explanation|why|here|she|he|we|it|they|given|from|note|"
     r"step|"
     r"потому|так как|поскольку|ведь|это|объяснение|обоснование|пояснение|почему|она|он|мы|из)(?![^\W_])"
 )
-_TURNS = re.compile(
+_TURNS = pattern(
     r"(?<![^\W_])(?:wait|actually|hmm+|no|however|but|instead|correction|oops|sorry|стоп|подожди(?:те)?|"
     r"погоди(?:те)?|"
     r"нет|однако|хотя|но|вернее|точнее|ошиб[^\W_]{1,6})(?![^\W_])"
 )
-_CLOSING = re.compile(
+_CLOSING = pattern(
     r"\W*(?:please )?(?:let me know|i hope|hope|feel free|if you|happy to|glad|i['’]?m (?:happy|glad|here)|"
     r"would you|"
     r"do you|is there anything|can i|good luck|have a|thank|you['’]?re welcome|want me|shall i|надеюсь|"
@@ -73,12 +74,10 @@ _CLOSING = re.compile(
     r"нужн|"
     r"буду рад)"
 )
-_BOLD_LINE = re.compile(r"[\s>#-]*(?:\*\*\*?|__)([^*\n]{1,300}?)(?:\*\*\*?|__)[.!\s]*")
-_BOLD = re.compile(r"(?:\*\*|__)([^*_\n]{1,100})(?:\*\*|__)")
-_STEP = re.compile(
-    r"\W*(?:\d{1,2}[.):]|(?:step|fact|statement|premise|clue|шаг|факт|утверждение|условие)(?![^\W_]))"
-)
-_PLANS = re.compile(
+_BOLD_LINE = pattern(r"[\s>#-]*(?:\*\*\*?|__)([^*\n]{1,300}?)(?:\*\*\*?|__)[.!\s]*")
+_BOLD = pattern(r"(?:\*\*|__)([^*_\n]{1,100})(?:\*\*|__)")
+_STEP = pattern(r"\W*(?:\d{1,2}[.):]|(?:step|fact|statement|premise|clue|шаг|факт|утверждение|условие)(?![^\W_]))")
+_PLANS = pattern(
     r"\W*(?:(?:first|second|now|next|then|ok|okay|well|so|alright|сначала|теперь|далее|итак)\W+)?"
     r"(?:let(?:['’]?s| us| me)|consider|suppose|assume|start|begin|compare|if(?! i(?:['’]m| am) not)|"
     r"(?:we|i) (?:need|have to|must|start|begin|"
@@ -86,14 +85,14 @@ _PLANS = re.compile(
     r"пусть|"
     r"начн[^\W_]+|если|сравним|посмотрим|нам|нужно|необходимо|чтобы|для того)(?![^\W_])"
 )
-_STARTS = re.compile(
+_STARTS = pattern(
     r"\W*(?:since|because|given|as|when|while|from|according|first|firstly|next|now|then|also|we|know|knowing|"
     r"so that|"
     r"is|are|was|could|can|might|may|would|does|should|"
     r"так как|поскольку|потому|согласно|известно|дано|во-первых|сначала|далее|затем|мы|раз|когда|разве|"
     r"неужели)(?![^\W_])"
 )
-_NAMES_NOW = re.compile(
+_NAMES_NOW = pattern(
     r"(?:(?<![^\W_])(?:is|it['’]s|its|be|это|является|будет|зовут|say|name|имя|и это)|[::=→—–]|"
     r" -)[\s*_\"'`«»“”({\[\\-]*$"
 )
@@ -220,9 +219,9 @@ def _to_brace(text: str) -> str:
 
 def _answer_sentence(text: str, forms: Forms) -> str | None:
     """Return the part of the last 'the answer is X' that names somebody, if nothing but its reasons follow."""
-    for pattern in (_CUE, _IS_ANSWER):
-        for match in reversed([*pattern.finditer(text)][-_MARKERS:]):
-            start = match.end() if pattern is _CUE else match.start()
+    for cue in (_CUE, _IS_ANSWER):
+        for match in reversed([*cue.finditer(text)][-_MARKERS:]):
+            start = match.end() if cue is _CUE else match.start()
             sentence, sign = next(sentences(text[start : start + 1000]), ("", ""))
             if not named(sentence, forms):
                 continue

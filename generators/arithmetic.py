@@ -3,7 +3,6 @@
 Source: seed 001, category 6; built and evaluated as a tree, never with `eval`: ours (SPEC 2).
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -13,6 +12,7 @@ from typing import NamedTuple
 
 from data.answers import final_number
 from data.numerals import narrow
+from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
 from generators._given_number import contrasted, fault
 from prompts import render
@@ -37,8 +37,8 @@ _RANK = {"+": 1, "-": 1, "*": 2}
 _NUMBER_RANK = 3
 _STRONGER = ("##", "##", "boxed")  # markers that the cascade heeds before an answer line
 _LINE = 100
-_PLAIN = re.compile(r"(?:ANSWER|ОТВЕТ): ?(-?[0-9]{1,15})")
-_TOKEN = re.compile(r"\d+|[-+*()]")
+_PLAIN = pattern(r"(?:ANSWER|ОТВЕТ): ?(-?[0-9]{1,15})")
+_TOKEN = pattern(r"\d+|[-+*()]")
 
 
 class Part(NamedTuple):

@@ -8,6 +8,7 @@ from itertools import islice
 from random import Random
 from typing import Any
 
+from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
 from generators._entities import (
     COMPACT,
@@ -42,7 +43,7 @@ _NOTHING = frozenset(
     {"", "none", "n/a", "null", "-", "—", "[]", "none found", "not found", "нет", "отсутствует", "отсутствуют"}
     | {"не найдено", "не найдены", "не указано", "не указаны"}
 )
-_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+_LINK = pattern(r"\[([^\]]+)\]\([^)]*\)")
 _JOINTS = (re.compile(r"[;\n]|\band\b|\bи\b"), re.compile(r"[,;\n]|\band\b|\bи\b"))
 
 
@@ -96,7 +97,7 @@ def generate(rng: Random, *, language: str, least: int, most: int, distractors: 
     )
 
 
-_WORD = re.compile(r"\w+")
+_WORD = pattern(r"\w+")
 
 
 def _echoes(facts: Mapping[str, Any], reply: str) -> bool:
@@ -196,12 +197,12 @@ def _is_phone(written: str) -> bool:
     return PHONE.fullmatch(written.strip()) is not None
 
 
-_BULLET = re.compile(r"\s*(?:[-*•–|+→▪◦‣]|\d{1,2}[.)])\s+")
-_LABEL = re.compile(r"[^\d@:]{1,40}(?:\d{1,2}[^\w@:]{0,3})?:(?:\s+|$)")
-_JOINT = re.compile(r"\b(?:and|or|и|или|none|нет|mailto|tel)\b")
-_COUNT = re.compile(r"[\s(]*\d{1,2}[\s).,;]*")
-_LETTER = re.compile(r"[^\W\d_]")
-_SIGN = re.compile(r"[@\d]")
+_BULLET = pattern(r"\s*(?:[-*•–|+→▪◦‣]|\d{1,2}[.)])\s+")
+_LABEL = pattern(r"[^\d@:]{1,40}(?:\d{1,2}[^\w@:]{0,3})?:(?:\s+|$)")
+_JOINT = pattern(r"\b(?:and|or|и|или|none|нет|mailto|tel)\b")
+_COUNT = pattern(r"[\s(]*\d{1,2}[\s).,;]*")
+_LETTER = pattern(r"[^\W\d_]")
+_SIGN = pattern(r"[@\d]")
 
 
 def _read_lines(reply: str, reading: _Reading) -> bool:

@@ -10,6 +10,7 @@ from itertools import combinations, permutations
 from random import Random
 from types import MappingProxyType
 
+from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
 from generators._sentences import sentence
 from prompts import render
@@ -28,9 +29,9 @@ SCALE = Scale(
 )
 VOWELS = MappingProxyType({"en": "aeiou", "ru": "аеёиоуыэюя"})
 
-_DIGIT = re.compile(r"[0-9]")
+_DIGIT = pattern(r"[0-9]")
 _LOOSE = {language: re.compile(rf"[-0-9\s{vowels}]+") for language, vowels in VOWELS.items()}
-_LOOSE_NUMBERS = re.compile(r"[-0-9\s]+")
+_LOOSE_NUMBERS = pattern(r"[-0-9\s]+")
 _DOUBLED = {
     language: {ord(letter): letter * 2 for letter in vowels + vowels.upper()} for language, vowels in VOWELS.items()
 }
@@ -51,7 +52,7 @@ _LABEL = (
     rf"(?:{_LABEL_WORDS})(?: (?:{_LABEL_WORDS})){{0,3}}[*_]{{0,3}} ?(?:[:：][*_]{{0,3}}|[—–=]|(?=\n)){_INNER}"
 )
 _WRAPPINGS = tuple(
-    re.compile(each, re.DOTALL | re.IGNORECASE)
+    pattern(each, re.DOTALL | re.IGNORECASE)
     for each in (
         _LABEL,
         rf"(?P<fence>```|~~~)(?:[a-z]{{0,12}}\n)?{_INNER}(?P=fence)",

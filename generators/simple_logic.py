@@ -3,11 +3,11 @@
 Source: seed 001, category 1; the wording, the proof of a single answer and the rules of acceptance: ours (SPEC 2).
 """
 
-import re
 from collections.abc import Collection, Sequence
 from functools import cache
 from random import Random
 
+from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
 from generators._comparisons import PLACES, SCENES, Property, ask, listed, properties, state, wordings
 from generators._naming import Forms, fold, hangs, named, read
@@ -41,7 +41,7 @@ _PAIR = 2
 _EVEN = 0.5
 _MOST_SENTENCES = 500
 _NAMELESS = Verdict(correct=None, reason="the answer line names none of them")
-_PLAIN = re.compile(r"(?:ANSWER|ОТВЕТ): ?([^\W_]+)\s*")
+_PLAIN = pattern(r"(?:ANSWER|ОТВЕТ): ?([^\W_]+)\s*")
 
 
 def generate(

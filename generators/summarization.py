@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from random import Random
 from typing import Any
 
+from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
 from generators import _topics_en as english
 from generators import _topics_ru as russian
@@ -24,15 +25,15 @@ _SHORTEST_CUT = 12
 _SLOT = "\x00"
 _FINAL = ".!?… \"'"
 
-_FOLDED = re.compile("[«»“”„‟″‘’‚‛‹›ʼ′`'ёЁ\u0301\u00ad\u200b-\u200f\u2060\ufeff]")
+_FOLDED = pattern("[«»“”„‟″‘’‚‛‹›ʼ′`'ёЁ\u0301\u00ad\u200b-\u200f\u2060\ufeff]")
 _FOLDS = {**dict.fromkeys("«»“”„‟″‘’‚‛‹›ʼ′`'", '"'), "ё": "е", "Ё": "Е"}  # the others are invisible
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrt])|([\"'/\\*_`]))")
-_EMPHASIS = re.compile(
+_ESCAPE = pattern(r"\\(?:u([0-9a-fA-F]{4})|([nrt])|([\"'/\\*_`]))")
+_EMPHASIS = pattern(
     r"\*+|~~|==|(?<!\w)[_`]{1,3}|[_`]{1,3}(?!\w)|</?(?:b|i|u|em|strong|mark)>|(?:^|(?<=\n))[ \t]*>[> \t]*"
 )
-_MARKED = re.compile(r"[*~=_`<>\\]")  # what has none of these has no emphasis
-_GOES_ON = re.compile(r",? [^\W\d_A-ZА-ЯЁ]|,? \d|-\w")
-_WORD = re.compile(r"\w+")
+_MARKED = pattern(r"[*~=_`<>\\]")  # what has none of these has no emphasis
+_GOES_ON = pattern(r",? [^\W\d_A-ZА-ЯЁ]|,? \d|-\w")
+_WORD = pattern(r"\w+")
 
 
 @cache

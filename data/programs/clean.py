@@ -5,6 +5,8 @@ Responses are hostile: every regular expression here is linear.
 
 import re
 
+from data.patterns import pattern
+
 REPLY_CAP = 1_000_000
 """Characters of a response that are read: its last ones, since the answer ends it."""
 
@@ -19,8 +21,8 @@ _LITERAL = (
     r'"(?:[^"\\\n]|\\[^\n]){0,300}+"' r"|'(?:[^'\\\n]|\\[^\n]){0,300}+'" r"|`[^`\n]{1,300}+`(?!`))"
 )  # fmt: skip
 _FENCE = r"(?P<fence>^[ \t>]*+(?:`{3,}+|~{3,}+)|(?<=[^\s`])`{3,}+(?=[ \t]*+$))"
-_SAID = re.compile(rf"{_FENCE}|{_LITERAL}|#[ ][^\n]*+|(?P<tag>{_TAG})", re.IGNORECASE | re.MULTILINE)
-_THOUGHT = re.compile(rf"{_LITERAL}|(?P<tag>{_TAG})", re.IGNORECASE | re.MULTILINE)
+_SAID = pattern(rf"{_FENCE}|{_LITERAL}|#[ ][^\n]*+|(?P<tag>{_TAG})", re.IGNORECASE | re.MULTILINE)
+_THOUGHT = pattern(rf"{_LITERAL}|(?P<tag>{_TAG})", re.IGNORECASE | re.MULTILINE)
 
 
 def answer_part(reply: str) -> str:

@@ -6,13 +6,15 @@ A block may be announced as what not to write, or as one more way to do it: `sta
 import re
 from collections.abc import Sequence
 
+from data.patterns import pattern
+
 PLAIN, OTHER, WRONG = 2, 1, 0
 """How a block stands: the answer, for all that is said; an alternative to it; what not to write."""
 
 _SAID = 400
 """Characters before a block that are read."""
 
-_NOT_TO = re.compile(
+_NOT_TO = pattern(
     r"\b(?:do not|don'?t|never|avoid|should(?: not|n'?t)|must(?: not|n'?t)|cannot|can'?t"
     r"|not to)\s+(?:ever\s+|simply\s+|just\s+)?"
     r"(?:(?:writ|do|us|cod|implement|try|copy|submit|solv|rely|repeat|return|mak)\w*\s*)?(?:on\s+)?"
@@ -30,7 +32,7 @@ _NOT_TO = re.compile(
     r"|нужно|стоит|следует)\b|\bизбегайте\s+(?:этого|так|следующ|подобн|код)\w*"
     r"|❌|🚫|✗|✘|⛔|👎",
 )  # fmt: skip
-_FAULTY = re.compile(
+_FAULTY = pattern(
     r"\b(?:wrong|incorrect|bad|buggy|broken|faulty|flawed|erroneous|mistaken|bugged|non-?working)\b"
     r"(?!\s+(?:input|value|argument|type|data|number|string|index|indices|format|entr|case"
     r"|email|character|sign|call|key|item|element|length|name|word)s?)"
@@ -53,14 +55,14 @@ _FAULTY = re.compile(
     r"|первоначальн|прежн|стар)\w+\s+(?:попытк|верси|набросок|вариант)\w*"
     r"|\bдля сравнения\b",
 )  # fmt: skip
-_BETTER = re.compile(
+_BETTER = pattern(
     r"\b(?:correct|corrected|correctly|fix|fixed|fixes|fixing|right|proper|improved?|better"
     r"|final|finally|instead|works|working|should be|use this|use the following|write this)\b"
     r"|\b(?:исправ\w*|правильн\w*|верн(?:ый|ое|ая|о|ую)|корректн\w*|лучше|вместо|итог\w*"
     r"|окончательн\w*|(?<!не )работает|рабоч\w+|наконец|надо так|нужно так)\b"
     r"|✅|✔|👍",
 )
-_ALSO = re.compile(
+_ALSO = pattern(
     r"\balternative(?:ly|s)?\b|\banother (?:way|option|approach|version|variant|solution)\b"
     r"|\byou (?:could|can|may|might) also\b"
     r"|\bone could also\b|\bequivalent(?:ly)?\b|^or\b|\bnaive\b|\bbonus\b|\bvariants?\b|\bvariation\b"
@@ -68,41 +70,41 @@ _ALSO = re.compile(
     r"|\bможно\s+(?:и\s+так|также|ещё|еще|иначе)"
     r"|^или\b|\b(?:ещё|еще)\s+один\b|\bна\s?ивн\w*",
 )  # fmt: skip
-_AFTER = re.compile(
+_AFTER = pattern(
     r"\W*(?:this|that|the above|such code|the (?:last|second) (?:one|version)|(?:this|that"
     r"|the) (?:code|version|variant|one))\b[^.!\n]{0,30}"
     r"\b(?:is|was|would be)\s+(?:wrong|incorrect|buggy|broken|a mistake|not (?:correct|right))"
     r"|\W*(?:так|это|такой код|этот код|этот вариант|такой вариант|эта версия)\b[^.!\n]{0,30}"
     r"\b(?:неправильн|неверн|ошибочн|некорректн|нельзя|не работает|не надо|не нужно|не следует)",
 )
-_BACK = re.compile(
+_BACK = pattern(
     r"\W*(?:this|that|it|there|here|these|wait|hmm+|oops|это|эт\w+|так|такой|здесь|тут|ой|хм+|стоп|но)\b"
 )
-_ABOVE = re.compile(r"\b(?:above|wait|oops|hmm+|actually|выше|поэтому)\b")
+_ABOVE = pattern(r"\b(?:above|wait|oops|hmm+|actually|выше|поэтому)\b")
 """What is said looks back at the block before, unless it ends in a colon."""
 
-_OWNED = re.compile(
+_OWNED = pattern(
     r"\W*(?:i\b|sorry|my\b|no\b|one moment|я\b|извин\w*|прост\w*|прошу прощения|нет\b|погод\w*|подожд\w*|мо[йя]\b)"
 )
-_MENDED = re.compile(
+_MENDED = pattern(
     r"\b(?:corrected|fixed|amended|rectified|let me (?:fix|correct|rewrite|redo|try again|mend)"
     r"|i(?:'ll| will) (?:fix|correct|rewrite|redo)|here(?:'s| is) (?:a|the|my) (?:fix|correction))\b"
     r"|\b(?:исправленн|поправленн|переписанн)\w*|\b(?:исправл(?:яю|ю|яем)|исправим|поправлю|перепишу|переписываю)\b"
 )
 """What is said of code that takes the place of the code before it."""
 
-_KEY_NOT = re.compile(r"\b(?:not?|non|не|before|до|было)\b")
-_KEY_NOW = re.compile(r"\b(?:after|new|после|стало|нов\w+)\b")
-_KEY_WRONG = re.compile(
+_KEY_NOT = pattern(r"\b(?:not?|non|не|before|до|было)\b")
+_KEY_NOW = pattern(r"\b(?:after|new|после|стало|нов\w+)\b")
+_KEY_WRONG = pattern(
     r"\b(?:wrong|incorrect|bad|buggy|broken|faulty|flawed|erroneous|invalid|draft|old|original|previous|initial"
     r"|rejected|discarded|mistak\w*|errors?|bugs?|anti ?pattern|не(?:верн|правильн|корректн|удачн|рабоч)\w*"
     r"|ошиб\w*|плох\w*|чернов\w*|стар\w+|исходн\w+|прежн\w+|предыдущ\w+|первоначальн\w+)\b"
 )
-_HEADING = re.compile(
+_HEADING = pattern(
     r"[ \t]{0,3}(?:#{1,6}[ \t]|\*\*[^*\n]{1,120}\*\*[ \t]*:?[ \t]*$|__[^_\n]{1,120}__[ \t]*:?[ \t]*$)"
 )
-_COMMENT = re.compile(r"[ \t]*(?:#|//)[ \t]*([^\n]{1,200})")
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
+_COMMENT = pattern(r"[ \t]*(?:#|//)[ \t]*([^\n]{1,200})")
+_SENTENCE = pattern(r"(?<=[.!?;])\s+")
 
 
 def said(sentence: str) -> int | None:

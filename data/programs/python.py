@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from data.patterns import pattern
 from data.programs.clean import answer_part
 from data.programs.cues import PLAIN, said, standings
 from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, chunks, fenced, indentation, spans
@@ -27,16 +28,16 @@ WRAPPED = 32
 """Wrapped pieces of one text that are tried."""
 
 TOP = (FUNCTION, PLAIN)
-_NESTED = re.compile(r"[ \t]*(?:async[ ]+def|def|class)\b[^\n]{0,300}:[ \t]*(?:#|$)")
-_TAIL = re.compile(r"(?:`{1,3}|</\w{1,20}>|\[/\w{1,20}\])$")
-_START = re.compile(
+_NESTED = pattern(r"[ \t]*(?:async[ ]+def|def|class)\b[^\n]{0,300}:[ \t]*(?:#|$)")
+_TAIL = pattern(r"(?:`{1,3}|</\w{1,20}>|\[/\w{1,20}\])$")
+_START = pattern(
     r"(?:async[ ]+def|def|class)[ ]+\w"
     r"|import[ ]+\w|from[ ]+[\w.]+[ ]+import\b|@\w"
     r"|(?:if|for|while|try|with)\b[^\n]{0,300}:[ \t]*(?:#|$)"
     r"|[A-Za-z_]\w*(?:\.\w+|\[[^\]\n]{0,80}\]){0,3}[ ]*(?::[^=\n]{1,80})?[-+*/|&]{0,2}=(?!=)"
     r"|[A-Za-z_]\w*\.\w+\("
 )
-_ANY_CODE = re.compile(r"^[ \t]*(?:async[ ]+def|def|class)[ ]+\w", re.MULTILINE)
+_ANY_CODE = pattern(r"^[ \t]*(?:async[ ]+def|def|class)[ ]+\w", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

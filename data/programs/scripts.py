@@ -5,6 +5,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
+from data.patterns import pattern
 from data.programs.clean import answer_part
 from data.programs.cues import standings
 from data.programs.python import TAGS, find_python
@@ -15,13 +16,13 @@ CUTS = 20
 """Paragraphs at the end of an unfenced program that are taken for prose, one by one."""
 
 _WORKS = (ast.Call, ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
-_SPEAKS = re.compile(r"\b(?:input|print|open)[ ]*\(|\bstd(?:in|out)\b")
-_BEGINS = re.compile(
+_SPEAKS = pattern(r"\b(?:input|print|open)[ ]*\(|\bstd(?:in|out)\b")
+_BEGINS = pattern(
     r"^(?:import[ ]+\w|from[ ]+[\w.]+[ ]+import\b|(?:def|class)[ ]+\w|@\w|print[ ]*\(|(?:for|while|if|with|try)\b"
     r"[^\n]{0,200}:[ \t]*$|[A-Za-z_][\w, ]{0,80}=(?!=))",
     re.MULTILINE,
 )
-_ACTS = re.compile(r"\b(?:return|yield|raise)\b|=|\(")
+_ACTS = pattern(r"\b(?:return|yield|raise)\b|=|\(")
 
 
 def _program(text: str, parser: Parser) -> bool:

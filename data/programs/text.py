@@ -8,6 +8,8 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from data.patterns import pattern
+
 SOURCE_CAP = 64_000
 """Characters of a program; a longer one is not taken for an answer (parsing 10 MB took 850 MB of memory)."""
 
@@ -17,13 +19,13 @@ BLOCKS_CAP = 64
 AROUND = 2_000
 """Characters before and after a block that are kept of what is said there."""
 
-_FENCE = re.compile(r"^([ \t>]*+)(`{3,}+|~{3,}+)([^\n]*+)$|(?<=[^\s`])(?P<late>`{3,}+)[ \t]*+$", re.MULTILINE)
-_TAG = re.compile(r"[ \t]*\{?\.?([\w+#-]*)\}?")
-_CODE_AFTER_TAG = re.compile(r"(?:async[ ]+def|def|class|fun|import|from|val)\b")
-_QUOTED = re.compile(r"^[ \t]*>[ ]?", re.MULTILINE)
-_INDENT = re.compile(r"[ \t]*")
-_MARKS = re.compile(r"'(?:[^'\\\n]|\\[^\n]){0,300}+'|\"(?:[^\"\\\n]|\\[^\n]){0,300}+\"|#[^\n]*+|([(\[{])|([)\]}])")
-_HEAD = re.compile(r"[ \t]*(?:(?:async[ ]+def|def|class|fun|import|from)[ ]+\w|@\w|```|~~~)")
+_FENCE = pattern(r"^([ \t>]*+)(`{3,}+|~{3,}+)([^\n]*+)$|(?<=[^\s`])(?P<late>`{3,}+)[ \t]*+$", re.MULTILINE)
+_TAG = pattern(r"[ \t]*\{?\.?([\w+#-]*)\}?")
+_CODE_AFTER_TAG = pattern(r"(?:async[ ]+def|def|class|fun|import|from|val)\b")
+_QUOTED = pattern(r"^[ \t]*>[ ]?", re.MULTILINE)
+_INDENT = pattern(r"[ \t]*")
+_MARKS = pattern(r"'(?:[^'\\\n]|\\[^\n]){0,300}+'|\"(?:[^\"\\\n]|\\[^\n]){0,300}+\"|#[^\n]*+|([(\[{])|([)\]}])")
+_HEAD = pattern(r"[ \t]*(?:(?:async[ ]+def|def|class|fun|import|from)[ ]+\w|@\w|```|~~~)")
 _GOES_ON = ("}", ")", "]", "else", "elif ", "except", "finally", "catch", ".", "?:", "&&", "||")
 """How a line may begin that goes on with the statement before it, though it is not indented."""
 

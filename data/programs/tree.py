@@ -7,6 +7,7 @@ import symtable
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
+from data.patterns import pattern
 from data.programs.text import SOURCE_CAP
 
 BUDGET = 4 * SOURCE_CAP
@@ -24,9 +25,9 @@ ENTITIES = frozenset({"lt", "gt", "amp", "quot"})
 FUNCTION, VALUE = 2, 1
 """What a name is bound to: something to call, or something that hardly is."""
 
-FUTURE = re.compile(r"^from[ ]+__future__[ ]+import[ ]+\w[\w, ]*$", re.MULTILINE)
+FUTURE = pattern(r"^from[ ]+__future__[ ]+import[ ]+\w[\w, ]*$", re.MULTILINE)
 """Imports that may only stand first."""
-_NAME = re.compile(r"\w+")
+_NAME = pattern(r"\w+")
 _BUILTINS = frozenset(dir(builtins))
 
 

@@ -3,14 +3,15 @@
 import re
 from collections.abc import Iterator
 
+from data.patterns import pattern
 from data.programs.cues import PLAIN, standings, takes_back
 from data.programs.text import AROUND, BLOCKS_CAP, fenced
 
 TRIES = 3
 """Places that are looked at closely, from the last one backwards: each costs a reading of what is before it."""
 
-_CODE = re.compile(r"^(?:[ \t>]*+(?:`{3,}+|~{3,}+)|(?:async[ ]+def|def|class|fun|import|from)[ ]+\w)", re.MULTILINE)
-_FENCE = re.compile(r"(?:`{3,}|~{3,})[^\n]*")
+_CODE = pattern(r"^(?:[ \t>]*+(?:`{3,}+|~{3,}+)|(?:async[ ]+def|def|class|fun|import|from)[ ]+\w)", re.MULTILINE)
+_FENCE = pattern(r"(?:`{3,}|~{3,})[^\n]*")
 
 
 def withdrawals(text: str, function: str) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from data.patterns import pattern
 from data.programs.cues import PLAIN, WRONG, key_standing
 
 WRAPPED_CAP = 256_000
@@ -19,27 +20,27 @@ TRIES = 8
 """Places at which a JSON value is looked for, and elements of HTML that are read."""
 
 _VALUES = 10_000
-_ELEMENT = re.compile(
+_ELEMENT = pattern(
     r"<(pre|code|xmp|textarea|samp|script|answer|solution|python|kotlin)\b[^<>]{0,300}>", re.IGNORECASE
 )
-_INNER = re.compile(
+_INNER = pattern(
     r"</?(?:pre|code|span|b|i|u|em|strong|p|div|font|mark|a|tt|kbd|ol|ul|li)\b[^<>]{0,300}>|<!\[CDATA\[|\]\]>",
     re.IGNORECASE,
 )
-_BREAK = re.compile(r"<br\s{0,9}/?>(?:[ \t]*\n)?", re.IGNORECASE)
-_BEGUN = re.compile(r'(?:^|(?<=[\s:,\[({=]))"(?!\s*/?>)(?:\\[nrt"]|[^"\\\n]){0,400}?(?:def|fun)[ ]', re.MULTILINE)
+_BREAK = pattern(r"<br\s{0,9}/?>(?:[ \t]*\n)?", re.IGNORECASE)
+_BEGUN = pattern(r'(?:^|(?<=[\s:,\[({=]))"(?!\s*/?>)(?:\\[nrt"]|[^"\\\n]){0,400}?(?:def|fun)[ ]', re.MULTILINE)
 """Where a string begins that holds a definition; the quote that ends an attribute begins none."""
 
-_KEY = re.compile(r'"([^"\\\n]{1,80})"\s{0,9}:\s{0,9}$')
-_ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
-_ADDED = re.compile(r"^\+[ \t]*(?:async[ ]+def|def|fun|private fun|class|import|from)\b", re.MULTILINE)
-_HUNK = re.compile(r"^(?:@@|\+\+\+ )", re.MULTILINE)
-_PATCH = re.compile(r"(?:---|\+\+\+|@@|diff |index |\\ No newline)")
-_CELL = re.compile(r"[ \t]*(?:In[ ]?\[[\d ]{0,6}\]:[ ]?|\.\.\.:[ ]?)")
-_OUTPUT = re.compile(r"[ \t]*Out[ ]?\[[\d ]{0,6}\]:")
-_NUMBERED = re.compile(r"[ \t]*\d{1,4}(?:[ \t]?[|:.)])?(?=[ \t]|$)")
-_MAGIC = re.compile(r"^[ \t]*(?:!|%{1,2})[A-Za-z][^\n]*$", re.MULTILINE)
-_LABEL = re.compile(r"^(?:python3?|py|kotlin|copy(?: code)?|скопировать(?: код)?)[ \t]*\n", re.IGNORECASE)
+_KEY = pattern(r'"([^"\\\n]{1,80})"\s{0,9}:\s{0,9}$')
+_ENTITY = pattern(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
+_ADDED = pattern(r"^\+[ \t]*(?:async[ ]+def|def|fun|private fun|class|import|from)\b", re.MULTILINE)
+_HUNK = pattern(r"^(?:@@|\+\+\+ )", re.MULTILINE)
+_PATCH = pattern(r"(?:---|\+\+\+|@@|diff |index |\\ No newline)")
+_CELL = pattern(r"[ \t]*(?:In[ ]?\[[\d ]{0,6}\]:[ ]?|\.\.\.:[ ]?)")
+_OUTPUT = pattern(r"[ \t]*Out[ ]?\[[\d ]{0,6}\]:")
+_NUMBERED = pattern(r"[ \t]*\d{1,4}(?:[ \t]?[|:.)])?(?=[ \t]|$)")
+_MAGIC = pattern(r"^[ \t]*(?:!|%{1,2})[A-Za-z][^\n]*$", re.MULTILINE)
+_LABEL = pattern(r"^(?:python3?|py|kotlin|copy(?: code)?|скопировать(?: код)?)[ \t]*\n", re.IGNORECASE)
 
 
 def unwrapped(text: str, function: str) -> Iterator[str]:
