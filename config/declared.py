@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ from data.records import Loader, Metric
 from data.suites import Suite, Use
 
 SHIPPED = Path(__file__).parent / "suites"
-GROUP = "basic_control.suites"
 PROMPT_FILE = re.compile(r"\S+\.(?:j2|jinja2?|txt|md)")
 Steps = tuple[str | int, ...]
 
@@ -102,7 +100,7 @@ def _found(there: tuple[str, ...]) -> Mapping[str, Declaration]:
         path = Path(one)
         declared = _declaration(path.read_text(encoding="utf-8"), path.stem, one)
         found[str(declared.values["name"])] = declared
-    for point in entry_points(group=GROUP):
+    for point in plugins.registered("suites"):
         text = plugins.load(point)
         if not isinstance(text, str):
             raise InputError(f"entry point {point.name} = {point.value}: expected a suite's YAML as text.")

@@ -9,9 +9,9 @@ import importlib.util
 import os
 import pkgutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, TypeVar
@@ -55,6 +55,7 @@ def forget() -> None:
     """Look for units anew at the next question."""
     _discovered.cache_clear()
     _loaded.cache_clear()
+    _points.cache_clear()
 
 
 def paths() -> list[Path]:
@@ -105,8 +106,19 @@ def _own(kind: type) -> Iterator[Found]:
             yield from _units(loaded, f"{package.replace('.', '/')}/{module.name}.py")
 
 
+@cache
+def _points() -> Callable[..., EntryPoints]:
+    """Read what every installed distribution registers, once for all kinds; return what picks of it."""
+    return entry_points().select
+
+
+def registered(kind: str) -> EntryPoints:
+    """Return the entry points of a kind: `generators`, `metrics`, `loaders`, `providers` or `suites`."""
+    return _points()(group=f"basic_control.{kind}")
+
+
 def _registered(kind: type) -> Iterator[Found]:
-    for point in entry_points(group=f"basic_control.{FOLDERS[kind].rpartition('.')[2]}"):
+    for point in registered(FOLDERS[kind].rpartition(".")[2]):
         yield f"entry point {point.name} = {point.value}", load(point)
 
 
