@@ -22,7 +22,7 @@ class Frozen(BaseModel):
     """What every part of the configuration is: frozen, and strict about its keys."""
 
     # An error's text is logged and kept by Prefect: it repeats nothing that somebody wrote.
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
     @field_validator("*", mode="before")
     @classmethod
