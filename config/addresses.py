@@ -7,19 +7,22 @@ from urllib.parse import unquote_plus
 
 from data.patterns import pattern
 
-_NAMES = pattern(
-    r"(?:^|[^a-z])(?:(?:api|subscription|access|secret|private|account|shared|function)?keys?|apikeys?|sig|signature|"
-    r"[a-z]*token|jwt|auth|authorization|bearer|credentials?|secret|client_?secret|pass|passwd|password|pwd|code)"
-    r"(?:$|[^a-z])"
-)
-_VALUES = pattern(r"sk-|AIza|gh[pousr]_|hf_|eyJ|xox[a-z]-|AKIA|(?i:bearer|basic)\b")
-_KEYS = pattern(r"(?<![\w-])(?:sk-|AIza|gh[pousr]_|hf_|eyJ|xox[a-z]-|AKIA|(?i:bearer\s+))[\w~+/=.-]{6,}")
-_PARAMETERS = pattern(
+_HOLDS_KEY = (
     r"(?:api|access|secret|private|subscription)[-_]?key|(?:access|auth|bearer)[-_]?token|authorization|password"
-    r"|(?:client[-_]?)?secret",
-    re.IGNORECASE,
+    r"|(?:client[-_]?)?secret"
 )
-_GIVEN = pattern(rf"(?<!\w)((?:{_PARAMETERS.pattern})['\"]?:\s*['\"]?)[^\s'\",{{}}]+", re.IGNORECASE)
+"""Names whose value is a secret wherever they stand."""
+_NAMES = pattern(
+    rf"(?:^|[^a-z])(?:(?:{_HOLDS_KEY}|(?:account|shared|function)?key|credential)s?|[a-z]*token|sig|signature|jwt|auth|"
+    r"bearer|pass|passwd|pwd|code)(?:$|[^a-z])"
+)
+"""Names of a query, where shorter ones hold a secret too: requests have an `eos_token` and a `prompt_cache_key`."""
+_PARAMETERS = pattern(_HOLDS_KEY, re.IGNORECASE)
+_GIVEN = pattern(rf"(?<!\w)((?:{_HOLDS_KEY})['\"]?:\s*['\"]?)[^\s'\",{{}}]+", re.IGNORECASE)
+_BEGINNINGS = r"sk-|AIza|gh[pousr]_|hf_|eyJ|xox[a-z]-|AKIA"
+"""How keys of known services begin."""
+_VALUES = pattern(rf"{_BEGINNINGS}|(?i:bearer|basic)\b")
+_KEYS = pattern(rf"(?<![\w-])(?:{_BEGINNINGS}|(?i:bearer\s+))[\w~+/=.-]{{6,}}")
 _UUID = pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _RANDOM = pattern(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w~+/=.-]{32,}")
 _USER = pattern(r"(://)[^/@\s'\"]{1,500}@|(://[^/@\s:]{0,500}:)[^@\s]{1,500}@")
