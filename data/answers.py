@@ -90,15 +90,13 @@ _REFUSED = (
     r"unknown|n/a|undefined|unclear|undetermined|indeterminate|неизвест\w+|"
     r"can(?:not|['’]t| not) be (?:answered|calculated|computed|determined|found|known)|未知|无法(?:确定|得知|计算)"
 )
-_WITHHELD = {
-    False: pattern(rf"(?:{_REFUSED})(?![^\W_])", re.IGNORECASE),
-    True: pattern(
-        rf"(?:{_REFUSED}|impossible|not (?:clear|enough|given|known|possible)|no (?:answer|idea|solution)|"
-        r"невозможно|нельзя|нет (?:данных|ответа|решения)|无法|不(?:能|可)?(?:确定|知道))(?![^\W_一-鿿])",
-        re.IGNORECASE,
-    ),
-}
-"""What stands in place of an answer after a cue (False) and after a marker (True): numbers beside it are asides."""
+_WITHHELD_AFTER_CUE = pattern(rf"(?:{_REFUSED})(?![^\W_])", re.IGNORECASE)
+"""What stands in place of an answer: numbers beside it are asides."""
+_WITHHELD_AFTER_MARKER = pattern(
+    rf"(?:{_REFUSED}|impossible|not (?:clear|enough|given|known|possible)|no (?:answer|idea|solution)|"
+    r"невозможно|нельзя|нет (?:данных|ответа|решения)|无法|不(?:能|可)?(?:确定|知道))(?![^\W_一-鿿])",
+    re.IGNORECASE,
+)
 _LISTED = pattern(
     r"[ \t]*[0-9]{1,2}[.)、][ \t]+[^\W\d_]|[ \t]*(?:step|part|шаг|часть|步骤|第)\b[ \t]*[0-9]", re.IGNORECASE
 )
@@ -228,7 +226,8 @@ def _after(reading: Reading, rule: Rule, anchor: int, start: int, *, strict: boo
     text = reading.text
     empty = _EMPTY.match(text, start, start + TAIL)
     begin = empty.end() if empty else start
-    if _WITHHELD[strict].match(text, begin):
+    withheld = _WITHHELD_AFTER_MARKER if strict else _WITHHELD_AFTER_CUE
+    if withheld.match(text, begin):
         return Search(None, anchor)
     while begin > start and text[begin - 1] in " $(-\\–":  # signs belong to the number
         begin -= 1
