@@ -14,13 +14,13 @@ import sqlalchemy as sa
 
 from artifacts.store import write_atomically
 from data.errors import InputError
+from data.exits import OUTCOMES
 
 INDEX = ".index.sqlite"
 LABELS = "labels.json"
 _FILES = ("manifest.json", "results.json", LABELS)
 _FORM = 2
 """Of what is indexed: raised with it, so that runs which are known already are read anew."""
-_WORST = ("error", "fail", "undecided", "pass")
 
 _metadata = sa.MetaData()
 _runs = sa.Table(
@@ -182,7 +182,7 @@ def _read(folder: Path) -> dict[str, Any]:
 def _verdict(final: Mapping[str, Any]) -> str:
     found = {str(model.get("verdict")) for model in final.get("models", ())}
     found |= {"fail" if change == "regressed" else str(change) for change in final.get("changes") or ()}
-    return next((one for one in _WORST if one in found), "")
+    return next((one for one in reversed(OUTCOMES) if one in found), "")
 
 
 def _names(listed: Iterable[Any] | None) -> list[str]:

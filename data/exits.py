@@ -1,7 +1,13 @@
-"""The exit codes of every command: what a shell, a build or a scheduler reads."""
+"""What a gate comes to, and the exit codes of every command: what a shell, a build or a scheduler reads."""
 
 from collections.abc import Mapping
 from enum import IntEnum
+from typing import Literal
+
+Outcome = Literal["pass", "fail", "undecided", "error"]
+"""What a model came to, in a suite or over all."""
+OUTCOMES: tuple[Outcome, ...] = ("pass", "undecided", "fail", "error")
+"""From the best to the worst: a run is as good as the worst of its models."""
 
 
 class Exit(IntEnum):

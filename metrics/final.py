@@ -7,6 +7,7 @@ from dataclasses import replace
 import polars as pl
 
 from data.errors import InputError
+from data.exits import Outcome
 from data.plugins import metric, metrics
 from data.suites import Suite
 from data.tables import SUMMARY
@@ -17,7 +18,7 @@ from metrics.stats.sequential import Side, side
 from metrics.stats.strata import at_once, correlated, stratified
 from metrics.stopping import Narrowing
 from metrics.summary import Cell, Total, cells, percent, totals
-from metrics.verdicts import THRESHOLD, Final, Gate, ModelResult, Outcome, SuiteResult, reaches
+from metrics.verdicts import THRESHOLD, Final, Gate, ModelResult, SuiteResult, reaches
 
 Labels = Mapping[tuple[str, str, str], Powered]
 """Means put right by people's labels, by suite, model and metric."""

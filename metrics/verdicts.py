@@ -4,19 +4,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from data.exits import Exit
+from data.exits import OUTCOMES, Exit, Outcome
 from data.suites import GateOn
 from metrics.stats.intervals import Interval
 from metrics.stats.regression import Change
 from metrics.stopping import Narrowing
 
 Gate = Literal["point", "interval", "off"]
-Outcome = Literal["pass", "fail", "undecided", "error"]
 Undecided = Literal["undecided", "pass"]
 
 THRESHOLD = 0.8
 _TOLERANCE = 1e-9  # less than this is the arithmetic's rounding, not the score's
-_RANK: tuple[Outcome, ...] = ("pass", "undecided", "fail", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ class ModelResult:
     @property
     def verdict(self) -> Outcome:
         """The worst outcome of the suites and the whole: what the exit code goes by."""
-        return max((self.outcome, *(suite.outcome for suite in self.suites)), key=_RANK.index)
+        return max((self.outcome, *(suite.outcome for suite in self.suites)), key=OUTCOMES.index)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from data.commands import typed
+from data.exits import OUTCOMES
 from prompts.phrases import phrase
 from tasks.compare.leaderboard import Board, Entry, Leaderboard
 from tasks.compare.trends import trends
@@ -89,16 +90,13 @@ def _row(found: Leaderboard, board: Board, rank: int, one: Entry) -> list[str]:
         "overall": estimated(one.score, one.low, one.high),
         "scored": f"{scored} / {asked}",
         "verdict": phrase(f"common.{one.verdict}", found.language).lower()
-        if one.verdict in _OUTCOMES
+        if one.verdict in OUTCOMES
         else one.verdict,
         "judge": ", ".join(one.judges),
         "date": f"{one.started:%Y-%m-%d %H:%M}",
         "run": one.run,
     }
     return [_score(one.suites[suite]) if suite else cells[name] for name, suite in columns(board)]
-
-
-_OUTCOMES = ("pass", "fail", "undecided", "error")
 
 
 def _score(part: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from data.exits import OUTCOMES
 from metrics.final import totals_of
 from metrics.summary import Cell, cells
 from metrics.verdicts import THRESHOLD, reaches
@@ -28,7 +29,6 @@ from tasks.report.titles import (
 )
 from tasks.report.words import measure, say, unmeasured, why
 
-RANK = ("pass", "undecided", "fail", "error")
 HEAT = 10
 BELOW = 5
 """The last of the heat map's classes that reads as below the threshold; those after it are green."""
@@ -76,9 +76,9 @@ def verdict(material: Material) -> dict[str, Any]:
     if not final or not final["models"]:
         return {"outcome": "none", "sentence": say("says_none", language), "models": [], "reasons": []}
     outcomes = [model["verdict"] for model in final["models"]]
-    worst = max(outcomes, key=RANK.index)
+    worst = max(outcomes, key=OUTCOMES.index)
     sentence = say(f"says_{worst}", language, k=outcomes.count(worst), n=len(outcomes))
-    counts = [f"{say(o, language)} {outcomes.count(o)}" for o in reversed(RANK) if o in outcomes]
+    counts = [f"{say(o, language)} {outcomes.count(o)}" for o in reversed(OUTCOMES) if o in outcomes]
     ordered = sorted(final["models"], key=lambda m: -(m["score"] if m["score"] is not None else -1.0))
     return {
         "outcome": worst,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from artifacts.history import Entry
+from data.exits import OUTCOMES
 from prompts.phrases import phrase
 from tasks.report.pages import still
 from tasks.report.text import percent
@@ -13,7 +14,6 @@ EACH = 200
 """Runs of a page."""
 
 STYLES = ("comparison.css", "runs.css")
-_OUTCOMES = ("pass", "fail", "error", "undecided")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def verdict(one: Entry) -> str:
 
 
 def _said(outcome: str, language: str) -> str:
-    return phrase(f"common.{outcome}", language) if outcome in _OUTCOMES else outcome
+    return phrase(f"common.{outcome}", language) if outcome in OUTCOMES else outcome
 
 
 def _texts(one: Entry) -> Iterator[str]:
