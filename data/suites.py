@@ -129,11 +129,13 @@ class Suite(Frozen):
             return {one: {} for one in value}
         if not isinstance(value, dict):
             return value
-        named = {key: {} if one is None else one for key, one in value.items()}
-        for key, one in named.items():
-            if isinstance(one, Mapping) and one.get("enabled") is True:
-                named[key] = {option: given for option, given in one.items() if option != "enabled"}
-        return named
+
+        def plain(given: object) -> object:
+            if isinstance(given, Mapping) and given.get("enabled") is True:
+                return {option: one for option, one in given.items() if option != "enabled"}
+            return {} if given is None else given
+
+        return {key: plain(given) for key, given in value.items()}
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
