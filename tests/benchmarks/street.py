@@ -12,8 +12,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+import httpx
 
 from tests.conftest import TOP, free_port
 from tests.servers.running import serve_openai
@@ -60,6 +63,16 @@ def evaluate(arguments: list[str], environment: dict[str, str], flow: str = "cot
     return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1000)
 
 
+def await_health(server: subprocess.Popen[bytes], address: str) -> None:
+    """Wait until a Prefect server answers, which first migrates its database; say so if it ends instead."""
+    while server.poll() is None:
+        with suppress(httpx.TransportError):
+            if httpx.get(f"{address}/health").is_success:
+                return
+        time.sleep(0.2)
+    sys.exit(f"the Prefect server ended with code {server.returncode} before it answered at {address}")
+
+
 def main() -> None:
     """Print the first run's span against the limit and its CPU, then the rerun from the cache."""
     limit = PROMPTS * LATENCY_S / IN_FLIGHT
@@ -90,7 +103,7 @@ def main() -> None:
                 stderr=subprocess.DEVNULL,
             )
             environment["PREFECT_API_URL"] = f"http://127.0.0.1:{port}/api"
-            time.sleep(15)
+            await_health(server, environment["PREFECT_API_URL"])
         one = {"name": "m", "provider": "openai", "base_url": model.base_url, "max_concurrency": IN_FLIGHT}
         sets = [f"models=[{json.dumps(one)}]", "cot.sample_method=all", f"cot.data={problems(folder)}"]
         sets += [f"store.root={name}/store", f"store.runs={name}/runs"]
