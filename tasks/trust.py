@@ -12,11 +12,11 @@ from data.plugins import metric
 from data.suites import Suite
 from metrics.corrected import NO_PASSPORT, NOT_A_MEAN, CorrectedMean
 from metrics.final import Labels
-from metrics.passports import Share
 from metrics.stats.calibration import TOO_WEAK, UNUSABLE, Rate, informedness_limits
 from metrics.stats.labelled import Powered
 from tasks.models.sizes import too_small
 from tasks.models.systems import judges_of
+from tasks.report.text import share
 
 TOO_SMALL = "{judges} is too small to judge: its grades decide nothing; name a larger judge"
 NOT_SHOWN = "{judges} is too small to judge, and its exam does not show that it can: {figures}"
@@ -81,18 +81,10 @@ def _figures(rows: Iterable[CorrectedMean]) -> Iterator[str]:
         if row.sensitivity is None or row.specificity is None:
             continue
         part = f"{row.metric} ({row.language})"
-        yes, no = _share(row.sensitivity), _share(row.specificity)
-        said = FIGURES.format(judge=row.judge, part=part, yes=yes, no=no)
+        said = FIGURES.format(judge=row.judge, part=part, yes=share(row.sensitivity), no=share(row.specificity))
         apart = (row.sensitivity.share or 0.0) + (row.specificity.share or 0.0) - 1
         alike = row.reason == TOO_WEAK and apart >= UNUSABLE
         yield OTHERS_ALIKE.format(figures=said) if alike else said
-
-
-def _share(found: Share) -> str:
-    low, high = found.interval.low, found.interval.high
-    if found.share is None or low is None or high is None:
-        return "–"
-    return f"{found.k}/{found.n} = {100 * found.share:.0f}% [{100 * low:.0f}, {100 * high:.0f}]"
 
 
 def unmeasured(

@@ -5,10 +5,10 @@ from typing import Any
 
 from data.labelled_sets import SETS
 from metrics.corrected import NO_PASSPORT
-from metrics.passports import Passport, Share, read_passport
+from metrics.passports import Passport, read_passport
 from prompts.phrases import phrase, translated
 from tasks.report.tables import Table, columns
-from tasks.report.text import estimated, percent, points
+from tasks.report.text import estimated, percent, points, share
 from tasks.report.words import shared
 
 HEADER = ("step", "language", "right", "sensitivity", "specificity", "kappa", "unreadable", "verdict")
@@ -16,14 +16,6 @@ LABELLED_HEADER = ("data", *HEADER[:-1])
 """Of sets that people labelled, which correct nothing: they tell of other texts than the exam's."""
 USABLE = "usable"
 Results = Mapping[str, Any]
-
-
-def share(found: Share) -> str:
-    """Return a share with its n and interval, in percent."""
-    if found.share is None or found.interval.low is None or found.interval.high is None:
-        return "–"
-    low, high = 100 * found.interval.low, 100 * found.interval.high
-    return f"{found.k} of {found.n}, {100 * found.share:.0f}% [{low:.0f}, {high:.0f}]"
 
 
 def row_of(one: Passport) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from data.characters import visible
 from metrics import summary
+from metrics.passports import Share
 from metrics.summary import rounded
 
 _SMALLEST_P = 0.001
@@ -45,6 +46,12 @@ def total_percent(percentage: float | None) -> str:
 def estimated(value: float | None, low: float | None, high: float | None) -> str:
     """Write a share in [0, 1] with its interval, if it has one."""
     return percent(value) + ("" if low is None or high is None else f" ({percent(low)} – {percent(high)})")
+
+
+def share(found: Share) -> str:
+    """Write k of n with its interval, in a form that needs no words: `9/10 = 90% (59.6% – 98.2%)`."""
+    counted = estimated(found.share, found.interval.low, found.interval.high)
+    return f"{found.k}/{found.n} = {counted}" if found.n else "–"
 
 
 def points(share: float | None) -> str:

@@ -158,7 +158,7 @@ def test_a_judge_without_a_passport_sits_a_short_form_in_the_run(run: Run, tmp_p
         after = len(server.requests)
     (model,) = document["final"]["models"]
     (suite,) = model["suites"]
-    figures = "sensitivity 2/2 = 100% [34, 100], specificity 0/4 = 0% [0, 49]"
+    figures = "sensitivity 2/2 = 100% (34.2% – 100%), specificity 0/4 = 0% (0% – 49%)"
     reason = f"this judge cannot measure this: judge-70b: response_groundedness (en), {figures}"
     assert (done.returncode, suite["outcome"], suite["measured"]) == (3, "undecided", False)
     assert suite["reason"] == reason

@@ -105,7 +105,7 @@ def test_figures_of_a_set_stand_apart_from_the_exams_own_and_name_their_domain()
     row = labelled_row_of(found[1])
     assert len(row) == len(LABELLED_HEADER)
     assert row[0] == f"begin: {SETS['begin'].domain}"
-    assert row[3] == "2 of 2, 100% [34, 100]"
+    assert row[3] == "2/2 = 100% (34.2% – 100%)"
     assert all(line.startswith("begin (en)") for line in leanings_of(found[1]))
 
 

@@ -55,11 +55,11 @@ def test_a_judge_that_is_measured_to_be_none_is_not_believed_whatever_its_size(j
     said = why([row(judge, (2, 2), (0, 4), TOO_WEAK)], judge)
     assert said == (
         f"this judge cannot measure this: {judge}: response_groundedness (en), "
-        "sensitivity 2/2 = 100% [34, 100], specificity 0/4 = 0% [0, 49]"
+        "sensitivity 2/2 = 100% (34.2% – 100%), specificity 0/4 = 0% (0% – 49%)"
     )
     assert translated(said, "ru") == (
         f"этот судья не может этого измерить: {judge}: response_groundedness (en), "
-        "чувствительность 2/2 = 100% [34, 100], специфичность 0/4 = 0% [0, 49]"
+        "чувствительность 2/2 = 100% (34.2% – 100%), специфичность 0/4 = 0% (0% – 49%)"
     )
 
 

@@ -68,11 +68,11 @@ def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelle
     run = replace(run, results={**run.results, "passports": [one.as_dict() for one in passports(found)]})
     own, labelled = passport_tables(run.results, "en")
     assert [row[:2] for row in own.rows] == [["gpt-judge", "groundedness"]]
-    assert own.rows[0][3] == "9 of 10, 90% [60, 98]"
+    assert own.rows[0][3] == "9/10 = 90% (59.6% – 98.2%)"
     assert labelled.rows[0][1] == "lidirus: pairs of Russian sentences by linguistic phenomena"
-    assert labelled.rows[0][4] == "0 of 4, 0% [0, 49]"
+    assert labelled.rows[0][4] == "0/4 = 0% (0% – 49%)"
     for page in (markdown.compose(run), html.compose(run)):
-        first, second = page.index("9 of 10, 90%"), page.index("The judges on what people labelled")
+        first, second = page.index("9/10 = 90%"), page.index("The judges on what people labelled")
         assert first < page.rindex("lidirus: pairs of Russian sentences")
         assert second
     assert passport_tables(run.results, "ru")[1].title == "Судьи на том, что разметили люди"
