@@ -66,7 +66,9 @@ class Model(Frozen):
     max_response_bytes: int = Field(
         16_000_000, ge=1000, description="the most decoded bytes of one answer; a call that sends more fails"
     )
-    price_in: Number | None = Field(None, ge=0, description="price of 1 000 000 input tokens, in `currency`")
+    price_in: Number | None = Field(
+        None, ge=0, description="price of 1 000 000 input tokens, in `currency`; price_out goes with it"
+    )
     price_out: Number | None = Field(None, ge=0, description="price of 1 000 000 output tokens")
     price_cached: Number | None = Field(
         None, ge=0, description="of 1 000 000 input tokens that the server had cached; price_in unless given"
@@ -186,10 +188,10 @@ class Model(Frozen):
     def cost(
         self, tokens_in: float, tokens_out: float, cached: float = 0, thinking: float = 0, *, batches: bool = False
     ) -> float | None:
-        """Return what tokens cost, `cached` and `thinking` of them at their own prices; None without any."""
-        if self.price_in is None and self.price_out is None:
+        """Return what tokens cost, `cached` and `thinking` of them at their own prices; None without prices."""
+        read, written = self.price_in, self.price_out
+        if read is None or written is None:
             return None
-        read, written = self.price_in or 0.0, self.price_out or 0.0
         again = read if self.price_cached is None else self.price_cached
         thought = written if self.price_thinking is None else self.price_thinking
         cached, thinking = min(cached, tokens_in), min(thinking, tokens_out)

@@ -44,7 +44,8 @@ class _Table(Frozen):
     models: dict[str, _Price]
 
 
-_KEYS = {"price_in": "input", "price_out": "output", "price_cached": "cached_input", "price_thinking": "reasoning"}
+KEYS = {"price_in": "input", "price_out": "output", "price_cached": "cached_input", "price_thinking": "reasoning"}
+"""An entry's prices, and what the table calls them."""
 
 
 def priced(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def priced(raw: Mapping[str, Any]) -> dict[str, Any]:
         price = table.models.get(str(entry.get("model") or entry.get("name")))
         if price is None:
             return entry
-        found = {key: getattr(price, name) for key, name in _KEYS.items()}
+        found = {key: getattr(price, name) for key, name in KEYS.items()}
         return {**entry, **{key: value for key, value in found.items() if value is not None}}
 
     entries = {

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from config.addresses import mask
 from config.declared import DeclarationError, Resolved, resolve
+from config.prices import KEYS as PRICES
 from config.settings import Settings
 from data.errors import InputError
 from data.loading import responses_of
@@ -246,7 +247,23 @@ def parse(
     if not settings.models and (asking := next((s.name for s in settings.suites if not responses_of(s)), "")):
         lacking = "models: expected at least 1, found []" if "models" in raw else "'models' is missing"
         raise InputError(f"{where(('models',))}: {lacking}; the suite {asking} asks one.")
+    _check_prices(settings, where)
     return settings
+
+
+def _check_prices(settings: Settings, where: Callable[[Path_], str]) -> None:
+    """Refuse half a price: its costs would look whole. No rule of `Model`: runs recorded before may have one."""
+    for kind, listed in (("models", settings.models), ("judges", settings.judges)):
+        for index, one in enumerate(listed):
+            prices = {name: getattr(one, name) for name in PRICES}
+            lacking = [name for name in ("price_in", "price_out") if prices[name] is None]
+            given = [name for name, price in prices.items() if price is not None]
+            if given and lacking:
+                here = where((kind, index, given[0]))
+                raise InputError(
+                    f"{here}: {kind}.{index}: found {given[0]} without {lacking[0]}; give price_in and price_out "
+                    "(0 where nothing is charged), or neither."
+                )
 
 
 def alone(raw: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ TABLE = PAGE.partition("```yml\n# prices.yaml\n")[2].partition("```")[0]
 MODELS = """
 models:
   - {name: mini, model: gpt-4o-mini, provider: openai}
-  - {name: o4-mini, provider: openai, price_in: 9}
+  - {name: o4-mini, provider: openai, price_in: 9, price_out: 30}
   - {name: gpt-4o-mini-2024, provider: openai}
 judges: [{name: o4-mini, provider: openai}]
 suites: [basic_control]
@@ -34,7 +34,7 @@ def test_a_table_prices_the_models_that_it_names_and_no_others(tmp_path: Path) -
     found = settings(tmp_path)
     mini, own, other = found.models
     assert (mini.price_in, mini.price_out, mini.price_cached) == (0.14, 0.55, 0.07)
-    assert (own.price_in, own.price_out) == (9, None), "an entry's own price goes before the table"
+    assert (own.price_in, own.price_out, own.price_thinking) == (9, 30, None), "its own go before the table's"
     assert other.cost(1000, 1000) is None, "another name is another model, and no price is no 0"
     assert found.judges[0].price_thinking == 4.10
     assert found.currency == "EUR"
@@ -94,3 +94,19 @@ def test_what_is_no_table_is_one_message_that_names_the_file(tmp_path: Path, tab
 def test_a_table_that_does_not_fit_or_is_not_there_is_said(tmp_path: Path, more: Any, told: str) -> None:
     with pytest.raises(InputError, match=told):
         settings(tmp_path, TABLE, *more)
+
+
+@pytest.mark.parametrize(
+    ("prices", "told"),
+    [
+        ("price_in: 9", "found price_in without price_out"),
+        ("price_out: 9", "found price_out without price_in"),
+        ("price_thinking: 9", "found price_thinking without price_in"),
+    ],
+)
+def test_half_a_price_is_refused_and_no_price_in_what_was_recorded(tmp_path: Path, prices: str, told: str) -> None:
+    (tmp_path / "run.yaml").write_text(f"models:\n  - name: m\n    {prices}\nsuites: [basic_control]\n")
+    with pytest.raises(InputError, match=rf"run\.yaml, line 3: models\.0: {told}; give price_in and price_out"):
+        read(tmp_path / "run.yaml")
+    recorded = Settings.model_validate({"models": [{"name": "m", "price_in": 9}], "suites": ["basic_control"]})
+    assert recorded.models[0].cost(1000, 1000) is None, "half of a cost is no cost"

@@ -57,7 +57,7 @@ def settings(**changes: Any) -> Settings:
             Model(name=MODELS[2], provider="ollama"),
         ],
         "judges": [
-            Judge(name=JUDGES[0], provider="openai", price_in=5.0),
+            Judge(name=JUDGES[0], provider="openai", price_in=5.0, price_out=0.0),
             Judge(name=JUDGES[1], provider="ollama"),
         ],
         "suites": ["basic_control", "cot", "citation", "rag"],
