@@ -117,8 +117,13 @@ def registered(kind: str) -> EntryPoints:
     return _points()(group=f"basic_control.{kind}")
 
 
+def _part(kind: type) -> str:
+    """Return a kind's name among entry points."""
+    return FOLDERS[kind].rpartition(".")[2]
+
+
 def _registered(kind: type) -> Iterator[Found]:
-    for point in registered(FOLDERS[kind].rpartition(".")[2]):
+    for point in registered(_part(kind)):
         yield f"entry point {point.name} = {point.value}", load(point)
 
 
@@ -184,17 +189,23 @@ def _module(name: str) -> ModuleType | None:
     return importlib.import_module(name) if there else None
 
 
+def _alone(kind: type[Unit], name: str) -> Unit | None:
+    """Return a unit of the project's own without importing the others, where nothing else can have its name."""
+    folder = FOLDERS[kind]
+    if paths() or registered(_part(kind)) or not name.isidentifier() or name.startswith("_"):
+        return None
+    unit = getattr(_module(f"{folder}.{name}"), "UNIT", None)
+    return unit if isinstance(unit, kind) and unit.name == name else None
+
+
 def find(kind: type[Unit], name: str) -> Unit:
-    """Return the unit of that name; of the project's own units only the one is imported.
+    """Return the unit of that name; of the project's own units only the one is imported, if there are no others.
 
     Raises:
         InputError: there is none; the message lists what there is.
     """
-    package = FOLDERS[kind]
-    if name.isidentifier() and not name.startswith("_"):
-        unit = getattr(_module(f"{package}.{name}"), "UNIT", None)
-        if isinstance(unit, kind) and unit.name == name:
-            return unit
+    if unit := _alone(kind, name):
+        return unit
     known = discover(kind)
     if name in known:
         return known[name]
@@ -227,6 +238,8 @@ def family(name: str) -> Family:
     Raises:
         InputError: there is none; the message lists what there is.
     """
+    if own := _alone(Family, name):
+        return own
     for unit in families().values():
         if name in {unit.name, unit.seed_id}:
             return unit

@@ -80,3 +80,32 @@ def test_an_entry_point_that_cannot_be_loaded_is_named(
     points.write_text(f"[basic_control.{group}]\nbad = letters_of_others:gone\n", encoding="utf-8")
     with pytest.raises(InputError, match="entry point bad = letters_of_others:gone: cannot be loaded"):
         looked_for()
+
+
+@pytest.mark.parametrize(
+    ("unit", "asked"),
+    [
+        (
+            'Family("arithmetic", 1, {"easy": {}}, lambda rng: Item("?", "1"), lambda item, reply: None)',
+            plugins.family,
+        ),
+        ('Metric("contains", 1, bounds=(0.0, 1.0), score=print)', plugins.metric),
+        ('Loader("table", 1, print, {})', plugins.loader),
+        ('Provider("openai", 1, open=print)', partial(plugins.find, Provider)),
+    ],
+)
+def test_a_plugin_that_takes_a_shipped_name_is_told_and_none_of_the_two_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: str, asked: Callable[[str], object]
+) -> None:
+    monkeypatch.setenv(plugins.VARIABLE, "")
+    name = unit.split('"')[1]
+    assert asked(name)
+    mine = tmp_path / "mine.py"
+    mine.write_text(f"from data.records import *\nUNIT = {unit}\n", encoding="utf-8")
+    plugins.use([mine])
+    try:
+        with pytest.raises(InputError, match=rf"two units are named '{name}': .*{name}\.py and {mine}"):
+            asked(name)
+    finally:
+        monkeypatch.undo()
+        plugins.forget()
