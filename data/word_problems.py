@@ -10,11 +10,14 @@ from itertools import chain
 from pathlib import Path
 from random import Random
 
+import yaml
+
 from data.draw import content_id, source
 from data.patterns import pattern
-from data.word_problem_texts import TEXTS
 
 SAMPLE = Path(__file__).parent / "samples" / "word_problems.jsonl"
+TEXTS = yaml.load(SAMPLE.with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+"""What the problems say, by template and language."""
 MADE_BY = "Basic Control, data/word_problems.py"
 SEED = 50
 EACH: Mapping[str, int] = {"en": 4, "ru": 2}

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from generators import _exam_sayings as sayings
-from generators import _exam_words as words
+from generators._exam_words import RELATIONS, words
 
 Value = int | str | list[int]
 FULL_STOP = {"zh": "。"}
@@ -30,7 +29,7 @@ class Building:
     def forms(self) -> dict[str, str]:
         """What fills a template: nominative, genitive, pronoun, possessive."""
         keys = ("s", "g", "he", "his")
-        forms = words.KINDS[self.language][self.kind]
+        forms = words(self.language).kinds[self.kind]
         return {key: form.format(name=self.name) for key, form in zip(keys, forms, strict=True)}
 
     def as_dict(self) -> dict[str, Any]:
@@ -40,22 +39,22 @@ class Building:
 
 def draw_building(rng: Random, language: str, relations: Sequence[str], *, unlike: str = "") -> Building:
     """Draw a building with a value for each relation; its name is another one than `unlike`."""
-    syllables = words.SYLLABLES[language]
+    syllables = words(language).syllables
     name = unlike
     while name == unlike:
         name = "".join(rng.sample(syllables, 2 if language == "zh" else rng.choice((2, 3)))).capitalize()
-    kind = rng.choice(tuple(words.KINDS[language]))
+    kind = rng.choice(tuple(words(language).kinds))
     return Building(language, kind, name, {relation: draw_value(rng, language, relation) for relation in relations})
 
 
 def draw_value(rng: Random, language: str, relation: str) -> Value:
     """Draw a value: a number, a text, or the day and month of a holiday."""
     drawn = _DRAWN.get(relation)
-    return drawn(rng, language) if drawn else rng.choice(words.VALUES[language][relation])
+    return drawn(rng, language) if drawn else rng.choice(words(language).values[relation])
 
 
 def _draw_name(rng: Random, language: str) -> Value:
-    first, last = (rng.choice(words.VALUES[language][part]) for part in ("first", "last"))
+    first, last = (rng.choice(words(language).values[part]) for part in ("first", "last"))
     return last + first if language == "zh" else f"{first} {last}"
 
 
@@ -85,12 +84,12 @@ def other_value(rng: Random, language: str, relation: str, value: Value) -> Valu
 def surface(language: str, relation: str, value: Value, unit: int = 0) -> str:
     """Return a value as it stands in a sentence; `unit` 1 says a height in centimetres, 2 in a wrong unit."""
     if relation == "height" and isinstance(value, int):
-        return words.UNITS[language][unit].format(n=value, c=100 * value)
+        return words(language).heights[unit].format(n=value, c=100 * value)
     if relation == "holiday" and isinstance(value, list):
         day, month = value
         if language == "zh":
             return f"{month}月{day}日"
-        named = words.VALUES[language]["month"][month - 1]
+        named = words(language).values["month"][month - 1]
         return f"{named} {day}" if unit and language == "en" else f"{day} {named}"
     return str(value)
 
@@ -114,8 +113,8 @@ def phrase(building: Building, relation: str, value: Value, style: int = 0, unit
     """Return a statement without its capital and full stop; style 2 is about a building just named."""
     language = building.language
     if relation == "rooms":
-        return sayings.ROOMS[language][str(value)][style].format(**building.forms)
-    said = sayings.SAYINGS[language][relation][style]
+        return words(language).rooms[str(value)][style].format(**building.forms)
+    said = words(language).sayings[relation][style]
     return said.format(**building.forms, v=surface(language, relation, value, unit))
 
 
@@ -176,7 +175,7 @@ def claim(rng: Random, building: Building, change: str, *, rival: Building | Non
     """Make a claim about a building in one of the ways; None where this building has no fact for it."""
     language, truth = building.language, CHANGES[change]
     if change == "common":
-        text = rng.choice(sayings.COMMON[language])
+        text = rng.choice(words(language).common)
         return Claim(sentence(language, text), {"form": "common", "text": text}, change, truth)
     possible = _relations(building, change, rival)
     if not possible:
@@ -186,7 +185,7 @@ def claim(rng: Random, building: Building, change: str, *, rival: Building | Non
     form = _FORMS.get(change, "plain")
     says: dict[str, Any] = {"subject": building.name, "relation": relation, "value": value, "form": form}
     text = phrase(building, relation, value, rng.randrange(2), _UNITS.get(change, 0))
-    forms = sayings.FORMS[language]
+    forms = words(language).forms
     if form in {"not", "double"}:
         text = forms[form].format(one=text)
     if form == "reversed":
@@ -214,7 +213,7 @@ _FORMS: Mapping[str, str] = {
 
 
 def _missing(building: Building) -> list[str]:
-    return [one for one in words.RELATIONS if one not in building.facts]
+    return [one for one in RELATIONS if one not in building.facts]
 
 
 def _claimed(rng: Random, building: Building, change: str, relation: str, rival: Building | None) -> Value:

@@ -4,7 +4,7 @@ from functools import cache
 from random import Random
 from typing import NamedTuple
 
-from generators._correspondence import LANGUAGES, Language, Person, Scenario
+from generators._correspondence import Language, Person, Scenario, correspondence
 from generators._entities import (
     ABROAD,
     CODES,
@@ -40,7 +40,7 @@ def _split(sentences: tuple[str, ...]) -> tuple[Sentence, ...]:
 @cache
 def _sentences(language: str, scenario: str) -> tuple[tuple[Sentence, ...], ...]:
     """Return the sentences for each kind of entity, cut at the entity: joining is faster than formatting."""
-    words = LANGUAGES[language]
+    words = correspondence(language)
     dates = next(one.dates for one in words.scenarios if one.name == scenario)
     return _split(words.emails), _split(words.phones), _split(dates)
 
@@ -57,7 +57,7 @@ class Draft:
         draw = rng.random
         self.rng = rng
         self.language = language
-        self.words: Language = LANGUAGES[language]
+        self.words: Language = correspondence(language)
         self.twists = twists
         self.region = "RU" if language == "ru" else ("US", "GB")[int(draw() * 2)]
         self.found: tuple[list[str], list[str], list[str]] = ([], [], [])
@@ -133,9 +133,11 @@ class Draft:
         """Put in sentences with `count` things that are no entities; written form → what it is."""
         distractors: dict[str, str] = {}
         draw = self.rng.random
-        turn = int(draw() * len(self.words.distractors))
+        kinds = tuple(self.words.distractors)
+        turn = int(draw() * len(kinds))
         for step in range(count):
-            kind, sentences = self.words.distractors[(turn + step) % len(self.words.distractors)]
+            kind = kinds[(turn + step) % len(kinds)]
+            sentences = self.words.distractors[kind]
             written = self._distractor(kind)
             distractors[written] = kind
             sentence = sentences[int(draw() * len(sentences))].format(x=written)

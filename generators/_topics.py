@@ -1,6 +1,10 @@
-"""What a topic of the summarization family is made of."""
+"""What the summarization family's paragraphs are made of."""
 
+from collections.abc import Mapping
+from functools import cache
 from typing import NamedTuple
+
+from generators._texts import read
 
 
 class Topic(NamedTuple):
@@ -16,3 +20,17 @@ class Topic(NamedTuple):
     example: str
     aside: str
     loud: tuple[str, str]
+
+
+class Texts(NamedTuple):
+    """A language's topics, and what fills their sentences: towns and months, in the cases that the language has."""
+
+    towns: tuple[Mapping[str, str], ...]
+    months: tuple[Mapping[str, str], ...]
+    topics: tuple[Topic, ...]
+
+
+@cache
+def texts(language: str) -> Texts:
+    """Return a language's texts."""
+    return read(Texts, "summarization", language)

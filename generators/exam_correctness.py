@@ -12,8 +12,8 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item, Verdict
-from generators import _exam_words as words
 from generators._exam import examine, label_misses, label_reply, mark_label
+from generators._exam_words import NAMED, RELATIONS, words
 from generators._exam_world import (
     LANGUAGES,
     Building,
@@ -28,16 +28,6 @@ from generators._exam_world import (
 )
 
 CORRECT, PARTLY, INCORRECT = "CORRECT", "PARTIALLY_CORRECT", "INCORRECT"
-REFUSALS: Mapping[str, str] = {
-    "en": "I do not know the answer to that.",
-    "ru": "Я не знаю ответа на этот вопрос.",
-    "zh": "我不知道这个问题的答案。",
-}
-_EITHER: Mapping[str, str] = {
-    "en": "it may be {one}, or it may be {two}; I cannot say which",
-    "ru": "может быть, {one}, а может быть, {two}; точно сказать не могу",
-    "zh": "可能是{one}，也可能是{two}，我无法确定是哪一个",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +45,7 @@ class Asked:
     def text(self) -> str:
         """Return the question."""
         forms = self.building.forms
-        asked = [words.QUESTIONS[self.language][one].format(**forms) for one in self.relations]
+        asked = [words(self.language).questions[one].format(**forms) for one in self.relations]
         return join(self.language, asked)
 
     def gold(self) -> list[str]:
@@ -106,7 +96,7 @@ def _wrong(rng: Random, asked: Asked) -> Made:
 
 def _refusal(rng: Random, asked: Asked) -> Made:
     del rng
-    return REFUSALS[asked.language], {}
+    return words(asked.language).answers["refused"], {}
 
 
 def _either(rng: Random, asked: Asked) -> Made:
@@ -115,7 +105,7 @@ def _either(rng: Random, asked: Asked) -> Made:
     values.append(other_value(rng, asked.language, relation, values[0]))
     rng.shuffle(values)
     one, two = (surface(asked.language, relation, value) for value in values)
-    return sentence(asked.language, _EITHER[asked.language].format(one=one, two=two)), {
+    return sentence(asked.language, words(asked.language).answers["undecided"].format(one=one, two=two)), {
         relation: {"either": values}
     }
 
@@ -159,9 +149,9 @@ def generate(rng: Random, *, language: str, ways: tuple[str, ...], spare: int) -
     way = rng.choice([one for one in ways if WAYS[one][1] == grade])
     answer, truth, number = WAYS[way]
     number = number or rng.choice((1, 2))
-    relations = rng.sample(words.NAMED, number)
-    building = draw_building(rng, language, (*relations, *rng.sample(words.RELATIONS[7:], 1)))
-    more = [one for one in words.NAMED if one not in relations]
+    relations = rng.sample(NAMED, number)
+    building = draw_building(rng, language, (*relations, *rng.sample(RELATIONS[7:], 1)))
+    more = [one for one in NAMED if one not in relations]
     facts = {**building.facts, **{one: draw_value(rng, language, one) for one in rng.sample(more, spare)}}
     asked = Asked(Building(language, building.kind, building.name, facts), tuple(relations))
     text, says = answer(rng, asked)

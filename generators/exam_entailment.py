@@ -14,8 +14,8 @@ from typing import Any
 from data.draw import canonical
 from data.exam import TRUTH
 from data.records import Family, Item, Verdict
-from generators import _exam_words as words
 from generators._exam import examine, read, shuffled
+from generators._exam_words import RELATIONS
 from generators._exam_world import (
     CHANGES,
     CONTRADICTED,
@@ -43,7 +43,7 @@ def generate(
     rng: Random, *, language: str, facts: int, claims: int, changes: Sequence[str], rival: bool, pronouns: bool
 ) -> Item:
     """Draw a text and claims about it; each truth is as likely."""
-    building = draw_building(rng, language, rng.sample(words.RELATIONS, facts))
+    building = draw_building(rng, language, rng.sample(RELATIONS, facts))
     told = tell(rng, building, pronouns=pronouns)
     other = None
     if rival:

@@ -10,8 +10,8 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item, Verdict
-from generators import _exam_words as words
 from generators._exam import examine, label_misses, label_reply, mark_label, shuffled
+from generators._exam_words import RELATIONS
 from generators._exam_world import (
     CONTRADICTED,
     LANGUAGES,
@@ -46,7 +46,7 @@ def generate(
 ) -> Item:
     """Draw contexts and a response; each rating is as likely."""
     rating = rng.choice((0, 1, 2))
-    building = draw_building(rng, language, rng.sample(words.RELATIONS, facts))
+    building = draw_building(rng, language, rng.sample(RELATIONS, facts))
     told = tell(rng, building, pronouns=False) if not pronouns else tell(rng, building, pronouns=True)
     half = len(told) // 2
     if rating == 2:  # noqa: PLR2004 - fully

@@ -12,8 +12,8 @@ from typing import Any
 from data.draw import canonical
 from data.exam import TRUTH
 from data.records import Family, Item, Verdict
-from generators import _exam_words as words
 from generators._exam import examine, read
+from generators._exam_words import NAMED, words
 from generators._exam_world import LANGUAGES, draw_building, join, other_value, phrase, sentence
 
 BETTER, TIE, WORSE = "better", "tie", "worse"
@@ -31,7 +31,7 @@ def generate(rng: Random, *, language: str, facts: int, wrong: int, restyled: bo
     The lesser response has `wrong` wrong values, or leaves as many out; of a tie the second is in other words.
     """
     truth = rng.choice((BETTER, TIE, WORSE))
-    building = draw_building(rng, language, rng.sample(words.NAMED, facts))
+    building = draw_building(rng, language, rng.sample(NAMED, facts))
     right = dict(building.facts)
     lesser = dict(right)
     kind = "other words"
@@ -52,7 +52,7 @@ def generate(rng: Random, *, language: str, facts: int, wrong: int, restyled: bo
         pair.reverse()
         says.reverse()
     reference = [sentence(language, phrase(building, one, value)) for one, value in right.items()]
-    questions = [words.QUESTIONS[language][one].format(**building.forms) for one in right]
+    questions = [words(language).questions[one].format(**building.forms) for one in right]
     shared = {"question": join(language, questions), "reference": join(language, reference), "criteria": ""}
     return examine(
         "preference",

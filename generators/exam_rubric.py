@@ -5,24 +5,16 @@ The criterion asks for four facts, and a point for each that the response states
 Source: ours.
 """
 
-from collections.abc import Mapping
 from random import Random
 from typing import Any
 
 from data.records import Family, Item, Verdict
-from generators import _exam_words as words
 from generators._exam import examine, label_misses, label_reply, mark_label, shuffled
+from generators._exam_words import NAMED, words
 from generators._exam_world import LANGUAGES, draw_building, join, other_value, phrase, sentence
 
 LO, HI = 1, 5
 FACTS = HI - LO
-CRITERIA: Mapping[str, str] = {
-    "en": "The response gives the right answers to the four questions, as the reference has them. It starts at 1 "
-    "and earns one point for each question that it answers rightly.",
-    "ru": "Ответ верно, как в эталоне, отвечает на четыре вопроса. Начальная оценка — 1, и за каждый вопрос, на "
-    "который дан верный ответ, прибавляется один балл.",
-    "zh": "回答按照参考内容正确回答四个问题。起始分为1分，每正确回答一个问题加1分。",
-}
 LEVELS: dict[str, dict[str, Any]] = {
     "easy": {"wrong": False, "restyled": False},
     "medium": {"wrong": True, "restyled": False},
@@ -36,7 +28,7 @@ def generate(rng: Random, *, language: str, wrong: bool, restyled: bool) -> Item
     What it does not answer it leaves out or, where `wrong`, may state wrongly; `restyled`: in other words.
     """
     right = rng.randrange(FACTS + 1)
-    building = draw_building(rng, language, rng.sample(words.NAMED, FACTS))
+    building = draw_building(rng, language, rng.sample(NAMED, FACTS))
     relations = shuffled(rng, list(building.facts))
     said = {}
     for number, relation in enumerate(relations):
@@ -49,9 +41,9 @@ def generate(rng: Random, *, language: str, wrong: bool, restyled: bool) -> Item
         sentence(language, phrase(building, one, said[one], int(restyled))) for one in shuffled(rng, list(said))
     ]
     reference = [sentence(language, phrase(building, one, value)) for one, value in building.facts.items()]
-    questions = [words.QUESTIONS[language][one].format(**building.forms) for one in building.facts]
+    questions = [words(language).questions[one].format(**building.forms) for one in building.facts]
     values = {
-        "criterion": CRITERIA[language],
+        "criterion": words(language).criterion,
         "question": join(language, questions),
         "response": join(language, spoken),
         "reference": join(language, reference),

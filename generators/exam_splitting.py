@@ -12,9 +12,8 @@ from typing import Any
 from data.draw import canonical
 from data.exam import TRUTH, mark_split
 from data.records import Family, Item, Verdict
-from generators import _exam_sayings as sayings
-from generators import _exam_words as words
 from generators._exam import examine, read, shuffled
+from generators._exam_words import NAMED, words
 from generators._exam_world import LANGUAGES, draw_building, join, phrase, sentence, surfaces
 
 LEVELS: dict[str, dict[str, Any]] = {
@@ -26,7 +25,7 @@ LEVELS: dict[str, dict[str, Any]] = {
 
 def generate(rng: Random, *, language: str, facts: int, joined: int) -> Item:
     """Draw a text of so many facts, so many pairs of them joined in a sentence."""
-    building = draw_building(rng, language, rng.sample(words.NAMED, facts))
+    building = draw_building(rng, language, rng.sample(NAMED, facts))
     listed = shuffled(rng, list(building.facts))
     said = [
         phrase(building, relation, building.facts[relation], 0 if n == 0 else 2)
@@ -36,7 +35,7 @@ def generate(rng: Random, *, language: str, facts: int, joined: int) -> Item:
     pairs = set(rng.sample(range(facts // 2), joined))
     while place < facts:
         if place // 2 in pairs and place % 2 == 0 and place + 1 < facts:
-            both = sayings.FORMS[language]["both"].format(one=said[place], two=said[place + 1])
+            both = words(language).forms["both"].format(one=said[place], two=said[place + 1])
             sentences.append(sentence(language, both))
             place += 2
         else:

@@ -10,8 +10,8 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item, Verdict
-from generators import _exam_words as words
 from generators._exam import examine, label_misses, label_reply, mark_label
+from generators._exam_words import RELATIONS
 from generators._exam_world import (
     CONTRADICTED,
     LANGUAGES,
@@ -41,7 +41,7 @@ def generate(
     rng: Random, *, language: str, facts: int, changes: Sequence[str], rival: bool, pronouns: bool
 ) -> Item:
     """Draw a passage and a claim about it; each truth is as likely."""
-    building = draw_building(rng, language, rng.sample(words.RELATIONS, facts))
+    building = draw_building(rng, language, rng.sample(RELATIONS, facts))
     told = tell(rng, building, pronouns=pronouns)
     other = None
     if rival:

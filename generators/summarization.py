@@ -11,9 +11,7 @@ from typing import Any
 
 from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
-from generators import _topics_en as english
-from generators import _topics_ru as russian
-from generators._topics import Topic
+from generators._topics import Topic, texts
 from prompts import render
 
 NOUNS = {"detail": "a detail", "example": "an example", "aside": "an aside", "loud": "a loud trifle"}
@@ -47,12 +45,8 @@ def _slots(rng: Random, language: str) -> dict[str, Any]:
     draw = rng.random
     # Numbers that end in 0 or 5 take the genitive plural in Russian, whichever they are.
     numbers = {"n": 15 + 5 * int(draw() * 10), "k": 15 + 5 * int(draw() * 10)}
-    if language == "en":
-        towns, months = english.TOWNS, english.MONTHS
-        return {"town": towns[int(draw() * len(towns))], "month": months[int(draw() * 12)], **numbers}
-    town, of, at = russian.TOWNS[int(draw() * len(russian.TOWNS))]
-    by, during = russian.MONTHS[int(draw() * 12)]
-    return {"town": town, "of": of, "at": at, "by": by, "during": during, **numbers}
+    towns, months, _ = texts(language)
+    return {**towns[int(draw() * len(towns))], **months[int(draw() * 12)], **numbers}
 
 
 def _shuffle(rng: Random, parts: list[Any]) -> list[Any]:
@@ -77,7 +71,7 @@ def generate(rng: Random, *, language: str, least: int, most: int, loud: int) ->
 
     The key sentence's place is drawn evenly.
     """
-    topics = english.TOPICS if language == "en" else russian.TOPICS
+    topics = texts(language).topics
     topic = topics[int(rng.random() * len(topics))]
     count = least + int(rng.random() * (most - least + 1))
     parts = _others(rng, topic, count - 1, loud)

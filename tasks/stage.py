@@ -32,6 +32,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 RULES = ("generators", "metrics", "prompts", "data")
+SOURCES = frozenset({".py", ".j2", ".jsonl", ".yaml"})
+WORDS = "phrases.yaml"
+"""What reports say: no stage depends on it."""
 
 
 @cache
@@ -41,7 +44,7 @@ def fingerprint() -> str:
     top = Path(__file__).parents[1]
     for package in RULES:
         for path in sorted((top / package).rglob("*")):
-            if path.suffix in {".py", ".j2", ".jsonl"}:
+            if path.suffix in SOURCES and path.name != WORDS:
                 digest.update(str(path.relative_to(top)).encode())
                 digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

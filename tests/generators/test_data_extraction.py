@@ -13,7 +13,7 @@ import pytest
 
 from data.draw import draw
 from data.records import Item, Verdict
-from generators._correspondence import LANGUAGES
+from generators._correspondence import correspondence
 from generators._entities import (
     ABROAD,
     AREAS,
@@ -312,7 +312,7 @@ def test_the_text_alone_is_an_echo(language: str, level: str) -> None:
     """Every opening and closing has a run of eight words without an entity."""
     for item in drawn(language, level)[:100]:
         assert verify(item, item.facts["text"]).reason == "echoed the source"
-    words = LANGUAGES[language]
+    words = correspondence(language)
     for sentence in (*words.closings, *(opening for s in words.scenarios for opening in s.openings)):
         assert len(re.findall(r"\w+", sentence)) >= RUN, sentence
 

@@ -14,9 +14,7 @@ from rapidfuzz.distance import Indel
 
 from data.draw import draw
 from data.records import Item
-from generators import _topics_en as english
-from generators import _topics_ru as russian
-from generators._topics import Topic
+from generators._topics import Topic, texts
 from generators.summarization import LEVELS, UNIT, near_misses, normalise, verify
 
 KEY = "The town will close its “old” bridge from May."
@@ -36,7 +34,7 @@ ITEM = Item(
 every_cell = pytest.mark.parametrize(("language", "level"), list(product(("en", "ru"), LEVELS)))
 every_topic = pytest.mark.parametrize(
     ("language", "topic"),
-    [*(("en", topic) for topic in english.TOPICS), *(("ru", topic) for topic in russian.TOPICS)],
+    [*(("en", topic) for topic in texts("en").topics), *(("ru", topic) for topic in texts("ru").topics)],
     ids=lambda value: value.name if isinstance(value, Topic) else value,
 )
 
@@ -218,9 +216,9 @@ def test_near_misses_are_refused_and_the_reference_is_not(language: str, level: 
 
 
 def test_there_are_thirty_topics_and_more_the_same_in_both_languages() -> None:
-    names = [topic.name for topic in english.TOPICS]
+    names = [topic.name for topic in texts("en").topics]
     assert len(set(names)) == len(names) >= 30
-    assert names == [topic.name for topic in russian.TOPICS]
+    assert names == [topic.name for topic in texts("ru").topics]
 
 
 @every_topic
@@ -245,16 +243,16 @@ def test_russian_towns_and_months_are_inflected_as_pymorphy_does() -> None:
         }
         return {form.replace("ё", "е") for form in found}
 
-    for town, of, at in russian.TOWNS:
-        assert of.lower() in forms(town.lower(), "gent", "NOUN"), of
-        assert at.lower() in forms(town.lower(), "loct", "NOUN"), at
+    for town in texts("ru").towns:
+        assert town["of"].lower() in forms(town["town"].lower(), "gent", "NOUN"), town
+        assert town["at"].lower() in forms(town["town"].lower(), "loct", "NOUN"), town
     names = "январь февраль март апрель май июнь июль август сентябрь октябрь ноябрь декабрь".split()  # noqa: SIM905 - reads better
-    for name, (by, during) in zip(names, russian.MONTHS, strict=True):
-        assert by in forms(name, "gent", "NOUN")
-        assert during in forms(name, "loct", "NOUN")
+    for name, month in zip(names, texts("ru").months, strict=True):
+        assert month["by"] in forms(name, "gent", "NOUN")
+        assert month["during"] in forms(name, "loct", "NOUN")
 
 
-@pytest.mark.parametrize("topic", russian.TOPICS, ids=lambda topic: topic.name)
+@pytest.mark.parametrize("topic", texts("ru").topics, ids=lambda topic: topic.name)
 def test_a_russian_number_is_followed_by_the_right_case(topic: Topic) -> None:
     """After a number in 0 or 5: genitive plural; after 'в' of place and a number: prepositional plural."""
     morph = pymorphy3.MorphAnalyzer()
