@@ -9,7 +9,7 @@ from random import Random
 
 from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
-from generators._comparisons import PLACES, SCENES, Property, ask, listed, properties, state, wordings
+from generators._comparisons import Property, ask, listed, properties, state, texts, wordings
 from generators._naming import Forms, fold, hangs, named, read
 from generators._orderings import DIRECT, INDIRECT, Fact, Puzzle, chained, puzzles
 from generators._people import cases, names
@@ -66,7 +66,7 @@ def generate(
     if aside:
         puzzle = Puzzle(_PAIR, (("above", (0, 1)),), rng.randrange(2))
     elif chain:
-        puzzle = chained(size, rng.randint(1, min(size - 2, PLACES - 1)))
+        puzzle = chained(size, rng.randint(1, min(size - 2, len(texts(language).ordinals) - 1)))
     else:
         places = tuple(range(size)) if inner_places else (0, size - 1)
         puzzle = rng.choice(puzzles(size, count, kinds, places))
@@ -79,7 +79,7 @@ def generate(
     prompt = render(
         "simple_logic/task",
         language,
-        scene=rng.choice(SCENES[language]).format(listed(shown, language)),
+        scene=rng.choice(texts(language).scenes).format(listed(shown, language)),
         distinct=asked.distinct,
         statements=" ".join(told),
         question=ask(asked, puzzle.place, shown, language),

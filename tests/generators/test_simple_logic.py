@@ -7,7 +7,7 @@ import pytest
 
 from data.draw import draw
 from data.records import Item
-from generators._comparisons import _RUSSIAN, adjective
+from generators._comparisons import adjective, texts
 from generators._orderings import DIRECT, HOLDS, INDIRECT, puzzles
 from generators._people import cases, genders, names
 from generators.simple_logic import UNIT, verify
@@ -220,8 +220,8 @@ def test_forms_of_russian_adjectives_are_the_dictionarys() -> None:
         {"femn", "gent"},
         {"plur", "gent"},
     )
-    for line in _RUSSIAN:
-        for word in line.split()[2:]:
+    for _, _, *words in texts("ru").properties:
+        for word in words:
             parses = [parse for parse in morph.parse(word) if {"ADJF", "masc", "nomn"} in parse.tag]
             assert adjective(word) == tuple(parses[0].inflect(set(form)).word for form in wanted)
 
