@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import selectors
+import shutil
 import signal
 import subprocess
 import zipfile
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from data.records import Outcome, Program
-from tasks.sandbox import child, kotlin_harness, kotlin_source, kotlin_tools
+from tasks.sandbox import child, kotlin_source, kotlin_tools
 from tasks.sandbox.clock import Clock
 from tasks.sandbox.kotlin_tools import Tools
 from tasks.sandbox.replies import clean
@@ -70,8 +71,8 @@ class Batch:
 
     def run(self) -> list[Compiled | Outcome]:
         """Write, compile and take apart."""
-        for name, text in (("harness", kotlin_harness.HARNESS), ("driver", kotlin_harness.DRIVER)):
-            (self.folder / f"{name}.kt").write_text(text, encoding="utf-8")
+        for file in ("harness.kt", "driver.kt"):
+            shutil.copyfile(Path(__file__).with_name(file), self.folder / file)
         for k, (program, name) in enumerate(zip(self.programs, self.names, strict=True)):
             (self.folder / name).mkdir()
             (self.folder / name / "Calls.kt").write_text(kotlin_source.calls(program, name), encoding="utf-8")

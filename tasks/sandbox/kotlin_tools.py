@@ -35,7 +35,7 @@ class Tools:
         return [self.java, *_FLAGS, "-cp", self.jar, _MAIN, "-kotlin-home", str(self.home)]
 
     def driver(self, jar: Path) -> list[str]:
-        """Return the command of `kotlin_harness.DRIVER`, compiled into `jar`."""
+        """Return the command of `driver.kt`, compiled into `jar`."""
         command = [self.java, *_FLAGS, "-cp", f"{jar}{os.pathsep}{self.jar}", "sandbox.driver.DriverKt"]
         return [*command, "-kotlin-home", str(self.home)]
 
@@ -52,9 +52,6 @@ _FLAGS = (
     "-Djava.io.tmpdir=.", "-Duser.home=.", "-Djava.awt.headless=true", "-XX:+DisableAttachMechanism",
     "-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=/dev/null",
 )  # fmt: skip
-
-HEAP_MB = 1536
-"""Memory of the compiler."""
 
 
 def find(compiler: str = "", java: str = "", environment: Mapping[str, str] = os.environ) -> Tools | str:

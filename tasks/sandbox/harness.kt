@@ -1,11 +1,6 @@
-"""The Kotlin that stands around programs: the harness that calls one, and the driver that compiles one by one.
-
-The harness replies as the WebAssembly component does (`tasks.sandbox.values`), each on a line that starts with
-a number only known at run time. The program shares the virtual machine with it and may forge its own replies: that
-gains nothing, as no expected value is in there.
-"""
-
-HARNESS = r"""
+// What stands around programs: it calls one, and replies as the WebAssembly component does (tasks/sandbox/values.py),
+// each reply on a line that starts with a number only known at run time. The program shares the virtual machine with
+// it and may forge its own replies: that gains nothing, as no expected value is in here.
 package sandbox.harness
 
 import java.io.*
@@ -137,26 +132,3 @@ fun serve(calls: List<() -> Any?>) {
     say("end")
     Runtime.getRuntime().halt(0)
 }
-"""
-
-DRIVER = r"""
-package sandbox.driver
-
-import java.io.*
-import org.jetbrains.kotlin.cli.jvm.K2JVMCompiler
-
-// Compile each folder that standard input names into a jar of its name; what is said goes to `said` in the folder.
-fun main(given: Array<String>) {
-    while (true) {
-        val name = readLine() ?: return
-        val arguments = given + arrayOf("-d", "$name.jar", "$name/Candidate.kt", "$name/Calls.kt")
-        val status = try {
-            PrintStream(FileOutputStream("$name/said")).use { K2JVMCompiler().exec(it, *arguments).code }
-        } catch (error: Throwable) {
-            -1
-        }
-        println("$name $status")
-        System.out.flush()
-    }
-}
-"""
