@@ -11,10 +11,10 @@ from data.documents import RESULTS_VERSION
 from metrics.baseline import Against
 from metrics.corrected import CorrectedMean
 from metrics.effort import Effort
+from metrics.other_tools import Stated
 from metrics.paneled import PanelMean
 from metrics.passports import Passport
 from metrics.self_preference import SelfPreference
-from metrics.stated import Stated
 from metrics.stats.agreement import JudgeAgreement, Repeats
 from metrics.stats.pairs import Comparison, Grouping
 from metrics.stopping import Narrowing

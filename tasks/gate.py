@@ -21,12 +21,12 @@ from metrics.effort import efforts
 from metrics.explainability import EXPLAINED, explainability
 from metrics.final import Labels, finalise, totals_of
 from metrics.final import headline as names_of
+from metrics.other_tools import beside
 from metrics.paneled import panel_means
 from metrics.passports import passports
 from metrics.repeated import collapsed, repeated
 from metrics.results import Results
 from metrics.self_preference import self_preferences
-from metrics.stated import beside
 from metrics.stats.agreement import judge_agreement, judge_ratings, repeats
 from metrics.stats.matching import later_minus_earlier, question_sets
 from metrics.stats.pairs import compare, groups
