@@ -13,12 +13,12 @@ class _Pattern:
     """A pattern of `re` that is not compiled yet; what was asked of it once is as near as an attribute."""
 
     def __init__(self, text: str, flags: int) -> None:
-        self._text, self._flags = text, flags
+        self.pattern, self._flags = text, flags
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # what copying and pickling look for
             raise AttributeError(name)
-        found = getattr(re.compile(self._text, self._flags), name)
+        found = getattr(re.compile(self.pattern, self._flags), name)
         setattr(self, name, found)
         return found
 

@@ -1,6 +1,5 @@
 """Take a cited answer apart: its sentences, its citations with the claim that each one backs, and its sources."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -8,6 +7,7 @@ from functools import lru_cache
 from rapidfuzz import fuzz
 
 from data.json_reply import objects, without_thinking
+from data.patterns import pattern
 from metrics._markers import LARGEST, Mark, join_pointers, marks, split_said, unescape, unwrap
 from metrics._sentences import count_words, split_sentences
 from metrics._source_lists import Source, read_json_sources, read_sources, split_sources, trim_url
@@ -16,8 +16,8 @@ CLAIM_WORDS = 4
 """Words that a sentence needs to be a claim that wants a citation, and a clause to stand for its sentence."""
 
 _TIED, _TIED_SIGNS, _SAME = 100, 1000, 80
-_BETWEEN = re.compile(r"[\s,;，、；]*+")
-_FENCE = re.compile(r"\s*+```[a-z]{0,10}+\s")
+_BETWEEN = pattern(r"[\s,;，、；]*+")
+_FENCE = pattern(r"\s*+```[a-z]{0,10}+\s")
 _TEXT_KEYS = ("answer", "text", "response", "model_answer", "ответ", "回答", "答案")
 _LIST_KEYS = ("citations", "sources", "references", "источники", "来源", "引用")
 _LEADING = " \t\n,;:.)，、；。：…—–-*_>•#"
@@ -26,10 +26,10 @@ _SOURCE_NAMES = frozenset(
     """source link ref reference citation here wiki wikipedia see page article website site
     источник ссылка тут здесь вики википедия статья сайт 来源 來源 链接 鏈接 出处 维基百科 維基百科""".split()  # noqa: SIM905 - words read as words
 )
-_TITLE = re.compile(r"^\W*\d*\W*$| [-–—|·] |\w\.\w")
+_TITLE = pattern(r"^\W*\d*\W*$| [-–—|·] |\w\.\w")
 """What only the name of a source has: no letters, a dash or bar between two parts, a dot as in a host."""
 
-_QUESTION = re.compile(r"[?？][\"'”’»)*_]{0,4}+$")
+_QUESTION = pattern(r"[?？][\"'”’»)*_]{0,4}+$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import re
 from functools import cache
 
+from data.patterns import pattern
 from metrics._source_lists import HEADINGS
 
 _EN = r"passages?|documents?|docs?\.?|sources?|references?|refs?\.?|citations?|excerpts?|snippets?|contexts?"
@@ -36,25 +37,25 @@ _LOCATOR = (
     r"[ \t]{0,2}+[:：][ \t]{0,2}+[^\W\d_][^\]】］〕\n]{0,120}+"
 )
 _TITLE = r"[ \t]{0,2}+[,;:，；：(（–—«“\"「《-][ \t]{0,2}+[^\]】］〕\n]{0,160}+"
-MARKER = re.compile(
+MARKER = pattern(
     rf"[\[【［〔][ \t]{{0,3}}+(?:{_LEAD})?(?P<numbers>{_NUMBER}(?:{_JOIN}{_NEXT})*+)(?:篇|段|号)?"
     rf"(?::[0-9]{{1,4}}+(?=†))?(?:†[^\]】\n]{{0,80}}+|{_LOCATOR}|(?P<title>{_TITLE}))?+[ \t]{{0,3}}+[\]】］〕]"
     r"(?:\((?P<url>[a-z]{2,8}://[^\s()]*+(?:\([^\s()]*+\)[^\s()]*+)*+)\))?+",
     re.IGNORECASE,
 )
-NAMED = re.compile(_ONLY_BRACKETED, re.IGNORECASE)
+NAMED = pattern(_ONLY_BRACKETED, re.IGNORECASE)
 _ONE = re.sub(r"\?P<[a-z]+>", "?:", MARKER.pattern)
 _SEVERAL = rf"({_ONE}(?:(?:[ \t,;，、]|and|и|和){{0,5}}{_ONE})*+)"
 _NOTED = rf"[ \t]?(?:{_LEAD}){{0,2}}(?:{_NAMES}[ \t:：]{{0,2}}+)?"
 _WRAPPED = rf"\({_NOTED}{_SEVERAL}\)|（{_NOTED}{_SEVERAL}）|\*\*{_SEVERAL}\*\*|<sup>{_SEVERAL}</sup>|\[{_SEVERAL}\]"
-BOLD = re.compile(rf"([\[(（【])\*{{1,2}}({_NUMBER}(?:{_JOIN}{_NEXT})*+)\*{{1,2}}(?=[\])）】])", re.IGNORECASE)
-ESCAPED = re.compile(rf"\\\[({_NUMBER}(?:{_JOIN}{_NEXT})*+)\\?\]", re.IGNORECASE)
-SPREAD = re.compile(r"\[([0-9]{1,9})\]([–—−-])\[([0-9]{1,9})\]")
-RANGE = re.compile(r"([0-9０-９]++)(?:[ \t]*+[–—−-][ \t]*+\D{0,16}?([0-9０-９]++))?")
+BOLD = pattern(rf"([\[(（【])\*{{1,2}}({_NUMBER}(?:{_JOIN}{_NEXT})*+)\*{{1,2}}(?=[\])）】])", re.IGNORECASE)
+ESCAPED = pattern(rf"\\\[({_NUMBER}(?:{_JOIN}{_NEXT})*+)\\?\]", re.IGNORECASE)
+SPREAD = pattern(r"\[([0-9]{1,9})\]([–—−-])\[([0-9]{1,9})\]")
+RANGE = pattern(r"([0-9０-９]++)(?:[ \t]*+[–—−-][ \t]*+\D{0,16}?([0-9０-９]++))?")
 
 _SMALL = r"[0-9０-９]{1,3}+(?![0-9０-９]|[.,][0-9]|%)"
 _COUNTED = rf"(?:第[ ]?)?{_NAMES}{_SIGN}{_SMALL}|第[ ]?{_SMALL}[ ]?(?:段落?|[个個篇份号號][ ]?{_ZH})"
-ROUND = re.compile(
+ROUND = pattern(
     rf"[(（][ \t]?(?:{_LEAD}){{0,2}}(?P<numbers>(?:{_COUNTED})(?:{_JOIN}(?:{_COUNTED}|{_SMALL}))*+)"
     r"(?P<tail>[ \t]{0,2}+[,;:，；：–—-][^()（）\n]{0,120}+|[ \t]?[«“\"「《][^()（）\n]{0,120}+|"
     r"[ \t]{0,2}+[(（][^()（）\n]{0,120}+[)）])?+"
@@ -64,18 +65,18 @@ ROUND = re.compile(
 
 TO_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒⸴", "0123456789-,,")
 _UP = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-SUPER = re.compile(
+SUPER = pattern(
     rf"(?P<up>[¹²³⁴⁵⁶⁷⁸⁹][{_UP}]{{0,2}}+(?:[ ]?[˒⸴,⁻–-]?[ ]?[¹²³⁴⁵⁶⁷⁸⁹][{_UP}]{{0,2}}+){{0,20}}+)(?![{_UP}⁺⁻ⁿ])"
     r"|<sup>(?P<tag>[1-9][0-9]{0,2}(?:[ ]?[,–-][ ]?[1-9][0-9]{0,2}){0,20}+)</sup>"
     r"|\^(?P<caret>[1-9][0-9]{0,2}(?:,[ ]?[1-9][0-9]{0,2}){0,20}+)\^"
 )
-RAISED_WORD = re.compile(r"(?P<word>[^\W\d_]+)[\"'”’»*_)]{0,3}$|(?P<year>(?<![0-9])(?:1[0-9]|20)[0-9]{2})$")
-FORMULA = re.compile(
+RAISED_WORD = pattern(r"(?P<word>[^\W\d_]+)[\"'”’»*_)]{0,3}$|(?P<year>(?<![0-9])(?:1[0-9]|20)[0-9]{2})$")
+FORMULA = pattern(
     r"(?:[=+×·]\s?[0-9]{0,9}[a-zA-Z\u0370-\u03ff]{1,2}|(?<![\u0370-\u03ff])[\u0370-\u03ff][a-zA-Z]?|[\u3400-\u9fff][a-z])$"
 )
 """A variable of a formula, whose superscript is a power: `E = mc²`, `πr²`, `面积为r²`."""
-STOPPED = re.compile(r"[.,;:!?…。，；：！？、][\"'”’»)*_」』）]{0,3}$|[\"”»」』]$")
-CALCULATED = re.compile(r"[ ]?[=+*/×÷]|[^\W\d_]")
+STOPPED = pattern(r"[.,;:!?…。，；：！？、][\"'”’»)*_」』）]{0,3}$|[\"”»」』]$")
+CALCULATED = pattern(r"[ ]?[=+*/×÷]|[^\W\d_]")
 MEASURED = frozenset(
     """mm cm dm km nm ft in yd mi sq ha acre acres meter meters metre metres feet foot inch inches mile miles
     kilometer
@@ -83,20 +84,20 @@ MEASURED = frozenset(
     мили миль километр километра километров sec кв куб""".split()  # noqa: SIM905 - words
 )
 MEASURED_ZH = frozenset("米里寸尺码")
-CORE = re.compile(
+CORE = pattern(
     rf"(?<![^\W_\u3400-\u9fff])(?P<label>(?:sources?|источники?|来源|來源)[ ]?[:：][ *_]{{0,3}})?"
     rf"(?:第[ ]?)?{_NAMES}{_SIGN}[*_]{{0,2}}(?:[\[【]{_SMALL}[\]】]|{_SMALL})"
     rf"|第[ ]?{_SMALL}[ ]?[个個篇份号號][ ]?(?:{_ZH})",
     re.IGNORECASE,
 )
-MORE = re.compile(
+MORE = pattern(
     rf"(?P<join>[ \t]{{0,2}}(?:,[ ]?and|,|and|&|или|и|or|和|与|及|、)[ \t]{{0,2}})"
     rf"(?:(?P<named>{_NAMES}{_SIGN}[\[【]?|[\[【]){_SMALL}[\]】]?|(?P<bare>{_SMALL}))",
     re.IGNORECASE,
 )
-TITLED = re.compile(r"[ ]?[(（\[][^()（）\[\]\n]{1,120}[)）\]]|,? [\"“«][^\"”»\n]{1,120}[\"”»],?")
-OF = re.compile(r"[ ](?:of|to)[ ](?:the|a|an|this|that|its|our|[A-Z])|[-.:][0-9]|[ ](?:к|от)[ ]")
-INTRODUCED = re.compile(
+TITLED = pattern(r"[ ]?[(（\[][^()（）\[\]\n]{1,120}[)）\]]|,? [\"“«][^\"”»\n]{1,120}[\"”»],?")
+OF = pattern(r"[ ](?:of|to)[ ](?:the|a|an|this|that|its|our|[A-Z])|[-.:][0-9]|[ ](?:к|от)[ ]")
+INTRODUCED = pattern(
     r"(?:\b(?:according to|(?:as )?(?:is |was |are |were )?(?:also )?(?:clearly |explicitly |directly )?"
     r"(?:stated|noted|mentioned|described|shown|reported|indicated|explained|detailed|discussed|written|seen|found|"
     r"confirmed|outlined|given|listed|provided|supported|cited|said|specified) (?:in|by)|based on|as per|per|see|"
@@ -110,7 +111,7 @@ INTRODUCED = re.compile(
     r"|[ ][—–-][ ])[\"“«(*_]{0,2}$",
     re.IGNORECASE,
 )
-STATED = re.compile(
+STATED = pattern(
     r"['’]s[ ]|"
     r"[*_]{0,2},?[ ]?(?:,? (?:which|who|however|for example),? )?(?:(?:also|clearly|explicitly|specifically|"
     r"further|only|"
@@ -127,14 +128,14 @@ STATED = re.compile(
     r"提及|描述|认为|認為|强调|给出|的内容|支持|列出|确认)|[ ]?[中里裡](?=[，,的]|$)",
     re.IGNORECASE,
 )
-PREPOSED = re.compile(
+PREPOSED = pattern(
     r"(?:\b(?:according to|based on|as per|per|see|from|in|by|citing|cites?|quoting|to|with|of|and|"
     r"согласно|в|из|по|на основании|см\.)|(?<![\u3400-\u9fff])(?:根据|根據|依据|据|按照|如|见|参见|在|从|由))[ ]?$",
     re.IGNORECASE,
 )
 
 _BARE = rf"(?:{_ONE}|{_NAMES}{_SIGN}{_SMALL})"
-POINTED = re.compile(
+POINTED = pattern(
     rf"\s*^[ \t#>*_]{{0,8}}+(?:{HEADINGS})[ \t*_]{{0,6}}+[:：][ \t*_]{{0,6}}+"
     rf"(?P<marks>(?:\s{{0,3}}+(?:[-*•][ \t]{{1,3}}+)?{_BARE}(?!\(|[ \t]*:)[ \t,;.，；、。]{{0,3}}+)++)\s*\Z",
     re.IGNORECASE | re.MULTILINE,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from data.patterns import pattern
 from metrics._sentences import count_words
 
 MOST_SOURCES = 1000
@@ -19,33 +20,31 @@ HEADINGS = (
     "источники?|ссылки|список (?:литературы|источников)|литература|использованные источники|примечания|"
     "来源|來源|参考(?:文献|资料|来源)?|參考(?:文獻|資料|來源)?|引用(?:来源|來源)?|资料来源|資料來源|出处|出處"
 )
-_HEADING = re.compile(
+_HEADING = pattern(
     rf"^[ \t#>*_]{{0,8}}+(?:{HEADINGS})[ \t*_]{{0,6}}+(?P<colon>[:：]?)[ \t*_]{{0,6}}+(?P<rest>[^\n]*+)$",
     re.IGNORECASE | re.MULTILINE,
 )
-_ENTRY = re.compile(
+_ENTRY = pattern(
     r"^[ \t]{0,12}+(?P<bullet>[-*•–][ \t]{1,4}+)?(?:\*\*)?"
     r"(?:[\[【［]\^?(?P<bracket>[0-9]{1,9})[\]】］]|(?P<plain>[0-9]{1,4})[.)、]|\((?P<round>[0-9]{1,4})\))?+"
     r"(?:\*\*)?[ \t]{0,4}+[:.：–—-]?[ \t]{0,4}+(?P<body>[^\n]*+)$"
 )
-_INNER_ENTRY = re.compile(r"(?<=[^\s\[【])[ \t;,]{1,8}+(?=[\[【]\^?[0-9]{1,9}[\]】][ :(])")
-_DEFINITION = re.compile(
-    r"^[ \t]{0,12}+(?:[-*•][ \t]{1,4}+)?[\[【]\^?[0-9]{1,9}[\]】](?P<colon>:?)(?P<body>[^\n]*+)$"
-)
-LINK = re.compile(
+_INNER_ENTRY = pattern(r"(?<=[^\s\[【])[ \t;,]{1,8}+(?=[\[【]\^?[0-9]{1,9}[\]】][ :(])")
+_DEFINITION = pattern(r"^[ \t]{0,12}+(?:[-*•][ \t]{1,4}+)?[\[【]\^?[0-9]{1,9}[\]】](?P<colon>:?)(?P<body>[^\n]*+)$")
+LINK = pattern(
     r"\[(?P<label>[^\[\]\n]{1,300})\]\((?P<link>[a-z][a-z0-9+.-]{1,12}+://[^\s()<>]*+(?:\([^\s()<>]*+\)[^\s()<>]*+)*+)\)",
     re.IGNORECASE,
 )
-_URL = re.compile(r"(?:\b[a-z][a-z0-9+.-]{1,12}://|\bwww\.)[^\s<>\"“”«»「」，。；]++", re.IGNORECASE)
-_QUOTED = re.compile(r"\"([^\"\n]{1,8000}+)\"|“([^”\n]{1,8000}+)”|«([^»\n]{1,8000}+)»|「([^」\n]{1,8000}+)」")
-_LABELLED = re.compile(
+_URL = pattern(r"(?:\b[a-z][a-z0-9+.-]{1,12}://|\bwww\.)[^\s<>\"“”«»「」，。；]++", re.IGNORECASE)
+_QUOTED = pattern(r"\"([^\"\n]{1,8000}+)\"|“([^”\n]{1,8000}+)”|«([^»\n]{1,8000}+)»|「([^」\n]{1,8000}+)」")
+_LABELLED = pattern(
     r"(?:^|[\s(;,.—–-])\*{0,2}(?:quote|quotation|quoted passage|passage|excerpt|snippet|"
     r"цитата|отрывок|引文|引用|原文|摘录)"
     r"\*{0,2}[ \t]?[:：]\*{0,2}[ \t]{0,4}+(?P<quote>[^\n]++)",
     re.IGNORECASE,
 )
-_BLOCK = re.compile(r"^[ \t]{0,12}+>[ \t]?(?P<quote>[^\n]++)$", re.MULTILINE)
-_LABEL = re.compile(r"^\W{0,4}(?:title|name|название|заголовок|标题|題名)[ \t]?[:：]", re.IGNORECASE)
+_BLOCK = pattern(r"^[ \t]{0,12}+>[ \t]?(?P<quote>[^\n]++)$", re.MULTILINE)
+_LABEL = pattern(r"^\W{0,4}(?:title|name|название|заголовок|标题|題名)[ \t]?[:：]", re.IGNORECASE)
 _NO_QUOTES = dict.fromkeys(map(ord, '"“”«»「」'))
 _EDGES = " \t\n.,;:，。；：|–—-*_()[]<>\"“”«»'>"
 

@@ -1,9 +1,9 @@
 """Find in a page the sentences that say what a claim says."""
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from data.patterns import pattern
 from metrics._quotes import LONGEST_SPAN
 from metrics._sentences import split_sentences
 
@@ -14,8 +14,8 @@ WINDOW = 3
 """Sentences that a claim's span has at most."""
 
 _MOST_SENTENCES, _MOST_TOKENS, _STEM, _SHORTEST = 50_000, 64, 5, 3
-_TOKEN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]++|[0-9]++(?:[.,][0-9]++)*+|[^\W\d_]++")
-_CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]")
+_TOKEN = pattern(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]++|[0-9]++(?:[.,][0-9]++)*+|[^\W\d_]++")
+_CJK = pattern(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]")
 _COMMON = frozenset(
     """the and was were are for with that this these from has have had its not but which who also into than been
     что это как был была было были для при или его она они также который которая которые""".split()  # noqa: SIM905 - words read as words

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Literal
 from urllib.parse import quote
 
+from data.patterns import pattern
 from metrics._addresses import Address, ends_in_number, is_public, read_address, read_disguised
 
 Verdict = Literal["VERIFIED", "UNCERTAIN", "LIKELY_FABRICATED"]
@@ -15,26 +16,26 @@ LONGEST = 2000
 """Signs of a URL; a longer one is none."""
 
 PORTS = {"http": 80, "https": 443}
-_SPLIT = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?")
-_NO_SCHEME = re.compile(r"(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\.?(?::[0-9]{1,5})?(?:[/?#].*)?")
+_SPLIT = pattern(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?")
+_NO_SCHEME = pattern(r"(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\.?(?::[0-9]{1,5})?(?:[/?#].*)?")
 _NOT_FETCHED = frozenset({"ftp", "ftps", "sftp", "ipfs", "urn"})
-_LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_LABEL = pattern(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _RESERVED = frozenset(
     """test example invalid localhost local localdomain internal intranet private corp home lan onion alt
     arpa""".split()  # noqa: SIM905 - words read as words
 )
 _WHOSE = "your|my|our|some|any|fake|dummy|sample|example|test"
 _WHAT = "web-?site|site|domain|company|blog|page|url|link|source|server|host|org|organi[sz]ation"
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = pattern(
     rf"(?:{_WHOSE})-?(?:{_WHAT})(?:-?(?:name|here|url|\d))?|(?:{_WHAT})-?(?:name|here|url)|"
     r"example\d?|placeholder|lorem-?ipsum|xxx+|insert-?(?:url|link)(?:-?here)?|yourname"
 )
-_PLACEHOLDER_SITE = re.compile(
+_PLACEHOLDER_SITE = pattern(
     r"(?:domain|website|site|url|link|foo|bar|foobar|sample|test|dummy|hostname|source\d)\.(?:com|org|net|edu|io)"
 )
 """Words that are real names under other suffixes (test.de publishes tests)."""
 
-_SAMPLE_PATH = re.compile(
+_SAMPLE_PATH = pattern(
     r"(?:\.\.\.|…)(?=/|$)|[{}\[\]<>]|(?:^|/)(?:path/to|your[-_]\w|insert[-_]|placeholder|link[-_]here|url[-_]here|"
     r"x{3,}(?:/|$)|example[-_](?:article|page|link|url|source|post)|article[-_](?:title|name|url|id)(?:/|$))",
     re.IGNORECASE,
@@ -84,7 +85,7 @@ class Url:
         return bool(_HOME.fullmatch(self.target))
 
 
-_HOME = re.compile(
+_HOME = pattern(
     r"/?(?:[a-z]{2}(?:[-_][a-z]{2,4})?/?)?(?:(?:index|home|default|main)(?:\.[a-z]{3,5})?/?)?(?:\?[^/]{0,200})?",
     re.IGNORECASE,
 )

@@ -9,33 +9,34 @@ from typing import Any, NamedTuple
 from pydantic import Field, field_validator
 
 from data.options import Frozen
+from data.patterns import pattern
 from data.records import Found, Metric, Sample, Score
 from metrics._replies import NO_EXPECTED, NO_REPLY, WORD, expected, reply, spaced, unemphasised, written
 
 _WRAP = r"[\s*_`\"'“”«»(\[{$]*"
 _CLOSE = rf"(?!{WORD}|['’])"
-_CUE = re.compile(
+_CUE = pattern(
     r"\b(?:answers?|choices?|option|choose|pick|select|ответ\w*|вариант\w*|выбираю|выбор)\b|答案|选择|選擇|选|選",
     re.IGNORECASE,
 )
-_LEFT = re.compile(
+_LEFT = pattern(
     r"(?<![^\W_])(?:(?:that|which|this|it) leaves|leaving|left with|remaining|остаётся|остается)(?![^\W_])|剩下?",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"(?<=[\w)*\"'”»])[.!?](?:\s|$)|[。！？]")
+_SENTENCE = pattern(r"(?<=[\w)*\"'”»])[.!?](?:\s|$)|[。！？]")
 _WRAPPED = r"[\s*_`\"'“”«»()\[\]{}$.:]{0,6}"
-_INSIDE = re.compile(WORD)
-_JOINED = re.compile(rf"{_WRAPPED}[,—–-]?{_WRAPPED}")
+_INSIDE = pattern(WORD)
+_JOINED = pattern(rf"{_WRAPPED}[,—–-]?{_WRAPPED}")
 _NEAR = 40
 """Characters before an option in which a denial is sought."""
-_NOT = re.compile(
+_NOT = pattern(
     r"(?:(?<![^\W_])(?:not|cannot|neither|nor|rather than|instead of|не|ни|вместо)|n['’]t"
     r"|不是|不選|不选|并非|而非|不)"
     r"(?:\s{0,3}(?<![^\W_])(?:be|choose|pick|select|the|an?|option|choice|answer|вариант|ответ)(?![^\W_])"
     rf"|选项|答案|选)*{_WRAPPED}$",
     re.IGNORECASE,
 )
-_IS_NOT = re.compile(
+_IS_NOT = pattern(
     r"[)*_`\"'”»\]]{0,6} ?[—–:-]? ?"
     r"(?:(?:is|are|was|would be|seems|looks|это)\s)?(?:(?:also|clearly|therefore|simply)\s)?"
     r"(?:(?:wrong|incorrect|false|not(?! only)|cannot|does not|do not|(?:is|does|ca|could)n['’]t"
@@ -45,17 +46,15 @@ _IS_NOT = re.compile(
     re.IGNORECASE,
 )
 _SET = r"[\s*_`\"'“”«»()\[\]{}$]{0,6}"
-_RULED_OUT = re.compile(
+_RULED_OUT = pattern(
     r"(?:(?<!not )(?<!n't )(?<!n’t )(?<![^\W_])(?:eliminat(?:e|es|ed|ing)|rul(?:e|es|ed|ing) out"
     r"|exclud(?:e|es|ed|ing)|(?<!не )(?:исключ(?:аем|им|ить|ив|аю|ая)|отбрасывае[мя]|отбросим|отбросив))"
     r"(?![^\W_])|排除(?:了|掉)?)"
     rf"(?:{_SET}(?:both|all of|the|options?|choices?|answers?|вариант\w*|ответ\w*|选项))*{_SET}$",
     re.IGNORECASE,
 )
-_AND = re.compile(rf"{_SET}(?:[,、，]\s?(?:and |or |и )?|(?:and|or|и|или)(?![^\W_])|[和与或]){_SET}", re.IGNORECASE)
-_REASON = re.compile(
-    r"(?<![^\W_])(?:because|since|потому что|так как|поскольку)(?![^\W_])|因为|由于", re.IGNORECASE
-)
+_AND = pattern(rf"{_SET}(?:[,、，]\s?(?:and |or |и )?|(?:and|or|и|или)(?![^\W_])|[和与或]){_SET}", re.IGNORECASE)
+_REASON = pattern(r"(?<![^\W_])(?:because|since|потому что|так как|поскольку)(?![^\W_])|因为|由于", re.IGNORECASE)
 _IS_RIGHT = (
     r"(?:\s+(?:is|would be)\s+(?:the\s+|clearly\s+|therefore\s+)?(?:only\s+)?(?:correct|right|best)"
     r"|\s*[—–-]?\s*(?:это\s+)?(?:вер(?:ен|н)|правил(?:ен|ьн))\w*|\s*(?:是|为)?(?:正确|对)的?)"
@@ -64,10 +63,10 @@ SHORT = 300
 """Characters after a cue or a box that are read."""
 TRIES = 20
 """Cues that are tried, from the last one backwards."""
-_BOXED = re.compile(r"\\boxed\s*\{(?:\\text\s*\{)?\s*")
+_BOXED = pattern(r"\\boxed\s*\{(?:\\text\s*\{)?\s*")
 _ARTICLE = {  # a lower-case word that may follow an article, or a pronoun
-    "A": re.compile(r" (?!(?:or|and|is|are|was|were|because|since|but|not|или|и)\b)[a-zа-я]"),
-    "I": re.compile(r" (?!(?:or|and|или|и)\b)[a-zа-я]"),
+    "A": pattern(r" (?!(?:or|and|is|are|was|were|because|since|but|not|или|и)\b)[a-zа-я]"),
+    "I": pattern(r" (?!(?:or|and|или|и)\b)[a-zа-я]"),
 }
 _ALIKE = str.maketrans("АВСЕНКМОРТХ", "ABCEHKMOPTX")
 """Cyrillic capitals that look Latin."""
@@ -75,13 +74,13 @@ _ALIKE = str.maketrans("АВСЕНКМОРТХ", "ABCEHKMOPTX")
 WINDOW = 100_000
 """Characters at the end of a reply that are read."""
 
-_SO = re.compile(
+_SO = pattern(
     r"[\s*_]*(?:(?:therefore|so|thus|hence|итак|поэтому|значит|следовательно)(?![^\W_])|所以|因此)[,，:：]?"
     r"(?:\s*(?:it is|it['’]s|it must be|это)(?![^\W_]))?",
     re.IGNORECASE,
 )
 """The beginning of a last line that concludes."""
-_LINE_END = re.compile(r"[\s*_`.。!)\]}\"'”»$]*(?:\n|$)")
+_LINE_END = pattern(r"[\s*_`.。!)\]}\"'”»$]*(?:\n|$)")
 
 
 class Options(Frozen):

@@ -9,12 +9,13 @@ from typing import Any
 from pydantic import Field
 
 from data.options import Frozen
+from data.patterns import pattern
 from data.records import Found, Metric, Sample, Score
 from metrics._replies import NO_EXPECTED, NO_REPLY, reply, spaced, texts
 
-_ARTICLES = re.compile(r"\b(?:a|an|the)\b", re.IGNORECASE)
+_ARTICLES = pattern(r"\b(?:a|an|the)\b", re.IGNORECASE)
 _MARKS = string.punctuation
-_IN_NUMBERS = re.compile(r"((?<=\d)[.,:/](?=\d)|(?<![\w.])[-−](?=\d))")
+_IN_NUMBERS = pattern(r"((?<=\d)[.,:/](?=\d)|(?<![\w.])[-−](?=\d))")
 """Marks that are part of a number: 3.5 is not 35, nor -5 5."""
 
 

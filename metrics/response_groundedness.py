@@ -1,6 +1,5 @@
 """Rate how far a response rests on the retrieved contexts: 0 not, 1 partly, 2 fully; the score is half of it."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ from pydantic import Field
 
 from data.json_reply import read_object
 from data.options import Frozen
+from data.patterns import pattern
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
 from data.shown import Distribution, Shown
 from metrics._sentences import count_words, split_sentences
@@ -30,7 +30,7 @@ _BARE = frozenset(
 )
 """Answers that state nothing by themselves: equal to a context or not, they go to the judge."""
 
-_QUOTES = re.compile(r"[\"«»“”„「」『』()（）\[\]]")
+_QUOTES = pattern(r"[\"«»“”„「」『』()（）\[\]]")
 _OPENING, _CLOSING = "«“„「『(（[", "»”」』)）]"
 _END = ".。"
 
