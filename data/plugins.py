@@ -7,7 +7,7 @@ import hashlib
 import importlib
 import importlib.util
 import os
-import pkgutil
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -29,6 +29,7 @@ FOLDERS: Mapping[type, str] = {
 VARIABLE = "BASIC_CONTROL_PLUGINS"
 """Files and folders of plug-ins, as the run's worker processes inherit them."""
 Unit = TypeVar("Unit", Family, Metric, Loader, Provider)
+_NAMED = re.compile(rb"\bUNITS?\b")
 Found = tuple[str, object]
 """A unit, or what should be one, and where it comes from."""
 
@@ -98,12 +99,13 @@ def _units(module: ModuleType, origin: str) -> Iterator[Found]:
 
 
 def _own(kind: type) -> Iterator[Found]:
-    """Yield what stands in a kind's folder."""
+    """Yield what stands in a kind's folder; a file that has no word of a unit is not imported for it."""
     package = FOLDERS[kind]
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        if not module.name.startswith("_") and not module.ispkg:
-            loaded = importlib.import_module(f"{package}.{module.name}")
-            yield from _units(loaded, f"{package.replace('.', '/')}/{module.name}.py")
+    for folder in importlib.import_module(package).__path__:
+        for path in sorted(Path(folder).glob("[!_]*.py")):
+            if _NAMED.search(path.read_bytes()):
+                loaded = importlib.import_module(f"{package}.{path.stem}")
+                yield from _units(loaded, f"{package.replace('.', '/')}/{path.name}")
 
 
 @cache
