@@ -1,12 +1,15 @@
 """JSON: the reply holds a JSON value that fits a schema and equals, or holds, what is expected."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
+from jsonschema.exceptions import SchemaError, ValidationError
 from pydantic import Field, field_validator
+from referencing import Registry, Resource
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
 
 from data.json_reply import read_value
 from data.options import Frozen
@@ -30,7 +33,30 @@ class Options(Frozen):
             Draft202012Validator.check_schema(value)
         except SchemaError as error:
             raise ValueError(f"not a JSON schema ({error.message})") from error
+        whole = DRAFT202012.create_resource(value)
+        if unknown := next(_unresolved(whole, _NOWHERE.with_resource("", whole).resolver(whole.id() or "")), ""):
+            raise ValueError(f"$ref names {unknown!r}, which the schema does not hold; nothing is fetched")
         return value
+
+
+_NOWHERE: Registry[Any] = Registry()
+"""Where a schema looks for others: what it does not hold itself is nowhere, and never fetched."""
+
+
+def _unresolved(part: Resource[Any], resolver: Any) -> Iterator[str]:
+    """Yield the references of a schema, and of those within it, that lead nowhere."""
+    named = part.contents if isinstance(part.contents, Mapping) else {}
+    for reference in (named.get("$ref"), named.get("$dynamicRef")):
+        try:
+            resolver.lookup(reference or "#")
+        except Unresolvable:
+            yield reference
+    for below in part.subresources():
+        yield from _unresolved(below, resolver.in_subresource(below))
+
+
+def _problem(schema: Mapping[str, Any], value: Any) -> ValidationError | None:
+    return next(iter(Draft202012Validator(schema, registry=_NOWHERE).iter_errors(value)), None)
 
 
 def equal(one: Any, other: Any) -> bool:
@@ -99,7 +125,10 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     except Unparsable as error:
         parts = {"valid": 0.0, "equal": 0.0 if wanted else None}
         return Score(0.0, "no_answer", "no JSON value", {"problem": str(error)[:200]}, parts)
-    problem = next(iter(Draft202012Validator(options["schema"]).iter_errors(value)), None)
+    try:
+        problem = _problem(options["schema"], value)
+    except RecursionError:
+        return Score(None, "not_applicable", "the schema's references go round in a circle")
     same = {"equal": equal, "subset": holds}.get(options["compare"])
     alike = None if same is None else any(same(value, one) for one in wanted)
     parts = {"valid": float(problem is None), "equal": None if alike is None else float(alike)}

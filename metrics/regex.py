@@ -3,10 +3,10 @@
 import time
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import regex
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from data.options import Frozen
 from data.records import Found, Metric, Sample, Score
@@ -37,6 +37,18 @@ class Options(Frozen):
             raise ValueError(f"not a regular expression ({error})") from error
         return value
 
+    @model_validator(mode="after")
+    def _grouped(self) -> Self:
+        found = _compiled(self.pattern, self.flags)
+        if self.group not in {*range(found.groups + 1), *found.groupindex}:
+            there = ", ".join(map(str, (*range(found.groups + 1), *found.groupindex)))
+            raise ValueError(f"group: the pattern has no group {self.group!r}, expected one of {there}")
+        return self
+
+
+def _compiled(pattern: str, flags: tuple[str, ...]) -> "regex.Pattern[str]":
+    return regex.compile(pattern, sum(getattr(regex, flag.upper()) for flag in flags))
+
 
 def last(pattern: str, text: str, flags: tuple[str, ...]) -> "regex.Match[str] | None":
     """Return the last match.
@@ -46,7 +58,7 @@ def last(pattern: str, text: str, flags: tuple[str, ...]) -> "regex.Match[str] |
     Raises:
         TimeoutError: the pattern took too long.
     """
-    found = regex.compile(pattern, sum(getattr(regex, flag.upper()) for flag in flags))
+    found = _compiled(pattern, flags)
     wall = LIMIT_S
     for _ in range(_PATIENCE):
         began = time.thread_time()
@@ -63,10 +75,7 @@ def _compared(match: "regex.Match[str]", group: int | str, wanted: list[str]) ->
     """Compare what a group holds with the expected answers; a match suffices where there is nothing to compare."""
     if not group or not wanted:
         return Score(1.0, reason="matches", details={"match": match[0][:SHOWN]})
-    try:
-        held = match[group]
-    except IndexError:
-        return Score(None, "not_applicable", "the pattern has no such group")
+    held = match[group]
     details = {"match": (held or "")[:SHOWN]}
     if held is not None and spaced(held) in wanted:
         return Score(1.0, reason="equal", details=details)

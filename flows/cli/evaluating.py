@@ -45,7 +45,8 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Out
                 from flows.runs import restore
 
                 restore(settings, settings_of(settings.store.runs, again.of)[1])
-            return full_eval(settings, again)
+            # Checked already; and Prefect would take a JSON schema's `$ref` for a reference to a block of its own.
+            return full_eval.with_options(validate_parameters=False)(settings, again)
 
         return work
 

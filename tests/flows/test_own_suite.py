@@ -117,7 +117,14 @@ def test_each_model_and_prompt_is_a_system_and_given_responses_need_no_model(run
     assert [*suites[0]["prompts"]] == ["plain", "other"]
     assert (pair["model_b"], pair["model_a"]) == ("polly [plain]", "polly [other]")
     assert pair["difference"] == -1.0, "the later minus the earlier, as configured"
-    given = {"name": "given", "items": {"data": str(tmp_path / "given.jsonl")}, "metrics": ["exact_match"]}
+    referring = {"schema": {"$defs": {"n": {"type": "integer"}}, "$ref": "#/$defs/n"}, "compare": "none"}
+    metrics = {"exact_match": {}, "json_match": referring}  # Prefect has a `$ref` of its own
+    given = {
+        "name": "given",
+        "items": {"data": str(tmp_path / "given.jsonl")},
+        "metrics": metrics,
+        "score": ["exact_match"],
+    }
     path.write_text(yaml.safe_dump({**common, "suites": [given]}), encoding="utf-8")
     done = run("--config", str(path))
     assert done.returncode == 0, done.stderr

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from data.errors import InputError
+from data.errors import InputError
 from data.options import options_of
 from data.records import Metric, Score
 from metrics import contains, exact_match, json_match, number, regex, similarity
@@ -95,7 +96,8 @@ def test_regex(response: str, answer: Any, options: dict[str, Any], value: float
 def test_a_pattern_that_backtracks_without_end_is_stopped_and_a_missing_group_told() -> None:
     slow = scored(regex.UNIT, "a" * 60 + "!", None, pattern=r"^(?:(?:a|a)|(?:aa|a))+$")
     assert (slow.value, slow.reason) in {(0.0, "the pattern took too long"), (0.0, "no match")}
-    assert scored(regex.UNIT, "ab", "x", pattern="(a)b", group=2).status == "not_applicable"
+    with pytest.raises(InputError, match="no group 2, expected one of 0, 1"):
+        scored(regex.UNIT, "ab", "x", pattern="(a)b", group=2)
     assert scored(regex.UNIT, "none", "x", pattern="(a)b", group=1).status == "no_answer"
 
 

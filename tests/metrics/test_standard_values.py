@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from data.errors import InputError
 from data.options import options_of
 from data.records import Metric, Score
 from metrics import json_match, number
@@ -85,3 +86,15 @@ def test_parts_say_what_is_wrong() -> None:
     assert scored(json_match.UNIT, '{"n": "1"}', {"n": "1"}, schema=OBJECT).parts == {"valid": 0.0, "equal": 1.0}
     assert scored(json_match.UNIT, '{"n": 2}', {"n": 1}, schema=OBJECT).parts == {"valid": 1.0, "equal": 0.0}
     assert scored(json_match.UNIT, "{}", None, compare="none").parts == {"valid": 1.0, "equal": None}
+
+
+def test_a_schema_refers_to_itself_alone() -> None:
+    """What a `$ref` names stands in the schema, or the configuration is refused: nothing is fetched for it."""
+    whole = {"$defs": {"n": {"type": "integer"}}, "properties": {"a": {"$ref": "#/$defs/n"}}}
+    assert scored(json_match.UNIT, '{"a": 1}', None, schema=whole, compare="none").value == 1.0
+    assert scored(json_match.UNIT, '{"a": "1"}', None, schema=whole, compare="none").value == 0.0
+    for reference in ("#/$defs/m", "http://127.0.0.1:9/schema"):
+        with pytest.raises(InputError, match="nothing is fetched"):
+            options_of(json_match.UNIT, {"schema": {"items": {"$ref": reference}}})
+    circle = {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}
+    assert scored(json_match.UNIT, "1", None, schema=circle, compare="none").status == "not_applicable"
