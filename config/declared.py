@@ -9,7 +9,7 @@ where it was written.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,20 +33,26 @@ Steps = tuple[str | int, ...]
 class Declaration:
     """A suite as a file declares it, and the short keys of its section with the paths that each stands for.
 
-    `default`: it runs where a configuration names no suites.
+    `default`: it runs where a configuration names no suites. `text` is the file's own, `origin` its name.
     """
 
     values: Mapping[str, Any]
     keys: Mapping[str, tuple[Steps, ...]]
     default: bool = False
+    text: str = ""
+    origin: str = ""
 
 
 @dataclass
 class Resolved:
-    """A configuration with whole suites; `written` says of a path where its value was written."""
+    """A configuration with whole suites; `written` says of a path where its value was written.
+
+    `declared` are the declarations under which suites are known that the configuration names, by their places.
+    """
 
     raw: dict[str, Any]
     written: dict[Steps, Steps] = field(default_factory=dict)
+    declared: dict[Steps, Declaration] = field(default_factory=dict)
 
     def origin(self, path: Steps) -> Steps:
         """Return where the value at a path was written."""
@@ -54,6 +60,10 @@ class Resolved:
             if path[:length] in self.written:
                 return (*self.written[path[:length]], *path[length:])
         return path
+
+    def source(self, path: Steps) -> Declaration | None:
+        """Return the declaration of a file that a path's value comes from; None where the configuration has it."""
+        return self.declared.get(path[:2]) if self.origin(path) == path else None
 
 
 class DeclarationError(InputError):
@@ -81,7 +91,7 @@ def _declaration(text: str, name: str, origin: str) -> Declaration:
     keys = found.pop("keys", {})
     paths = {short: tuple(_steps(path) for path in str(listed).split()) for short, listed in keys.items()}
     default = bool(found.pop("default", False))
-    return Declaration({"name": name, **found}, paths, default)
+    return Declaration({"name": name, **found}, paths, default, text, origin)
 
 
 def _steps(dotted: str) -> Steps:
@@ -95,17 +105,33 @@ def _files() -> Iterator[Path]:
 
 @cache
 def _found(there: tuple[str, ...]) -> Mapping[str, Declaration]:
-    found = {}
+    found: dict[str, Declaration] = {}
+    for one in (*_of_files(there), *_registered()):
+        name = str(one.values["name"])
+        if name in found:
+            raise InputError(
+                f"two suites are named {name!r}: {found[name].origin} and {one.origin}. Rename or remove one."
+            )
+        found[name] = one
+    return found
+
+
+def _of_files(there: Iterable[str]) -> Iterator[Declaration]:
     for one in there:
-        path = Path(one)
-        declared = _declaration(path.read_text(encoding="utf-8"), path.stem, one)
-        found[str(declared.values["name"])] = declared
+        try:
+            text = Path(one).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{one}: cannot be read as a suite ({error}).") from error
+        yield _declaration(text, Path(one).stem, one)
+
+
+def _registered() -> Iterator[Declaration]:
     for point in plugins.registered("suites"):
         text = plugins.load(point)
         if not isinstance(text, str):
             raise InputError(f"entry point {point.name} = {point.value}: expected a suite's YAML as text.")
-        found[point.name] = _declaration(text, point.name, f"entry point {point.name}")
-    return found
+        declared = _declaration(text, point.name, f"entry point {point.name}")
+        yield replace(declared, values={**declared.values, "name": point.name})
 
 
 def known() -> Mapping[str, Declaration]:
@@ -184,6 +210,9 @@ def _settled(values: dict[str, Any], place: Steps) -> dict[str, Any]:
             **_options(measure, own, here),
         }
         _votes(suite, name, measure, place)
+        if measure.verifies and unit.units is None and suite.use(name).enabled:
+            said = f"{name} goes by the items' families, and the loader {suite.loader} has none"
+            raise DeclarationError({"loc": here, "type": "unit", "msg": said})
     prompts: dict[str, Any] = {}
     if "prompt" in values:
         prompts["prompt"] = _read(suite.prompt, (*place, "prompt"))
@@ -287,6 +316,8 @@ def _resolve(result: Resolved, *, settled: bool = True) -> None:
             suites.append(entry)  # pydantic says what is wrong with it
             continue
         declared = known().get(name, Declaration({}, {}))
+        if isinstance(entry, str):
+            result.declared[place] = declared
         values = _overlaid(declared, entry)
         values, written = _section(values, declared, sections.pop(name, {}), name, place)
         result.written |= written

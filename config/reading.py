@@ -204,7 +204,19 @@ def _explain(error: Mapping[str, Any], where: Callable[[Path_], str]) -> str:
     found = error.get("input")
     hidden = "input" not in error or isinstance(found, dict | list | tuple | BaseModel) or SECRET.search(dotted)
     said = "" if hidden else f", found {found!r}"[:500]
-    return f"{here}: {dotted + ': ' if dotted else ''}{message}{said}."
+    return f"{here}: {dotted + ': ' if dotted else ''}{message.removesuffix('.') if not said else message}{said}."
+
+
+def _told(error: Mapping[str, Any], origins: Resolved, where: Callable[[Path_], str]) -> str:
+    """Say what is wrong where it was written: in the configuration, or in a file that declares a suite."""
+    path: Path_ = tuple(error["loc"])
+    declared = origins.source(path)
+    if declared is None:
+        return _explain({**error, "loc": origins.origin(path)}, where)
+    lines = _parse(declared.text, declared.origin)[1]
+    known = error.get("allowed") or error.get("ctx", {}).get("allowed") or _allowed(path[:-1])
+    here = {**error, "loc": path[2:], "allowed": known}
+    return _explain(here, lambda steps: _where(steps, declared.origin, lines, {}))
 
 
 def parse(
@@ -240,7 +252,9 @@ def parse(
         # A secret in an address is what may be wrong with it; it need not stand in a log as well.
         if isinstance(error, DeclarationError) and error.resolved:
             origins = error.resolved
-        said = [mask(_explain({**e, "loc": origins.origin(tuple(e["loc"]))}, where)) for e in errors]
+        if only and (index := _place(raw, only)) is not None:
+            origins.written.setdefault(("suites", 0), ("suites", index))
+        said = [mask(_told(e, origins, where)) for e in errors]
         raise InputError(
             "\n".join(said[:SHOWN] + ([f"… and {len(said) - SHOWN} more"] if len(said) > SHOWN else []))
         ) from error
@@ -268,13 +282,15 @@ def _check_prices(settings: Settings, where: Callable[[Path_], str]) -> None:
 
 def alone(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return a configuration with one suite of those that it lists, or may list."""
+    index = _place(raw, name)
+    return {**raw, "suites": [name if index is None else raw["suites"][index]]}
+
+
+def _place(raw: Mapping[str, Any], name: str) -> int | None:
+    """Return which entry of `suites` declares the suite of that name; None where none does."""
     listed = raw.get("suites")
-    own = (
-        [one for one in listed if isinstance(one, Mapping) and one.get("name") == name]
-        if isinstance(listed, list)
-        else []
-    )
-    return {**raw, "suites": own or [name]}
+    entries = enumerate(listed if isinstance(listed, list) else ())
+    return next((n for n, one in entries if isinstance(one, Mapping) and one.get("name") == name), None)
 
 
 def fallback(file: str | Path) -> Path | None:

@@ -276,16 +276,17 @@ class Settings(Frozen):
         if repeated := sorted({name for name in self.named if self.named.count(name) > 1}):
             raise ValueError(f"suites: {repeated[0]!r} stands twice; list each once")
         models, judges = {m.name for m in self.models}, {j.name for j in self.judges}
-        for suite in self.suites:
-            asked = {name for metric in suite.used for name in suite.use(metric).judges}
-            for kind, named, known in (
-                ("judges", {*suite.judges, *asked}, judges),
-                ("models", {*suite.models}, models),
+        for index, suite in enumerate(self.suites):
+            for path, named, known in (
+                ("models", suite.models, models),
+                ("judges", suite.judges, judges),
+                *((f"metrics.{name}.judges", suite.use(name).judges, judges) for name in suite.used),
             ):
-                if missing := sorted(named - known):
+                if missing := [name for name in named if name not in known]:
                     there = ", ".join(sorted(known)) or "none"
                     raise ValueError(
-                        f"{suite.name}.{kind} names {missing[0]!r}, which is not among {kind} ({there})"
+                        f"suites.{index}.{path}: {suite.name} names {missing[0]!r}, which is not among "
+                        f"{'models' if known is models else 'judges'} ({there})"
                     )
         return self
 

@@ -9,6 +9,7 @@ import importlib.util
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -38,7 +39,7 @@ def use(paths: Iterable[str | Path]) -> None:
     """Take plug-ins from these files and folders as well, in this process and those that it starts.
 
     Raises:
-        InputError: one is not there.
+        InputError: one is not there, or a file of it cannot be loaded.
     """
     there = [Path(path).expanduser().resolve() for path in paths]
     for path in there:
@@ -50,6 +51,8 @@ def use(paths: Iterable[str | Path]) -> None:
         known = os.environ.get(VARIABLE, "").split(os.pathsep)
         os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*filter(None, known), *map(str, there)]))
         forget()
+        for path in files():
+            _loaded(path)
 
 
 def forget() -> None:
@@ -87,8 +90,10 @@ def _loaded(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
+        at = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        where = f", line {at[-1]}" if at else ""
         raise InputError(
-            f"plug-in {path}: cannot be loaded ({type(error).__name__}: {error}). Mend it or leave it out."
+            f"plug-in {path}{where}: cannot be loaded ({type(error).__name__}: {error}). Mend it or leave it out."
         ) from error
     return module
 
@@ -204,7 +209,7 @@ def find(kind: type[Unit], name: str) -> Unit:
     """Return the unit of that name; of the project's own units only the one is imported, if there are no others.
 
     Raises:
-        InputError: there is none; the message lists what there is.
+        InputError: there is none, or there are two; the message lists what there is.
     """
     if unit := _alone(kind, name):
         return unit

@@ -132,10 +132,14 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     same = {"equal": equal, "subset": holds}.get(options["compare"])
     alike = None if same is None else any(same(value, one) for one in wanted)
     parts = {"valid": float(problem is None), "equal": None if alike is None else float(alike)}
+    return _outcome(problem, parts)
+
+
+def _outcome(problem: ValidationError | None, parts: Mapping[str, float | None]) -> Score:
     if problem is not None:
         details = {"problem": problem.message[:200], "where": problem.json_path[:200]}
         return Score(0.0, reason="does not fit the schema", details=details, parts=parts)
-    if alike is False:
+    if parts["equal"] == 0:
         return Score(0.0, reason="another value", parts=parts)
     return Score(1.0, reason="as wanted", parts=parts)
 

@@ -59,6 +59,16 @@ def test_a_wrong_value_names_line_and_the_allowed_ones(tmp_path: Path) -> None:
     assert "found 'maybe'" in said
 
 
+OWN = """\
+models: [{name: m}]
+suites:
+  - name: own
+    items: {data: rows.jsonl}
+    metrics:
+      contains: {}
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -95,6 +105,10 @@ def test_a_wrong_value_names_line_and_the_allowed_ones(tmp_path: Path) -> None:
         ("models: [m]", ["line 1: models.0: expected `key: value` pairs, found 'm'"]),
         ("models: m", ["models: expected a list, found 'm'"]),
         ("when: 2024-13-45", ["not valid YAML"]),
+        (f"{OWN}    models: [m, n]", ["line 7: suites.0.models: own names 'n', which is not among models (m)"]),
+        (f"{OWN}    judges: [j]", ["line 7: suites.0.judges: own names 'j', which is not among judges (none)"]),
+        (f"{OWN}      rubric: {{criteria: x, judges: [j]}}", ["line 7: suites.0.metrics.rubric.judges: own"]),
+        (f"{OWN}      correct: {{}}", ["line 7: suites.0.metrics.correct", "the loader table has none"]),
     ],
 )  # fmt: skip
 def test_bad_input_gets_one_clear_message(tmp_path: Path, text: str, words: list[str]) -> None:
@@ -103,6 +117,13 @@ def test_bad_input_gets_one_clear_message(tmp_path: Path, text: str, words: list
     assert "\n" not in said
     for word in words:
         assert word in said
+
+
+def test_of_one_suite_alone_the_lines_stay_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(f"{OWN}  - name: second\n    items: {{data: rows.jsonl}}\n    metrics: [contans]\n", "utf-8")
+    with pytest.raises(InputError, match=r"c\.yaml, line 9: suites\.1\.metrics\.contans: unknown metric 'contans'"):
+        read(path, only="second")
 
 
 def test_a_prompt_may_hold_what_looks_like_anchors(tmp_path: Path) -> None:

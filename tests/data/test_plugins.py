@@ -109,3 +109,37 @@ def test_a_plugin_that_takes_a_shipped_name_is_told_and_none_of_the_two_is_used(
     finally:
         monkeypatch.undo()
         plugins.forget()
+
+
+SUITE = """\
+items: {data: rows.jsonl}
+prompt: '{{ question }}'
+metrics:
+  contains: {%s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"broken.py": "one = 1\n\ntwo = three\n"}, ["broken.py, line 3: cannot be loaded", "NameError"]),
+        ({"b.yaml": f"name: own\n{SUITE % ''}"}, ["two suites", "own.yaml", "b.yaml"]),
+        ({"cot.yaml": SUITE % ""}, ["two suites are named 'cot'", "suites/cot.yaml"]),
+        ({"own.yaml": SUITE % "mod: any"}, ["own.yaml, line 4: unknown key 'metrics.contains.mod'"]),
+        ({"own.yaml": f"{SUITE % ''}prompts: [a]\n"}, ["own.yaml: found both prompt and prompts"]),
+    ],
+)  # fmt: skip
+def test_a_plug_in_that_is_wrong_is_told_with_its_file(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], words: list[str]
+) -> None:
+    """Nothing of a plug-in is silently left out: neither a broken file, nor a suite whose name is taken."""
+    assert site.is_dir()
+    monkeypatch.setenv(plugins.VARIABLE, "")
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    for name, text in {"own.yaml": SUITE % "", **files}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        read(None, ["models=[{name: a, provider: shouting}]", f"plugins=[{folder}]", "suites=[own]"])
+    for word in words:
+        assert word in str(refused.value)

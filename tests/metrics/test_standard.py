@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from data.errors import InputError
-from data.errors import InputError
 from data.options import options_of
 from data.records import Metric, Score
 from metrics import contains, exact_match, json_match, number, regex, similarity
