@@ -50,7 +50,7 @@ def _unresolved(part: Resource[Any], resolver: Any) -> Iterator[str]:
         try:
             resolver.lookup(reference or "#")
         except Unresolvable:
-            yield reference
+            yield str(reference)
     for below in part.subresources():
         yield from _unresolved(below, resolver.in_subresource(below))
 
