@@ -1,7 +1,7 @@
 """A run held against a baseline: what they do not share, each suite's regression, the items that changed most."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import polars as pl
@@ -69,10 +69,6 @@ class Against:
     def outcomes(self) -> tuple[Change, ...]:
         """What each suite of each model came to."""
         return tuple(suite.outcome for model in self.models for suite in model.suites)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 def unlike(baseline: Mapping[str, Any], run: Mapping[str, Any]) -> list[Difference]:

@@ -9,7 +9,7 @@ Source: SPEC 11.
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -55,10 +55,6 @@ class CorrectedMean:
     reason: str = ""
     sensitivity: Share | None = None
     specificity: Share | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -40,10 +39,6 @@ class Effort:
     judges: float | None
     narrowing: float | None
     judges_interval: Interval = field(default_factory=Interval)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from metrics.corrected import CorrectedMean
@@ -47,7 +47,7 @@ def explainability(
         "cot": {"model": model, **_explained(cot)},
         "citation": {"response_model": model, "judge_model": judge_model, **_explained(citation)},
         "weights": {"weight_cot": rounded(weights[0], 6), "weight_citation": rounded(weights[1], 6)},
-        **({"judge_worth": [one.as_dict() for one in judged]} if judged else {}),
+        **({"judge_worth": [asdict(one) for one in judged]} if judged else {}),
     }
 
 

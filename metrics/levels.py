@@ -1,7 +1,7 @@
 """What the answers of a search for a model's level come to: a curve for each family and language."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -65,8 +65,8 @@ class Curve:
             "language": self.language,
             "unit": dict(self.unit),
             **ends,
-            "position": self.level.as_dict(),
-            "order": {**self.order.as_dict(), "falls": self.falls},
+            "position": asdict(self.level),
+            "order": {**asdict(self.order), "falls": self.falls},
             "rungs": [
                 {"value": value, "asked": int(put), "answered": int(answered), "right": int(right)}
                 | dict(zip(("mean", "low", "high"), chances, strict=True))

@@ -8,9 +8,8 @@ Source: Dawid & Skene 1979.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any
 
 import polars as pl
 
@@ -55,10 +54,6 @@ class PanelMean:
     measured: tuple[str, ...]
     plain_interval: Interval = field(default_factory=Interval)
     weighed_interval: Interval = field(default_factory=Interval)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 def panel_means(

@@ -9,9 +9,8 @@ Source: ours; Panickssery et al. 2024 (models favour their own answers).
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 import polars as pl
 
@@ -37,10 +36,6 @@ class SelfPreference:
     difference: float | None
     interval: Interval
     reason: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 def self_preferences(

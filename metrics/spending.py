@@ -1,8 +1,7 @@
 """What a run's calls came to in tokens and, where models have a price, in money."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,3 @@ class Spending:
             object.__setattr__(self, name, sum(known) if known else None)
         without = dict.fromkeys(one.model for one in self.models if one.cost is None)
         object.__setattr__(self, "unpriced", [*without])
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the spending as JSON."""
-        return asdict(self)

@@ -7,9 +7,9 @@ that do not change hold for items of different strata as well, once each of them
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -59,10 +59,6 @@ class Narrowing:
     looks: tuple[Look, ...]
     questions: tuple[int, ...]
     corrected: tuple[float, float] | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 def arranged(items: pl.DataFrame, suite: Suite, stop: Stop) -> list[pl.DataFrame]:

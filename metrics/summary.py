@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, NamedTuple, TypeVar
 
@@ -64,10 +64,6 @@ class Cell:
         applicable = self.n_asked - self.n_not_applicable
         return self.n_scored / applicable if applicable else None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Total:
@@ -83,10 +79,6 @@ class Total:
     left_out: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     upper: float | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 def summarise(

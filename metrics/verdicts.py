@@ -64,10 +64,6 @@ class SuiteResult:
     as_judged: float | None = None
     n_labels: int = 0
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class ModelResult:

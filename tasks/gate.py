@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any, TypedDict
@@ -291,7 +291,7 @@ def gate(
             "identities": (run.get("facts") or {}).get("identities", {}),
             "items": question_sets(drawn),
             # Of this run, not of what it found: one that does it again finds all in the cache.
-            "spending": spending_of(place, settings, asked, judged, day).as_dict(),
+            "spending": asdict(spending_of(place, settings, asked, judged, day)),
         },
         baseline=held,
         final=final,

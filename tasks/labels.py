@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -53,10 +53,6 @@ class Labelled:
     found: Powered
     agreement: Agreement | None = None
     digest: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 def judged(run: Run, root: str = "") -> pl.DataFrame:

@@ -2,8 +2,8 @@
 
 import json
 import math
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -51,10 +51,6 @@ class JudgeAgreement:
     judges: tuple[JudgeFailures, ...]
     interval: Interval = field(default_factory=Interval)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
@@ -73,10 +69,6 @@ class Repeats:
     pass_at: Estimate
     pass_all: Estimate
     agreement: Estimate
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 def krippendorff(ratings: pl.DataFrame, scale: Scale = "nominal") -> float | None:

@@ -10,8 +10,7 @@ Source: Rogan & Gladen 1978; Lang & Reiczigel 2014 (the interval); ours (the lea
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -65,10 +64,6 @@ class Corrected:
     interval: Interval
     informedness: float | None
     reason: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 def corrected_share(share: float, n: float, sensitivity: Rate, specificity: Rate) -> Corrected:

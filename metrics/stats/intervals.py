@@ -25,9 +25,9 @@ samples); Chamandy et al. 2012 (Poisson bootstrap).
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -78,10 +78,6 @@ class Interval:
     high: float | None = None
     method: Method = "none"
     units: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ labels (`tests.benchmarks.calibration`).
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -48,10 +48,6 @@ class Powered:
     reason: str = ""
     judged_interval: Interval = field(default_factory=Interval)
     rely_interval: Interval = field(default_factory=Interval)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 def read_powered(found: Mapping[str, Any]) -> Powered:

@@ -96,10 +96,6 @@ class Grouping:
     metric: str
     groups: tuple[tuple[str, ...], ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
-
 
 def compare(
     scores: pl.DataFrame,

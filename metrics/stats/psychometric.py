@@ -15,9 +15,8 @@ Source: Kontsevich and Tyler 1999 (the psi method); Prins 2013 (steepness as a n
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -48,10 +47,6 @@ class Level:
     low: float
     high: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -63,10 +58,6 @@ class Order:
 
     p: float
     rises: tuple[int, int] | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 class Search:

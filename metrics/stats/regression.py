@@ -9,8 +9,8 @@ Source: SPEC 10.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -71,10 +71,6 @@ class Regression:
     low: float | None = None
     high: float | None = None
     cut: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ Source: Waudby-Smith and Ramdas, JRSS B 2024 (hedged capital; bets on a grid: se
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -32,10 +32,6 @@ class Look:
     mean: float
     low: float
     high: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return asdict(self)
 
 
 def share_of(alpha: float, sequences: int) -> float:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import asdict
 
 import polars as pl
 import pytest
@@ -70,7 +71,7 @@ def test_the_judges_share_of_the_variance_has_its_interval() -> None:
     assert low is not None
     assert high is not None
     assert 0 < low <= share <= high < 2 * share
-    table = next_calls({"next_calls": [found.as_dict()]}, "en")
+    table = next_calls({"next_calls": [asdict(found)]}, "en")
     assert table is not None
     assert table.rows[0][6] == f"{percent(share)} ({percent(low)} – {percent(high)})"
 

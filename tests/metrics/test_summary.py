@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ def test_a_cell_without_a_score_is_null_and_not_nan() -> None:
     found = summarise(scores({"item_id": "1", "value": None, "status": "judge_failed"}), items({"item_id": "1"}))
     cell = by_key(found)["basic_control", "", "", "", "m", "correct"]
     assert (cell.n_asked, cell.n_scored, cell.mean, cell.ci_low, cell.ci_high) == (1, 0, None, None, None)
-    json.dumps(cell.as_dict(), allow_nan=False)
+    json.dumps(asdict(cell), allow_nan=False)
 
 
 def test_an_empty_table_makes_an_empty_summary() -> None:
@@ -224,7 +225,7 @@ def test_counts_and_means_are_those_of_a_plain_loop(rows: list[tuple[int, str, i
             assert (cell.ci_low is None) == (not counted)
             assert cell.n_truncated == sum(s == "truncated" for _, _, _, s, _ in mine)
             assert cell.upper == (pytest.approx(np.mean(best)) if cell.n_truncated else None)
-            json.dumps(cell.as_dict(), allow_nan=False)
+            json.dumps(asdict(cell), allow_nan=False)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,7 @@ def test_what_labels_came_to_holds_only_for_the_scores_that_they_were_joined_wit
     assert kept_labels(tmp_path, judged, items) == {}
     filled_in = filled(tmp_path, sheet(judged, n=100, seed=1), lambda n: {"label": TRUTH[n]})
     listed = estimates(judged, read_labels(filled_in))
-    (tmp_path / "labels.json").write_text(json.dumps([one.as_dict() for one in listed]), encoding="utf-8")
+    (tmp_path / "labels.json").write_text(json.dumps([asdict(one) for one in listed]), encoding="utf-8")
     assert kept_labels(tmp_path, judged, items) == {("rag", "=m", "rubric"): listed[0].found}
     other = judged.with_columns(details=pl.lit('{"judges": {"j": 1}}'))
     assert kept_labels(tmp_path, other, items) == {}

@@ -1,6 +1,7 @@
 """What a run costs is said per model and as a whole, with the table's date; who has no price has none."""
 
 import datetime as dt
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,7 @@ def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_pat
     assert (first.calls, first.fresh, first.tokens_cached, first.tokens_thinking) == (2, 1, 200_000, 100_000)
     assert second.cost is None, "no price is no 0"
     assert (found.cost, found.unpriced) == (first.cost, ["free"])
-    told = found.as_dict()
+    told = asdict(found)
     assert (told["prices"], told["date"], told["stale_days"]) == ("prices.yaml", "2026-08-01", 113)
     lines = list(report.lines({"run": {"spending": told}}, "en"))
     assert lines == [
@@ -75,7 +76,7 @@ def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_pat
 
 def test_a_run_without_prices_says_nothing_of_cost(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
-    found = spending_of(store, settings(Model(name="free", provider="openai")), calls(store), (), NOW).as_dict()
+    found = asdict(spending_of(store, settings(Model(name="free", provider="openai")), calls(store), (), NOW))
     assert found["cost"] is None
     results = {"run": {"spending": found}}
     assert list(report.lines(results, "en")) == report.markdown(results, "en") == []

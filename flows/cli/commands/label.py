@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -63,7 +64,7 @@ def label(
     if labels:
         joined = estimates(found, read_labels(*map(Path, labels)))
         show(table_of(joined), *_agreements(joined))
-        content = json.dumps([one.as_dict() for one in joined], ensure_ascii=False, indent=1)
+        content = json.dumps([asdict(one) for one in joined], ensure_ascii=False, indent=1)
         write_atomically(run.folder / KEPT, content.encode())
         written([run.folder / KEPT])
         show(f"To gate on it: {typed(f'run --run {run.name} --rerun report --set judges_must_have=labels')}")

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
@@ -123,7 +124,7 @@ def test_a_judges_failures_are_counted_and_lower_no_agreement() -> None:
         ("a", 3, 0, 0.0),
         ("b", 3, 1, 1 / 3),
     ]
-    json.dumps(found.as_dict(), allow_nan=False)
+    json.dumps(asdict(found), allow_nan=False)
 
 
 def test_a_judge_that_always_failed_leaves_alpha_undefined() -> None:

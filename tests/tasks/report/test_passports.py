@@ -1,6 +1,6 @@
 """A suite that is decided by judges whom nobody has measured says so in every report."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from metrics.corrected import NO_PASSPORT, CorrectedMean
@@ -30,7 +30,7 @@ def told(material: Material, **changes: Any) -> Material:
     ]
     return replace(
         material,
-        results={**material.results, "corrected": [row.as_dict()], "final": {**final, "models": models}},
+        results={**material.results, "corrected": [asdict(row)], "final": {**final, "models": models}},
     )
 
 
@@ -83,7 +83,7 @@ def test_every_report_says_how_a_judge_grades_its_own_model(material: Material) 
     found = SelfPreference("rag", "rubric", "gpt", ("gpt",), 40, 0.125, Interval(0.05, 0.2))
     unknown = SelfPreference("cot", "rubric", "gpt", ("gpt",), 0, None, Interval(), NO_JUDGE)
     run = told(material)
-    run = replace(run, results={**run.results, "self_preference": [found.as_dict(), unknown.as_dict()]})
+    run = replace(run, results={**run.results, "self_preference": [asdict(found), asdict(unknown)]})
     first = (
         "rag, rubric: gpt grades its own model: +12.5 points [+5.0, +20.0] better than the other judges do, beyond "
         "how it grades the others; 40 questions"
