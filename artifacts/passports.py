@@ -1,7 +1,7 @@
 """Judges' passports in the store: a JSON document for each judge, step and language, under its identity."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from artifacts.store import Store
@@ -24,10 +24,3 @@ def find(store: Store, key: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return found if isinstance(found, dict) else None
-
-
-def listed(store: Store) -> Iterator[dict[str, Any]]:
-    """Yield every passport, in order of its key."""
-    for name in store.documents("passports"):
-        if found := find(store, name.removesuffix(".json")):
-            yield found

@@ -172,17 +172,6 @@ class Store:
         except OSError:
             return None
 
-    def documents(self, folder: str) -> list[str]:
-        """Return the names of the files in a folder of the store."""
-        filesystem, root = self._place
-        try:
-            with self._reading():
-                return sorted(
-                    str(path).rpartition("/")[2] for path in filesystem.ls(f"{root}/{folder}", detail=False)
-                )
-        except OSError:
-            return []
-
     def _unreached(self, error: Exception) -> InputError:
         if isinstance(error, FileNotFoundError):
             return InputError(f"store.root: {self.root}: not found ({error}). Make the bucket first.")

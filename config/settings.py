@@ -121,7 +121,6 @@ class Report(Frozen):
 
 
 StageName = Literal["generate", "query", "verify", "judge", "score", "aggregate", "report"]
-STAGES: tuple[StageName, ...] = ("generate", "query", "verify", "judge", "score", "aggregate", "report")
 """The stages in the order in which they depend on each other."""
 
 

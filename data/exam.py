@@ -13,7 +13,7 @@ from typing import Any
 PLAIN, DRESSED = "plain", "dressed"
 """The keys of a bias probe's two questions: the same one in two clothes."""
 
-EXAM, QUESTIONS, TRUTH, KIND, PROBE, WANTED = "exam", "questions", "truth", "kind", "probe", "wanted"
+EXAM, QUESTIONS, TRUTH, KIND = "exam", "questions", "truth", "kind"
 FOLDED = "folded"
 
 JUDGE = "{judge}"

@@ -151,16 +151,7 @@ def without_thinking(text: str) -> str:
 
 def objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield every outermost JSON object of a reply, in order; what is broken is passed over."""
-    text = without_thinking(text)
-    position = text.find("{")
-    while position >= 0:
-        try:
-            found, end = _members(text, position, 0)
-        except _Wrong as wrong:
-            end = max(wrong.position, position + 1)
-        else:
-            yield found
-        position = text.find("{", end)
+    yield from _outermost(without_thinking(text), "{")
 
 
 def read_object(text: str, *keys: str) -> dict[str, Any]:

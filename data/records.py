@@ -7,8 +7,7 @@ families and metrics are made of. All are frozen, so that they can be hashed, ca
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from data.options import Declared
 from data.shown import Shown
@@ -100,13 +99,6 @@ class Outcome:
     error: str = ""
     message: str = ""
     classes: tuple[str, ...] = ()
-
-
-class Generate(Protocol):
-    """Draw one item; the keywords are a level's parameters, `language`, and the family's options."""
-
-    def __call__(self, rng: Random, /, **parameters: Any) -> Item:
-        """Return an item with prompt, answer and facts."""
 
 
 def _reply(item: Item) -> str:

@@ -160,10 +160,6 @@ class _Reading:
                 return {normal: part for normal, part in zip(normals, parts, strict=True) if normal}
         return {}
 
-    def misplaced(self, kind: str, written: str) -> bool:
-        """Tell whether a value under some other key is an expected entity of this kind."""
-        return self.normal(kind, written) in self.expected[kind]
-
 
 def _read_object(reply: str, reading: _Reading) -> str | None:
     """Read the last object: 'object', 'wrong key' for one without our keys, 'cut off', or None for none."""

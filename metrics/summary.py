@@ -1,7 +1,7 @@
 """Cells of the report: counts, means and intervals, for every cell and for what they roll up to."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, NamedTuple, TypeVar
@@ -92,7 +92,7 @@ def summarise(
 
     A row of `scores` is a metric's value for an item, a model and a repeat; of the result, a cell: one for each
     suite, family, level, language, model and metric that occurs, and one for each of `ROLL_UPS`, where '' means
-    all. A mean is taken over rows (TOTAL, which weighs families equally, is `total`). `n_asked` counts all
+    all. A mean is taken over rows (TOTAL, which weighs families equally, is `totals`). `n_asked` counts all
     rows; `n_scored` those with a value: status `scored`, and `no_answer` and `truncated`, whose value is 0 unless
     the metric gave it one; so n_asked = n_scored + n_model_error + n_judge_failed + n_not_applicable. Where
     nothing is scored, mean and interval are null.
@@ -129,15 +129,6 @@ def cells(summary: pl.DataFrame) -> tuple[Cell, ...]:
     return tuple(
         Cell(**{**row, "n_truncated": row.get("n_truncated") or 0}) for row in summary.iter_rows(named=True)
     )
-
-
-def total(percentages: Iterable[float | None]) -> float | None:
-    """Compute TOTAL: the unweighted mean of the categories' percentages, to one decimal, halves upwards.
-
-    None where there is no category, or one of them is None.
-    """
-    mean = _mean(list(percentages))
-    return None if mean is None else rounded(mean, 1)
 
 
 def totals(summary: pl.DataFrame, *, suite: str, metric: str) -> dict[str, Total]:

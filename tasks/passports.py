@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,9 +135,3 @@ def lacking(
 
     corrected_means(scores, items, [suite], look)
     return missed
-
-
-def listed(store: Store, judges: Sequence[str] = ()) -> list[Passport]:
-    """Return the passports in the store, of all judges unless some are named."""
-    found = (read_passport(one) for one in kept.listed(store))
-    return [one for one in found if not judges or one.judge in judges]

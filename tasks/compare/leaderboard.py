@@ -96,7 +96,6 @@ class Leaderboard:
     """All boards, and the folders that hold no finished run, or one that cannot be read, with the reason."""
 
     boards: list[Board]
-    n_runs: int
     unfinished: list[str]
     unread: list[tuple[str, str]]
     language: str = ENGLISH
@@ -288,12 +287,11 @@ def gather(runs: Path, *, every: bool = False, language: str = "") -> Leaderboar
     for one in sorted(kept, key=lambda one: one.started, reverse=True):
         boards.setdefault(one.key, []).append(one)
     spoken = language_of((one for _, one in sorted(configurations, key=lambda pair: pair[0])), language)
-    n_runs = len(folders) - len(unfinished)
     history: dict[tuple[tuple[str, str], ...], list[Entry]] = {}
     for one in listed:
         history.setdefault(one.key, []).append(one)
     made = [_board(own, history[key]) for key, own in boards.items()]
-    return Leaderboard(made, n_runs, unfinished, unread, spoken)
+    return Leaderboard(made, unfinished, unread, spoken)
 
 
 def _latest(listed: Sequence[Entry]) -> list[Entry]:

@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -108,13 +107,13 @@ def hub_path(model: Model) -> Path:
     return cache_folder() / "models" / owner / repository / revision / file
 
 
-def check_digest(model: Model, path: Path, expected: str, progress: Callable[[int], None] | None = None) -> str:
+def check_digest(model: Model, path: Path, expected: str) -> str:
     """Return a file's SHA-256; one computed before is remembered by path, size and time of change.
 
     Raises:
         InputError: it is not the expected one.
     """
-    digest = remembered(path) or _remember(path, compute_digest(path, progress))
+    digest = remembered(path) or _remember(path, compute_digest(path))
     if expected and digest != expected.lower():
         raise InputError(
             f"model {model.name!r}: {path} has the SHA-256 {digest}, expected {expected.lower()}; it is damaged or "
@@ -123,15 +122,10 @@ def check_digest(model: Model, path: Path, expected: str, progress: Callable[[in
     return digest
 
 
-def compute_digest(path: Path, progress: Callable[[int], None] | None = None) -> str:
+def compute_digest(path: Path) -> str:
     """Return a file's SHA-256."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-            if progress:
-                progress(len(block))
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def remembered(path: Path) -> str:

@@ -16,7 +16,7 @@ from data.errors import InputError
 from data.records import STATUSES, VALUED
 from data.tables import ITEMS, SCORES, SUMMARY
 from metrics.stats.intervals import mean_interval, wilson
-from metrics.summary import Cell, cells, rounded, summarise, total, totals
+from metrics.summary import Cell, cells, rounded, summarise, totals
 
 
 def items(*rows: Mapping[str, Any]) -> pl.DataFrame:
@@ -226,22 +226,6 @@ def test_counts_and_means_are_those_of_a_plain_loop(rows: list[tuple[int, str, i
             assert cell.n_truncated == sum(s == "truncated" for _, _, _, s, _ in mine)
             assert cell.upper == (pytest.approx(np.mean(best)) if cell.n_truncated else None)
             json.dumps(asdict(cell), allow_nan=False)
-
-
-@pytest.mark.parametrize(
-    ("percentages", "expected"),
-    [
-        ((100, 90, 100, 100, 70, 100), 93.3),
-        ((100, 100, 80, 90, 60, 90), 86.7),
-        ((80, 70, 40, 80, 50, 70), 65.0),
-        ((0.05, 0.05), 0.1),
-        ((), None),
-        ((100, None), None),
-    ],
-)
-def test_total_is_the_seeds(percentages: tuple[float | None, ...], expected: float | None) -> None:
-    """The goldens of seed 001; halves go up; a category without a score has no TOTAL."""
-    assert total(percentages) == expected
 
 
 @pytest.mark.parametrize(
