@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import cache
 from typing import Literal
 
-from data.asked import asked
 from data.candidates import candidates
 from data.choosing import Reading, choose, choose_last, unbracketed
 from data.number_words import spelled
@@ -140,7 +139,7 @@ def search(text: str, question: str = "") -> Search:
 
     Source: ours.
     """
-    reading = Reading(narrow(text), asked(question))
+    reading = Reading(narrow(text), question)
     rules: tuple[Callable[[Reading], Search | None], ...] = (_marked, _boxed, _cued)
     for rule in rules:
         if (found := rule(reading)) is not None:

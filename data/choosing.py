@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from data.asked import Asked, given_in, is_money
+from data.asked import Asked, asked, given_in, is_money
 from data.candidates import candidates
 from data.numerals import Number
 from data.patterns import pattern
@@ -15,10 +15,15 @@ Results = Mapping[Fraction, int]
 
 
 class Reading(NamedTuple):
-    """A text as it is searched for its answer: with narrow signs, and what its question asks for."""
+    """A text as it is searched for its answer: with narrow signs, and the question that it answers."""
 
     text: str
-    wanted: Asked
+    question: str
+
+    @property
+    def wanted(self) -> Asked:
+        """What the question asks for; read where several numbers may be the answer, which is seldom."""
+        return asked(self.question)
 
 
 _MARKUP = 3
@@ -105,12 +110,12 @@ def choose_last(reading: Reading, free: Sequence[Number], line: int) -> Number:
     ranks = results(text[max(0, end - _WINDOW) : end])
 
     def worth(number: Number) -> tuple[int, bool, bool, int]:
-        asked = given_in(text, number, reading.wanted)
+        named = given_in(text, number, reading.wanted)
         rank = ranks.get(number.value or Fraction(0), -1)
-        known = 0 if rank < 0 else 1 + asked
+        known = 0 if rank < 0 else 1 + named
         return (
             known,
-            asked,
+            named,
             is_money(text, number) or not _is_aside(text, number, line),
             rank if known else number.start,
         )

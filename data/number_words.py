@@ -130,10 +130,14 @@ def words(text: str) -> list[Word]:
     Source: ours.
     """
     lowered = text.lower().replace("ё", "е")
-    found = [m for m in _WORD.finditer(lowered) if m[0] in _CARDINALS]
+    return _grouped(lowered, [match for match in _WORD.finditer(lowered) if match[0] in _CARDINALS])
+
+
+def _grouped(lowered: str, cardinals: Sequence[re.Match[str]]) -> list[Word]:
+    """Join the cardinals of a text that are one number."""
     out: list[Word] = []
     group: list[re.Match[str]] = []
-    for match in found:
+    for match in cardinals:
         if group and not _continues(lowered, group, match):
             out.append(_word(group))
             group = []
@@ -254,8 +258,11 @@ def given_numbers(text: str) -> dict[int | Fraction, str]:
         _give_digits(text, number, given)
     lowered = text.lower().replace("ё", "е")
     if not _KNOWN.isdisjoint(_WORD.findall(lowered)):
+        known = [match for match in _WORD.finditer(lowered) if match[0] in _KNOWN]
         scaled = {number.end for number in found}  # the million of 1.5 million
-        _give_words(lowered, [*found, *(word for word in words(lowered) if word.end not in scaled)], given)
+        cardinals = _grouped(lowered, [match for match in known if match[0] in _CARDINALS])
+        counted: list[Number | Word] = [*found, *(word for word in cardinals if word.end not in scaled)]
+        _give_words(lowered, known, counted, given)
     if not text.isascii():
         for match in _COMPOUND.finditer(lowered):
             _give(given, match[0], F(_PREFIX[match[1]]))
@@ -290,15 +297,15 @@ def _give_digits(text: str, number: Number, given: Given) -> None:
         _give(given, written, *(piece for piece in pieces if piece is not None))
 
 
-def _give_words(text: str, counted: Sequence[Number | Word], given: Given) -> None:
-    """Give the numbers in words, the multiples and the parts."""
+def _give_words(text: str, known: Sequence[re.Match[str]], counted: Sequence[Number | Word], given: Given) -> None:
+    """Give the numbers in words, the multiples and the parts; `known` are the words that may be such."""
     ends = {count.end: count for count in counted if count.value is not None}
     for word in counted:
         if isinstance(word, Word):
             _give(given, text[word.start : word.end], word.value)
             if _PERCENT.match(text, word.end):
                 _give(given, text[word.start : word.end], word.value / 100, F(100))
-    for match in _WORD.finditer(text):
+    for match in known:
         written = match[0]
         if written in _SENSES:
             _give(given, written, *_SENSES[written])

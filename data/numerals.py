@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -116,7 +117,9 @@ def _plain(text: str) -> Iterator[tuple[Fraction | None, int, int]]:
     for match in pattern.finditer(text):
         start, end = match.span()
         kind = match.lastgroup
-        if kind in {"run", "e", "p"}:
+        if kind == "run" and match[0].isdigit() and text[start - 1 : start] != ".":  # nearly always
+            yield _decimal(match[0], ""), start, end
+        elif kind in {"run", "e", "p"}:
             yield from _run(text, match)
         elif kind == "vulgar":
             yield Fraction(unicodedata.numeric(match["vulgar"])).limit_denominator(10), start, end
@@ -223,6 +226,7 @@ def _indian(digits: Sequence[str], marks: Sequence[str], at: int) -> int:
     return stop + 1 if whole and len(digits[stop]) == 3 else at + 1
 
 
+@lru_cache(maxsize=4096)  # most numbers are small ones, and making a fraction takes longer than finding it
 def _decimal(whole: str, part: str) -> Fraction | None:
     if len(whole) + len(part) > MOST_DIGITS:
         return None

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
+from typing import NamedTuple
 
 from data.answers import Answer, search
 from metrics._cot_equations import Equation, equations
@@ -29,8 +29,7 @@ SMALL = 2**61 - 1
 """Whole numbers below this are their own hash."""
 
 
-@dataclass(frozen=True, slots=True)
-class Calculation:
+class Calculation(NamedTuple):
     """One calculation of a chain.
 
     `text` is as written. `expected` is the exact value of the left side, `found` the value
@@ -53,8 +52,7 @@ class Calculation:
     hashed: tuple[Exact, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A line of a chain: its calculations, and the text before the first of them (all of it without any)."""
 
     text: str
@@ -62,8 +60,7 @@ class Step:
     calculations: tuple[Calculation, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(NamedTuple):
     """A chain of thought. `calculations` holds each one once, in order; `places` their steps, from 1."""
 
     steps: tuple[Step, ...]
@@ -104,14 +101,15 @@ def read(text: str, question: str = "") -> Chain:
         last = lines[place - 2] if place > 1 else ""
         step = _step(line, last, look=count < MOST_EQUATIONS, money=not annotates)
         made = step.calculations
-        kept = tuple([calculation for calculation in made if _scattered(calculation, hashed)])
+        kept = tuple([one for one in made if not one.hashed or _scattered(one, hashed)])
         if len(kept) < len(made):
-            step = replace(step, calculations=kept)
+            step = step._replace(calculations=kept)
         steps.append(step)
         count += len(step.calculations)
         for calculation in step.calculations:
             once.setdefault(calculation.key, (calculation, place))
-    return Chain(tuple(steps), found.answer, tuple(c for c, _ in once.values()), tuple(p for _, p in once.values()))
+    calculations, places = zip(*once.values(), strict=True) if once else ((), ())
+    return Chain(tuple(steps), found.answer, calculations, places)
 
 
 def _scattered(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
@@ -129,7 +127,7 @@ def _step(line: str, last: str, *, look: bool, money: bool) -> Step:
     """Read a line; `last` is the one before it."""
     annotations = [*_ANNOTATION.finditer(line)] if "<<" in line else []
     if annotations:
-        made = tuple(annotated(inside) for match in annotations if (inside := match[1].strip()))
+        made = tuple([annotated(inside) for match in annotations if (inside := match[1].strip())])
         return Step(line, line[: annotations[0].start()], made)
     if not look or not any(sign in line for sign in _EQUALS):
         return Step(line, line, ())
@@ -183,7 +181,7 @@ def _made(sides: Sequence[Sequence[Token]], verdict: Verdict, key: str, text: st
     before = sides[:-1] or sides
     value = verdict.found
     results: tuple[Exact, ...] = () if value is None else (value,)
-    if value is not None and any(t.kind == "percent" for t in sides[-1]):
+    if value is not None and "%" in key and any(t.kind == "percent" for t in sides[-1]):
         results = (value, value * 100)
     needed = [operand for side in before for operand in operands(side)]
     every = [*needed, *operands(sides[-1])] if len(sides) > 1 else needed

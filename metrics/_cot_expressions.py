@@ -323,7 +323,7 @@ def divide(over: Exact, under: Exact) -> Exact:
 def operands(found: Sequence[Token]) -> list[Operand]:
     """Return the numbers of an expression, each with the values that it may be known by."""
     read: list[Operand] = []
-    mixed = any(token.text in {"/", "-", "%"} for token in found)
+    mixed = not _OTHERWISE_KNOWN.isdisjoint([token.text for token in found])
     for at, token in enumerate(found):
         if token.kind != "number":
             continue
@@ -333,6 +333,10 @@ def operands(found: Sequence[Token]) -> list[Operand]:
             continue
         read.append(Operand(token.text, value, (value, *_others(found, at, value)) if mixed else (value,)))
     return read
+
+
+_OTHERWISE_KNOWN = frozenset("/-%")
+"""Signs by which a number may be known by another value than its own."""
 
 
 def _others(found: Sequence[Token], at: int, value: Exact) -> Iterator[Exact]:
@@ -350,6 +354,8 @@ def _others(found: Sequence[Token], at: int, value: Exact) -> Iterator[Exact]:
 
 def operators(found: Sequence[Token]) -> frozenset[str]:
     """Return the operations of an expression, signs of numbers not counted."""
+    if len(found) == 1:
+        return frozenset()
     signs: set[str] = set()
     for at, token in enumerate(found):
         before = found[at - 1].kind if at else "equals"

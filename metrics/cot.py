@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import fsum
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -52,8 +51,9 @@ def steps_ratio(response: Chain, reference: Chain) -> float | None:
 
 def jaccard(one: frozenset[Any], other: frozenset[Any]) -> float:
     """Return the Jaccard similarity of two sets, in [0, 1]; of two empty sets, 1.0."""
-    union = len(one | other)
-    return len(one & other) / union if union else 1.0
+    shared = len(one & other)
+    union = len(one) + len(other) - shared
+    return shared / union if union else 1.0
 
 
 def steps_similarity(response: Chain, reference: Chain) -> float | None:
@@ -94,8 +94,7 @@ def words(chain: Chain) -> frozenset[str]:
     return frozenset([word for word in found if len(word) > 1])
 
 
-@dataclass(frozen=True, slots=True)
-class Support:
+class Support(NamedTuple):
     """Where the operands of a calculation come from: `question`, `constant`, a calculation's number, or ''."""
 
     origins: tuple[str, ...]
@@ -118,7 +117,7 @@ def supports(chain: Chain, given: Mapping[Exact, str], constants: Sequence[Exact
     known: dict[Exact, str] = {**dict.fromkeys(constants, "constant"), **dict.fromkeys(given, "question")}
     traced: list[Support] = []
     for place, calculation in enumerate(chain.calculations, 1):
-        support = Support(tuple(_origin(operand, known) for operand in calculation.operands) or ("",))
+        support = Support(tuple([_origin(operand, known) for operand in calculation.operands]) or ("",))
         traced.append(support)
         if support.coherent:
             for value in calculation.results:
