@@ -57,6 +57,7 @@ def use(paths: Iterable[str | Path]) -> None:
 
 def forget() -> None:
     """Look for units anew at the next question."""
+    _one.cache_clear()
     _discovered.cache_clear()
     _loaded.cache_clear()
     _points.cache_clear()
@@ -129,6 +130,11 @@ def _part(kind: type) -> str:
     return FOLDERS[kind].rpartition(".")[2]
 
 
+def _kind(package: str) -> type:
+    """Return the kind whose units stand in a package."""
+    return next(one for one, folder in FOLDERS.items() if folder == package)
+
+
 def _registered(kind: type) -> Iterator[Found]:
     for point in registered(_part(kind)):
         yield f"entry point {point.name} = {point.value}", load(point)
@@ -165,7 +171,7 @@ def _added(kind: type) -> Iterator[Found]:
 def _discovered(package: str, plugins: str) -> Mapping[str, Any]:
     """Find a kind's units once for each set of plug-ins: to look for entry points reads every distribution's."""
     del plugins
-    kind = next(one for one, folder in FOLDERS.items() if folder == package)
+    kind = _kind(package)
     units: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for origin, unit in (*_own(kind), *_added(kind), *_registered(kind)):
@@ -205,18 +211,24 @@ def _alone(kind: type[Unit], name: str) -> Unit | None:
     return unit if isinstance(unit, kind) and unit.name == name else None
 
 
+@cache
+def _one(package: str, name: str, plugins: str) -> Any:
+    """Look for a unit once for each set of plug-ins: every row asks for one, and there are many entry points."""
+    del plugins
+    kind: Any = _kind(package)
+    return _alone(kind, name) or discover(kind).get(name)
+
+
 def find(kind: type[Unit], name: str) -> Unit:
     """Return the unit of that name; of the project's own units only the one is imported, if there are no others.
 
     Raises:
         InputError: there is none, or there are two; the message lists what there is.
     """
-    if unit := _alone(kind, name):
+    unit: Unit | None = _one(FOLDERS[kind], name, os.environ.get(VARIABLE, ""))
+    if unit is not None:
         return unit
-    known = discover(kind)
-    if name in known:
-        return known[name]
-    raise InputError(f"unknown {kind.__name__.lower()} {name!r}: expected one of {', '.join(known)}.")
+    raise InputError(f"unknown {kind.__name__.lower()} {name!r}: expected one of {', '.join(discover(kind))}.")
 
 
 def families() -> Mapping[str, Family]:
@@ -245,9 +257,8 @@ def family(name: str) -> Family:
     Raises:
         InputError: there is none; the message lists what there is.
     """
-    if own := _alone(Family, name):
-        return own
-    for unit in families().values():
+    named: Family | None = _one(FOLDERS[Family], name, os.environ.get(VARIABLE, ""))
+    for unit in [named] if named else families().values():
         if name in {unit.name, unit.seed_id}:
             return unit
     known = ", ".join(families())
