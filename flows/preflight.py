@@ -40,12 +40,13 @@ def _unready(model: "Model") -> str:
     return model.unit.unready(model) if model.unit.unready else ""
 
 
-def vast(settings: "Settings") -> str:
+def vast(settings: "Settings", language: str) -> str:
     """Return what is to be said of a run that would draw more items than anybody asks by mistake; '' of others."""
     from data.loading import offered
     from data.plugins import loader
+    from prompts.phrases import phrase
     from tasks.models.systems import systems_of
-    from tasks.report.text import duration
+    from tasks.report.text import duration, grouped
 
     calls, seconds = 0, 0.0
     for suite in settings.suites:
@@ -56,7 +57,4 @@ def vast(settings: "Settings") -> str:
             calls, seconds = calls + own, seconds + own / model.concurrency
     if calls <= VAST:
         return ""
-    return (
-        f"This run would make {calls:,} calls, judges' aside: at a second a call and the configured "
-        f"max_concurrency about {duration(seconds)}."
-    )
+    return phrase("estimate.vast", language, calls=grouped(calls), time=duration(seconds, language))

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from tasks.estimate.calls import Effect, Estimate, Portion
     from tasks.report.tables import Table
 
+HEADS = ("asked", "calls", "cached", "tokens_in", "tokens_out", "cost", "time")
+"""The table's columns; all but the first are numbers."""
+
 
 def show_estimate(settings: "Settings") -> int:
     """Print the estimate and return the exit code.
@@ -23,125 +26,140 @@ def show_estimate(settings: "Settings") -> int:
     """
     from flows.environment import prepare, results_of
     from flows.preflight import vast
+    from prompts.phrases import phrase
 
-    if said := vast(settings):
-        show(f"{said} Items of so many are not drawn for an estimate; one of a smaller n_items says more.")
+    language = settings.report.language
+    if said := vast(settings, language):
+        show(f"{said} {phrase('estimate.vast_items', language)}")
         return Exit.PASSED
     prepare(results_of(settings))
     from tasks.estimate.calls import estimate
 
     found = estimate(settings)
-    show(*_parts(found))
+    show(*parts(found))
     for problem in found.problems:
         complain(problem)
     return Exit.ERROR if found.problems else Exit.PASSED
 
 
-def _parts(found: "Estimate") -> Iterator["RenderableType"]:
+def parts(found: "Estimate") -> Iterator["RenderableType"]:
+    """Yield the table and the lines below it."""
     from rich.text import Text
 
     from data.characters import visible
+    from prompts.phrases import phrase
     from tasks.estimate.calls import CHARACTERS_PER_TOKEN, FRAME
 
-    yield Text("Dry run: nothing is asked.", style="bold")
-    yield _table(found).terminal()
+    language = found.language
+    yield Text(phrase("estimate.title", language), style="bold")
+    yield _table(found).terminal(language=language)
     for line in (*totals(found), *_bases(found)):
         yield Text(visible(line))
     for one in found.effects:
-        yield Text(told(one))
+        yield Text(told(one, language))
     each = ", ".join(f"{name} {n:g}" for name, n in CHARACTERS_PER_TOKEN.items())
-    yield Text(
-        f"Tokens in as earlier runs had them, else characters of the prompts over characters a token ({each}) and "
-        f"{FRAME} a call. ~: what judges are asked depends on replies that are not there yet: as often as in "
-        "earlier runs, else estimated with the references as responses. Time: known means of a call over the "
-        "configured concurrency."
-    )
+    yield Text(phrase("estimate.about", language, each=each, frame=FRAME))
     for note in found.notes:
-        yield Text(visible(f"Note: {note}"))
+        yield Text(visible(phrase("estimate.note", language, note=note)))
 
 
 def totals(found: "Estimate") -> Iterator[str]:
     """Yield the sums, in lines."""
+    from prompts.phrases import phrase
     from tasks.report.text import duration
 
+    language = found.language
     calls, cached = sum(p.calls for p in found.portions), sum(p.cached for p in found.portions)
     fresh = sum(p.fresh for p in found.portions)
-    sure = "" if all(p.exact for p in found.portions) else "about "
-    yield f"{sure}{calls} calls: {cached} from the cache, {fresh} to ask.".capitalize()
+    sure = "" if all(p.exact for p in found.portions) else "_about"
+    yield phrase(f"estimate.counted{sure}", language, n=calls, cached=cached, fresh=fresh)
+    yield from _costs(found)
+    unknown = list(dict.fromkeys(p.name for p in found.portions if p.seconds is None))
+    if found.seconds is not None:
+        yield phrase("estimate.time_about", language, time=duration(found.seconds, language))
+    else:
+        yield phrase("estimate.time_unknown", language, names=", ".join(unknown))
+
+
+def _costs(found: "Estimate") -> Iterator[str]:
+    """Say what it would cost, who has no price, and which prices these are."""
+    from prompts.phrases import phrase
+    from tasks.report.spending import money
+
+    language = found.language
     priced = [p.cost for p in found.portions if p.cost is not None]
     free = list(dict.fromkeys(p.name for p in found.portions if p.cost is None and p.fresh))
     if priced:
-        without = f"; no price is configured for {', '.join(free)}" if free else ""
-        yield f"Cost: about {money(sum(priced), found.currency)}{_in_batches(found)}{without}."
-    elif fresh:
-        yield "Cost: no prices are configured (price_in, price_out of a model, or a table: prices)."
+        said = phrase("estimate.cost_about", language, cost=money(sum(priced), found.currency, language))
+        # Where a server offers batches that are not used.
+        least = sum(p.cost if p.cost_in_batches is None else p.cost_in_batches for p in found.portions if p.cost)
+        if least < sum(priced):
+            batches = phrase("estimate.in_batches", language, cost=money(least, found.currency, language))
+            said = f"{said}, {batches}"
+        if free:
+            said = f"{said}; {phrase('estimate.unpriced', language, names=', '.join(free))}"
+        yield f"{said}."
+    elif any(p.fresh for p in found.portions):
+        yield phrase("estimate.no_prices", language)
     if table := found.prices:
-        yield f"Prices: {table.file}, of {table.date.isoformat()}."
+        yield phrase("common.prices_of", language, file=table.file, date=table.date.isoformat())
         if days := table.age(dt.datetime.now(dt.UTC).date()):
-            yield f"Note: these prices are {days} days old; look whether they still hold, and date the table anew."
-    unknown = list(dict.fromkeys(p.name for p in found.portions if p.seconds is None))
-    if found.seconds is not None:
-        yield f"Time: about {duration(found.seconds)}."
-    else:
-        yield f"Time: unknown; no call of {', '.join(unknown)} is remembered."
+            yield phrase("common.prices_stale", language, days=days)
 
 
-def _in_batches(found: "Estimate") -> str:
-    """Say what it would cost in batches, where a server offers them and they are not used."""
-    least = sum(p.cost if p.cost_in_batches is None else p.cost_in_batches for p in found.portions if p.cost)
-    whole = sum(p.cost for p in found.portions if p.cost)
-    return f", {money(least, found.currency)} in batches (batch: submit)" if least < whole else ""
-
-
-def told(one: "Effect") -> str:
+def told(one: "Effect", language: str) -> str:
     """Say what so many items can show."""
+    from prompts.phrases import phrase
     from tasks.report.text import percent
 
-    between = "no difference between two models"
-    if one.between is not None:
-        between = f"differences between two models from {percent(one.between)} on"
-    alone = "none of one model from a threshold"
-    if one.threshold is not None:
-        alone = f"of one model from a threshold from {percent(one.threshold)} on"
-    return f"{one.suite}: {one.n} items can show {between}, {alone} (power 0.8; yes/no answers at worst)."
+    def said(name: str, share: float | None) -> str:
+        known = share is not None
+        return phrase(
+            f"estimate.{name}{'' if known else '_none'}", language, **{"share": percent(share)} if known else {}
+        )
 
-
-def money(value: float, currency: str) -> str:
-    """Write a sum of money with enough decimals to say something."""
-    return f"{value:,.{2 if value >= 1 or value == 0 else 4}f} {currency}"
+    between, alone = said("between", one.between), said("alone", one.threshold)
+    return phrase("estimate.effect", language, suite=one.suite, n=one.n, between=between, alone=alone)
 
 
 def _table(found: "Estimate") -> "Table":
+    from prompts.phrases import phrase
     from tasks.report.tables import Table, columns
 
-    numbers = ("calls", "cached", "tokens in", "tokens out", "cost", "time")
-    rows = [_row(portion) for portion in found.portions]
-    return Table(columns("asked", *numbers, numeric=numbers, whole=numbers), rows)
+    heads = [phrase(f"estimate.{head}", found.language) for head in HEADS]
+    rows = [_row(portion, found.language) for portion in found.portions]
+    return Table(columns(*heads, numeric=heads[1:], whole=heads[1:]), rows)
 
 
-def _row(portion: "Portion") -> list[str]:
-    from tasks.report.text import duration
+def _row(portion: "Portion", language: str) -> list[str]:
+    from prompts.phrases import phrase
+    from tasks.report.spending import money
+    from tasks.report.text import duration, grouped
 
     about = "" if portion.exact else "~"
-    who = f"judge {portion.name}, {portion.metric}" if portion.role == "judge" else portion.name
+    who = portion.name
+    if portion.role == "judge":
+        who = phrase("estimate.judge", language, judge=portion.name, metric=portion.metric)
     return [
         f"{portion.suite}: {who}",
         f"{about}{portion.calls}",
         str(portion.cached),
-        f"{about}{portion.tokens_in:,}",
-        f"{about}{portion.tokens_out:,}",
-        "no price" if portion.cost is None else money(portion.cost, "").rstrip(),
-        duration(portion.seconds),
+        f"{about}{grouped(portion.tokens_in)}",
+        f"{about}{grouped(portion.tokens_out)}",
+        money(portion.cost, "", language),
+        duration(portion.seconds, language),
     ]
 
 
 def _bases(found: "Estimate") -> Iterator[str]:
     """Say, for each, what the tokens written are estimated from."""
-    told: dict[str, list[str]] = {}
+    from prompts.phrases import phrase
+
+    based: dict[str, list[str]] = {}
     for portion in found.portions:
         if portion.tokens_basis:
-            names = told.setdefault(portion.tokens_basis, [])
+            names = based.setdefault(portion.tokens_basis, [])
             who = portion.name + (f" ({portion.metric})" if portion.metric else "")
             names.append(f"{portion.suite}/{who}")
-    for basis, names in told.items():
-        yield f"Tokens out from {basis}: {', '.join(names)}."
+    for basis, names in based.items():
+        yield phrase("estimate.tokens_from", found.language, basis=basis, names=", ".join(names))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ import polars as pl
 
 from artifacts.replies import Remembered
 from artifacts.samples import Answered, returned
-from artifacts.usage import Usage
 from config.prices import Prices
 from config.settings import Judge, Model, Settings
 from data.errors import InputError
@@ -19,6 +19,7 @@ from data.plugins import metric
 from data.suites import Suite, System
 from data.tables import ITEMS
 from metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
+from prompts.phrases import ENGLISH, phrase
 from tasks.estimate.earlier import Earlier, Habit
 from tasks.estimate.judged import SENTENCE, Tally, rehearse
 from tasks.estimate.remembered import Memory
@@ -81,7 +82,8 @@ class Effect:
 class Estimate:
     """All portions, what could be told from so many items, and what is to be known about the estimate.
 
-    `problems` are what the run would end by: a server that does not answer, a key or a judge that is not there.
+    `problems` are what the run would end by: a server that does not answer, a key or a judge that is not there;
+    as all errors they are English, and everything else is in `language`.
     """
 
     portions: list[Portion]
@@ -90,6 +92,7 @@ class Estimate:
     currency: str
     prices: Prices | None = None
     problems: list[str] = field(default_factory=list)
+    language: str = ENGLISH
 
     @property
     def seconds(self) -> float | None:
@@ -114,7 +117,7 @@ def estimate(settings: Settings) -> Estimate:
         InputError: the items cannot be made, the cache cannot be read, or no suite has a weight.
     """
     took_part(settings)
-    memory = Memory(settings.store, settings.fresh, Earlier(settings.store))
+    memory = Memory(settings.store, settings.fresh, Earlier(settings.store), settings.report.language)
     portions: list[Portion] = []
     effects = []
     for suite in settings.suites:
@@ -130,7 +133,7 @@ def estimate(settings: Settings) -> Estimate:
                 answered += own
         portions += judged(settings, suite, answered, memory)
     notes, problems = [*memory.notes, *_notes(settings)], [*memory.problems, *_problems(settings, portions)]
-    return Estimate(portions, effects, notes, settings.currency, settings.prices, problems)
+    return Estimate(portions, effects, notes, settings.currency, settings.prices, problems, memory.language)
 
 
 def effect(suite: Suite, n: int) -> Effect:
@@ -280,7 +283,7 @@ def _portion(
     )
     if habit and habit.characters:
         tokens_in = sum(tally.signs.values()) / habit.characters
-    written, basis, latency = _habits(role, model, tally, (habit, memory.usage(model)), fresh)
+    written, basis, latency = _habits(model, tally, habit, memory, fresh)
     tokens_out = min(written, model.max_tokens) * fresh
     return Portion(
         suite=suite,
@@ -300,23 +303,25 @@ def _portion(
 
 
 def _habits(
-    role: str, model: Model, tally: Tally, earlier: tuple[Habit | None, Usage], fresh: int
+    model: Model, tally: Tally, habit: Habit | None, memory: Memory, fresh: int
 ) -> tuple[float, str, float | None]:
     """Return the tokens of a reply, what they are estimated from, and the seconds of a call if known."""
-    habit, known = earlier
     if not fresh:
         return 0.0, "", 0.0
+    known, language = memory.usage(model), memory.language
     lengths = [entry.reply.tokens_out for entry in tally.known if entry.reply.tokens_out is not None]
     if len(tally.known) >= ENOUGH and lengths:
         latency = sum(entry.latency_s for entry in tally.known) / len(tally.known)
-        return sum(lengths) / len(lengths), f"{len(lengths)} remembered replies here", latency
+        return sum(lengths) / len(lengths), phrase("estimate.basis_here", language, n=len(lengths)), latency
     if habit is not None:
-        return habit.tokens_out, f"{habit.n} calls of this suite in earlier runs", habit.latency_s
+        return habit.tokens_out, phrase("estimate.basis_suite", language, n=habit.n), habit.latency_s
     if known.tokens_out is not None:
-        return known.tokens_out, f"{known.n} remembered replies of {model.name}", known.latency_s
-    if role == "judge":
-        return tally.reply_signs / fresh / CHARACTERS_PER_TOKEN["en"], "stand-in replies", known.latency_s
-    return float(model.max_tokens), "max_tokens, the most", known.latency_s
+        basis = phrase("estimate.basis_model", language, n=known.n, model=model.name)
+        return known.tokens_out, basis, known.latency_s
+    if isinstance(model, Judge):
+        signs = tally.reply_signs / fresh / CHARACTERS_PER_TOKEN["en"]
+        return signs, phrase("estimate.basis_stand_in", language), known.latency_s
+    return float(model.max_tokens), phrase("estimate.basis_most", language), known.latency_s
 
 
 def _seconds(model: Model, fresh: int, latency: float | None) -> float | None:
@@ -335,27 +340,22 @@ def _problems(settings: Settings, portions: Sequence[Portion]) -> Iterator[str]:
 
 
 def _notes(settings: Settings) -> Iterator[str]:
+    language = settings.report.language
     if batched := [model.name for model in (*settings.models, *settings.judges) if model.batch != "off"]:
-        yield f"{', '.join(batched)}: asked in batches, which a server has a day to answer."
+        yield phrase("estimate.batched", language, names=", ".join(batched))
     for suite in settings.suites:
+        say = partial(phrase, suite=suite.name)
         if suite.stop:
-            yield f"{suite.name}: asked until it is decided; these are the most calls that it can come to."
+            yield say("estimate.stopping", language)
         if suite.gate_on != "mean":
             n = settings.times(suite)
-            many = "at least one of" if suite.gate_on == "pass_at_k" else "all of"
-            yield (
-                f"{suite.name}: gated on {suite.gate_on}, the share of questions of which {many} {suite.k or n} "
-                f"answers are right, each asked {n} times."
-            )
+            yield say(f"estimate.{suite.gate_on}", language, k=suite.k or n, n=n)
         judged = judged_by(suite)
         for judge in {one.name: one for name in judged for one in listening(settings, suite, name)}.values():
             if judge.exam:
                 steps = {each.exam for name in judged for each in metric(name).measured}
-                yield (
-                    f"{suite.name}: {judge.name} sits a short exam first where it has no passport: about "
-                    f"{judge.exam * len(steps)} calls more."
-                )
+                yield say("estimate.short_exam", language, judge=judge.name, n=judge.exam * len(steps))
         if any(suite.options(name).get("network") for name in suite.used if metric(name).sources):
-            yield f"{suite.name}: pages that are fetched are not estimated, nor what a judge is asked about them."
+            yield say("estimate.pages", language)
     if not Path(settings.store.root).exists() and "://" not in settings.store.root and not settings.store.cache:
-        yield f"The store {settings.store.root} is not there yet: nothing is remembered."
+        yield phrase("estimate.no_store", language, path=settings.store.root)

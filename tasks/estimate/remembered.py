@@ -8,6 +8,7 @@ from artifacts.usage import Usage, exists, usage
 from config.settings import Model
 from config.settings import Store as StoreSettings
 from data.errors import InputError
+from prompts.phrases import phrase
 from tasks.estimate.earlier import Earlier
 from tasks.query import identify
 from tasks.runtime.storage import cache_url, open_cache
@@ -15,11 +16,12 @@ from tasks.runtime.storage import cache_url, open_cache
 
 @dataclass
 class Memory:
-    """The reply cache, looked into; None is known of a model that could not be identified."""
+    """The reply cache, looked into; None is known of a model that could not be identified. Notes in `language`."""
 
     store: StoreSettings
     fresh: str
     earlier: Earlier
+    language: str
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     identities: dict[tuple[str, str], Mapping[str, str] | None] = field(default_factory=dict)
@@ -37,10 +39,8 @@ class Memory:
             except (InputError, TimeoutError) as error:
                 why = str(error) or "its server does not answer"
                 self.problems.append(f"{role} {model.name} cannot be asked: {why}")
-            self.notes.append(
-                f"The cache cannot be looked up for {role} {model.name}: {why.rstrip('.')}. All its calls are "
-                "counted as not remembered."
-            )
+            whose = {"role": phrase(f"page.role_{role}", self.language), "model": model.name}
+            self.notes.append(phrase("estimate.no_lookup", self.language, why=why.rstrip("."), **whose))
         return self.identities[key]
 
     def lookup(self, ids: Iterable[str]) -> dict[str, Remembered]:

@@ -13,7 +13,7 @@ from metrics.stats.pairs import Comparison
 from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
 from tasks.report.pages import still
-from tasks.report.text import fenced, p_value, percent, plain, points, table
+from tasks.report.text import fenced, grouped, p_value, percent, plain, points, table
 
 LONGEST, SHORTEST = 20_000, 200
 """Characters of a text that are shown, at most; and where there are many texts, at least."""
@@ -205,7 +205,7 @@ def html(found: RunComparison) -> str:
         correction=correction(found),
         shorten=shorten,
         sections=_sections(found, longest),
-        longest=f"{longest:,}".replace(",", "\u202f"),
+        longest=grouped(longest),
     )
 
 

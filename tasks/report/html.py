@@ -36,7 +36,7 @@ from tasks.report import (
 from tasks.report.drawing import painting
 from tasks.report.effort import next_calls
 from tasks.report.material import Material
-from tasks.report.text import p_value, percent, points, total_percent
+from tasks.report.text import grouped, p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title, where
 from tasks.report.words import measure, say
 
@@ -46,7 +46,7 @@ _MANIFEST = ("wall_s", "commit", "rules", "requests", "identities", "versions", 
 
 def number(value: float | None, places: int = 0) -> str:
     """Write a number with a narrow space between thousands; – for none."""
-    return "–" if value is None else f"{value:,.{places}f}".replace(",", "\u202f")
+    return "–" if value is None else grouped(value, places)
 
 
 def address(**parts: str) -> str:

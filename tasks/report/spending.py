@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tasks.report.text import code, plain, table
+from tasks.report.text import code, grouped, plain, table
 from tasks.report.words import say, shared
 
 
@@ -11,7 +11,8 @@ def money(value: float | None, currency: str, language: str) -> str:
     """Write a sum of money with enough decimals to say something; without a price it says so."""
     if value is None:
         return shared("no_price", language)
-    return f"{value:,.{2 if value >= 1 or value == 0 else 4}f} {currency}".replace(",", "\u202f")
+    amount = grouped(value, 2 if value >= 1 or value == 0 else 4)
+    return f"{amount} {currency}" if currency else amount
 
 
 def lines(results: Mapping[str, Any], language: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ from data.characters import visible
 from metrics import summary
 from metrics.passports import Share
 from metrics.summary import rounded
+from prompts.phrases import phrase
 
 _SMALLEST_P = 0.001
 _MINUTE, _HOUR = 60, 3600
@@ -67,15 +68,20 @@ def p_value(value: float | None) -> str:
     return "–" if value is None else "< 0.001" if value < _SMALLEST_P else f"{value:.3f}"
 
 
-def duration(seconds: float | None) -> str:
+def grouped(number: float, places: int = 0) -> str:
+    """Write a number in groups of three digits, with a space between that no line is broken at."""
+    return f"{number:,.{places}f}".replace(",", "\u202f")
+
+
+def duration(seconds: float | None, language: str) -> str:
     """Write a time in seconds, minutes or hours; None: it is not known."""
     if seconds is None:
         return "?"
     if seconds < _MINUTE:
-        return f"{seconds:.0f} s" if seconds >= 1 or seconds == 0 else "1 s"
+        return phrase("common.seconds", language, n=f"{max(seconds, 1) if seconds else 0:.0f}")
     if seconds < _HOUR:
-        return f"{seconds / _MINUTE:.0f} min"
-    return f"{seconds / _HOUR:.1f} h"
+        return phrase("common.minutes", language, n=f"{seconds / _MINUTE:.0f}")
+    return phrase("common.hours", language, n=f"{seconds / _HOUR:.1f}")
 
 
 def table(

@@ -114,7 +114,10 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         ("judge", "suite own: found no judge"),
         ("judge's key", "NO_SUCH_KEY, which is not set"),
         ("weights file", "nowhere.jsonl"),
-        ("vast", "5,000,000 calls, judges' aside: at a second a call and the configured max_concurrency about"),
+        (
+            "vast",
+            "5\u202f000\u202f000 calls, judges' aside: at a second a call and the configured max_concurrency",
+        ),
         ("vast, agreed to", "nothing listens at"),
     ],
 )
@@ -135,4 +138,4 @@ def test_a_vast_run_names_the_option_that_begins_it_and_is_estimated_without_dra
     assert "Give --yes to begin it" in told["vast"][1]
     code, said = told["vast, estimated"]
     assert code == 0
-    assert "5,000,000 calls" in said
+    assert "5\u202f000\u202f000 calls" in said

@@ -2,20 +2,28 @@
 
 import re
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import pytest
 import yaml
+from rich.console import Console
 
+from config.reading import read
 from config.settings import Report
 from data import plugins
 from data.errors import InputError
+from flows.cli.estimate import parts
 from prompts import languages as languages_of
 from prompts import phrases, render
+from tasks.estimate.calls import estimate
 from tasks.report import html, markdown, terminal
 from tasks.report.titles import texts
 from tests.conftest import TOP
+from tests.helpers.judges import judged_by
+from tests.helpers.runs import at
 from tests.helpers.suites import shipped
+from tests.servers.running import serve_openai
 from tests.tasks.report.runs import build
 
 SHIPPED = ("en", "ru")
@@ -118,6 +126,26 @@ def test_another_language_is_a_folder_with_a_catalogue_and_prompts(tmp_path: Pat
     for name, text in written.items():
         assert not [one for one in said if one in text and one not in script], name
         assert any(foreign(one) in text for one in said), name
+
+
+@pytest.mark.usefixtures("plugged")
+def test_a_dry_run_speaks_another_language_too(tmp_path: Path) -> None:
+    """No Latin word is in what it says but names: of suites, models, metrics, paths, languages and the currency."""
+    write(tmp_path, whole())
+    plugins.use([tmp_path])
+    with serve_openai("4") as server:
+        priced = at(server, price_in=1.0, price_out=2.0, batch="wait")
+        words = [priced, judged_by(server, exam=6), "suites=[basic_control,rag]", "repeats=2"]
+        words += ["basic_control.gate_on=pass_at_k", "report.language=xx", f"store.root={tmp_path}/store"]
+        found = estimate(read(None, words))
+    shown = StringIO()
+    Console(file=shown, width=400).print(*parts(found))
+    text = re.sub(r"\[[^\n]*?\]", "", shown.getvalue().replace(f"{tmp_path}/store", ""))
+    named = {"acme", "tiny", "b", "basic_control", "en", "factual_correctness", "judge", "rag",
+             "response_groundedness", "ru", "USD", "zh"}  # fmt: skip
+    assert set(re.findall(r"[A-Za-z][A-Za-z_]*", text)) == named
+    for name in ("title", "basis_most", "basis_stand_in"):
+        assert foreign(phrases.phrase(f"estimate.{name}", "en")) in text, name
 
 
 @pytest.mark.usefixtures("plugged")

@@ -56,8 +56,9 @@ def _agree(settings: "Settings", *, yes: bool) -> None:
         InputError: nobody has.
     """
     from flows.preflight import vast
+    from prompts.phrases import ENGLISH
 
-    if not yes and (said := vast(settings)):
+    if not yes and (said := vast(settings, ENGLISH)):
         if not sys.stdin.isatty():
             raise InputError(f"{said} Give --yes to begin it, or a smaller n_items.")
         say(f"{said} Begin? [y/N]")
