@@ -342,7 +342,7 @@ def compose(material: Material) -> str:
     lines += band_tables(material)
     lines += spending.markdown(material.results, language)
     if held := material.manifest.get("sandbox"):
-        layers = "; ".join(f"{plain(name)} {code(how)}" for name, how in held.items())
+        layers = "; ".join(f"{plain(name)} {code(translated(how, language))}" for name, how in held.items())
         lines += [f"**{shared('sandbox', language)}:** {layers}", ""]
     return "\n".join(lines)
 

@@ -305,7 +305,11 @@ def complete(
         "commit": "0123456789abcdef0123456789abcdef01234567",
         "rules": "ab54a98ceb1f0ad2",
         "units": dict.fromkeys(FAMILIES, 1),
-        "sandbox": {"wasm": "CPython 3.14.0 in wasmtime 50.0.1", "landlock": "off", "kotlin": "off (no Java)"},
+        "sandbox": {
+            "wasm": "CPython 3.14.0 in wasmtime 50.0.1",
+            "landlock": "off",
+            "kotlin": "off (no Java for Kotlin)",
+        },
         "identities": {model.name: {"provider": model.provider, "digest": "c0ffee"} for model in given.models},
         "tables": {"items": [{"table": "items", "digest": "d" * 64, "rows": items.height}]},
         "requests": {**n, "answered": asked.height - n["cached"]},

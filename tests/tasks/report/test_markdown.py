@@ -61,13 +61,19 @@ def test_sound_chains_stand_beside_the_score_with_what_it_is_worth(
 
 
 @pytest.mark.parametrize(
-    ("language", "said"), [("en", "Sandbox for models' programs"), ("ru", "Песочница для программ моделей")]
+    ("language", "said", "off", "why"),
+    [
+        ("en", "Sandbox for models' programs", "off", "no Java for Kotlin"),
+        ("ru", "Песочница для программ моделей", "выключено", "нет Java для Kotlin"),
+    ],
 )
-def test_it_says_what_held_models_programs(material: Material, language: Literal["en", "ru"], said: str) -> None:
+def test_it_says_what_held_models_programs(
+    material: Material, language: Literal["en", "ru"], said: str, off: str, why: str
+) -> None:
     settings = material.settings
     told = settings.model_copy(update={"report": settings.report.model_copy(update={"language": language})})
     text = markdown.compose(replace(material, settings=told))
-    held = "wasm `CPython 3.14.0 in wasmtime 50.0.1`; landlock `off`; kotlin `off (no Java)`"
+    held = f"wasm `CPython 3.14.0 in wasmtime 50.0.1`; landlock `{off}`; kotlin `{off} ({why})`"
     assert f"**{said}:** {held}" in text
     bare = {name: value for name, value in material.manifest.items() if name != "sandbox"}
     assert said not in markdown.compose(replace(material, settings=told, manifest=bare))
