@@ -19,7 +19,7 @@ from data.exits import OUTCOMES
 INDEX = ".index.sqlite"
 LABELS = "labels.json"
 _FILES = ("manifest.json", "results.json", LABELS)
-_FORM = 2
+_FORM = 3
 """Of what is indexed: raised with it, so that runs which are known already are read anew."""
 
 _metadata = sa.MetaData()
@@ -38,6 +38,7 @@ class Entry:
     """A run: `commit` of the project that made it, `scores` by model; `exit_code` is None where there is none.
 
     `verdict` is the worst of its models (a regression fails it), whatever the gate made of it; '' without one.
+    `language` is that of its reports; '' where it is not known.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Entry:
     tags: tuple[str, ...]
     note: str
     baseline: str
+    language: str
 
     @classmethod
     def blank(cls, name: str) -> "Entry":
@@ -156,7 +158,7 @@ def _nothing(name: str) -> dict[str, Any]:
         "verdict": "",
         "scores": {},
     }
-    return {**known, "models": [], "suites": [], "tags": [], "note": "", "baseline": ""}
+    return {**known, "models": [], "suites": [], "tags": [], "note": "", "baseline": "", "language": ""}
 
 
 def _read(folder: Path) -> dict[str, Any]:
@@ -175,6 +177,7 @@ def _read(folder: Path) -> dict[str, Any]:
         "verdict": _verdict(final),
         "scores": {str(model["model"]): model["score"] for model in final.get("models", ())},
         "baseline": str(configuration.get("baseline") or ""),
+        "language": str((configuration.get("report") or {}).get("language") or ""),
         **said,
     }
 

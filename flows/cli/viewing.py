@@ -7,7 +7,7 @@ Other sites are kept out by the names in Host, Origin and Sec-Fetch-Site, script
 import hashlib
 import socket
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from artifacts.history import Entry, history
 from artifacts.runs import find
 from data.errors import InputError
+from prompts.phrases import ENGLISH, languages, phrase
 from tasks.report import runs as pages
 
 HOST = "127.0.0.1"
@@ -81,7 +82,7 @@ class Guard:
 
 
 class Pages:
-    """Answers for a folder of runs, in one language: that of each page's own runs unless given."""
+    """Answers for a folder of runs, in one language: that of each page's own runs, or the newest, unless given."""
 
     def __init__(self, runs: Path, language: str = "") -> None:
         self.runs = runs
@@ -91,8 +92,8 @@ class Pages:
 
     def index(self, request: Request) -> Response:
         """Show the runs that are asked for, the newest first."""
-        asked = pages.Asked.read(request.query_params)
-        return HTMLResponse(pages.index(entries(self.runs), asked, partial(address_of, self.runs), self._spoken()))
+        found, asked = entries(self.runs), pages.Asked.read(request.query_params)
+        return HTMLResponse(pages.index(found, asked, partial(address_of, self.runs), self._spoken(found)))
 
     def leaderboard(self, _: Request) -> Response:
         """Show the leaderboard and its trends."""
@@ -129,26 +130,32 @@ class Pages:
         folder = folders(self.runs).get(request.path_params["run"])
         file = reports(self.runs, folder, PAGE, SAMPLES).get(request.path_params["file"]) if folder else None
         if file is None:
-            return self._told("There is no such report here.", 404)
+            return self._told("no_report", 404)
         return FileResponse(file, media_type=_TYPES[file.suffix])
 
-    def _spoken(self) -> str:
-        return self.language or "en"
+    def _spoken(self, found: Sequence[Entry]) -> str:
+        """Return the language to speak: a plug-in's may be gone, or not be loaded here."""
+        newest = found[0].language if found else ""
+        return self.language or (newest if newest in languages() else ENGLISH)
 
-    def _told(self, text: str, status: int) -> Response:
-        return HTMLResponse(pages.message(text, self._spoken()), status)
+    def _told(self, name: str, status: int, **values: str) -> Response:
+        return self._said(status, lambda language: phrase(f"view.{name}", language, **values))
+
+    def _said(self, status: int, text: Callable[[str], str]) -> Response:
+        language = self._spoken(entries(self.runs))
+        return HTMLResponse(pages.message(text(language), language), status)
 
     def application(self) -> Starlette:
         """Return what answers requests, not guarded yet."""
 
         def refused(_: Request, error: Exception) -> Response:
-            return self._told(str(error), 400)
+            return self._said(400, lambda _: str(error))
 
         def missing(_: Request, __: Exception) -> Response:
-            return self._told("There is no such page here.", 404)
+            return self._told("no_page", 404)
 
         def broken(_: Request, error: Exception) -> Response:
-            return self._told(f"A run that was read is damaged ({type(error).__name__}: {error}).", 500)
+            return self._told("damaged", 500, what=f"{type(error).__name__}: {error}")
 
         return Starlette(
             routes=[

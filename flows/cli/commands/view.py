@@ -28,7 +28,7 @@ def view(
         runs: where runs are (default: artifacts/runs)
         port: where to listen (default: a free one)
         open_: open the page in a browser
-        language: of what is said, such as en or ru (default: English; a comparison in its runs' own)
+        language: of what is said, such as en or ru (default: that of the runs' reports; for all runs, the newest's)
     """
     from config.settings import Store
     from data.errors import InputError

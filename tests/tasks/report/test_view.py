@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from starlette.requests import Request
 
 from artifacts.history import label
 from data.errors import InputError
@@ -99,6 +100,22 @@ def test_the_index_has_every_run_the_broken_ones_too(port: int) -> None:
         assert told in page, told
     assert "<img" not in page
     assert "<b>bold" not in page
+
+
+def test_pages_of_all_runs_speak_the_newest_ones_language(tmp_path: Path) -> None:
+    """Unless they are told another; one that is not known here is English."""
+
+    def title(language: str = "") -> str:
+        page = viewing.Pages(tmp_path / "runs", language).index(Request({"type": "http", "query_string": b""}))
+        return bytes(page.body).decode().partition("<title>")[2].partition("<")[0]
+
+    for at, language in enumerate(("en", "ru", "xx"), 1):
+        folder = finished(tmp_path, f"r0{at}", language=language)
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        started = {"started": f"2026-01-0{at}T10:00:00+00:00"}
+        (folder / "manifest.json").write_text(json.dumps({**manifest, **started}), encoding="utf-8")
+        assert title().startswith("Запуски" if language == "ru" else "Runs"), language
+    assert title("ru").startswith("Запуски")
 
 
 @pytest.mark.parametrize(
