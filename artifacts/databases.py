@@ -60,7 +60,7 @@ class Database:
         Raises:
             InputError: the URL names no database that can be used.
         """
-        parsed = _parse(url)
+        parsed = parse(url)
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
         self._list = (SQLITE if self.is_sqlite else POSTGRES).listed
         self._statements = statements(is_sqlite=self.is_sqlite)
@@ -189,7 +189,12 @@ class Database:
         self._engine.dispose()
 
 
-def _parse(url: str) -> sa.URL:
+def parse(url: str) -> sa.URL:
+    """Return the URL of a database, with its driver.
+
+    Raises:
+        InputError: it names none that can be used.
+    """
     expected = (
         "Expected an SQLAlchemy URL: sqlite:///folder/replies.sqlite or postgresql+psycopg://user@host/name "
         "(pip install basic-control[postgres])."

@@ -6,14 +6,15 @@ of the same database for Postgres.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from artifacts.databases import explained, file_of
+from artifacts.databases import explained, file_of, parse
 from artifacts.replies import batched
 
 FILE = "batches.sqlite"
@@ -58,9 +59,7 @@ class Submissions:
         """
         self._url = url
         file = file_of(url)
-        beside = sa.make_url(url) if file is None else sa.URL.create("sqlite", database=str(file.with_name(FILE)))
-        if beside.drivername in {"postgresql", "postgres"}:
-            beside = beside.set(drivername="postgresql+psycopg")
+        beside = parse(url) if file is None else sa.URL.create("sqlite", database=str(file.with_name(FILE)))
         self._sqlite = beside.get_backend_name() == "sqlite"
         if file is not None:
             Path(file).parent.mkdir(parents=True, exist_ok=True)
@@ -108,28 +107,15 @@ class Submissions:
             left = sa.select(_submissions.c.token)
             connection.execute(sa.delete(_batches).where(_batches.c.token.not_in(left)))
 
-    def _work(self) -> "_Work":
-        return _Work(self._url, self._engine)
+    @contextmanager
+    def _work(self) -> Iterator[sa.Connection]:
+        """Begin one transaction, whose refusal is told as one of the reply cache."""
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except sa.exc.SQLAlchemyError as error:
+            raise explained(self._url, error) from error
 
     def close(self) -> None:
         """Let go of the connections."""
         self._engine.dispose()
-
-
-class _Work:
-    """One transaction, whose refusal is told as one of the reply cache."""
-
-    def __init__(self, url: str, engine: sa.Engine) -> None:
-        self._url = url
-        self._begun = engine.begin()
-
-    def __enter__(self) -> sa.Connection:
-        try:
-            return self._begun.__enter__()
-        except sa.exc.SQLAlchemyError as error:
-            raise explained(self._url, error) from error
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self._begun.__exit__(kind, error, trace)  # type: ignore[arg-type] # contextlib's own types
-        if isinstance(error, sa.exc.SQLAlchemyError):
-            raise explained(self._url, error) from error

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from artifacts.databases import explained, file_of
+from artifacts.databases import explained, file_of, parse
 
 MOST = 10_000
 """Replies that a mean is taken over: enough for any estimate, and found without reading a large cache whole."""
@@ -36,7 +36,7 @@ def usage(url: str, model: str) -> Usage:
     some = "SELECT tokens_out, latency_s FROM replies WHERE model = :model LIMIT :most"
     query = sa.text(f"SELECT count(*), avg(tokens_out), avg(latency_s) FROM ({some}) AS known")  # noqa: S608 - our own words
     try:
-        engine = sa.create_engine(url)
+        engine = sa.create_engine(parse(url))
         try:
             with engine.connect() as connection:
                 n, tokens_out, latency_s = connection.execute(query, {"model": model, "most": MOST}).one()

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ import psycopg
 import pytest
 
 from artifacts.replies import Remembered, ReplyCache, owner
+from artifacts.submissions import Submissions
+from artifacts.usage import usage
 from config.settings import Model, Store
 from data.batches import Cell
 from data.errors import InputError
@@ -159,9 +162,11 @@ def test_leases_run_by_the_servers_clock(empty: Postgres, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "url", ["postgresql+psycopg://u:secret@127.0.0.1:{port}/x", "postgresql://u:secret@127.0.0.1:{port}/x"]
 )
-def test_a_server_that_is_not_there_is_one_message_at_once(url: str) -> None:
+@pytest.mark.parametrize("use", [ReplyCache, lambda url: usage(url, "m"), Submissions])
+def test_a_server_that_is_not_there_is_one_message_at_once(url: str, use: Callable[[str], object]) -> None:
+    """Of a run, of a dry run's look, and of batches; a URL without a driver means ours."""
     with pytest.raises(InputError, match="Is the server there") as caught:
-        ReplyCache(url.format(port=free_port()))
+        use(url.format(port=free_port()))
     assert "secret" not in str(caught.value)
 
 
