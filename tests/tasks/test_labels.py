@@ -88,7 +88,7 @@ def test_each_figure_about_the_judge_is_shown_with_its_interval(tmp_path: Path) 
     assert 0 < it.rely_interval.low < it.rely < it.rely_interval.high <= 1
     assert (it.rely_interval.units, it.judged_interval.units) == (100, 400)
     console = Console(width=300, record=True, file=io.StringIO())
-    console.print(table_of(listed))
+    console.print(table_of(listed).terminal())
     shown = console.export_text()
     assert "100 of 400" in shown
     assert "70% (65.3% – 74.3%)" in shown
@@ -101,7 +101,7 @@ def test_too_few_labels_say_nothing_of_how_far_the_judge_is_to_be_relied_on(tmp_
     listed = estimates(found(SCORES), read_labels(path))
     assert listed[0].found.rely_interval.low is None
     console = Console(width=300, record=True, file=io.StringIO())
-    console.print(table_of(listed))
+    console.print(table_of(listed).terminal())
     assert "an interval needs 10 of either" in console.export_text()
 
 

@@ -13,11 +13,10 @@ from flows.cli.completers import RUN
 from flows.cli.console import show, written
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from metrics.stats.intervals import Interval
     from metrics.stats.labelled import Powered
     from tasks.labels import Labelled
+    from tasks.report.tables import Table
 
 
 def label(
@@ -63,7 +62,7 @@ def label(
     found = judged(run, root)
     if labels:
         joined = estimates(found, read_labels(*map(Path, labels)))
-        show(table_of(joined), *_agreements(joined))
+        show(table_of(joined).terminal(len(joined)), *_agreements(joined))
         content = json.dumps([asdict(one) for one in joined], ensure_ascii=False, indent=1)
         write_atomically(run.folder / KEPT, content.encode())
         written([run.folder / KEPT])
@@ -87,11 +86,7 @@ def _agreements(joined: "list[Labelled]") -> Iterator[str]:
 
 def table_of(joined: "list[Labelled]") -> "Table":
     """Return what labels came to: each figure with its interval, and on how many labels and samples it rests."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    from data.characters import visible
+    from tasks.report.tables import Table, columns
 
     heads = (
         "suite",
@@ -104,9 +99,7 @@ def table_of(joined: "list[Labelled]") -> "Table":
         "λ, how far the judge is relied on",
         "to halve it",
     )
-    table = Table(box=SIMPLE_HEAD, padding=0, pad_edge=False)
-    for head in heads:
-        table.add_column(head, overflow="fold")
+    rows = []
     for one in joined:
         it = one.found
         # Where there are too few labels for an interval, nothing that they alone would say is shown.
@@ -119,8 +112,8 @@ def table_of(joined: "list[Labelled]") -> "Table":
             _rely(it) if given else "–",
             "–" if it.n_halving is None else f"{it.n_halving} labels",
         )  # fmt: skip
-        table.add_row(*(Text(visible(cell)) for cell in row))
-    return table
+        rows.append(row)
+    return Table(columns(*heads), rows)
 
 
 def _estimated(value: float, interval: "Interval") -> str:
