@@ -52,7 +52,10 @@ def verifiers_of(suite: Suite) -> dict[str, int]:
 
 def needs_of(suite: Suite) -> tuple[str, ...]:
     """Return the facts that the suite's metrics need."""
-    needs = (need for name in suite.used for need in (*metric(name).needs, *compared(suite, name)))
+    needs: list[str] = []
+    for name in suite.used:
+        own = metric(name).needs
+        needs += [*(own(suite.options(name)) if callable(own) else own), *compared(suite, name)]
     return tuple(dict.fromkeys(needs))
 
 

@@ -321,12 +321,13 @@ class Metric:
     """A value for a sample: steps that ask judges (none: it is computed), and one scoring function.
 
     `score(sample, found, options)` is pure and never raises on any response. `options` are the metric's parameters
-    with their defaults; a suite may set them. `needs` are the facts that a sample must have. `temperature` is what
-    judges are asked with unless the suite says otherwise; `votes`: a majority of several judges makes sense.
-    `programs`: what the sandbox runs before the score is made. `verifies`: the item's own family says what is
-    right; the metric has no rules itself. `sources(options)`: cited sources are checked first, on the network where
-    that is allowed, and `score` finds them in `sample["evidence"]`. `yes_no`: every value is 0 or 1;
-    `all_or_none`: values in between are partial credit, and an answer is right where its value is 1.
+    with their defaults; a suite may set them. `needs` are the facts that a sample must have, or a function of the
+    options that names them. `temperature` is what judges are asked with unless the suite says otherwise; `votes`:
+    a majority of several judges makes sense. `programs`: what the sandbox runs before the score is made.
+    `verifies`: the item's own family says what is right; the metric has no rules itself. `sources(options)`: cited
+    sources are checked first, on the network where that is allowed, and `score` finds them in
+    `sample["evidence"]`. `yes_no`: every value is 0 or 1; `all_or_none`: values in between are partial credit, and
+    an answer is right where its value is 1.
     `rival(options)` names what responses are compared with: a column, or a system of the run, whose reply to the
     same item then stands in the sample by that name. `stand_in(sample)` is a response to count judges' calls with;
     the expected answer unless given. `measured` are the verdicts whose means a judge's passport corrects. `shown`
@@ -340,7 +341,7 @@ class Metric:
     steps: tuple[Step, ...] = ()
     options: Declared = field(default_factory=dict)
     title: Mapping[str, str] = field(default_factory=dict)
-    needs: tuple[str, ...] = ()
+    needs: tuple[str, ...] | Callable[[Mapping[str, Any]], Iterable[str]] = ()
     temperature: float | None = None
     votes: bool = True
     programs: Programs | None = None

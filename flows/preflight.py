@@ -1,11 +1,15 @@
 """What can be told of a run before Prefect starts: static mistakes, and that it would be vast."""
 
+from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from data.errors import InputError
 
 if TYPE_CHECKING:
     from config.settings import Model, Settings
+    from data.records import Item
+    from data.suites import Suite
 
 VAST = 250_000
 """Calls: a run of more is not begun without being told so."""
@@ -19,21 +23,52 @@ def check(settings: "Settings") -> None:
     Raises:
         InputError: the run would come to nothing.
     """
-    from data.loading import offered
-    from data.plugins import loader
-    from tasks.models.systems import asked_judges, asked_models, needed, took_part
+    from tasks.models.systems import asked_judges, asked_models, took_part
 
     took_part(settings)
     judges = asked_judges(settings)
-    for suite in settings.suites:
-        required, unit = needed(settings, suite), loader(suite.loader)
-        if not unit.generated:
-            next(iter(unit.load(offered(suite), required)), None)
+    check_rows(settings)
     wrong = [_unready(model) for model in asked_models(settings)]
     if wrong and all(wrong):
         raise InputError("\n".join(wrong))
     if unready := [said for judge in judges if (said := _unready(judge))]:
         raise InputError("\n".join(unready))
+
+
+def check_rows(settings: "Settings") -> None:
+    """Refuse data that is not there, rows that lack what a metric needs, and prompts that a row cannot fill.
+
+    A shipped prompt fits what its loader yields: one row tells.
+
+    Raises:
+        InputError: no such file or column, or a prompt cannot be filled; the message names suite, prompt and row.
+    """
+    from data.loading import offered, responses_of
+    from data.plugins import loader
+    from prompts import shipped
+    from tasks.models.systems import needed
+
+    for suite in settings.suites:
+        unit = loader(suite.loader)
+        if unit.generated:
+            continue
+        items = unit.load(offered(suite), needed(settings, suite))
+        asked = {} if responses_of(suite) else suite.asked_by
+        for item in items if any(not shipped(text) for text in asked.values()) else islice(items, 1):
+            _fill(suite, item, asked)
+
+
+def _fill(suite: "Suite", item: "Item", asked: Mapping[str, str]) -> None:
+    from prompts import fill
+
+    for short, prompt in asked.items():
+        if item.prompt and prompt == suite.first_prompt:
+            continue  # the loader's own goes before it
+        try:
+            fill(prompt, item.language, item.facts)
+        except InputError as error:
+            named = f"suite {suite.name}{f' [{short}]' if short else ''}"
+            raise InputError(f"{named}, row {item.index + 1}: {error}") from error
 
 
 def _unready(model: "Model") -> str:

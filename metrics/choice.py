@@ -83,12 +83,16 @@ _SO = pattern(
 _LINE_END = pattern(r"[\s*_`.。!)\]}\"'”»$]*(?:\n|$)")
 
 
+TEXTS = "options"
+"""The column of the options' texts, unless another is named."""
+
+
 class Options(Frozen):
     """The letters, and where the options' texts stand."""
 
     letters: str = Field("ABCDEFGHIJ", min_length=2, description="the options' letters, in order")
     texts: str | tuple[str, ...] = Field(
-        "options",
+        TEXTS,
         description="the column with the options' texts: a list (also as JSON), or letters with texts; or a column "
         "for each option",
     )
@@ -99,6 +103,12 @@ class Options(Frozen):
         if len(set(value.upper())) < len(value):
             raise ValueError("a letter stands twice")
         return value.upper()
+
+
+def needs(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the columns that a row must have: those of the texts, unless letters alone may do."""
+    columns = options["texts"]
+    return ("answer", *([] if columns == TEXTS else [columns] if isinstance(columns, str) else columns))
 
 
 def offered(sample: Sample, options: Mapping[str, Any]) -> dict[str, str]:
@@ -304,7 +314,7 @@ UNIT = Metric(
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
-    needs=("answer",),
+    needs=needs,
     yes_no=True,
     title={"en": "Multiple choice", "ru": "Выбор ответа"},
 )

@@ -41,6 +41,13 @@ class Options(Frozen):
     language: Literal["python"] = Field("python", description="of the programs")
 
 
+def needs(options: Mapping[str, Any]) -> list[str]:
+    """Return the columns that a row must have: those that are named; of the usual ones it has what it has."""
+    usual = Options()
+    columns = ("tests", "inputs", "outputs", "prompt_code", "setup")
+    return [options[name] for name in columns if options[name] != getattr(usual, name)]
+
+
 def _listed(value: Any) -> list[Any]:
     """Return a column's list; a text may be one, as JSON."""
     if isinstance(value, str):
@@ -181,6 +188,7 @@ UNIT = Metric(
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
+    needs=needs,
     title={"en": "Code tests", "ru": "Тесты кода"},
     programs=programs,
     all_or_none=True,

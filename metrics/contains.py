@@ -64,6 +64,7 @@ UNIT = Metric(
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
+    needs=lambda options: () if options["texts"] else ("answer",),
     yes_no=True,
     title={"en": "Contains", "ru": "Содержит"},
 )

@@ -150,6 +150,7 @@ UNIT = Metric(
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
+    needs=lambda options: () if options["compare"] == "none" else ("answer",),
     title={"en": "JSON", "ru": "JSON"},
     yes_no=True,
     shown=Shown(

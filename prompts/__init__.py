@@ -96,10 +96,15 @@ def fill(prompt: str, language: str, values: Mapping[str, Any]) -> str:
     """Fill a suite's prompt, a template's name or a text, with a row's values; they are never templates themselves.
 
     Raises:
-        InputError: the prompt names a value that the row does not have, or is not valid.
+        InputError: the prompt names a value that the row does not have, or a template that is not there, or is not
+            valid, or is empty.
     """
     if shipped(prompt):
         return render(prompt.strip(), language, **values)
+    if not prompt.strip():
+        raise InputError("prompt: found none; expected what is asked: a text, a file, or a template's name.")
+    if _NAME.fullmatch(prompt.strip()):
+        raise InputError(f"prompt: no template is named {prompt.strip()!r}; expected one, or a text.")
     try:
         filled = own(prompt).render(**values, row=values)
     except (TemplateError, TypeError, ValueError, ArithmeticError) as error:

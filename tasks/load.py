@@ -52,7 +52,8 @@ def rows(
         found = row(item)
         found["suite"] = suite
         if not item.prompt:
-            found["prompt"] = fill(prompt, item.language, item.facts)
+            answered = isinstance(item.facts.get(RESPONSE), str) and not prompt  # then there is nothing to be asked
+            found["prompt"] = "" if answered else fill(prompt, item.language, item.facts)
             found["family"] = found["family"] or source
         if not item.item_id:
             item_id = content_id(suite, item.language, found["prompt"], item.answer, found["facts"])

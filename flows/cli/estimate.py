@@ -25,13 +25,14 @@ def show_estimate(settings: "Settings") -> int:
         InputError: the items cannot be made, or the cache cannot be read.
     """
     from flows.environment import prepare, results_of
-    from flows.preflight import vast
+    from flows.preflight import check_rows, vast
     from prompts.phrases import phrase
 
     language = settings.report.language
     if said := vast(settings, language):
         show(f"{said} {phrase('estimate.vast_items', language)}")
         return Exit.PASSED
+    check_rows(settings)
     prepare(results_of(settings))
     from tasks.estimate.calls import estimate
 

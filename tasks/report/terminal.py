@@ -56,6 +56,8 @@ def lines(results: Mapping[str, Any], requests: Mapping[str, int], settings: Set
             said = phrase("terminal.total", language, model=model["model"], total=total_percent(total["percent"]))
             names = ", ".join(total["left_out"])
             yield f"{said} ({phrase('terminal.left_out', language, names=names)})" if names else said
+        else:
+            yield f"{model['model']}:"
         for part in [*model["suites"], {**model, "suite": shared("overall", language)}]:
             yield f"  {_part(part, language)}"
     yield from (f"  {line}" for line in lines_of(results, language))

@@ -44,6 +44,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
     folder = tmp_path_factory.mktemp("preflight")
     rows = folder / "rows.jsonl"
     rows.write_text(json.dumps({"question": "2 + 2?", "answer": "4"}) + "\n", encoding="utf-8")
+    uneven = folder / "uneven.jsonl"
+    uneven.write_text(rows.read_text("utf-8") + '{"question": "3 + 3?", "answer": "6", "hint": "even"}\n', "utf-8")
     nowhere = str(folder / "nowhere.jsonl")
 
     def own(data: str, **changes: object) -> str:
@@ -56,6 +58,11 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
     listening = socket.create_server(("127.0.0.1", 0))
     there = at(base_url=f"http://127.0.0.1:{listening.getsockname()[1]}/v1")
     few = ["suites=[basic_control]", "basic_control.families=[simple_logic]"]
+
+    def asked(**changes: object) -> str:
+        return f"suites={json.dumps([{**OWN, 'items': {'data': str(uneven)}, **changes}])}"
+
+    chosen = {"metrics": {"choice": {"texts": ["A", "B"]}}, "score": ["choice"]}
     cases = {
         "key": [at(api_key_env="NO_SUCH_KEY"), *few],
         "usual key": [at(base_url=""), *few],
@@ -66,6 +73,12 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         "file": [at(), own(nowhere)],
         "column": [at(), own(str(rows), columns={"answer": "expected"})],
         "needed column": [there, there.replace("models", "judges"), f"suites={json.dumps([wanting])}"],
+        "no prompt": [there, asked(prompt="")],
+        "template": [there, asked(prompt="cot/tsk")],
+        "name in a prompt": [there, asked(prompt="{{ quest }}")],
+        "name in the second": [there, asked(prompt="", prompts={"a": "{{ question }}", "b": "{{ hint }}"})],
+        "not Jinja": [there, asked(prompt="{{ question")],
+        "option's column": [there, asked(**chosen)],
         "judge": [there, "judges=[]", f"suites={json.dumps([judged])}"],
         "judge's key": [
             there,
@@ -111,6 +124,15 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         ("file", "nowhere.jsonl"),
         ("column", "found no column 'expected'"),
         ("needed column", "which a metric of the suite needs"),
+        ("no prompt", "suite own, row 1: prompt: found none"),
+        ("template", "suite own, row 1: prompt: no template is named 'cot/tsk'"),
+        (
+            "name in a prompt",
+            "suite own, row 1: prompt: cannot be filled ('quest' is undefined); the row has answer",
+        ),
+        ("name in the second", "suite own [b], row 1: prompt: cannot be filled ('hint' is undefined)"),
+        ("not Jinja", "suite own, row 1: prompt, line 1: not valid Jinja2"),
+        ("option's column", "found no column 'A', which a metric of the suite needs"),
         ("judge", "suite own: found no judge"),
         ("judge's key", "NO_SUCH_KEY, which is not set"),
         ("weights file", "nowhere.jsonl"),

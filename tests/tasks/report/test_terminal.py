@@ -36,4 +36,5 @@ SAID = {
 def test_what_is_undecided_says_how_many_answers_would_decide(language: str, worth: str) -> None:
     told = lines(language)
     assert SAID[language] in told
+    assert told[told.index(SAID[language]) - 1] == "m:", "scores stand below the model that they are of"
     assert any(worth in line for line in told), "what the score is worth stands beside it"
