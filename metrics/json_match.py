@@ -1,15 +1,10 @@
 """JSON: the reply holds a JSON value that fits a schema and equals, or holds, what is expected."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, ValidationError
 from pydantic import Field, field_validator
-from referencing import Registry, Resource
-from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT202012
 
 from data.json_reply import read_value
 from data.options import Frozen
@@ -29,34 +24,11 @@ class Options(Frozen):
     @field_validator("schema_")
     @classmethod
     def _valid(cls, value: dict[str, Any]) -> dict[str, Any]:
-        try:
-            Draft202012Validator.check_schema(value)
-        except SchemaError as error:
-            raise ValueError(f"not a JSON schema ({error.message})") from error
-        whole = DRAFT202012.create_resource(value)
-        if unknown := next(_unresolved(whole, _NOWHERE.with_resource("", whole).resolver(whole.id() or "")), ""):
-            raise ValueError(f"$ref names {unknown!r}, which the schema does not hold; nothing is fetched")
+        # Here, not above: the library would be imported by whoever only looks which metrics there are.
+        from metrics._schemas import check
+
+        check(value)
         return value
-
-
-_NOWHERE: Registry[Any] = Registry()
-"""Where a schema looks for others: what it does not hold itself is nowhere, and never fetched."""
-
-
-def _unresolved(part: Resource[Any], resolver: Any) -> Iterator[str]:
-    """Yield the references of a schema, and of those within it, that lead nowhere."""
-    named = part.contents if isinstance(part.contents, Mapping) else {}
-    for reference in (named.get("$ref"), named.get("$dynamicRef")):
-        try:
-            resolver.lookup(reference or "#")
-        except Unresolvable:
-            yield str(reference)
-    for below in part.subresources():
-        yield from _unresolved(below, resolver.in_subresource(below))
-
-
-def _problem(schema: Mapping[str, Any], value: Any) -> ValidationError | None:
-    return next(iter(Draft202012Validator(schema, registry=_NOWHERE).iter_errors(value)), None)
 
 
 def equal(one: Any, other: Any) -> bool:
@@ -125,20 +97,21 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     except Unparsable as error:
         parts = {"valid": 0.0, "equal": 0.0 if wanted else None}
         return Score(0.0, "no_answer", "no JSON value", {"problem": str(error)[:200]}, parts)
+    from metrics._schemas import problem
+
     try:
-        problem = _problem(options["schema"], value)
+        misfit = problem(options["schema"], value)
     except RecursionError:
         return Score(None, "not_applicable", "the schema's references go round in a circle")
     same = {"equal": equal, "subset": holds}.get(options["compare"])
     alike = None if same is None else any(same(value, one) for one in wanted)
-    parts = {"valid": float(problem is None), "equal": None if alike is None else float(alike)}
-    return _outcome(problem, parts)
+    parts = {"valid": float(misfit is None), "equal": None if alike is None else float(alike)}
+    return _outcome(misfit, parts)
 
 
-def _outcome(problem: ValidationError | None, parts: Mapping[str, float | None]) -> Score:
-    if problem is not None:
-        details = {"problem": problem.message[:200], "where": problem.json_path[:200]}
-        return Score(0.0, reason="does not fit the schema", details=details, parts=parts)
+def _outcome(misfit: dict[str, str] | None, parts: Mapping[str, float | None]) -> Score:
+    if misfit is not None:
+        return Score(0.0, reason="does not fit the schema", details=misfit, parts=parts)
     if parts["equal"] == 0:
         return Score(0.0, reason="another value", parts=parts)
     return Score(1.0, reason="as wanted", parts=parts)

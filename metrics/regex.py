@@ -3,14 +3,16 @@
 import time
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-import regex
 from pydantic import Field, field_validator, model_validator
 
 from data.options import Frozen
 from data.records import Found, Metric, Sample, Score
 from metrics._replies import NO_REPLY, reply, spaced, texts
+
+if TYPE_CHECKING:
+    import regex
 
 LIMIT_S = 2.0
 """CPU seconds for one reply; a pattern that backtracks without end is stopped."""
@@ -31,6 +33,8 @@ class Options(Frozen):
     @field_validator("pattern")
     @classmethod
     def _valid(cls, value: str) -> str:
+        import regex
+
         try:
             regex.compile(value)
         except regex.error as error:
@@ -47,6 +51,8 @@ class Options(Frozen):
 
 
 def _compiled(pattern: str, flags: tuple[str, ...]) -> "regex.Pattern[str]":
+    import regex  # here: not by whoever only looks which metrics there are
+
     return regex.compile(pattern, sum(getattr(regex, flag.upper()) for flag in flags))
 
 

@@ -1,0 +1,50 @@
+"""JSON schemas (2020-12) that refer to nothing but themselves."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+from referencing import Registry, Resource
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
+
+_NOWHERE: Registry[Any] = Registry()
+"""Where a schema looks for others: what it does not hold itself is nowhere, and never fetched."""
+
+
+def check(schema: dict[str, Any]) -> None:
+    """Refuse what is no schema, or refers to what it does not hold.
+
+    Raises:
+        ValueError: says what is wrong.
+    """
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        raise ValueError(f"not a JSON schema ({error.message})") from error
+    whole = DRAFT202012.create_resource(schema)
+    if unknown := next(_unresolved(whole, _NOWHERE.with_resource("", whole).resolver(whole.id() or "")), ""):
+        raise ValueError(f"$ref names {unknown!r}, which the schema does not hold; nothing is fetched")
+
+
+def _unresolved(part: Resource[Any], resolver: Any) -> Iterator[str]:
+    """Yield the references of a schema, and of those within it, that lead nowhere."""
+    named = part.contents if isinstance(part.contents, Mapping) else {}
+    for reference in (named.get("$ref"), named.get("$dynamicRef")):
+        try:
+            resolver.lookup(reference or "#")
+        except Unresolvable:
+            yield str(reference)
+    for below in part.subresources():
+        yield from _unresolved(below, resolver.in_subresource(below))
+
+
+def problem(schema: Mapping[str, Any], value: Any) -> dict[str, str] | None:
+    """Return what is the first thing wrong with a value, and where it stands in it.
+
+    Raises:
+        RecursionError: the schema's references go round in a circle.
+    """
+    found = next(iter(Draft202012Validator(schema, registry=_NOWHERE).iter_errors(value)), None)
+    return found and {"problem": found.message[:200], "where": found.json_path[:200]}
