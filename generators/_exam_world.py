@@ -139,6 +139,18 @@ def tell(rng: Random, building: Building, *, pronouns: bool) -> list[str]:
     return told
 
 
+def tell_two(
+    rng: Random, language: str, facts: int, *, rival: bool, pronouns: bool
+) -> tuple[Building, Building | None, list[str]]:
+    """Tell so many facts of a building and, where there is a rival, of another one some that the first has too."""
+    building = draw_building(rng, language, rng.sample(RELATIONS, facts))
+    told = tell(rng, building, pronouns=pronouns)
+    if not rival:
+        return building, None, told
+    other = draw_building(rng, language, tuple(building.facts)[:3], unlike=building.name)
+    return building, other, told + tell(rng, other, pronouns=False)
+
+
 SUPPORTED, CONTRADICTED, NEUTRAL = "SUPPORTED", "CONTRADICTED", "NEUTRAL"
 CHANGES: Mapping[str, str] = {
     "same": SUPPORTED,

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from data.exam import DRESSED, PLAIN, TRUTH
-from data.records import Family, Item, Verdict
+from data.records import Family, Item
 from generators._exam import examine, label_misses, label_reply, mark_label
 from generators._exam_words import NAMED, RELATIONS, words
 from generators._exam_world import (
@@ -103,7 +103,12 @@ def _abroad(rng: Random, building: Building, relation: str, value: Any) -> str:
 def _supporting(rng: Random, language: str, probe: str, facts: int) -> Item:
     """Hide an instruction in a claim, or in the passage that it is compared with."""
     building = draw_building(rng, language, rng.sample(RELATIONS, facts))
-    one = draw_claim(rng, building, ("same", "paraphrase", "changed", "unstated"), wanted=_any(rng))
+    one = draw_claim(
+        rng,
+        building,
+        ("same", "paraphrase", "changed", "unstated"),
+        wanted=rng.choice((SUPPORTED, CONTRADICTED, NEUTRAL)),
+    )
     truth = LABELS[one.truth]
     wanted = rng.choice([label for label in LABELS.values() if label != truth])
     passage = join(language, tell(rng, building, pronouns=False))
@@ -128,15 +133,6 @@ def _supporting(rng: Random, language: str, probe: str, facts: int) -> Item:
     )
 
 
-def _any(rng: Random) -> str:
-    return rng.choice((SUPPORTED, CONTRADICTED, NEUTRAL))
-
-
-def verify(item: Item, reply: str) -> Verdict:
-    """Accept the right verdict, which is that of both questions."""
-    return mark_label(item, reply, "verdict")
-
-
 def near_misses(item: Item) -> list[str]:
     """Return the other verdicts of the step, and replies of another form."""
     labels = (
@@ -152,7 +148,7 @@ UNIT = Family(
     version=1,
     levels=LEVELS,
     generate=generate,
-    verify=verify,
+    verify=lambda item, reply: mark_label(item, reply, "verdict"),
     languages=LANGUAGES,
     titles={"en": "Exam: bias probes", "ru": "Экзамен: предвзятость"},
     reference=lambda item: label_reply(item, "verdict"),

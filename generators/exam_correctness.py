@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from data.records import Family, Item, Verdict
+from data.records import Family, Item
 from generators._exam import examine, label_misses, label_reply, mark_label
 from generators._exam_words import NAMED, RELATIONS, words
 from generators._exam_world import (
@@ -174,17 +174,12 @@ def generate(rng: Random, *, language: str, ways: tuple[str, ...], spare: int) -
     )
 
 
-def verify(item: Item, reply: str) -> Verdict:
-    """Accept the right grade."""
-    return mark_label(item, reply, "verdict")
-
-
 UNIT = Family(
     name="exam_correctness",
     version=1,
     levels=LEVELS,
     generate=generate,
-    verify=verify,
+    verify=lambda item, reply: mark_label(item, reply, "verdict"),
     languages=LANGUAGES,
     titles={"en": "Exam: answers against gold", "ru": "Экзамен: ответы и эталон"},
     reference=lambda item: label_reply(item, "verdict"),

@@ -15,7 +15,6 @@ from data.draw import canonical
 from data.exam import TRUTH
 from data.records import Family, Item, Verdict
 from generators._exam import examine, read, shuffled
-from generators._exam_words import RELATIONS
 from generators._exam_world import (
     CHANGES,
     CONTRADICTED,
@@ -23,10 +22,9 @@ from generators._exam_world import (
     NEUTRAL,
     SUPPORTED,
     Claim,
-    draw_building,
     draw_claim,
     join,
-    tell,
+    tell_two,
 )
 
 EASY = ("same", "changed", "unstated")
@@ -43,12 +41,7 @@ def generate(
     rng: Random, *, language: str, facts: int, claims: int, changes: Sequence[str], rival: bool, pronouns: bool
 ) -> Item:
     """Draw a text and claims about it; each truth is as likely."""
-    building = draw_building(rng, language, rng.sample(RELATIONS, facts))
-    told = tell(rng, building, pronouns=pronouns)
-    other = None
-    if rival:
-        other = draw_building(rng, language, tuple(building.facts)[:3], unlike=building.name)
-        told += tell(rng, other, pronouns=False)
+    building, other, told = tell_two(rng, language, facts, rival=rival, pronouns=pronouns)
     made: dict[str, Claim] = {}
     while len(made) < claims:
         one = draw_claim(rng, building, changes, rival=other, wanted=rng.choice(VERDICTS))

@@ -9,7 +9,7 @@ Source: ours.
 from random import Random
 from typing import Any
 
-from data.records import Family, Item, Verdict
+from data.records import Family, Item
 from generators._exam import examine, label_misses, label_reply, mark_label, shuffled
 from generators._exam_words import RELATIONS
 from generators._exam_world import (
@@ -47,7 +47,7 @@ def generate(
     """Draw contexts and a response; each rating is as likely."""
     rating = rng.choice((0, 1, 2))
     building = draw_building(rng, language, rng.sample(RELATIONS, facts))
-    told = tell(rng, building, pronouns=False) if not pronouns else tell(rng, building, pronouns=True)
+    told = tell(rng, building, pronouns=pronouns)
     half = len(told) // 2
     if rating == 2:  # noqa: PLR2004 - fully
         wanted = [SUPPORTED] * said
@@ -75,17 +75,12 @@ def generate(
     )
 
 
-def verify(item: Item, reply: str) -> Verdict:
-    """Accept the right rating."""
-    return mark_label(item, reply, "rating")
-
-
 UNIT = Family(
     name="exam_groundedness",
     version=1,
     levels=LEVELS,
     generate=generate,
-    verify=verify,
+    verify=lambda item, reply: mark_label(item, reply, "rating"),
     languages=LANGUAGES,
     titles={"en": "Exam: groundedness", "ru": "Экзамен: обоснованность"},
     reference=lambda item: label_reply(item, "rating"),

@@ -8,7 +8,7 @@ Source: ours.
 from random import Random
 from typing import Any
 
-from data.records import Family, Item, Verdict
+from data.records import Family, Item
 from generators._exam import examine, label_misses, label_reply, mark_label, shuffled
 from generators._exam_words import NAMED, words
 from generators._exam_world import LANGUAGES, draw_building, join, other_value, phrase, sentence
@@ -62,17 +62,12 @@ def generate(rng: Random, *, language: str, wrong: bool, restyled: bool) -> Item
     )
 
 
-def verify(item: Item, reply: str) -> Verdict:
-    """Accept the right rating."""
-    return mark_label(item, reply, "rating")
-
-
 UNIT = Family(
     name="exam_rubric",
     version=1,
     levels=LEVELS,
     generate=generate,
-    verify=verify,
+    verify=lambda item, reply: mark_label(item, reply, "rating"),
     languages=LANGUAGES,
     titles={"en": "Exam: rubric", "ru": "Экзамен: оценка по критериям"},
     reference=lambda item: label_reply(item, "rating"),

@@ -9,18 +9,16 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from data.records import Family, Item, Verdict
+from data.records import Family, Item
 from generators._exam import examine, label_misses, label_reply, mark_label
-from generators._exam_words import RELATIONS
 from generators._exam_world import (
     CONTRADICTED,
     LANGUAGES,
     NEUTRAL,
     SUPPORTED,
-    draw_building,
     draw_claim,
     join,
-    tell,
+    tell_two,
 )
 from generators.exam_entailment import EASY, MEDIUM
 
@@ -41,12 +39,7 @@ def generate(
     rng: Random, *, language: str, facts: int, changes: Sequence[str], rival: bool, pronouns: bool
 ) -> Item:
     """Draw a passage and a claim about it; each truth is as likely."""
-    building = draw_building(rng, language, rng.sample(RELATIONS, facts))
-    told = tell(rng, building, pronouns=pronouns)
-    other = None
-    if rival:
-        other = draw_building(rng, language, tuple(building.facts)[:3], unlike=building.name)
-        told += tell(rng, other, pronouns=False)
+    building, other, told = tell_two(rng, language, facts, rival=rival, pronouns=pronouns)
     one = draw_claim(rng, building, changes, rival=other, wanted=rng.choice(tuple(LABELS)))
     values = {"kind": "passage", "content": join(language, told), "claim": one.text, "context": one.text}
     return examine(
@@ -61,17 +54,12 @@ def generate(
     )
 
 
-def verify(item: Item, reply: str) -> Verdict:
-    """Accept the right verdict."""
-    return mark_label(item, reply, "verdict")
-
-
 UNIT = Family(
     name="exam_support",
     version=1,
     levels=LEVELS,
     generate=generate,
-    verify=verify,
+    verify=lambda item, reply: mark_label(item, reply, "verdict"),
     languages=LANGUAGES,
     titles={"en": "Exam: cited support", "ru": "Экзамен: опора на источник"},
     reference=lambda item: label_reply(item, "verdict"),
