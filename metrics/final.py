@@ -17,7 +17,7 @@ from metrics.stats.power import deciding_n
 from metrics.stats.sequential import Side, side
 from metrics.stats.strata import at_once, correlated, stratified
 from metrics.stopping import Narrowing
-from metrics.summary import Cell, Total, cells, percent, totals
+from metrics.summary import OF_SUITES, Cell, Total, cells, percent, totals
 from metrics.verdicts import THRESHOLD, Final, Gate, ModelResult, SuiteResult, reaches
 
 Labels = Mapping[tuple[str, str, str], Powered]
@@ -129,26 +129,17 @@ def leads(name: str) -> bool:
 
 def _answered(summary: pl.DataFrame, suite: Suite, model: str) -> bool:
     """Say whether the model's calls brought enough replies, whatever its judges made of them."""
-    rows = summary.filter(_whole(suite) & (pl.col("model") == model) & pl.col("metric").is_in(suite.scored_by))
+    rows = summary.filter(OF_SUITES, pl.col("metric").is_in(suite.scored_by), suite=suite.name, model=model)
     applicable = [(cell, cell.n_asked - cell.n_not_applicable) for cell in cells(rows)]
     return bool(applicable) and all(n - cell.n_model_error >= MIN_COVERAGE * n for cell, n in applicable)
-
-
-def _whole(suite: Suite) -> pl.Expr:
-    return (
-        (pl.col("suite") == suite.name)
-        & (pl.col("family") == "")
-        & (pl.col("level") == "")
-        & (pl.col("language") == "")
-    )
 
 
 def _suite(summary: pl.DataFrame, suite: Suite, model: str, labels: Labels) -> SuiteResult:
     """Compute a suite's score, interval and coverage; threshold, weight and gate come later."""
     names = suite.scored_by
-    whole = _whole(suite)
-    rows = summary.filter(whole & pl.col("metric").is_in(names))
-    ours = summary.filter(whole & (pl.col("model") == model) & pl.col("metric").is_in(beside(suite)))
+    whole = summary.filter(OF_SUITES, suite=suite.name)
+    rows = whole.filter(pl.col("metric").is_in(names))
+    ours = whole.filter(pl.col("metric").is_in(beside(suite)), model=model)
     ran = [name for name in names if name in set(rows["metric"])]
     mine = {cell.metric: cell for cell in cells(rows.filter(pl.col("model") == model))}
     lost = [name for name in ran if name not in mine]

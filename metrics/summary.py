@@ -124,6 +124,12 @@ def summarise(
     return SUMMARY.frame(_rows(groups, estimated(coded, parts), uppers, coded.counts))
 
 
+OVER_ALL = (pl.col("level") == "") & (pl.col("language") == "")
+"""The rows of a summary table over all levels and languages."""
+OF_SUITES = OVER_ALL & (pl.col("family") == "")
+OF_FAMILIES = OVER_ALL & (pl.col("family") != "")
+
+
 def cells(summary: pl.DataFrame) -> tuple[Cell, ...]:
     """Read the rows of a summary table."""
     return tuple(
@@ -137,13 +143,7 @@ def totals(summary: pl.DataFrame, *, suite: str, metric: str) -> dict[str, Total
     A family all of whose rows are not applicable is left out; one that was asked and has nothing scored makes
     TOTAL None (SPEC 1: a composite is null when one of its components is).
     """
-    families = summary.filter(
-        (pl.col("suite") == suite)
-        & (pl.col("metric") == metric)
-        & (pl.col("family") != "")
-        & (pl.col("level") == "")
-        & (pl.col("language") == "")
-    )
+    families = summary.filter(OF_FAMILIES, suite=suite, metric=metric)
     found: dict[str, Total] = {}
     for (model,), group in families.group_by("model", maintain_order=True):
         listed = cells(group)

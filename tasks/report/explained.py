@@ -15,7 +15,7 @@ from data.shown import Crossing, Distribution
 from data.suites import Suite
 from metrics.bands import FLOORS, band
 from metrics.stats.intervals import mean_interval, wilson
-from metrics.summary import Cell, cells
+from metrics.summary import OF_SUITES, Cell, cells
 from tasks.report.material import Material
 from tasks.report.titles import metric_title, part_title, shown_text, titled
 from tasks.report.words import say
@@ -83,8 +83,7 @@ def part_cells(material: Material, suite: str, unit: Metric) -> dict[str, dict[s
 
     Parts in the order declared; where none are, those that occur. One that never applies is left out.
     """
-    whole = (pl.col("family") == "") & (pl.col("level") == "") & (pl.col("language") == "")
-    own = material.summary.filter(whole & (pl.col("suite") == suite))
+    own = material.summary.filter(OF_SUITES, suite=suite)
     prefix = f"{unit.name}."
     listed = {c.metric: c for c in cells(own) if c.metric.startswith(prefix) and c.n_asked > c.n_not_applicable}
     parts = [name for part in unit.shown.titles if (name := f"{prefix}{part}") in listed]

@@ -13,7 +13,7 @@ from artifacts.store import write_atomically
 from data.plugins import metric, metrics
 from data.suites import Suite
 from metrics.bands import FLOORS, band
-from metrics.summary import Cell, Total, cells, totals
+from metrics.summary import OF_FAMILIES, OF_SUITES, Cell, Total, cells, totals
 from metrics.verdicts import reaches
 from prompts.phrases import translated
 from tasks.models.systems import systems_of
@@ -44,13 +44,7 @@ def _cell(cell: Cell | None) -> str:
 
 def _family_cells(summary: pl.DataFrame, suite: Suite) -> dict[tuple[str, str], Cell]:
     """Return each model's cell for each family, over all levels and languages."""
-    rows = summary.filter(
-        (pl.col("suite") == suite.name)
-        & (pl.col("metric") == suite.scored_by[0])
-        & (pl.col("family") != "")
-        & (pl.col("level") == "")
-        & (pl.col("language") == "")
-    )
+    rows = summary.filter(OF_FAMILIES, suite=suite.name, metric=suite.scored_by[0])
     return {(cell.model, cell.family): cell for cell in cells(rows)}
 
 
@@ -249,13 +243,12 @@ def next_calls_table(material: Material) -> list[str]:
 def beside_tables(material: Material) -> list[str]:
     """Return, for each metric with a headline of its own, that beside the score, and what both are worth."""
     language = material.settings.report.language
-    whole = (pl.col("family") == "") & (pl.col("level") == "") & (pl.col("language") == "")
     lines = []
     for suite in material.settings.suites:
         for name in suite.used:
             unit = metric(name)
             headlines = [f"{name}.{part}" for part in unit.shown.headline]
-            own = material.summary.filter(whole & (pl.col("suite") == suite.name))
+            own = material.summary.filter(OF_SUITES, suite=suite.name)
             found = {(cell.model, cell.metric): cell for cell in cells(own)}
             models = dict.fromkeys(model for model, of in found if of == name)
             if not headlines or not models:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from data.truncation import LIMITS
-from metrics.summary import cells
+from metrics.summary import OF_SUITES, cells
 from tasks.models.sizes import size_of, too_small
 from tasks.report.material import Material
 from tasks.report.passports import self_lines, warnings
@@ -91,9 +91,8 @@ def _failures(material: Material, models: Sequence[str], language: str) -> Itera
             yield "warn", say("note_errors", language, model=model, k=failed.height, n=own.height, kinds=kinds)
         if cut := int(own["finish_reason"].is_in(LIMITS).sum()):
             yield "warn", say("note_cut", language, model=model, k=cut, n=own.height)
-    whole = (pl.col("family") == "") & (pl.col("level") == "") & (pl.col("language") == "")
     plain = ~pl.col("metric").str.contains(".", literal=True)
-    for cell in cells(material.summary.filter(whole & plain & (pl.col("n_judge_failed") > 0))):
+    for cell in cells(material.summary.filter(OF_SUITES & plain & (pl.col("n_judge_failed") > 0))):
         metric = metric_title(cell.metric, language)
         yield (
             "warn",

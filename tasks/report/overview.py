@@ -10,7 +10,7 @@ import polars as pl
 
 from data.exits import OUTCOMES
 from metrics.final import totals_of
-from metrics.summary import Cell, cells
+from metrics.summary import OVER_ALL, Cell, cells
 from metrics.verdicts import THRESHOLD, reaches
 from tasks.report.material import Material
 from tasks.report.samples import primary
@@ -140,7 +140,7 @@ def heat_columns(material: Material) -> list[Column]:
 def heat_map(material: Material) -> dict[str, Any]:
     """Return the rows model x column of cells, with each model's TOTAL and overall score."""
     columns = heat_columns(material)
-    whole = material.summary.filter((pl.col("level") == "") & (pl.col("language") == ""))
+    whole = material.summary.filter(OVER_ALL)
     at = {(c.model, c.suite, c.family, c.metric): c for c in cells(whole)}
     sums = totals_of(material.settings.suites, material.summary)
     overall = {m["model"]: m for m in material.results.get("final", {}).get("models", [])}
