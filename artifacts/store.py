@@ -129,9 +129,12 @@ class Store:
             InputError: the frame does not fit the schema, or the store cannot be written.
         """
         table.check(frame)
+        blank = [name for name in table.added if frame[name].is_null().all()]
+        if len(blank) == len(table.added):  # the file is as it was before they were added, its content too
+            frame, blank = frame.drop(blank), []
         content = _parquet(frame)
         digest = hashlib.sha256(content).hexdigest()
-        ref = Ref(table.name, digest, frame.height, _content(table, frame, digest))
+        ref = Ref(table.name, digest, frame.height, _content(table, frame.drop(blank), digest, anew=bool(blank)))
         if self.whole(ref):
             return ref
         self._put(digest, content)
@@ -337,15 +340,13 @@ def _parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _content(table: Table, frame: pl.DataFrame, digest: str) -> str:
+def _content(table: Table, frame: pl.DataFrame, digest: str, *, anew: bool) -> str:
     """Return the digest of what later stages depend on: all columns but those that tell of one run only.
 
-    Added columns in which nothing stands leave it as it was before they were added.
+    Added columns in which nothing stands are not in the frame, so that it is what it was before they were added;
+    `anew`: they are in the file of that `digest`.
     """
-    blank = [name for name in table.added if frame[name].is_null().all()]
-    if not table.volatile and not blank:
+    if not table.volatile and not anew:
         return digest
-    fixed = frame.drop(blank).with_columns(
-        pl.lit(None, dtype=table.columns[name]).alias(name) for name in table.volatile
-    )
+    fixed = frame.with_columns(pl.lit(None, dtype=table.columns[name]).alias(name) for name in table.volatile)
     return hashlib.sha256(_parquet(fixed)).hexdigest()

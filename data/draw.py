@@ -101,4 +101,7 @@ def draw(
 
 def canonical(value: Any) -> str:
     """Return JSON with sorted keys and no spaces: equal values have equal text."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return _CANONICAL.encode(value)
+
+
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
