@@ -19,9 +19,16 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     verdict = sample["verdict"]
     if verdict["status"] not in VALUED:
         return Score(None, verdict["status"], verdict["reason"])
-    details = json.loads(verdict["details"])
-    beside = {name: float(details[name]) for name in BESIDE if isinstance(details.get(name), int | float)}
-    return Score(1.0 if verdict["correct"] else 0.0, verdict["status"], verdict["reason"], parts=beside)
+    value = 1.0 if verdict["correct"] else 0.0
+    return Score(value, verdict["status"], verdict["reason"], parts=_beside(verdict["details"]))
+
+
+def _beside(written: str) -> dict[str, float]:
+    """Return the values kept in a verdict's details, as canonical JSON: most have none, and need no reading."""
+    if not any(name in written for name in BESIDE):
+        return {}
+    details = json.loads(written)
+    return {name: float(details[name]) for name in BESIDE if isinstance(details.get(name), int | float)}
 
 
 UNIT = Metric(

@@ -114,7 +114,7 @@ def ask(
         Stopped: the run was stopped; everything answered so far is kept.
     """
     distinct = requests.unique("request_id", maintain_order=True)
-    calls = [(row["request_id"], call_of(row)) for row in distinct.iter_rows(named=True)]
+    calls = [(row["request_id"], row) for row in distinct.iter_rows(named=True)]
 
     book = ledger()
 
@@ -129,6 +129,7 @@ def ask(
             submissions = None if model.batch == "off" else open_submissions(place)
             return await ask_all(
                 calls,
+                read=call_of,
                 model=model,
                 client=client_of(model),
                 cache=open_cache(place),

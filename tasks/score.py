@@ -22,8 +22,14 @@ from tasks.stage import stage
 def scores_of(verdict: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the scores of one row of the verdicts table: the family's verdict, and the values kept beside it."""
     found = correct.score({"verdict": verdict}, {}, {})
-    shared = {name: verdict[name] for name in ("item_id", "model", "repeat", "status", "reason")}
-    shared |= {"version": correct.version}
+    shared = {
+        "item_id": verdict["item_id"],
+        "model": verdict["model"],
+        "repeat": verdict["repeat"],
+        "status": verdict["status"],
+        "reason": verdict["reason"],
+        "version": correct.version,
+    }
     yield {**shared, "metric": correct.name, "value": found.value, "details": verdict["details"]}
     for name, value in found.parts.items():
         yield {**shared, "metric": name, "value": value, "details": "{}"}

@@ -9,7 +9,7 @@ import polars as pl
 
 from config.settings import Model
 from data.draw import canonical
-from data.records import Call, Message
+from data.records import Call, Message, Provider
 from data.tables import REQUESTS
 from prompts import fill
 
@@ -34,11 +34,13 @@ def request(
     schema: Mapping[str, Any] | None = None,
     changes: Mapping[str, Any] | None = None,
     facts: Mapping[str, Any] | None = None,
+    unit: Provider | None = None,
 ) -> dict[str, Any]:
     """Return a row of the requests table.
 
     The id covers provider, model and digest (`identity`), messages, sampling parameters, the schema as it is sent
     and how it is enforced, and the repeat index; the item too, where the provider answers by it or is shown it.
+    `unit` is the model's provider, for who has looked it up already.
     """
     payload: dict[str, Any] = {
         "identity": dict(identity),
@@ -48,7 +50,7 @@ def request(
         "structured": model.structured if schema else None,
         "repeat": repeat,
     }
-    unit = model.unit
+    unit = unit or model.unit
     if unit.by_item:
         payload["item_id"] = item_id
     if unit.sees and unit.sees(model):
@@ -118,6 +120,7 @@ def for_items(
             system=system,
             repeat=repeat,
             facts=json.loads(more[1]) if sees else None,
+            unit=unit,
         )
         for item_id, text, *more in rows.iter_rows()
         for repeat in range(repeats)

@@ -346,8 +346,9 @@ async def _renewing(cache: ReplyCache, holder: str) -> AsyncIterator[None]:
 
 
 async def ask_all(
-    calls: Sequence[tuple[str, Call]],
+    calls: Sequence[tuple[str, Any]],
     *,
+    read: Callable[[Any], Call] = lambda call: call,
     model: Model,
     client: Client,
     cache: ReplyCache,
@@ -357,8 +358,9 @@ async def ask_all(
 ) -> tuple[dict[str, Answer], Tally]:
     """Bring every request to an end: a remembered reply, a fresh one that is durable, or an error.
 
-    Takes (request id, call) pairs; equal ids are asked once. Runs on the asking loop. With `submissions` they are
-    asked in batches. `digest`: the server's of the model, where it has one, which must stay what it is.
+    Takes (request id, call) pairs, or what `read` makes a call of; equal ids are asked once, remembered ones not
+    read. Runs on the asking loop. With `submissions` they are asked in batches. `digest`: the server's of the
+    model, where it has one, which must stay what it is.
 
     Raises:
         InputError: the cache cannot be read or written.
@@ -374,7 +376,7 @@ async def ask_all(
     batch = _Batch(model, client, cache, endpoint, writer, tally, progress, holder)
     known = await asyncio.to_thread(cache.lookup, list(distinct))
     batch.recall(known)
-    pending = [(request_id, call) for request_id, call in distinct.items() if request_id not in known]
+    pending = [(request_id, read(call)) for request_id, call in distinct.items() if request_id not in known]
     progress(tally)
     if pending:
         async with _renewing(cache, holder):
