@@ -58,7 +58,7 @@ def load(source: str | Path = "sample", *, language: str = "") -> pl.DataFrame:
         has = ", ".join(sorted({row["language"] for row in problems}))
         raise InputError(
             f"{path}: no problem in language {language!r} among {len(problems)} (there are: {has}). "
-            "Set cot.language to one that is there."
+            "Set `language` to one that is there."
         )
     return pl.DataFrame(kept, schema=dict(SCHEMA), orient="row")
 

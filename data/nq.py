@@ -63,7 +63,7 @@ def load(
     if passages and not all(row["passages"] for row in kept):
         raise InputError(
             f"{path}: {sum(not row['passages'] for row in kept)} of {len(kept)} questions have no passages "
-            "(NQ-open has none). Take citation.mode closed_book, or data with passages."
+            "(NQ-open has none). Take `mode: closed_book`, or data with passages."
         )
     return pl.DataFrame(kept, schema=dict(SCHEMA), orient="row")
 

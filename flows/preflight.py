@@ -1,7 +1,6 @@
 """What can be told of a run before Prefect starts: static mistakes, and that it would be vast."""
 
 from collections.abc import Mapping
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from data.errors import InputError
@@ -38,10 +37,10 @@ def check(settings: "Settings") -> None:
 def check_rows(settings: "Settings") -> None:
     """Refuse data that is not there, rows that lack what a metric needs, and prompts that a row cannot fill.
 
-    A shipped prompt fits what its loader yields: one row tells.
+    A template fits what its loader yields: one row of a language tells.
 
     Raises:
-        InputError: no such file or column, or a prompt cannot be filled; the message names suite, prompt and row.
+        InputError: no such file or column, a prompt cannot be filled, or is not there in a row's language.
     """
     from data.loading import offered, responses_of
     from data.plugins import loader
@@ -52,10 +51,15 @@ def check_rows(settings: "Settings") -> None:
         unit = loader(suite.loader)
         if unit.generated:
             continue
-        items = unit.load(offered(suite), needed(settings, suite))
         asked = {} if responses_of(suite) else suite.asked_by
-        for item in items if any(not shipped(text) for text in asked.values()) else islice(items, 1):
-            _fill(suite, item, asked)
+        written = {short: text for short, text in asked.items() if not shipped(text)}
+        languages = set[str]()
+        for item in unit.load(offered(suite), needed(settings, suite)):
+            new = item.language not in languages
+            _fill(suite, item, asked if new else written)
+            if new:
+                languages.add(item.language)
+                _judged_in(suite, item)
 
 
 def _fill(suite: "Suite", item: "Item", asked: Mapping[str, str]) -> None:
@@ -69,6 +73,22 @@ def _fill(suite: "Suite", item: "Item", asked: Mapping[str, str]) -> None:
         except InputError as error:
             named = f"suite {suite.name}{f' [{short}]' if short else ''}"
             raise InputError(f"{named}, row {item.index + 1}: {error}") from error
+
+
+def _judged_in(suite: "Suite", item: "Item") -> None:
+    from data.loading import judged_by
+    from data.plugins import metric
+    from metrics.judging import templates
+    from prompts import shipped, template
+
+    for name in judged_by(suite):
+        for prompt in filter(shipped, templates(metric(name), suite.options(name))):
+            try:
+                template(prompt, item.language)
+            except InputError as error:
+                raise InputError(
+                    f"suite {suite.name}, row {item.index + 1}: {name} asks judges: {error}"
+                ) from error
 
 
 def _unready(model: "Model") -> str:

@@ -8,7 +8,7 @@ as `judge_failed`, and asks nothing more.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from statistics import fmean, median
@@ -94,6 +94,13 @@ def mark(values: Mapping[str, Any]) -> str:
 @cache
 def _system(language: str) -> Message:
     return Message("system", render("judging/system", language))
+
+
+def templates(metric: Metric, options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a metric's judges are asked with: templates' names, or a user's own text."""
+    for step in metric.steps:
+        yield step.prompt(options) if callable(step.prompt) else step.prompt
+    yield from ("judging/system", "judging/repair") if metric.steps else ()
 
 
 def write(step: Step, question: Question, language: str, options: Mapping[str, Any]) -> Ask:

@@ -55,11 +55,9 @@ def languages(name: str) -> list[str]:
 
 def digest(name: str, language: str) -> str:
     """Return the SHA-256 of a template's text; of a text that is no template's name, its own."""
-    if shipped(name):
-        template(name.strip(), language)
-        content = (_FOLDER / language / f"{name.strip()}.j2").read_bytes()
-    else:
-        content = name.encode()
+    if not shipped(name):
+        return hashlib.sha256(name.encode()).hexdigest()
+    content = Path(str(template(name.strip(), language).filename)).read_bytes()
     return hashlib.sha256(content).hexdigest()
 
 

@@ -117,9 +117,7 @@ def test_what_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_language_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match=r"no problem in language 'zh' among 1 \(there are: en\). Set cot\.language"
-    ):
+    with pytest.raises(InputError, match=r"no problem in language 'zh' among 1 \(there are: en\). Set `language`"):
         gsm8k.load(jsonl(tmp_path / "one.jsonl", ROW), language="zh")
 
 
