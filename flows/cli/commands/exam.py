@@ -60,30 +60,21 @@ def exam(
 
 def _tables(found: "list[Passport]") -> "Iterator[Table | str]":
     """Yield a table for each judge, and its leanings in words."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    from data.characters import visible
     from tasks.report.passports import HEADER, LABELLED_HEADER, labelled_row_of, leanings_of, row_of
+    from tasks.report.tables import Table, columns
 
     for name in dict.fromkeys(one.judge for one in found):
         own = [one for one in found if one.judge == name]
         parts = (
-            (f"Passport of {visible(name)}", HEADER, [row_of(one) for one in own if not one.domain]),
+            (f"Passport of {name}", HEADER, [row_of(one) for one in own if not one.domain]),
             (
-                f"{visible(name)} on what people labelled",
+                f"{name} on what people labelled",
                 LABELLED_HEADER,
                 [labelled_row_of(one) for one in own if one.domain],
             ),
         )
         for title, header, rows in parts:
-            if not rows:
-                continue
-            table = Table(title=title, box=SIMPLE_HEAD, padding=0, pad_edge=False)
-            for column in header:
-                table.add_column(column, overflow="fold")
-            for row in rows:
-                table.add_row(*row)
-            yield table
+            if rows:
+                yield Table(columns(*header), rows, title).terminal(len(rows))
         for one in own:
             yield from leanings_of(one)
