@@ -40,15 +40,17 @@ def row_of(entry: Remembered) -> Row:
 
 def entry_of(row: Row) -> Remembered | None:
     """Return a row of `COLUMNS` as an entry, or None where its content does not match its checksum."""
-    request_id, *content, model, _, checksum, extra = row
+    request_id, text, reasoning, finish_reason, tokens_in, tokens_out, latency_s, model, _, checksum, extra = row
+    content = (text, reasoning, finish_reason, tokens_in, tokens_out, latency_s)
     try:
         if _checksum(request_id, content, extra) != checksum:
             return None
     except (TypeError, ValueError):
         # A damaged page may give bytes where text was.
         return None
-    *reply, latency_s = content
-    return Remembered(request_id, Reply(*(*reply, json.loads(extra) if extra else {})), latency_s, model)
+    beside = json.loads(extra) if extra else {}
+    reply = Reply(text, reasoning, finish_reason, tokens_in, tokens_out, beside)
+    return Remembered(request_id, reply, latency_s, model)
 
 
 def _storable(text: str) -> str:
@@ -58,5 +60,5 @@ def _storable(text: str) -> str:
 
 def _checksum(request_id: str, content: Sequence[Any], extra: str | None) -> str:
     """Return the checksum of a row; one without an extra has that of earlier versions."""
-    whole = [request_id, *content] if extra is None else [request_id, *content, extra]
+    whole = (request_id, *content) if extra is None else (request_id, *content, extra)
     return hashlib.sha256(canonical(whole).encode()).hexdigest()[:16]
