@@ -8,6 +8,7 @@ import polars as pl
 
 from data.truncation import LIMITS
 from metrics.summary import OF_SUITES, cells
+from prompts.phrases import translated
 from tasks.models.sizes import size_of, too_small
 from tasks.report.material import Material
 from tasks.report.passports import self_lines, warnings
@@ -87,7 +88,8 @@ def _failures(material: Material, models: Sequence[str], language: str) -> Itera
         own = material.replies.filter(model=model)
         failed = own.filter(pl.col("error").is_not_null())
         if failed.height:
-            kinds = ", ".join(str(k) for k in failed["error_kind"].drop_nulls().unique().sort()) or "–"
+            told = (translated(str(k), language) for k in failed["error_kind"].drop_nulls().unique().sort())
+            kinds = ", ".join(told) or "–"
             yield "warn", say("note_errors", language, model=model, k=failed.height, n=own.height, kinds=kinds)
         if cut := int(own["finish_reason"].is_in(LIMITS).sum()):
             yield "warn", say("note_cut", language, model=model, k=cut, n=own.height)

@@ -1,6 +1,7 @@
 """Passports as people read them: a row for each step and language, and what a judge leans to, each with its n."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from data.labelled_sets import SETS
@@ -15,56 +16,63 @@ HEADER = ("step", "language", "right", "sensitivity", "specificity", "kappa", "u
 LABELLED_HEADER = ("data", *HEADER[:-1])
 """Of sets that people labelled, which correct nothing: they tell of other texts than the exam's."""
 USABLE = "usable"
+_BY_PLACE = {"prefers the first": "first", "prefers the second": "second"}
 Results = Mapping[str, Any]
 
 
-def row_of(one: Passport) -> tuple[str, ...]:
+def row_of(one: Passport, language: str) -> tuple[str, ...]:
     """Return a passport's row."""
     low, high = one.kappa_interval.low or 0.0, one.kappa_interval.high or 0.0
     kappa = "–" if one.kappa is None else f"{one.kappa:.2f} [{low:.2f}, {high:.2f}]"
     rates = (share(one.right), share(one.sensitivity), share(one.specificity))
-    return (one.exam, one.language, *rates, kappa, share(one.failed), one.usable or USABLE)
+    return (one.exam, one.language, *rates, kappa, share(one.failed), translated(one.usable or USABLE, language))
 
 
-def labelled_row_of(one: Passport) -> tuple[str, ...]:
+def labelled_row_of(one: Passport, language: str) -> tuple[str, ...]:
     """Return the row of a set that people labelled."""
-    return (f"{one.domain}: {SETS[one.domain].domain}", *row_of(one)[:-1])
+    return (f"{one.domain}: {translated(SETS[one.domain].domain, language)}", *row_of(one, language)[:-1])
 
 
-def leanings_of(one: Passport) -> Iterator[str]:
+def leanings_of(one: Passport, language: str) -> Iterator[str]:
     """Yield what a judge leans to at a step, and each probe's figures."""
-    where = f"{one.domain or one.exam} ({one.language})"
-    counted = dict.fromkeys(("lenient", "strict"), one.lenient)
-    counted |= dict.fromkeys(("prefers the first", "prefers the second"), one.first)
+    say = partial(phrase, where=f"{one.domain or one.exam} ({one.language})")
     for name in one.leanings:
-        if name in counted:
-            of = (
-                "errors say better than the truth"
-                if name in {"lenient", "strict"}
-                else "pairs decided by place went first"
-            )
-            yield f"{where}: {name}; {share(counted[name])} of its {of}"
+        if name in {"lenient", "strict"}:
+            yield say(f"exam.{name}", language, share=share(one.lenient))
+        elif name in _BY_PLACE:
+            yield say(f"exam.{_BY_PLACE[name]}", language, share=share(one.first))
     if one.repeated.n:
-        yield f"{where}: asked the same twice, {share(one.repeated)} of the verdicts differ"
+        yield say("exam.repeated", language, share=share(one.repeated))
     for probe in one.probes:
-        swayed = " (swayed)" if f"swayed by {probe.probe}" in one.leanings else ""
-        yield f"{where}: {probe.probe}: {share(probe.followed)} of the verdicts follow it{swayed}"
+        name = "swayed" if f"swayed by {probe.probe}" in one.leanings else "probe"
+        yield say(f"exam.{name}", language, probe=probe.probe, share=share(probe.followed))
 
 
 def passport_tables(results: Results, language: str) -> list[Table]:
     """Return what an exam showed of its judges: on its own questions, and apart on what people labelled."""
     found = [read_passport(one) for one in results.get("passports", ())]
-    parts = (
-        ("passports", HEADER, [(one.judge, *row_of(one)) for one in found if not one.domain]),
-        ("labelled_sets", LABELLED_HEADER, [(one.judge, *labelled_row_of(one)) for one in found if one.domain]),
-    )
+    own = [(one.judge, *row_of(one, language)) for one in found if not one.domain]
+    labelled = [(one.judge, *labelled_row_of(one, language)) for one in found if one.domain]
     made = []
-    for name, header, rows in parts:
-        heads = [shared("judge", language), *(shared(f"passport_{head}", language) for head in header)]
-        told = [[*row[:-1], translated(row[-1], language)] for row in rows]
+    for name, header, rows in (("passports", HEADER, own), ("labelled_sets", LABELLED_HEADER, labelled)):
+        heads = columns(shared("judge", language), *_heads(header, language))
         title, note = shared(f"{name}_head", language), shared(f"{name}_note", language)
-        made += [Table(columns(*heads), told, title, note)] if told else []
+        made += [Table(heads, rows, title, note)] if rows else []
     return made
+
+
+def _heads(header: Sequence[str], language: str) -> list[str]:
+    return [shared(f"passport_{head}", language) for head in header]
+
+
+def tables_of(judge: str, found: Sequence[Passport], language: str) -> Iterator[Table]:
+    """Yield what an exam showed of one judge, for a terminal: its own questions, what people labelled."""
+    own = [row_of(one, language) for one in found if not one.domain]
+    labelled = [labelled_row_of(one, language) for one in found if one.domain]
+    for name, header, rows in (("passport", HEADER, own), ("labelled", LABELLED_HEADER, labelled)):
+        if rows:
+            title = phrase(f"exam.{name}", language, judge=judge)
+            yield Table(columns(*_heads(header, language)), rows, title)
 
 
 def corrected(results: Results, language: str) -> list[dict[str, str]]:

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from artifacts.history import Entry
 from data.exits import OUTCOMES
-from prompts.phrases import phrase
+from prompts.phrases import phrase, section
 from tasks.report.pages import still
 from tasks.report.text import percent
 
@@ -47,7 +47,9 @@ def verdict(one: Entry) -> str:
 
 
 def _said(outcome: str, language: str) -> str:
-    return phrase(f"common.{outcome}", language) if outcome in OUTCOMES else outcome
+    if outcome in OUTCOMES:
+        return phrase(f"common.{outcome}", language)
+    return section("view", language).get(f"status_{outcome}", outcome)
 
 
 def _texts(one: Entry) -> Iterator[str]:
@@ -103,7 +105,7 @@ def index(entries: Sequence[Entry], asked: Asked, address: Callable[[str], str],
         earlier=asked.address(asked.page - 1) if start and asked.page > 1 else "",
         later=asked.address(asked.page + 1) if start + EACH < len(found) else "",
         tags=sorted({tag for one in entries for tag in one.tags}),
-        verdicts=sorted({verdict(one) for one in entries}),
+        verdicts=[(each, _said(each, language)) for each in sorted({verdict(one) for one in entries})],
     )
 
 

@@ -102,11 +102,11 @@ def test_figures_of_a_set_stand_apart_from_the_exams_own_and_name_their_domain()
     found = earned([*drawn, *read_set("begin")], lambda item, ask: (honest if item.family else perfect)(item, ask))
     assert [(one.domain, one.right.n) for one in found] == [("", 4), ("begin", 2)]
     assert read_passport(found[1].as_dict()) == found[1]
-    row = labelled_row_of(found[1])
+    row = labelled_row_of(found[1], "en")
     assert len(row) == len(LABELLED_HEADER)
     assert row[0] == f"begin: {SETS['begin'].domain}"
     assert row[3] == "2/2 = 100% (34.2% – 100%)"
-    assert all(line.startswith("begin (en)") for line in leanings_of(found[1]))
+    assert all(line.startswith("begin (en)") for line in leanings_of(found[1], "en"))
 
 
 @pytest.mark.usefixtures("fetched")

@@ -53,28 +53,17 @@ def exam(
 
     outcome = evaluate(settings, again, only_failed=given.only_failed)
     found = record(outcome, settings)
-    show(*_tables(found))
+    show(*_tables(found, settings.report.language))
     show(*outcome.reports[:2])
     return Exit.PASSED
 
 
-def _tables(found: "list[Passport]") -> "Iterator[Table | str]":
+def _tables(found: "list[Passport]", language: str) -> "Iterator[Table | str]":
     """Yield a table for each judge, and its leanings in words."""
-    from tasks.report.passports import HEADER, LABELLED_HEADER, labelled_row_of, leanings_of, row_of
-    from tasks.report.tables import Table, columns
+    from tasks.report.passports import leanings_of, tables_of
 
     for name in dict.fromkeys(one.judge for one in found):
         own = [one for one in found if one.judge == name]
-        parts = (
-            (f"Passport of {name}", HEADER, [row_of(one) for one in own if not one.domain]),
-            (
-                f"{name} on what people labelled",
-                LABELLED_HEADER,
-                [labelled_row_of(one) for one in own if one.domain],
-            ),
-        )
-        for title, header, rows in parts:
-            if rows:
-                yield Table(columns(*header), rows, title).terminal(len(rows))
+        yield from (made.terminal(len(made.rows)) for made in tables_of(name, own, language))
         for one in own:
-            yield from leanings_of(one)
+            yield from leanings_of(one, language)
