@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data import word_problems
@@ -355,7 +355,7 @@ def mutate(kind: str, lines: list[str], at: int, number: int) -> list[str]:
 
 
 @given(st.sampled_from(PROBLEMS), st.sampled_from(MUTANTS), st.integers(0, 9), st.integers(1, 999))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200)
 def test_a_mutant_lowers_the_level_that_should_notice(
     problem: Mapping[str, str], kind: str, place: int, number: int
 ) -> None:

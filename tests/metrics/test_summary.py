@@ -198,7 +198,7 @@ ROW = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(ROW, max_size=80, unique_by=lambda row: row[:3]))
 def test_counts_and_means_are_those_of_a_plain_loop(rows: list[tuple[int, str, int, str, float]]) -> None:
     listed = items(*[{"item_id": str(n), "family": "ab"[n % 2], "template": f"t{n // 2}"} for n in range(20)])

@@ -102,7 +102,7 @@ def _by_pairs(judges: list[list[float | None]], scale: Scale) -> float | None:
 VALUE = st.one_of(st.none(), st.sampled_from([0.0, 1.0, 2.0, 5.0]))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(
     st.lists(st.lists(VALUE, min_size=6, max_size=6), min_size=2, max_size=4),
     st.sampled_from(["nominal", "ordinal", "interval"]),
@@ -192,7 +192,7 @@ def test_pass_at_k_and_all_k_are_the_unbiased_ones() -> None:
     assert found.agreement.mean == pytest.approx(0.4)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.booleans(), min_size=1, max_size=7), st.integers(1, 7))
 def test_pass_at_k_is_the_mean_over_all_draws_of_k(right: list[bool], k: int) -> None:
     (found,) = repeats(answered("".join("01"[r] for r in right)), k=k)

@@ -11,7 +11,6 @@ from metrics.stats.intervals import Interval, Pool, estimate, mean_interval, poo
 VALUES = st.lists(st.floats(0, 1, width=32), min_size=1, max_size=60)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 3000), st.floats(0, 1))
 def test_wilson_equals_scipys(n: int, share: float) -> None:
     k = round(share * n)
@@ -58,7 +57,7 @@ def test_the_mean_of_nothing_is_none_without_interval() -> None:
     assert found.interval == Interval()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @example([0.0] * 9 + [0.5])  # in single precision a resample's mean came to -4e-9
 @given(VALUES)
 def test_an_interval_lies_within_bounds_and_around_the_mean(values: list[float]) -> None:
@@ -71,7 +70,7 @@ def test_an_interval_lies_within_bounds_and_around_the_mean(values: list[float])
     assert found.mean - 1e-6 <= found.interval.high <= 1
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(VALUES, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(values: list[float], random: object) -> None:
     shuffled = list(values)

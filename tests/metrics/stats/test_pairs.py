@@ -63,7 +63,7 @@ def test_no_answer_is_a_wrong_answer_in_a_pair() -> None:
     assert (found.n, found.only_a, found.difference) == (1, 1, 1.0)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_mcnemar_is_exact(b: int, c: int) -> None:
     """The exact test: both tails of a fair coin tossed b + c times."""
@@ -97,7 +97,7 @@ def test_the_interval_of_paired_shares_holds_its_level() -> None:
     assert held == pytest.approx(0.95, abs=0.02)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), min_size=1, max_size=9))
 def test_sign_flips_are_all_listed_for_few_units(differences: list[float]) -> None:
     column = np.array(differences)
@@ -182,7 +182,7 @@ def test_holm_corrects_over_all_metrics_together() -> None:
     assert told == pytest.approx({("correct", "a", "b"): 15 * 2 / 4096, ("correct", "b", "c"): 15 * 2 / 4096})
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1), st.floats(0, 0.02)), max_size=12))
 def test_a_p_value_lies_below_the_level_of_its_step_exactly_where_holm_refuses_it(p: list[float | None]) -> None:
     for value, adjusted, level in zip(p, holm(p), holm_levels(p), strict=True):
@@ -205,7 +205,7 @@ def test_one_test_keeps_its_interval_and_several_are_wider() -> None:
         assert pair.interval_adjusted.low <= pair.interval.low + 1e-9
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     st.lists(
         st.lists(st.sampled_from([0.0, 0.0, 0.5, 1.0, 1.0, 1.0]), min_size=8, max_size=8), min_size=2, max_size=4

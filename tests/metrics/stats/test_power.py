@@ -10,7 +10,7 @@ from metrics.stats.intervals import Interval, wilson
 from metrics.stats.power import PAIRED_SPREAD, deciding_n, detectable_difference, detectable_effect, holm
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 def test_holm_equals_statsmodels(p_values: list[float]) -> None:
     from statsmodels.stats.multitest import multipletests

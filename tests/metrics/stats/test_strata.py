@@ -63,7 +63,7 @@ def test_a_stratum_that_is_known_widens_nothing_and_one_without_interval_leaves_
     assert (fixed.low, fixed.high) == pytest.approx((0.5, 0.5))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(1, 40), st.floats(0, 1)), min_size=2, max_size=6))
 def test_an_interval_lies_within_bounds_around_the_mean_and_mirrors(listed: list[tuple[int, float]]) -> None:
     counts = [(round(share * n), n) for n, share in listed]

@@ -3,13 +3,12 @@
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from data.records import Outcome
 from tasks.sandbox import frames, replies, values
 
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """By the clock nothing is decided here: a busy machine takes its time."""
 
 scalars = (
@@ -33,7 +32,6 @@ plain = st.recursive(
 )
 
 
-@patient
 @given(plain)
 def test_plain_values_survive(value: object) -> None:
     """Through text and back, types and all (the order of a set is its own)."""
@@ -42,7 +40,6 @@ def test_plain_values_survive(value: object) -> None:
     assert values.pack(back) == values.pack(value) or "{" in repr(value)
 
 
-@patient
 @given(
     st.text(max_size=200)
     | plain.map(lambda v: values.write(values.pack(v)))
