@@ -3,6 +3,8 @@
 Workers need the project's code, and a store and reply cache that all of them reach (docs/scale.md).
 """
 
+import logging
+import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -67,12 +69,14 @@ def _knock(settings: Settings) -> None:
 
 @contextmanager
 def _dask(settings: Settings) -> Iterator[Any]:
-    import logging
-
+    # Dask tells each step of its own at INFO, a closed connection with a traceback: here and, by the environment,
+    # in its workers.
+    level = os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "error")
     import distributed
     import prefect_dask
 
     # Neither package's types say what it exports.
+    logging.getLogger("distributed").setLevel(level.upper())  # something may have imported it before
     local_cluster: Any = distributed.LocalCluster
     task_runner: Any = vars(prefect_dask)["DaskTaskRunner"]
 

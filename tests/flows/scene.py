@@ -64,6 +64,7 @@ class Scene:
         """Wait for a run; return its exit code and what it printed."""
         out, err = process.communicate(timeout=240)
         assert "Traceback" not in err, err
+        assert "| INFO " not in err, "what other packages log is not for the terminal"
         return process.wait(), out, err
 
     def rerun(self, folder: Path, *more: str) -> str:
