@@ -58,7 +58,7 @@ def examination(settings: Settings, judges: Sequence[str]) -> Settings:
 def record(outcome: "Outcome", settings: Settings) -> "list[Passport]":
     """Keep the passports that an exam's run earned its judges, and return them."""
     from artifacts import manifest as manifests
-    from tasks.passports import sat
+    from tasks.judges.passports import sat
     from tasks.runtime.storage import open_store
 
     manifest = manifests.read(Path(outcome.folder))
@@ -115,7 +115,7 @@ def sit(
     `about` says of which run the passports are.
     """
     from flows.suite import run_suite
-    from tasks.passports import Examined, lacking, sat
+    from tasks.judges.passports import Examined, lacking, sat
     from tasks.report.material import Tables
     from tasks.runtime.storage import open_store
 

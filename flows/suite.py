@@ -13,6 +13,7 @@ from data.suites import Suite
 from tasks.cite import cite
 from tasks.decide import decide, watched
 from tasks.judge import judge
+from tasks.judges.passports import Examined
 from tasks.load import Wanted, arrange, generate, given, load
 from tasks.models.constancy import told_by_server
 from tasks.models.systems import (
@@ -25,7 +26,6 @@ from tasks.models.systems import (
     rival_of,
     systems_of,
 )
-from tasks.passports import Examined
 from tasks.query import prepare, query
 from tasks.report.material import Tables
 from tasks.runtime.logs import event

@@ -13,8 +13,8 @@ from data.tables import ITEMS, SCORES
 from metrics.stats.sequential import share_of
 from metrics.stopping import Exam, Narrowing, narrowings, sequences, unsettled
 from prompts import languages
+from tasks.judges.passports import Examined
 from tasks.models.systems import competitors, judges_of
-from tasks.passports import Examined
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 

@@ -35,15 +35,15 @@ from metrics.summary import cells, summarise
 from metrics.verdicts import Final, ModelResult
 from tasks.compare.baseline import against
 from tasks.decide import follow_all, watched
-from tasks.labels import kept_labels
+from tasks.judges.labels import kept_labels
+from tasks.judges.passports import Examined, sittings
+from tasks.judges.trust import by_labels, distrusted, unmeasured
 from tasks.models.systems import Identities, judges_of, own_models, systems_of, took_part
-from tasks.passports import Examined, sittings
 from tasks.report.material import Tables
 from tasks.report.raw import slugs
+from tasks.runtime.spending import spending_of
 from tasks.runtime.storage import open_store
-from tasks.spending import spending_of
 from tasks.stage import stage
-from tasks.trust import by_labels, distrusted, unmeasured
 
 UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
 

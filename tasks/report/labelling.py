@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from tasks.labels import COLUMNS, KEY, joined, sheet
+from tasks.judges.labels import COLUMNS, KEY, joined, sheet
 from tasks.report.chunks import encode
 from tasks.report.exports import csv_text
 from tasks.report.material import Material

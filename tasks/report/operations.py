@@ -14,7 +14,7 @@ from tasks.report.material import Material
 from tasks.report.passports import self_lines, warnings
 from tasks.report.titles import metric_title, suite_title
 from tasks.report.words import say
-from tasks.spending import spent
+from tasks.runtime.spending import spent
 
 FEW = 10
 

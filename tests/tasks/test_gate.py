@@ -11,9 +11,9 @@ from config.settings import Model, Settings
 from data.errors import InputError
 from metrics.summary import summarise
 from tasks.gate import final_of, write_explained
+from tasks.judges.trust import TOO_SMALL
 from tasks.models.systems import took_part
 from tasks.report import raw
-from tasks.trust import TOO_SMALL
 from tests.tasks.report.runs import build
 
 ANSWER = {"question": "Who?", "response": "Anna.", "reference": "Anna.", "retrieved_contexts": ["It was Anna."]}

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from data.errors import InputError
 from flows.cli.commands.label import table_of
-from tasks.labels import By, estimates, kept_labels, read_labels, sheet
+from tasks.judges.labels import By, estimates, kept_labels, read_labels, sheet
 from tasks.report.exports import write_csv
 
 

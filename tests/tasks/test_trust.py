@@ -11,7 +11,7 @@ from metrics.passports import Share
 from metrics.stats.calibration import TOO_WEAK, Rate, informedness_limits
 from metrics.stats.intervals import Interval
 from prompts.phrases import translated
-from tasks.trust import TOO_SMALL, distrusted
+from tasks.judges.trust import TOO_SMALL, distrusted
 
 SMALL, LARGE = "tiny:0.5b", "large:70b"
 

@@ -15,7 +15,7 @@ from flows.cli.console import show, written
 if TYPE_CHECKING:
     from metrics.stats.intervals import Interval
     from metrics.stats.labelled import Powered
-    from tasks.labels import Labelled
+    from tasks.judges.labels import Labelled
     from tasks.report.tables import Table
 
 
@@ -53,7 +53,7 @@ def label(
     from artifacts.store import write_atomically
     from config.settings import Store
     from data.errors import InputError
-    from tasks.labels import KEPT, estimates, judged, read_labels, sheet
+    from tasks.judges.labels import KEPT, estimates, judged, read_labels, sheet
     from tasks.report.exports import write_csv
 
     if n < 1:

@@ -5,7 +5,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tasks.labels import estimates, joined, read_labels
+from tasks.judges.labels import estimates, joined, read_labels
 from tasks.report.exports import write_csv
 from tasks.report.labelling import drawn
 from tasks.report.material import Material
