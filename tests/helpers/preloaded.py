@@ -117,7 +117,7 @@ class Started:
         try:
             self.wait(timeout)
         except subprocess.TimeoutExpired:
-            os.kill(self.pid, signal.SIGKILL)
+            self.send_signal(signal.SIGKILL)
             raise
         for reader in self._readers:
             reader.join(timeout)
@@ -125,9 +125,10 @@ class Started:
         return out, err
 
     def send_signal(self, number: signal.Signals) -> None:
-        """Send a signal, unless it has ended."""
+        """Send a signal, unless it has ended, which it may do in this very moment."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
 
 Process = Started | subprocess.Popen[str]
