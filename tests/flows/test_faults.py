@@ -61,7 +61,7 @@ def test_killed_at_twenty_random_moments(scene: Scene, tmp_path: Path) -> None:
     def resume() -> list[str]:
         return ["--resume"] if list((folder / "runs").glob("*/manifest.json")) else []
 
-    wall = scene.wall_s  # of a run that may have had a busy machine: the last whole one says it better
+    wall = scene.wall_s  # of a run that may have had a busy machine: the quickest whole one says it better
     for _ in range(KILLS):
         words, began = resume(), time.monotonic()
         process = scene.start(folder, *words)
@@ -75,12 +75,12 @@ def test_killed_at_twenty_random_moments(scene: Scene, tmp_path: Path) -> None:
             left += 1
         else:  # it ended, if only just before the kill
             assert process.returncode == 0, err
-            wall = wall if words else time.monotonic() - began
+            wall = wall if words else min(wall, time.monotonic() - began)
             finished()
     if kills:
         scene.rerun(folder, *resume())
         finished()
-    assert left >= KILLS // 4, "many moments lie inside of a run"
+    assert left >= KILLS // 2, "most moments lie inside of a run"
     assert ended
 
 
