@@ -67,7 +67,7 @@ class Model(Frozen):
         16_000_000, ge=1000, description="the most decoded bytes of one answer; a call that sends more fails"
     )
     price_in: Number | None = Field(
-        None, ge=0, description="price of 1 000 000 input tokens, in `currency`; price_out goes with it"
+        None, ge=0, description="price of 1 000 000 input tokens, in US dollars or the price table's currency"
     )
     price_out: Number | None = Field(None, ge=0, description="price of 1 000 000 output tokens")
     price_cached: Number | None = Field(

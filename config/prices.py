@@ -54,17 +54,12 @@ def priced(raw: Mapping[str, Any]) -> dict[str, Any]:
     A model goes by the server's name for it, letter for letter; one with a price of its own keeps that.
 
     Raises:
-        ValueError: the file cannot be read, is no table, or its currency is not the configuration's.
+        ValueError: the file cannot be read, or is no table.
     """
     file = raw.get("prices")
     if not isinstance(file, str) or not file:
         return {key: value for key, value in raw.items() if key != "prices" or value}
     table = _read(file)
-    if (currency := raw.get("currency", table.currency)) != table.currency:
-        raise ValueError(
-            f"prices: {file} is in {table.currency}, and `currency` is {currency}; leave `currency` out, or name "
-            "another table"
-        )
 
     def with_price(entry: Any) -> Any:
         if not isinstance(entry, Mapping) or {"price_in", "price_out"} & {*entry}:
@@ -79,7 +74,7 @@ def priced(raw: Mapping[str, Any]) -> dict[str, Any]:
         kind: [*map(with_price, raw[kind])] for kind in ("models", "judges") if isinstance(raw.get(kind), list)
     }
     about = {"file": file, **table.model_dump(include={"date", "currency", "stale_after_days"})}
-    return {**raw, **entries, "currency": table.currency, "prices": about}
+    return {**raw, **entries, "prices": about}
 
 
 def _read(file: str) -> _Table:

@@ -97,14 +97,7 @@ class Report(Frozen):
 
     language: str = Field("en", description="one that has a catalogue of phrases: en, ru, or a plug-in's")
     html: bool = Field(default=True, description="write the HTML report")
-    samples: Literal["page", "folder"] = Field(
-        "page",
-        description="where the HTML report has its samples: in the page itself, or in a folder of files beside it",
-    )
     junit: str = Field("", description="a file to write JUnit XML to as well; the same as --junit FILE")
-    junit_items: bool = Field(
-        default=False, description="JUnit has a case for each single item as well as each gate"
-    )
     markdown: str = Field("", description="a file for a summary, such as for a merge request; --markdown FILE")
     results: str = Field("", description="a file for results.json as well; --json FILE")
 
@@ -161,9 +154,7 @@ class Settings(Frozen):
     fail_on: Literal["threshold", "regression"] = Field(
         "threshold", description="regression: a suite that fell below its baseline fails the run as well"
     )
-    max_drop: Share | dict[str, Share] = Field(
-        MAX_DROP, description="the drop that is tolerated; or one for each suite"
-    )
+    max_drop: Share = Field(MAX_DROP, description="the drop from the baseline that is tolerated")
     allow_different: bool = Field(default=False, description="compare with a baseline that was made otherwise")
     store: Store = Store()
     sandbox: Sandbox = Sandbox()
@@ -173,7 +164,6 @@ class Settings(Frozen):
     runner: Literal["local", "dask", "ray"] = Field("local", description="where tasks run")
     runner_address: str = Field("", description="a running cluster; a local one is started unless given")
     runner_workers: int = Field(2, ge=1, description="worker processes of a local cluster")
-    currency: str = Field("USD", description="of prices, in what people read; the price table's unless given")
     prices: Annotated[Prices | None, WithJsonSchema(_PRICES, mode="validation")] = Field(
         None, description="a YAML file with prices of models and their date: docs/servers.md"
     )
@@ -188,10 +178,9 @@ class Settings(Frozen):
         return f"{', '.join(named)}{f' and {rest} more' if rest > 0 else ''}: {', '.join(self.named)}"
 
     @property
-    def tolerated(self) -> dict[str, float]:
-        """The tolerated drop of each suite."""
-        given = self.max_drop
-        return {name: given.get(name, MAX_DROP) if isinstance(given, dict) else given for name in self.named}
+    def currency(self) -> str:
+        """What prices are in: the price table's currency, US dollars without one."""
+        return self.prices.currency if self.prices else "USD"
 
     @property
     def named(self) -> tuple[str, ...]:

@@ -53,12 +53,19 @@ def settings_of(runs: str, run: str, sets: Sequence[str] = (), only: str = "") -
     return parse(_recorded(configuration), str(path), {}, sets, only), manifest
 
 
-def _recorded(configuration: dict[str, Any]) -> dict[str, Any]:
-    """Return a recorded configuration, with a judge's temperature of 0.0 that nobody set left out.
+RETIRED: Mapping[str, tuple[str, ...]] = {"": ("currency",), "report": ("samples", "junit_items")}
+"""Keys that earlier versions recorded, by their section: none of them decided a score."""
 
-    Before suites were declarations, every judge was recorded with that default, which was not heeded: the
+
+def _recorded(configuration: dict[str, Any]) -> dict[str, Any]:
+    """Return a recorded configuration without retired keys, and without a judge's temperature that nobody set.
+
+    Before suites were declarations, every judge was recorded with the default 0.0, which was not heeded: the
     metric's own was what judges were asked with.
     """
+    configuration = {key: value for key, value in configuration.items() if key not in RETIRED[""]}
+    if isinstance(report := configuration.get("report"), Mapping):
+        configuration["report"] = {key: value for key, value in report.items() if key not in RETIRED["report"]}
     suites, judges = configuration.get("suites"), configuration.get("judges")
     old = isinstance(suites, list) and not any(isinstance(suite, Mapping) for suite in suites)
     if not old or not isinstance(judges, list):

@@ -12,7 +12,6 @@ from data.errors import InputError
 from data.json_reply import read_object
 from data.options import Frozen
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
-from data.shown import Shown
 from metrics._judged_texts import question, reference, schema
 from metrics._replies import NO_REPLY, reply
 from metrics.judging import Judgement, reason_of
@@ -153,5 +152,4 @@ UNIT = Metric(
         ),
     ),
     title={"en": "Rubric", "ru": "Оценка по критериям"},
-    shown=Shown(bands=True),
 )

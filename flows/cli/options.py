@@ -50,7 +50,6 @@ class Options:
     ] = False
     wait: Annotated[bool, Parameter(help="wait for what is asked in batches (batch: submit of a model)")] = False
     junit: Annotated[str, Parameter(metavar="FILE", help="write the results as JUnit XML as well")] = ""
-    junit_items: Annotated[bool, Parameter(help="with --junit: a case for each single item as well")] = False
     markdown: Annotated[str, Parameter(metavar="FILE", help="write a summary, such as for a merge request")] = ""
     json: Annotated[str, Parameter(metavar="FILE", help="write results.json there as well")] = ""
     baseline: Annotated[
@@ -143,7 +142,7 @@ def _gates(given: Options) -> list[str]:
         "baseline": given.baseline,
         "fail_on": given.fail_on,
     }
-    switches = {"report.junit_items": given.junit_items, "allow_different": given.allow_different}
+    switches = {"allow_different": given.allow_different}
     told = [f"{path}={json.dumps(value)}" for path, value in texts.items() if value]
     return [*told, *(f"{path}=true" for path, value in switches.items() if value)]
 

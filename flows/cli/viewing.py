@@ -29,8 +29,7 @@ from prompts.phrases import ENGLISH, languages, phrase
 from tasks.report import runs as pages
 
 HOST = "127.0.0.1"
-PAGE, SAMPLES = "report_*.html", "report_*_samples/*.js"
-"""Files of a run's `reports`: the page, and its samples where they have a folder."""
+PAGE = "report_*.html"
 KEPT = 8
 """Comparisons that are kept, the latest used."""
 
@@ -44,7 +43,6 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
-_TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
 
 
 class Guard:
@@ -128,10 +126,10 @@ class Pages:
     def report(self, request: Request) -> Response:
         """Send a file of a run's report."""
         folder = folders(self.runs).get(request.path_params["run"])
-        file = reports(self.runs, folder, PAGE, SAMPLES).get(request.path_params["file"]) if folder else None
+        file = reports(self.runs, folder).get(request.path_params["file"]) if folder else None
         if file is None:
             return self._told("no_report", 404)
-        return FileResponse(file, media_type=_TYPES[file.suffix])
+        return FileResponse(file, media_type="text/html; charset=utf-8")
 
     def _spoken(self, found: Sequence[Entry]) -> str:
         """Return the language to speak: a plug-in's may be gone, or not be loaded here."""
@@ -180,16 +178,16 @@ def entries(runs: Path) -> list[Entry]:
     return [*found, *(Entry.blank(name) for name in sorted({*folders(runs)} - known, reverse=True))]
 
 
-def reports(runs: Path, folder: Path, *patterns: str) -> Mapping[str, Path]:
-    """Return the files of a run's reports by what stands for them in an address; none that lies elsewhere."""
-    there, home = folder / "reports", runs.resolve()
-    found = (path for pattern in patterns for path in there.glob(pattern))
-    return {path.relative_to(there).as_posix(): path for path in found if path.resolve().is_relative_to(home)}
+def reports(runs: Path, folder: Path) -> Mapping[str, Path]:
+    """Return a run's HTML reports by name; none that lies elsewhere."""
+    home = runs.resolve()
+    found = (folder / "reports").glob(PAGE)
+    return {path.name: path for path in found if path.resolve().is_relative_to(home)}
 
 
 def address_of(runs: Path, run: str) -> str:
     """Return where a run's latest report is; '' where it has none."""
-    files = reports(runs, runs / run, PAGE)
+    files = reports(runs, runs / run)
     return f"/runs/{quote(run, safe='')}/{quote(max(files), safe='')}" if files else ""
 
 

@@ -48,7 +48,7 @@ def against(
         items=items,
         baseline=known.scores,
         suites=suites,
-        max_drop=settings.tolerated,
+        max_drop=dict.fromkeys(suites, settings.max_drop),
         known=unlike(known.facts, facts_of(manifest)),
         allow_different=settings.allow_different,
     )

@@ -92,6 +92,4 @@ def differences(runs: Sequence[Run]) -> list[tuple[str, list[Any]]]:
 
 def _aside(key: str) -> bool:
     tail = key.rpartition(".")[2]
-    return (
-        key.partition(".")[0] in {"store", "report", "runner", "batch_size", "currency", "prices"} or tail in _ASIDE
-    )
+    return key.partition(".")[0] in {"store", "report", "runner", "batch_size", "prices"} or tail in _ASIDE

@@ -3,7 +3,6 @@ const KEPT = 96; // unpacked chunks that are kept; a screen needs a third of the
 const data = document.getElementById("data");
 const held = new Map(); // a chunk's name and what it holds, the one used last at the end
 const coming = new Map();
-const arrivals = new Map();
 
 async function decode(text, encoding) {
   if (encoding !== "gzip") return JSON.parse(text);
@@ -28,19 +27,6 @@ async function inPage(name) {
   }
 }
 
-// A page that is opened as a file may load scripts beside it, but fetch nothing.
-if (data.dataset.folder) globalThis.basicControlChunk = (name, encoding, text) => { arrivals.get(name)?.(decode(text, encoding)); };
-function beside(name) {
-  return new Promise((resolve, reject) => {
-    const script = make("script", { src: `${data.dataset.folder}/${name}.js` });
-    arrivals.set(name, resolve);
-    const end = () => { script.remove(); arrivals.delete(name); reject(new Error(fill(words.apart, { name: `${data.dataset.folder}/${name}.js` }))); };
-    script.addEventListener("load", end); // a second word is not heard
-    script.addEventListener("error", end);
-    document.head.append(script);
-  });
-}
-
 // Scores and judges' replies are found by the sample that they are about.
 function sorted(chunk) {
   for (const metric of chunk.metrics ?? []) metric.at = new Map(metric.row.map((row, place) => [row, place]));
@@ -51,7 +37,7 @@ function sorted(chunk) {
 
 function load(name) {
   if (!coming.has(name)) {
-    const made = (data.dataset.folder ? beside(name) : inPage(name)).then((chunk) => {
+    const made = inPage(name).then((chunk) => {
       held.set(name, sorted(chunk));
       while (held.size > KEPT) held.delete(held.keys().next().value);
     }).finally(() => coming.delete(name));

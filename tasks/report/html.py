@@ -2,11 +2,10 @@
 
 A content-security policy in the page allows exactly the script and the style sheet that are written into it, by
 their hashes. What models and data sets wrote is escaped here (Jinja's autoescape) and set as text there (page.js).
-The samples may stand in a folder beside the page by choice; they are written chunk by chunk in any case.
+The samples are written into it chunk by chunk.
 """
 
 import json
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -17,7 +16,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment
 from markupsafe import Markup
 
-from artifacts.store import replacing, write_atomically
+from artifacts.store import replacing
 from prompts.phrases import section, translated
 from tasks.report import (
     charts,
@@ -68,14 +67,10 @@ def _environment() -> Environment:
     return environment
 
 
-def policy(script: str, style: str, *, apart: bool = False) -> str:
-    """Return the content-security policy: nothing but this script, this style sheet and inlined images.
-
-    Where the samples are `apart` this script, and nothing else, may load others: the files of the samples.
-    """
-    loads = " 'strict-dynamic'" if apart else ""
+def policy(script: str, style: str) -> str:
+    """Return the content-security policy: nothing but this script, this style sheet and inlined images."""
     return (
-        f"default-src 'none'; script-src {script}{loads}; style-src {style}; img-src data:; "
+        f"default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -122,7 +117,7 @@ def _charts(material: Material, context: Mapping[str, Any], easel: _Easel) -> di
 
 
 @painting()
-def _filled(material: Material, found: chunks.Chunks, folder: str) -> dict[str, Any]:
+def _filled(material: Material, found: chunks.Chunks) -> dict[str, Any]:
     """Return what the page's template is filled with; the chunks of its samples are not made yet."""
     language = material.settings.report.language
     lacking = charts.missing()
@@ -166,16 +161,15 @@ def _filled(material: Material, found: chunks.Chunks, folder: str) -> dict[str, 
         "material": material,
         "manifest": {**dict.fromkeys(_MANIFEST), **material.manifest},
         "configuration": json.dumps(material.settings.model_dump(mode="json"), ensure_ascii=False, indent=2),
-        "folder": folder,
         "index": Markup(index),  # noqa: S704 - chunks.inline has escaped it
         "index_encoding": index_encoding,
-        "chunks": () if folder else _marked(found),
+        "chunks": _marked(found),
         "sheet": Markup(drawn[0]) if drawn else "",  # noqa: S704 - chunks.inline has escaped it
         "sheet_encoding": drawn[1] if drawn else "",
         "words_json": Markup(chunks.inline(section("script", language))),  # noqa: S704 - likewise
         "style": style,
         "script": script,
-        "policy": policy(script_hash, style_hash, apart=bool(folder)),
+        "policy": policy(script_hash, style_hash),
         "t": partial(_said, language),
         "translated": lambda reason: translated(reason, language),
         "metric_title": lambda name: metric_title(name, language),
@@ -191,8 +185,8 @@ def _marked(found: Iterable[chunks.Chunk]) -> Iterator[tuple[str, str, Markup]]:
         yield one.name, one.encoding, Markup(one.text)  # noqa: S704 - chunks.inline has escaped it
 
 
-def _pieces(material: Material, found: chunks.Chunks, folder: str) -> Iterator[str]:
-    return _environment().get_template("page.html.j2").generate(_filled(material, found, folder))
+def _pieces(material: Material, found: chunks.Chunks) -> Iterator[str]:
+    return _environment().get_template("page.html.j2").generate(_filled(material, found))
 
 
 def _chunks(material: Material, size: int) -> chunks.Chunks:
@@ -201,7 +195,7 @@ def _chunks(material: Material, size: int) -> chunks.Chunks:
 
 def compose(material: Material) -> str:
     """Return the whole page, its samples in it."""
-    return "".join(_pieces(material, _chunks(material, chunks.SIZE), ""))
+    return "".join(_pieces(material, _chunks(material, chunks.SIZE)))
 
 
 def _said(language: str, name: str, /, **values: object) -> str:
@@ -209,20 +203,9 @@ def _said(language: str, name: str, /, **values: object) -> str:
 
 
 def write(material: Material, folder: Path, *, size: int = chunks.SIZE) -> Path:
-    """Write `reports/report_<stamp>.html`, at most `size` samples a chunk.
-
-    By choice the chunks are files of `reports/report_<stamp>_samples/`: scripts, which a page that is opened as a
-    file may load where it may not fetch.
-    """
+    """Write `reports/report_<stamp>.html`, at most `size` samples a chunk."""
     path = folder / "reports" / f"report_{material.stamp}.html"
-    beside = path.with_name(f"{path.stem}_samples")
-    found = _chunks(material, size)
-    shutil.rmtree(beside, ignore_errors=True)
-    apart = material.settings.report.samples == "folder"
-    for one in found if apart else ():
-        call = f"basicControlChunk({json.dumps(one.name)},{json.dumps(one.encoding)},{json.dumps(one.text)});\n"
-        write_atomically(beside / f"{one.name}.js", call.encode())
     with replacing(path) as file:
-        for piece in _pieces(material, found, beside.name if apart else ""):
+        for piece in _pieces(material, _chunks(material, size)):
             file.write(piece.encode("utf-8", "replace"))
     return path

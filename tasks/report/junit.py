@@ -1,31 +1,14 @@
-"""JUnit XML: a case for each gate, which fails where the exit code says so; for each question on request."""
+"""JUnit XML: a case for each gate, which fails where the exit code says so."""
 
 import re
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
-
-import polars as pl
 
 from artifacts.store import write_atomically
 from tasks.report.material import Material
 from tasks.report.passports import warnings
 from tasks.report.regressions import regression
-from tasks.report.samples import KEY, frames
 from tasks.report.words import measure, shared, why
-
-SHOWN = 4000
-"""Characters of a reply that a failed case shows."""
-
-FAILURES = {
-    "wrong": "wrong answer",
-    "partial": "partly right",
-    "no_answer": "no answer",
-    "truncated": "cut at the token limit",
-}
-ERRORS = {"model_error": "the call failed", "judge_failed": "a judge failed"}
-SKIPPED = {"not_applicable": "not applicable", "unscored": "not scored"}
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -33,54 +16,6 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 def clean(text: object) -> str:
     """Return text with what XML 1.0 cannot hold written as U+XXXX: a model may have had a hand in it."""
     return _FORBIDDEN.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", str(text))
-
-
-def _case(row: Mapping[str, Any], suite_name: str) -> ET.Element:
-    repeat = f" (repeat {row['repeat']})" if row["repeat"] else ""
-    place = "/".join(part for part in (row["level"], row["language"]) if part)
-    name = clean(f"{row['item_id']}{f' [{place}]' if place else ''}{repeat}")
-    case = ET.Element("testcase", name=name, classname=suite_name, time=f"{row['latency_s'] or 0:.3f}")
-    reason = clean(row["reason"] or row["error_kind"] or "")
-    outcome = row["outcome"]
-    if outcome in FAILURES:
-        part = ET.SubElement(case, "failure", type=outcome, message=reason or FAILURES[outcome])
-        part.text = clean(_told(row))
-    elif outcome in ERRORS:
-        part = ET.SubElement(case, "error", type=outcome, message=reason or ERRORS[outcome])
-        part.text = clean(row["error"] or "")
-    elif outcome in SKIPPED:
-        ET.SubElement(case, "skipped", message=reason or SKIPPED[outcome])
-    return case
-
-
-def _told(row: Mapping[str, Any]) -> str:
-    """Return what someone needs to see of a wrong answer."""
-    score = "" if row["value"] is None else f"score: {row['value']:.4f}\n"
-    reply = row["text"] or ""
-    if len(reply) > SHOWN:
-        reply = f"{reply[:SHOWN]}\n… {len(reply) - SHOWN} more characters"
-    return f"{score}expected: {row['answer']}\n--- reply ---\n{reply}"
-
-
-def _suites(rows: pl.DataFrame, timestamp: str) -> Iterator[ET.Element]:
-    for (model, suite, family), group in rows.group_by("model", "suite", "family", maintain_order=True):
-        name = clean(".".join(str(part) for part in (suite, family) if part))
-        outcomes = group["outcome"]
-        yield (
-            element := ET.Element(
-                "testsuite",
-                name=f"{clean(model)} / {name}",
-                timestamp=timestamp,
-                tests=str(group.height),
-                failures=str(outcomes.is_in(list(FAILURES)).sum()),
-                errors=str(outcomes.is_in(list(ERRORS)).sum()),
-                skipped=str(outcomes.is_in(list(SKIPPED)).sum()),
-                time=f"{group['latency_s'].sum():.3f}",
-            )
-        )
-        properties = ET.SubElement(element, "properties")
-        ET.SubElement(properties, "property", name="model", value=clean(model))
-        element.extend(_case(row, name) for row in group.iter_rows(named=True))
 
 
 def _gate(name: str, of: str, outcome: str, told: str, *, counts: bool, passes: bool) -> ET.Element:
@@ -150,32 +85,13 @@ def gates(material: Material) -> ET.Element:
 
 
 def compose(material: Material) -> ET.Element:
-    """Return the document: all gates, and with `report.junit_items` every item as well.
-
-    Of an item a wrong, partly right or missing answer is a failure; a failed call or judge an error; what does not
-    apply is skipped. Of several metrics the case has their mean and worst status. A time is the reply's latency in
-    seconds, also where it came from the cache.
-    """
-    suites = [
-        *([gates(material)] if material.results else ()),
-        *(_items(material) if material.settings.report.junit_items else ()),
-    ]
-    sums = {
-        name: str(sum(int(suite.attrib[name]) for suite in suites))
-        for name in ("tests", "failures", "errors", "skipped")
-    }
-    time = f"{sum(float(suite.attrib['time']) for suite in suites):.3f}"
-    top = ET.Element("testsuites", {"name": f"basic-control {clean(material.run)}", **sums, "time": time})
+    """Return the document: all gates, where the run has a verdict."""
+    suites = [gates(material)] if material.results else []
+    names = ("tests", "failures", "errors", "skipped")
+    sums = {name: suites[0].attrib[name] if suites else "0" for name in names}
+    top = ET.Element("testsuites", {"name": f"basic-control {clean(material.run)}", **sums, "time": "0.000"})
     top.extend(suites)
     return top
-
-
-def _items(material: Material) -> list[ET.Element]:
-    items = material.items.select("item_id", "suite", "family", "level", "language", "answer")
-    rows = frames(material).rows.join(items, on="item_id", how="left", maintain_order="left")
-    order = ["model", "suite", "family"]
-    rows = rows.sort(order, maintain_order=True).select(*dict.fromkeys([*KEY, *order]), pl.exclude(*KEY, *order))
-    return list(_suites(rows, material.started.isoformat(timespec="seconds")))
 
 
 def write(material: Material, path: Path) -> Path:

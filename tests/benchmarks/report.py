@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from random import Random
@@ -156,7 +155,7 @@ def resident() -> float:
 
 
 def main() -> None:
-    """Write one report in each form and print its figures."""
+    """Write a report and print its figures."""
     samples = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "run.pickle"
@@ -165,21 +164,15 @@ def main() -> None:
         material: Material = pickle.loads(file.read_bytes())  # noqa: S301 - written a moment ago
         file.unlink()
         before = resident()
-        for form in ("page", "folder"):
-            report = material.settings.report.model_copy(update={"samples": form})
-            given = replace(material, settings=material.settings.model_copy(update={"report": report}))
-            start, cpu = time.perf_counter(), time.process_time()
-            path = html.write(given, Path(folder) / form)
-            wall, cpu = time.perf_counter() - start, time.process_time() - cpu
-            size = path.stat().st_size / 1e6
-            beside = sum(one.stat().st_size for one in path.parent.rglob("*.js")) / 1e6
-            print(f"{form}: {samples} samples in {wall:.1f} s ({cpu:.1f} s of CPU)")
-            print(f"  page of {size:.1f} MB, {beside:.1f} MB beside it")
-            print(f"  memory at most {resident():.0f} MiB, of which the run itself {before:.0f}")
-            if chromium := shutil.which("chromium"):
-                browse(path, chromium)
-            else:
-                print("  no chromium here: the browser was not measured")
+        start, cpu = time.perf_counter(), time.process_time()
+        path = html.write(material, Path(folder))
+        wall, cpu = time.perf_counter() - start, time.process_time() - cpu
+        print(f"{samples} samples in {wall:.1f} s ({cpu:.1f} s of CPU), {path.stat().st_size / 1e6:.1f} MB")
+        print(f"  memory at most {resident():.0f} MiB, of which the run itself {before:.0f}")
+        if chromium := shutil.which("chromium"):
+            browse(path, chromium)
+        else:
+            print("  no chromium here: the browser was not measured")
 
 
 if __name__ == "__main__":

@@ -172,6 +172,16 @@ def test_a_suite_recorded_before_suites_were_declarations_is_the_same_as_today(t
     assert {key for key in same if then[key] != same[key]} == {"judges"}, "of judges, a temperature that nobody set"
 
 
+def test_keys_that_went_are_passed_over_in_what_was_recorded(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "20261001_120000"
+    shutil.copytree(RECORDED, folder)
+    before, document = settings_of(f"{tmp_path}/runs", folder.name)
+    document["configuration"]["currency"] = "EUR"
+    document["configuration"].setdefault("report", {}).update(samples="folder", junit_items=True)
+    (folder / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
+    assert settings_of(f"{tmp_path}/runs", folder.name)[0] == before
+
+
 def test_a_finished_run_that_is_resumed_still_names_its_tables(tmp_path: Path) -> None:
     """Else `prune` beside it would take them for nobody's."""
     tables = {"items": [{"table": "items", "digest": "0" * 64, "rows": 1}]}

@@ -45,7 +45,7 @@ def calls(store: Store) -> list[Asked]:
 
 
 def settings(*models: Model, prices: Prices | None = None) -> Settings:
-    return Settings(models=models, suites=["basic_control"], currency="EUR", prices=prices)
+    return Settings(models=models, suites=["basic_control"], prices=prices)
 
 
 def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_path: Path) -> None:

@@ -5,9 +5,8 @@ import csv
 import gzip
 import io
 import json
-import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -40,19 +39,12 @@ def run() -> Material:
     return replace(material, replies=material.replies.with_columns(said))
 
 
-def folded(material: Material) -> Material:
-    """Return the run with its report's samples in a folder."""
-    report = material.settings.report.model_copy(update={"samples": "folder"})
-    return replace(material, settings=material.settings.model_copy(update={"report": report}))
-
-
 @pytest.fixture(scope="module")
 def pages(run: Material, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return the run's report in both forms, and in one chunk."""
+    """Return the run's report in chunks, and in one."""
     there = tmp_path_factory.mktemp("chunks")
     return {
         "page": html.write(run, there / "page", size=SIZE),
-        "folder": html.write(folded(run), there / "folder", size=SIZE),
         "one": html.write(run, there / "one"),
     }
 
@@ -129,29 +121,9 @@ def settled(page: "Page", act: Callable[[], object]) -> None:
     page.wait_for_function("n => document.getElementById('browser').dataset.ready !== n", arg=before)
 
 
-@pytest.fixture
-def walk(
-    visit: Open, chromium: "Browser", pages: dict[str, Path], request: pytest.FixtureRequest
-) -> Iterator["Page"]:
-    """Return the page in one of its forms; files beside it are no request that `visit` forbids."""
-    if request.param == "page":
-        yield visit(pages["page"])
-        return
-    page = chromium.new_page(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    page.goto(pages["folder"].as_uri())
-    page.locator("#samples").scroll_into_view_if_needed()
-    page.wait_for_selector("#browser[data-ready]")
-    yield page
-    page.close()
-
-
-both = pytest.mark.parametrize("walk", ["page", "folder"], indirect=True)
-
-
-@both
-def test_many_chunks_do_what_one_does(walk: "Page", run: Material) -> None:
-    """Filter, sort, search, step, link, matrix and export go over all chunks, in the page and in a folder."""
-    page = walk
+def test_many_chunks_do_what_one_does(visit: Open, pages: dict[str, Path], run: Material) -> None:
+    """Filter, sort, search, step, link, matrix and export go over all chunks."""
+    page = visit(pages["page"])
     assert page.evaluate("document.querySelectorAll('[id^=rows-], [id^=items-]').length") in (0, 8)
     assert page.inner_text(".found") == f"{ALL} of {ALL} samples"
     page.focus(".grid")
@@ -191,9 +163,8 @@ def test_many_chunks_do_what_one_does(walk: "Page", run: Material) -> None:
     page.wait_for_function("text => document.querySelector('.sample').innerText.includes(text)", arg=before)
 
 
-@both
-def test_every_disagreement_is_reached_over_all_chunks(walk: "Page", run: Material) -> None:
-    page = walk
+def test_every_disagreement_is_reached_over_all_chunks(visit: Open, pages: dict[str, Path], run: Material) -> None:
+    page = visit(pages["page"])
     settled(page, lambda: page.click("#view-matrix"))
     ours = primary(run).filter(pl.col("model").is_in(MODELS[:2])).pivot("model", index="item_id", values="value")
     apart = set(ours.filter(pl.col(MODELS[0]) != pl.col(MODELS[1]))["item_id"])
@@ -214,39 +185,6 @@ def test_every_disagreement_is_reached_over_all_chunks(walk: "Page", run: Materi
         seen.add(item)
     assert seen == apart
     page.wait_for_function("() => document.querySelector('.mline .asked').innerText.includes(' ')")
-
-
-def test_a_folder_holds_the_samples_and_the_page_lets_nothing_else_in(pages: dict[str, Path]) -> None:
-    page, folder = pages["folder"], pages["folder"].with_name("report_20261105_140233_samples")
-    text = page.read_text(encoding="utf-8")
-    assert {path.name for path in folder.iterdir()} == {
-        *(f"rows-{n}.js" for n in range(ALL // SIZE)),
-        *(f"items-{n}.js" for n in range(2)),
-    }
-    assert page.stat().st_size < pages["page"].stat().st_size
-    rules = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
-    assert rules
-    assert "script-src &#39;sha256-" in rules[1]
-    assert "strict-dynamic" in rules[1]
-    assert "strict-dynamic" not in pages["page"].read_text(encoding="utf-8")
-    for path in folder.iterdir():
-        assert re.fullmatch(rf'basicControlChunk\("{path.stem}","gzip","[A-Za-z0-9+/=]+"\);\n', path.read_text())
-
-
-def test_a_missing_file_of_the_folder_is_told(chromium: "Browser", run: Material, tmp_path: Path) -> None:
-    path = html.write(folded(run), tmp_path, size=SIZE)
-    (path.with_name(f"{path.stem}_samples") / "rows-5.js").unlink()
-    page = chromium.new_page()
-    page.goto(path.as_uri())
-    page.locator("#samples").scroll_into_view_if_needed()
-    page.wait_for_selector("#browser[data-ready]")
-    page.focus(".grid")
-    page.keyboard.press("End")
-    page.wait_for_selector(".sample [role=alert]")
-    assert "_samples/rows-5.js is missing or damaged" in page.inner_text(".sample")
-    page.keyboard.press("Home")
-    page.wait_for_function("() => document.querySelector('.sample').innerText.includes('Response')")
-    page.close()
 
 
 def test_samples_are_looked_at_while_the_rest_of_the_page_is_read(

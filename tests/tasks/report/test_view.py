@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +32,7 @@ EVIL = "r03 <img src=x onerror=window.ran=1>"
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory, page_file: Path) -> Path:
-    """Return two runs that can be compared, one with its samples in a folder, a hostile name, three broken ones."""
+    """Return two runs that can be compared, a hostile name, three broken ones."""
     there = tmp_path_factory.mktemp("view")
     finished(there, "r01")
     finished(there, "r02", right=lambda _, n: float(n % 3))
@@ -52,9 +51,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, page_file: Path) -> Path:
         if name != "r02":
             shutil.copy(page_file, found / name / "reports" / page_file.name)
     made = many(40, words=8)
-    apart = made.settings.report.model_copy(update={"samples": "folder"})
-    given = made.settings.model_copy(update={"report": apart})
-    html.write(replace(made, settings=given), found / "r02", size=4)
+    html.write(made, found / "r02", size=4)
     label(found / "r01", ["nightly"], note="the <i>first</i>")
     (found / "broken").mkdir()
     (found / "broken" / "manifest.json").write_text('{"configuration": [1]}', encoding="utf-8")
