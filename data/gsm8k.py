@@ -1,8 +1,8 @@
 """Load word problems: the shipped sample, GSM8K, MGSM, and files of the same form.
 
 Every form becomes the same frame, one row a problem: `id`, `language`, `template` (of the sample's problems, else
-''), `question`, `reference` (steps, and a last line `#### n`; that line alone where there is no reasoning) and
-`answer` (the final answer, as written).
+''), `question`, `reference` (steps, and a last line `#### n`; that line alone where there is no reasoning),
+`answer` (the final answer, as written) and `stated_language` (the row's own column, '' where it has none).
 """
 
 import re
@@ -28,6 +28,7 @@ SCHEMA: Mapping[str, pl.DataType] = {
     "question": pl.String(),
     "reference": pl.String(),
     "answer": pl.String(),
+    "stated_language": pl.String(),
 }
 FORMS = "columns question and answer (GSM8K), or question and answer_number (MGSM)"
 MGSM = ("question", "answer_number")
@@ -88,6 +89,7 @@ def _row(raw: Row, number: int, path: Path) -> dict[str, Any]:
         "question": question.strip(),
         "reference": reference,
         "answer": found.text,
+        "stated_language": str(raw.get("language") or ""),
     }
 
 

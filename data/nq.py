@@ -1,8 +1,8 @@
 """Load Natural Questions: the shipped sample, nq_dev.parquet's form, retrieved passages, the original, NQ-open.
 
 Every form becomes the same frame, one row a question: `id`, `language`, `question`, `short_answers` (list),
-`long_answer`, `title`, `url`, `passages` (list of `title` and `text`; a passage's number is its place from 1) and
-`gold_number` (null where it is not known).
+`long_answer`, `title`, `url`, `passages` (list of `title` and `text`; a passage's number is its place from 1),
+`gold_number` (null where it is not known) and `stated_language` (the row's own column, '' where it has none).
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,6 +28,7 @@ SCHEMA: Mapping[str, pl.DataType] = {
     "url": pl.String(),
     "passages": pl.List(pl.Struct({"title": pl.String(), "text": pl.String()})),
     "gold_number": pl.Int64(),
+    "stated_language": pl.String(),
 }
 DISTRACTORS = 9
 """Paragraphs of the same page that accompany the gold one, where a page is given whole."""
@@ -99,6 +100,7 @@ def _row(**values: Any) -> dict[str, Any]:
         "url": "",
         "passages": [],
         "gold_number": None,
+        "stated_language": "",
     }
     return {**empty, **values}
 
@@ -157,6 +159,7 @@ def _prepared(raw: Row, number: int, where: str) -> dict[str, Any]:
     return _row(
         id=_as_text(raw.get("id"), f"{where}, id") or f"nq-{number:04d}",
         language=_as_text(raw.get("language"), f"{where}, language") or "en",
+        stated_language=_as_text(raw.get("language"), f"{where}, language"),
         question=_question(raw, where),
         short_answers=_texts(raw, "short_answers", where),
         passages=passages,

@@ -1,7 +1,7 @@
 """Load a user's questions with references and retrieved contexts, from Parquet, CSV or JSONL.
 
 The frame has one row a question: `id`, `language`, `question`, `response` (null where the models are to be asked),
-`reference`, `retrieved_contexts` (list).
+`reference`, `retrieved_contexts` (list), `stated_language` (the row's own column, '' where it has none).
 """
 
 import json
@@ -26,6 +26,7 @@ SCHEMA: Mapping[str, pl.DataType] = {
     "response": pl.String(),
     "reference": pl.String(),
     "retrieved_contexts": pl.List(pl.String()),
+    "stated_language": pl.String(),
 }
 REQUIRED = ("question", "reference", "retrieved_contexts")
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
@@ -81,6 +82,7 @@ def _row(raw: Row, number: int, names: Mapping[str, str | None], path: Path) -> 
         "language": _storable(str(raw.get("language") or "en")),
         **texts,
         "retrieved_contexts": _contexts(taken["retrieved_contexts"], where),
+        "stated_language": _storable(str(raw.get("language") or "")),
     }
 
 

@@ -32,7 +32,9 @@ class Item:
     """One question.
 
     A family's `generate` fills `prompt`, `answer`, `facts` and, where it has kinds of tasks, `template`; the
-    drawing (`data.draw`) fills the rest. `facts` is JSON: what the verifier needs to know.
+    drawing (`data.draw`) fills the rest. `facts` is JSON: what the verifier needs to know. `stated_language` is the
+    language that its row states, '' where the loader has it from elsewhere; `declared_id` the row's own id, where
+    the suite declares that there is one. `data.questions` makes the last three of what the item asks.
     """
 
     prompt: str
@@ -47,6 +49,11 @@ class Item:
     language: str = "en"
     seed: int = 0
     index: int = 0
+    stated_language: str = ""
+    declared_id: str = ""
+    question_id: str = ""
+    text_digest: str = ""
+    answer_digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

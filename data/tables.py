@@ -61,9 +61,12 @@ ITEMS = Table(
     {
         "item_id": _S, "suite": _S, "family": _S, "version": _I, "level": _S, "language": _S,
         "template": _S, "seed": _I, "index": _I, "prompt": _S, "answer": _S, "facts": _S,
+        "question_id": _S, "text_digest": _S, "answer_digest": _S,
     },
     key=("item_id",),
+    added=("question_id", "text_digest", "answer_digest"),
 )  # fmt: skip
+"""A question and what is expected; the added columns say which question it is, whatever prompt asks it."""
 REQUESTS = Table(
     "requests",
     {
@@ -146,6 +149,9 @@ MEANINGS: Mapping[str, str] = {
     "prompt": "what is asked, before a system message and a suite's own prompt",
     "answer": "what is expected",
     "facts": "JSON: what prompts, verifiers and metrics may use of the row",
+    "question_id": "the question, whatever prompt asks it: a hash of what is asked, or the row's declared id",
+    "text_digest": "a hash of what is asked; the same as `question_id` unless that is declared",
+    "answer_digest": "a hash of what is expected; nothing where nothing is",
     "request_id": "a hash of all that could change the reply",
     "model": "the model, with its prompt's name where a suite has several; in requests also a judge",
     "step": "which question: `answer`, or a judge's step",

@@ -44,7 +44,7 @@ def items_of(settings: Settings, suite: Suite) -> list[Ref]:
         versions=versions_of(suite),
         options=offered(suite),
         required=needed(settings, suite),
-        prompt=suite.first_prompt,
+        prompts=tuple(suite.asked_by.values()),
         batch_size=settings.batch_size,
         digests=digests_of(suite),
     )

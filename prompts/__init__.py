@@ -2,16 +2,26 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateError, TemplateNotFound
+from jinja2 import (
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    Template,
+    TemplateError,
+    TemplateNotFound,
+    meta,
+    nodes,
+)
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from data import plugins
 from data.errors import InputError
+from data.questions import WHOLE
 
 _FOLDER = Path(__file__).parent
 _NAME = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)+")
@@ -88,6 +98,41 @@ def own(text: str) -> Template:
         raise InputError(
             f"prompt{f', line {at}' if at else ''}: not valid Jinja2 ({error.message or error})."
         ) from error
+
+
+@cache
+def reads(prompt: str) -> frozenset[str]:
+    """Return the columns of a row that a suite's prompt reads, in any language; `WHOLE` where it takes all of them.
+
+    Raises:
+        InputError: it is not valid Jinja2.
+    """
+    named = prompt.strip()
+    if shipped(named):
+        texts = [Path(str(template(named, language).filename)).read_text("utf-8") for language in languages(named)]
+    else:
+        own(prompt)
+        texts = [prompt]
+    found: set[str] = set()
+    for text in texts:
+        parsed = Environment().parse(text)  # noqa: S701 - read, and never rendered
+        free = meta.find_undeclared_variables(parsed)
+        found |= free - {"row"}
+        if "row" in free:
+            columns = [*_columns_of_row(parsed)]
+            whole = sum(one.name == "row" for one in parsed.find_all(nodes.Name)) > len(columns)
+            found |= {*columns, *([WHOLE] if whole else [])}
+    return frozenset(found)
+
+
+def _columns_of_row(parsed: nodes.Template) -> Iterator[str]:
+    """Yield the columns named as `row.x` or `row["x"]`."""
+    for one in parsed.find_all((nodes.Getattr, nodes.Getitem)):
+        match one:
+            case nodes.Getattr(node=nodes.Name(name="row"), attr=name):
+                yield name
+            case nodes.Getitem(node=nodes.Name(name="row"), arg=nodes.Const(value=str(name))):
+                yield name
 
 
 def fill(prompt: str, language: str, values: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,18 +11,19 @@ from data.batches import Asked, Ref
 from data.draw import canonical, content_id
 from data.loading import RESPONSE, offered
 from data.plugins import loader
+from data.questions import identify
 from data.records import Item
 from data.sources import name_of
 from data.suites import Stop, Suite
 from data.tables import ITEMS, REQUESTS, RESPONSES
 from metrics.stopping import arranged
-from prompts import fill
+from prompts import fill, reads
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 
-def row(item: Item) -> dict[str, Any]:
-    """Return an item as a row of the items table."""
+def row(item: Item, read: Collection[str] = ()) -> dict[str, Any]:
+    """Return an item as a row of the items table; `read` are the columns that the suite's prompts read."""
     return {
         "item_id": item.item_id,
         "suite": item.suite,
@@ -36,20 +37,22 @@ def row(item: Item) -> dict[str, Any]:
         "prompt": item.prompt,
         "answer": item.answer,
         "facts": canonical(dict(item.facts)),
+        **identify(item, read)._asdict(),
     }
 
 
 def rows(
-    suite: str, unit_name: str, options: Mapping[str, Any], required: Sequence[str], prompt: str
+    suite: str, unit_name: str, options: Mapping[str, Any], required: Sequence[str], prompts: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the items table; an item that its loader gave no prompt gets the suite's.
+    """Yield the rows of the items table; an item that its loader gave no prompt gets the first of the suite's.
 
     Equal rows of a data set stay so many items: from the second on, the occurrence is part of the id.
     """
     source = name_of(str(options.get("data", unit_name)))
+    prompt, read = prompts[0], read_by(prompts)
     seen: Counter[str] = Counter()
     for item in loader(unit_name).load(options, required):
-        found = row(item)
+        found = row(item, read)
         found["suite"] = suite
         if not item.prompt:
             answered = isinstance(item.facts.get(RESPONSE), str) and not prompt  # then there is nothing to be asked
@@ -63,9 +66,14 @@ def rows(
         yield found
 
 
+def read_by(prompts: Iterable[str]) -> frozenset[str]:
+    """Return the columns of a row that any of a suite's prompts reads."""
+    return frozenset[str]().union(*map(reads, filter(None, prompts)))
+
+
 def items_of(suite: Suite, required: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """Yield the items of a suite, which must have the facts that are required, as rows of the items table."""
-    return rows(suite.name, suite.loader, offered(suite), required, suite.first_prompt)
+    return rows(suite.name, suite.loader, offered(suite), required, [*suite.asked_by.values()])
 
 
 def _write(store: Store, listed: Iterable[dict[str, Any]], batch_size: int) -> list[Ref]:
@@ -78,20 +86,20 @@ def _write(store: Store, listed: Iterable[dict[str, Any]], batch_size: int) -> l
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a suite's items are made from: `versions` of what makes them, `digests` of their files."""
+    """What a suite's items are made from: `versions` of what makes them, `digests` of their files, its prompts."""
 
     suite: str
     unit: str
     versions: Mapping[str, int]
     options: Mapping[str, Any]
     required: tuple[str, ...]
-    prompt: str
+    prompts: tuple[str, ...]
     batch_size: int
     digests: tuple[str, ...] = ()
 
 
 def _made(store: Store, wanted: Wanted) -> list[Ref]:
-    listed = rows(wanted.suite, wanted.unit, wanted.options, wanted.required, wanted.prompt)
+    listed = rows(wanted.suite, wanted.unit, wanted.options, wanted.required, wanted.prompts)
     return _write(store, listed, wanted.batch_size)
 
 

@@ -43,7 +43,14 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
             "gold_number": row["gold_number"],
         }
         answer = "; ".join(row["short_answers"] or []) or row["long_answer"] or ""
-        yield Item("", answer, facts, language=row["language"], index=number)
+        yield Item(
+            "",
+            answer,
+            facts,
+            language=row["language"],
+            index=number,
+            stated_language=row["stated_language"],
+        )
 
 
 def files(options: Mapping[str, Any]) -> Iterator[Path]:

@@ -28,7 +28,14 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     frame = rag.load(options["data"], language=options["language"], required=("question", *needed))
     for number, row in chosen(frame, options["sample"]):
         facts = {name: row[name] for name in ("question", "response", "reference", "retrieved_contexts")}
-        yield Item("", row["reference"] or "", facts, language=row["language"], index=number)
+        yield Item(
+            "",
+            row["reference"] or "",
+            facts,
+            language=row["language"],
+            index=number,
+            stated_language=row["stated_language"],
+        )
 
 
 def files(options: Mapping[str, Any]) -> Iterator[Path]:

@@ -20,7 +20,8 @@ class Options(Frozen):
     columns: dict[str, str] = Field(
         default_factory=dict,
         description="our names for the file's columns, such as {question: ticket, answer: expected}; the others "
-        "keep theirs. `answer` is what is expected, `response` a reply given with the data, `language` the row's",
+        "keep theirs. `answer` is what is expected, `response` a reply given with the data, `language` the row's, "
+        "`id` what names its question in every run: unique in each language",
     )
     language: str = Field(
         "", description="only the rows of this language; or the language of rows without a column"
@@ -44,6 +45,26 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
+def _declared(listed: Sequence[tuple[int, str, Mapping[str, Any]]], path: Path) -> dict[int, str]:
+    """Return the declared ids by the rows' numbers.
+
+    Raises:
+        InputError: a row has none, or two of one language have the same.
+    """
+    seen: dict[tuple[str, str], int] = {}
+    for number, _, found in listed:
+        named, language = " ".join(_text(found["id"]).split()), str(found.get("language") or "")
+        if not named:
+            raise InputError(f"{path}, row {number + 1}: found no id, expected one, since `columns` declares it.")
+        if (first := seen.setdefault((language, named), number)) != number:
+            spoken = f" in language {language!r}" if language else ""
+            raise InputError(
+                f"{path}: the id {named!r} stands in row {first + 1} and row {number + 1}; expected ids that are "
+                f"unique{spoken}. Make them so, or leave `id` out of `columns`: questions then go by their text."
+            )
+    return {number: named for (_, named), number in seen.items()}
+
+
 def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     """Yield rows: their columns are the facts.
 
@@ -65,13 +86,23 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
         language = str(found.get("language") or wanted or "en")
         if not wanted or language == wanted:
             listed.append((number, language, found))
+    declared = _declared(listed, path) if "id" in options["columns"] else {}
     if not listed:
         kept = f" in language {wanted!r}" if wanted else ""
         raise InputError(f"{path}: found no row{kept}; expected one question a row.")
     for place in choose(len(listed), **options["sample"]):
         number, language, found = listed[place]
         template = str(found.get("template") or "")
-        yield Item("", _text(found.get("answer")), found, template=template, language=language, index=number)
+        yield Item(
+            "",
+            _text(found.get("answer")),
+            found,
+            template=template,
+            language=language,
+            index=number,
+            stated_language=str(found.get("language") or ""),
+            declared_id=declared.get(number, ""),
+        )
 
 
 def files(options: Mapping[str, Any]) -> Iterator[Path]:

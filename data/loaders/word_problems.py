@@ -28,7 +28,15 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     frame = gsm8k.load(options["data"], language=options["language"])
     for number, row in chosen(frame, options["sample"]):
         facts = {"question": row["question"], "reference": row["reference"]}
-        yield Item("", row["answer"], facts, template=row["template"], language=row["language"], index=number)
+        yield Item(
+            "",
+            row["answer"],
+            facts,
+            template=row["template"],
+            language=row["language"],
+            index=number,
+            stated_language=row["stated_language"],
+        )
 
 
 def files(options: Mapping[str, Any]) -> Iterator[Path]:

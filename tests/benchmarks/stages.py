@@ -86,7 +86,7 @@ def street(place: Place, items: int, base_url: str) -> None:
         versions=versions_of(suite),
         options=suite.source,
         required=(),
-        prompt="",
+        prompts=("",),
         batch_size=BATCH,
     )
     drawn = timed("generate", items, lambda: generate.function(place, wanted))

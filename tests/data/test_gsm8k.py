@@ -27,7 +27,7 @@ def test_jsonl_and_parquet_and_csv_read_alike(tmp_path: Path) -> None:
     assert all(frame.equals(frames[0]) for frame in frames)
     assert frames[0].rows(named=True) == [
         {"id": "same-00001", "language": "en", "template": "", "question": "Two and 3?", "reference": STEPS,
-         "answer": "5"}
+         "answer": "5", "stated_language": ""}
     ]  # fmt: skip
 
 

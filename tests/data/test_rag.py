@@ -10,7 +10,7 @@ from data.errors import InputError
 from data.rag import SCHEMA, load
 
 ROW = {"question": "Q?", "response": "R.", "reference": "G.", "retrieved_contexts": ["a", "b"]}
-EXPECTED = {"id": "row-00001", "language": "en", **ROW}
+EXPECTED = {"id": "row-00001", "language": "en", **ROW, "stated_language": ""}
 
 
 def test_parquet_jsonl_and_csv_give_the_same_frame(tmp_path: Path) -> None:

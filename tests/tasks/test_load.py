@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from config.settings import Settings
+from data.errors import InputError
 from data.tables import ITEMS
+from tasks.load import items_of
 from tests.helpers.suites import rows_of
 
 ROW = {"question": "How many?", "reference": "Two.", "retrieved_contexts": ["There are two."], "response": "Two."}
@@ -38,3 +41,50 @@ def test_the_third_of_a_kind_is_not_the_second(tmp_path: Path) -> None:
     items = rows_of("cot", data=str(path), sample_method="all")
     assert len({one["item_id"] for one in items}) == 5
     assert ITEMS.frame(items).height == 5
+
+
+def own(folder: Path, rows: list[dict[str, object]], prompt: str, **items: object) -> list[dict[str, object]]:
+    """Load rows as the items of an own suite."""
+    path = folder / "own.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    suite = {"name": "own", "items": {"data": str(path), **items}, "prompt": prompt, "metrics": ["exact_match"]}
+    return list(items_of(Settings.model_validate({"suites": [suite], "models": [{"name": "m"}]}).suites[0]))
+
+
+def questions(listed: list[dict[str, object]]) -> list[object]:
+    return [one["question_id"] for one in listed]
+
+
+def test_a_question_is_the_same_by_another_prompt_from_another_place_and_with_another_label(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"question": f"Is {n} even?", "answer": "yes", "n": n} for n in range(4)]
+    asked = own(tmp_path, rows, "{{ question }}")
+    assert len(set(questions(asked))) == 4
+    turned = [{**row, "answer": "no", "n": 9} for row in reversed(rows)]
+    again = own(tmp_path, turned, "Answer yes or no.\n{{ row.question }}")
+    assert questions(again) == questions(asked)[::-1]
+    assert {one["item_id"] for one in again}.isdisjoint(one["item_id"] for one in asked)
+    assert {one["answer_digest"] for one in again}.isdisjoint(one["answer_digest"] for one in asked)
+    recorded = own(tmp_path, [{**row, "response": "yes"} for row in rows], "{{ question }}")
+    assert questions(recorded) == questions(asked)
+    assert questions(own(tmp_path, rows, "{{ question }} {{ n }}")) != questions(asked)
+    assert questions(own(tmp_path, rows, "{{ row }}")) != questions(asked)
+
+
+def test_questions_of_mixed_languages_are_told_apart_only_where_rows_state_them(tmp_path: Path) -> None:
+    bare = own(tmp_path, [{"question": "2 + 2"}], "{{ question }}")
+    assert questions(own(tmp_path, [{"question": "2 + 2"}], "{{ question }}", language="ru")) == questions(bare)
+    stated = own(tmp_path, [{"question": "2 + 2", "language": one} for one in ("en", "ru")], "{{ question }}")
+    assert len({*questions(stated), *questions(bare)}) == 3
+
+
+def test_a_declared_id_names_the_question_and_must_be_unique_in_its_language(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"nr": n, "question": f"Is {n} even?"} for n in range(2)]
+    found = own(tmp_path, rows, "{{ question }}", columns={"id": "nr"})
+    assert questions(found) == ["0", "1"]
+    assert [one["text_digest"] for one in found] == questions(own(tmp_path, rows, "{{ question }}"))
+    with pytest.raises(InputError, match=r"the id '1' stands in row 2 and row 3; expected ids that are unique\."):
+        own(tmp_path, [*rows, rows[1]], "{{ question }}", columns={"id": "nr"})
+    with pytest.raises(InputError, match=r"row 1: found no id, expected one"):
+        own(tmp_path, [{"nr": "", "question": "?"}], "{{ question }}", columns={"id": "nr"})
+    spoken = [{**row, "language": language} for row in rows for language in ("en", "ru")]
+    assert len(set(questions(own(tmp_path, spoken, "{{ question }}", columns={"id": "nr"})))) == 4

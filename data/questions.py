@@ -1,0 +1,121 @@
+"""What a question is: an id of what is asked, whatever prompt asks it, and digests of its text and answer.
+
+A prompt's template, a recorded reply, the file and the place in it are no part of a question, so that two runs of
+the same questions pair by `question_id`, whoever answered, by whichever prompt, and wherever the rows came from.
+"""
+
+import unicodedata
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from data.draw import canonical, content_id
+from data.exam import EXAM, QUESTIONS
+from data.records import Item
+
+WHOLE = "*"
+"""Stands among the columns that a prompt reads where it takes the row as a whole."""
+
+_CONTEXTS = ("contexts", "passages", "retrieved_contexts")
+_OPTIONS = ("options", "choices")
+_STANDARD = frozenset({"question", "messages", *_CONTEXTS, *_OPTIONS})
+_REPLY = frozenset({"response", "finish_reason", "tokens_in", "tokens_out", "stated"})
+_EXPECTED = ("answer", "reference", "tests", "outputs")
+_RETRIEVED = "retrieved_contexts"
+
+
+class Identity(NamedTuple):
+    """What names a question: its id (`question_id`), its text (`text_digest`), its answer (`answer_digest`).
+
+    The id is the text's digest unless the row declares one. `answer_digest` is '' where nothing is expected.
+    """
+
+    question_id: str
+    text_digest: str
+    answer_digest: str
+
+
+def identify(item: Item, read: Collection[str] = ()) -> Identity:
+    """Return the identity of an item's question; `read` are the columns that the suite's prompts read.
+
+    Source: SPEC 15.
+    """
+    content = asked(item.prompt, item.facts, read)
+    text = content_id("question", canonical(content), " ".join(item.stated_language.split()))
+    named = " ".join(part for part in (item.stated_language, item.declared_id) if part) if item.declared_id else ""
+    return Identity(named or text, text, _expected(item))
+
+
+def asked(prompt: str, facts: Mapping[str, Any], read: Collection[str] = ()) -> Any:
+    """Return what an item asks, in canonical form.
+
+    `prompt` is a loader's or family's own: then it is the question itself. Otherwise the row is: its question,
+    contexts, options and messages, and all other columns that the suite's prompts read. What came back with a
+    recorded reply belongs to the reply. Where nothing is left, as in a row that is no more than a reply to be
+    judged, all of the row stands in, but what is expected.
+    """
+    if EXAM in facts:  # the judge is asked, and the text that it judges is part of its question
+        return _tidy({EXAM: facts[EXAM], QUESTIONS: facts.get(QUESTIONS)})
+    if prompt:
+        return _tidy({"question": prompt})
+    given = isinstance(facts.get("response"), str)
+    content = {**_standard(facts, read, given=given), **_others(facts, read)}
+    if len(content) == 1 and isinstance(only := next(iter(content.values())), str):
+        return {"question": only}  # whatever its column is called
+    left = {name: value for name, value in facts.items() if name not in _EXPECTED}
+    return content or _tidy(left)
+
+
+def _standard(facts: Mapping[str, Any], read: Collection[str], *, given: bool) -> dict[str, Any]:
+    """Return the question, its contexts, options and messages, each under one name."""
+    question, messages = _tidy(facts.get("question")), _tidy(facts.get("messages"))
+    match messages:
+        case [{"role": "user", "content": text, **rest}] if not rest and question in {None, text}:
+            question, messages = text, None
+    shown = [name for name in _CONTEXTS if not given or (name in read and name != _RETRIEVED)]
+    contexts = next((found for name in shown if (found := _contexts(facts.get(name)))), None)
+    options = next((found for name in _OPTIONS if (found := _tidy(facts.get(name)))), None)
+    content = {"question": question, "contexts": contexts, "options": options, "messages": messages}
+    return {name: value for name, value in content.items() if value is not None}
+
+
+def _contexts(value: Any) -> Any:
+    """Return contexts as a list of texts, or of texts with what stands beside them."""
+    listed = value if isinstance(value, list | tuple) else [value]
+    found = [one for one in map(_tidy, listed) if one is not None]
+    return [one["text"] if isinstance(one, dict) and [*one] == ["text"] else one for one in found] or None
+
+
+def _others(facts: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
+    """Return the other columns that the prompts read."""
+    aside = _STANDARD | _REPLY | {"language"}
+    if WHOLE in read:
+        names = [name for name in facts if name not in aside and name not in _EXPECTED]
+    else:
+        names = [name for name in facts if name in read and name not in aside]
+    found = {name: _tidy(facts[name]) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _expected(item: Item) -> str:
+    """Return a digest of what is expected; the order of several answers, of which any will do, makes no other."""
+    facts = item.facts
+    answer = facts.get("answer", item.answer) if EXAM not in facts else item.answer
+    listed = sorted({canonical(one) for one in map(_tidy, answer)} if isinstance(answer, list | tuple) else ())
+    found = {"answer": listed[0] if len(listed) == 1 else listed or canonical(_tidy(answer))}
+    found |= {name: canonical(_tidy(facts.get(name))) for name in _EXPECTED[1:]}
+    said = {name: value for name, value in found.items() if value != _NOTHING}
+    return content_id("answer", canonical(said)) if said else ""
+
+
+_NOTHING = canonical(None)
+
+
+def _tidy(value: Any) -> Any:
+    """Return a value in canonical form: NFC, white space collapsed, numbers as text, what is empty as None."""
+    if isinstance(value, Mapping):
+        found = {str(key): _tidy(one) for key, one in value.items()}
+        return {key: one for key, one in found.items() if one is not None} or None
+    if isinstance(value, list | tuple):
+        listed = [_tidy(one) for one in value]
+        return listed if any(one is not None for one in listed) else None
+    return None if value is None else " ".join(unicodedata.normalize("NFC", str(value)).split()) or None
