@@ -21,7 +21,7 @@ $(READY): requirements.lock pyproject.toml
 	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	@# Beside the sandbox, Prefect's database is made, and the bytecode of what a run imports is written, once: where
 	@# PYTHONDONTWRITEBYTECODE is set, every process would compile all anew.
-	@$(BIN)/python -m tasks.sandbox & sandbox=$$!; \
+	@$(BIN)/python -m basic_control sandbox & sandbox=$$!; \
 	  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c 'from flows import database; database.main(); \
 	    import $(IMPORTED); openai.AsyncOpenAI(api_key="none").chat' && \
 	  $(BIN)/python -m compileall -q basic_control flows tasks artifacts config generators metrics prompts data; made=$$?; \
@@ -37,7 +37,7 @@ demo: $(READY)
 
 # A Prefect server on 127.0.0.1, the deployments of prefect.yaml, and what runs them: docs/deployment.md
 server deploy worker: $(READY)
-	@$(BIN)/python -m flows.deployment $@ $(ARGS)
+	@$(BIN)/python -m basic_control $(patsubst server,serve,$@) $(ARGS)
 
 # The tests' processes write the bytecode of what they import beside that, once for all of them.
 test: $(READY)

@@ -3,14 +3,8 @@
 A table's address is the SHA-256 of its Parquet file, so that equal tables are stored once, a damaged file is
 recognised, and a `Ref` says everything about a stage's input.
 
-`python -m artifacts.store list | verify | prune | repair` takes care of it.
+`basic-control store list | verify | prune | repair` takes care of it.
 """
-
-if __name__ == "__main__":  # before Polars is imported: --help and errors answer at once
-    import runpy
-
-    # By name: the command line stands above the store.
-    runpy.run_module("flows.cli", run_name="__main__")
 
 import errno
 import hashlib

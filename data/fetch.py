@@ -1,4 +1,4 @@
-"""Download a public data set to the data folder: `python -m data.fetch gsm8k` (or mgsm, mgsm_en, nq …)."""
+"""Download a public data set to the data folder: `basic-control fetch gsm8k` (or mgsm, mgsm_en, nq …)."""
 
 import hashlib
 from collections.abc import Callable
@@ -139,9 +139,3 @@ def _fault(path: Path, source: Source) -> str:
             if found != expected:
                 return f"found a file with {name} {found}, expected {expected}"
     return ""
-
-
-if __name__ == "__main__":  # by name: the command line stands above
-    import runpy
-
-    runpy.run_module("flows.cli", run_name="__main__")

@@ -1,4 +1,4 @@
-"""Public data sets that `python -m data.fetch` downloads: addresses, hashes, and where they are kept."""
+"""Public data sets that `basic-control fetch` downloads: addresses, hashes, and where they are kept."""
 
 import os
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""Life under a Prefect server: `python -m flows.deployment server | deploy | worker`.
+"""Life under a Prefect server: `basic-control serve | deploy | worker`.
 
-`server` runs one with authentication, on loopback unless told otherwise. `deploy` makes the work pool, registers
+`serve` runs one with authentication, on loopback unless told otherwise. `deploy` makes the work pool, registers
 the deployments of `prefect.yaml`, and sees to it that dead runs become Crashed. `worker` runs what is due. The
 API's password comes from the environment, or from a private file that the first of the three makes. It, Prefect's
 database, the runs and their store lie in the checkout; where the program is installed, in the folder that it is
@@ -248,7 +248,7 @@ def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
     os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], known)  # noqa: S606 - our own words
 
 
-def start(what: Literal["server", "deploy", "worker"], port: int, host: str = "127.0.0.1") -> int:
+def start(what: Literal["serve", "deploy", "worker"], port: int, host: str = "127.0.0.1") -> int:
     """Become the server or a worker, or deploy and return the exit code; the server listens on `host`.
 
     Raises:
@@ -294,7 +294,3 @@ def welcome(port: int, given: Mapping[str, str] = os.environ) -> str:
         f"  Runs, those of the command line too: {root}/v2/runs (the first page counts the last day's,\n"
         "  and lists those that failed).\n"
     )
-
-
-if __name__ == "__main__":  # by name: the commands import this module
-    runpy.run_module("flows.cli", run_name="__main__")

@@ -4,10 +4,9 @@
 """
 
 if __name__ == "__main__":  # before Prefect is imported: --help and errors answer at once
-    import runpy
+    from flows.cli.application import alias
 
-    # By name: the command imports this flow.
-    runpy.run_module("flows.cli", run_name="__main__")
+    raise SystemExit(alias("flows.full_eval", ("run",))())
 
 import logging
 import time

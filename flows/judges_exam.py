@@ -142,9 +142,3 @@ def sit(
 
 def _refs(manifest: Mapping[str, Any], name: str) -> list[Ref]:
     return [Ref(one["table"], one["digest"], one["rows"], "") for one in manifest["tables"][name]]
-
-
-if __name__ == "__main__":
-    from flows.cli.application import alias
-
-    raise SystemExit(alias("flows.judges_exam", ("exam",))())

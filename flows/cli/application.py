@@ -18,13 +18,6 @@ COMMANDS = tuple(sorted(path.stem for path in (Path(__file__).parent / "commands
 """The files of the commands."""
 DEFAULT = "run"
 """What is meant where no command is named."""
-NAMES = {
-    "flows.full_eval": ("run",),
-    "flows.deployment": ("deployment",),
-    "artifacts.store": ("store",),
-    "data.fetch": ("fetch",),
-}
-"""Modules that do more than start a command, and the words that they stand for."""
 ASKED_BY_SHELLS = "__complete"
 """The word with which cyclopts' completion scripts ask for what is there now, such as runs."""
 DEBUG = "BASIC_CONTROL_DEBUG"
@@ -54,7 +47,7 @@ def whole(name: str = SCRIPT, commands: Sequence[str] = COMMANDS) -> App:
 
 
 def alias(module: str, words: Sequence[str]) -> Callable[..., int]:
-    """Return the `main` of a module that is another name of a command and its first words."""
+    """Return the `main` of a module, `flows.full_eval` or a suite's, that stands for a command's first words."""
     command, *first = words
 
     def start(argv: Sequence[str] | None = None) -> int:
@@ -65,12 +58,11 @@ def alias(module: str, words: Sequence[str]) -> Callable[..., int]:
     return start
 
 
-def _app(name: str, *, help: str | None = None, show: bool = True) -> App:  # noqa: A002 - cyclopts' word
+def _app(name: str, *, help: str | None = None) -> App:  # noqa: A002 - cyclopts' word
     """Return an application in the manner of all: no --no-flags, no defaults shown but those that are said."""
     return App(
         name=name,
         help=help,
-        show=show,
         version=_version,
         help_format="plaintext",
         help_epilogue=EXPLAINED,
@@ -83,7 +75,7 @@ def build(command: str, name: str, first: Sequence[str] = ()) -> App:
     """Return a command's application, called `name`, from its file; its first words may be settled."""
     module = importlib.import_module(f"flows.cli.commands.{command}")
     verbs = getattr(module, "VERBS", ())
-    app = _app(name, help=module.__doc__ if verbs else None, show=getattr(module, "SHOWN", True))
+    app = _app(name, help=module.__doc__ if verbs else None)
     for verb in verbs:
         app.command(verb, name=verb.__name__.rstrip("_").replace("_", "-"))
     if not verbs:

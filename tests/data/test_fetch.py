@@ -261,7 +261,7 @@ def test_the_command_prints_the_path_or_the_reason(tmp_path: Path) -> None:
     environment = {**os.environ, "BASIC_CONTROL_DATA": str(tmp_path)}
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "data.fetch", *arguments]
+        command = [sys.executable, "-m", "basic_control", "fetch", *arguments]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
 
     assert "gsm8k" in run("--help").stdout

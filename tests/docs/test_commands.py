@@ -123,12 +123,10 @@ def meant(words: tuple[str, ...]) -> list[str] | None:
     if words[:2] != ("python", "-m"):
         return None
     module, rest = words[2], words[3:]
-    if module in application.NAMES:
-        return [*application.NAMES[module], *rest]
     room, _, name = module.partition(".")
     if room == "flows":
         assert importlib.util.find_spec(module), module
-        return [name, *rest] if name in application.COMMANDS else ["run", name, *rest]
+        return ["run", *rest] if name == "full_eval" else ["run", name, *rest]
     return [*rest] if module == "basic_control" else None
 
 

@@ -11,7 +11,7 @@ import pytest
 from config.reading import fallback, read
 from data.errors import InputError
 from data.exits import EXPLAINED, Exit
-from flows.cli.application import COMMANDS, NAMES, alias, main
+from flows.cli.application import COMMANDS, alias, main
 from tests.conftest import TOP
 
 
@@ -23,7 +23,7 @@ def started(*command: str, folder: Path = TOP) -> subprocess.CompletedProcess[st
     )
 
 
-@pytest.mark.parametrize("module", [*NAMES, "flows.cot", "flows.compare", "flows.leaderboard"])
+@pytest.mark.parametrize("module", ["flows.full_eval", "flows.cot"])
 def test_a_module_names_itself_in_its_help_and_the_exit_codes(module: str) -> None:
     done = started(module, "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -36,22 +36,18 @@ def test_the_documentation_has_every_command_and_every_exit_code() -> None:
     named = {
         name for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`([a-z]+)", row)
     }
-    shown = {name.replace("_", "-") for name in COMMANDS} - {"deployment"}
+    shown = {name.replace("_", "-") for name in COMMANDS}
     assert shown <= named
     assert [int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)] == sorted(Exit)
 
 
-def test_what_stands_for_a_command_stands_for_one_that_there_is() -> None:
-    assert {words[0] for words in NAMES.values()} <= {*COMMANDS}
-
-
-@pytest.mark.parametrize(
-    ("module", "words"), [("basic_control", ["leaderboard"]), ("flows.leaderboard", [])], ids=["command", "module"]
-)
-def test_a_message_names_a_command_as_it_was_typed(module: str, words: list[str], tmp_path: Path) -> None:
-    done = started(module, *words, "--runs", str(tmp_path))
-    wanted = "python -m basic_control run" if words else "python -m flows.full_eval"
-    assert done.stdout.strip().endswith(f"Start one: {wanted}"), done.stderr
+def test_a_message_names_a_command_as_it_was_typed(tmp_path: Path) -> None:
+    done = started("basic_control", "leaderboard", "--runs", str(tmp_path))
+    assert done.stdout.strip().endswith("Start one: python -m basic_control run"), done.stderr
+    script = str(Path(sys.executable).with_name("basic-control"))
+    command = [script, "leaderboard", "--runs", str(tmp_path)]
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
+    assert done.stdout.strip().endswith("Start one: basic-control run"), done.stderr
 
 
 BAD = [
@@ -103,7 +99,7 @@ def test_a_suites_module_has_named_its_suite(capsys: pytest.CaptureFixture[str])
 def test_a_reader_that_has_read_enough_does_not_change_the_exit_code(tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "replies.sqlite").write_bytes(b"no database" * 100)
-    command = [sys.executable, "-m", "artifacts.store", "verify", "--root", str(tmp_path / "store")]
+    command = [sys.executable, "-m", "basic_control", "store", "verify", "--root", str(tmp_path / "store")]
     with subprocess.Popen(
         [*command, "--runs", str(tmp_path)], cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

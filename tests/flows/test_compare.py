@@ -15,7 +15,7 @@ from scipy.stats import binomtest
 
 from artifacts import manifest as manifests
 from config.reading import read
-from flows.compare import main
+from flows.cli.application import main
 from prompts import phrases
 from tasks.compare.runs import compare_runs
 from tasks.load import items_of
@@ -55,11 +55,11 @@ def test_two_runs_of_a_model_are_paired_over_the_command_line(
         return f"{HOSTILE}\nANSWER: {known[prompt] if right else 'none of these'}"
 
     with serve_openai(reply) as server:
-        first = run(*sets, "--set", at(server), "--junit", str(tmp_path / "junit.xml"), "--junit-items")
+        first = run(*sets, "--set", at(server), "--junit", str(tmp_path / "junit.xml"))
         again = run(*sets, "--set", at(server, temperature=0.5))
         asked = len(server.requests)
     assert asked == 40, first.stderr + again.stderr
-    assert (tmp_path / "junit.xml").read_text(encoding="utf-8").count("<testcase ") == 20 + 2
+    assert (tmp_path / "junit.xml").read_text(encoding="utf-8").count("<testcase ") == 2
     names = sorted(path.name for path in (tmp_path / "runs").iterdir())
     command = [sys.executable, "-X", "importtime", "-m", "flows.compare", "--runs", str(tmp_path / "runs"), *names]
     command += ["--html", str(tmp_path / "c.html"), "--markdown", str(tmp_path / "c.md"), "--show", "4"]
@@ -131,7 +131,7 @@ def test_it_speaks_the_language_of_the_last_runs_report(
     finished(tmp_path, "r2", ["m"], lambda *_: 1.0, rules="new", digest="d2", temperature=0.7, language="ru")
     pages = {form: tmp_path / f"c.{form}" for form in ("html", "markdown")}
     files = [word for form, path in pages.items() for word in (f"--{form}", str(path))]
-    assert main(["r1", "r2", "--runs", str(tmp_path / "runs"), *files]) == 0
+    assert main(["compare", "r1", "r2", "--runs", str(tmp_path / "runs"), *files]) == 0
     shown = {"terminal": capsys.readouterr().out, **{form: path.read_text("utf-8") for form, path in pages.items()}}
     russian, english = (phrases.section("compare", language) for language in ("ru", "en"))
     said = [name for name, text in english.items() if " " in text and "{" not in text]
@@ -141,9 +141,9 @@ def test_it_speaks_the_language_of_the_last_runs_report(
         assert russian["configurations"] in folded, form
         assert "неверно → верно" in folded, form
         assert "Имя m в разных запусках обозначает разные модели: digest d1 / d2." in folded, form
-    assert main(["r1", "r2", "--runs", str(tmp_path / "runs"), "--language", "en"]) == 0
+    assert main(["compare", "r1", "r2", "--runs", str(tmp_path / "runs"), "--language", "en"]) == 0
     assert "Runs compared: r1, r2" in capsys.readouterr().out
-    assert main(["r1", "r2", "--runs", str(tmp_path / "runs"), "--language", "xx"]) == 2
+    assert main(["compare", "r1", "r2", "--runs", str(tmp_path / "runs"), "--language", "xx"]) == 2
     assert "no catalogue of phrases in language 'xx'; expected one of en, ru" in capsys.readouterr().err
 
 
@@ -184,7 +184,7 @@ def _misses(tmp_path: Path) -> dict[str, tuple[list[str], str]]:
 
 def test_bad_input_is_one_message_and_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, message in _misses(tmp_path).values():
-        assert main([*words, "--runs", str(tmp_path / "runs")]) == 2
+        assert main(["compare", *words, "--runs", str(tmp_path / "runs")]) == 2
         said = capsys.readouterr().err
         assert said.startswith("error: ")
         assert message in said
@@ -194,7 +194,7 @@ def test_bad_input_is_one_message_and_exit_code_2(tmp_path: Path, capsys: pytest
 def test_equal_runs_say_that_nothing_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     finished(tmp_path, "r1")
     finished(tmp_path, "r2")
-    assert main(["r1", "r2", "--runs", str(tmp_path / "runs")]) == 0
+    assert main(["compare", "r1", "r2", "--runs", str(tmp_path / "runs")]) == 0
     assert "Nothing changed on any item." in capsys.readouterr().out
 
 
@@ -221,10 +221,8 @@ def test_a_megabyte_of_words_is_not_marked_word_by_word() -> None:
 
 
 def test_help_answers_at_once() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "flows.compare", "--help"], cwd=TOP, env=os.environ, capture_output=True, text=True,
-        check=True,
-    )  # fmt: skip
+    command = [sys.executable, "-m", "basic_control", "compare", "--help"]
+    done = subprocess.run(command, cwd=TOP, env=os.environ, capture_output=True, text=True, check=True)
     assert "--metric" in done.stdout
     assert json.dumps(done.stderr) == '""'
 
@@ -234,7 +232,7 @@ def test_a_damaged_manifest_is_one_message(tmp_path: Path, capsys: pytest.Captur
     manifest = json.loads((bad / "manifest.json").read_text(encoding="utf-8"))
     manifest["tables"]["items"][0]["digest"] = 5
     (bad / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    assert main(["--runs", str(good.parent), "a", "b"]) == 2
+    assert main(["compare", "--runs", str(good.parent), "a", "b"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("error: ")
     assert "Traceback" not in said

@@ -172,12 +172,12 @@ def test_what_prune_keeps_of_a_judged_run_reruns_wholly_from_the_cache(
         before, calls = results(kept), len(server.requests)
         place = ["--root", str(tmp_path / "store"), "--runs", str(tmp_path / "runs")]
         wish = ["prune", "--keep", "1", "--grace", "0h", "--replies-unused", "--yes"]
-        pruned = forks.start("artifacts.store", [*wish, *place], forks.environment)
+        pruned = forks.start("basic_control", ["store", *wish, *place], forks.environment)
         out, err = pruned.communicate()
         assert pruned.returncode == 0, err
         assert "Deleted 1 run, " in out
         assert [path.name for path in (tmp_path / "runs").iterdir()] == [kept.name]
-        whole = forks.start("artifacts.store", ["verify", *place], forks.environment)
+        whole = forks.start("basic_control", ["store", "verify", *place], forks.environment)
         assert whole.wait() == 0, whole.communicate()[0]
         done = run("--run", kept.name)
         assert done.returncode == 0, done.stderr

@@ -359,7 +359,7 @@ def test_bad_input_is_one_message_and_exit_code_2(
 
 def test_the_command_answers_as_a_module(place: Place) -> None:
     shutil.rmtree(place.root)
-    command = [sys.executable, "-m", "artifacts.store", "verify", "--root", str(place.root)]
+    command = [sys.executable, "-m", "basic_control", "store", "verify", "--root", str(place.root)]
     done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")

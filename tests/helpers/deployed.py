@@ -63,7 +63,7 @@ class Place:
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}/api", auth=(name, word), timeout=30)
 
     def command(self, what: str) -> list[str]:
-        return [sys.executable, "-m", "flows.deployment", what, "--port", str(self.port)]
+        return [sys.executable, "-m", "basic_control", what, "--port", str(self.port)]
 
     def find(self, kind: str, **filters: Any) -> list[dict[str, Any]]:
         """Return what Prefect's API lists."""

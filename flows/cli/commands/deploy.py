@@ -1,5 +1,10 @@
-"""`deploy`: see `flows.cli.commands.deployment`."""
+"""`deploy`: the scheduled deployments of `prefect.yaml`."""
 
-from flows.cli.commands.deployment import deploy
+from flows.cli.commands.serve import Port
 
-__all__ = ["deploy"]
+
+def deploy(*, port: Port = 4200) -> int:
+    """Make the work pool, register the scheduled deployments of `prefect.yaml`, have dead runs become Crashed."""
+    from flows.deployment import start
+
+    return start("deploy", port)

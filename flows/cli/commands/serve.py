@@ -1,5 +1,45 @@
-"""`serve`: see `flows.cli.commands.deployment`."""
+"""`serve`: a Prefect server on loopback. Its password comes from the environment, or from a private file."""
 
-from flows.cli.commands.deployment import server as serve
+from collections.abc import Sequence
+from ipaddress import ip_address
+from typing import Annotated
 
-__all__ = ["serve"]
+from cyclopts import Parameter, Token
+
+LAST = 65_535
+
+
+def _port(_type: object, tokens: Sequence[Token]) -> int:
+    """Read a port's number."""
+    text = tokens[0].value
+    if not text.isascii() or not text.isdecimal() or not 0 < int(text) <= LAST:
+        raise ValueError(f"found {text!r}, expected a number from 1 to {LAST}")
+    return int(text)
+
+
+Port = Annotated[
+    int, Parameter(name="--port", converter=_port, help="the server's port on 127.0.0.1 (default: 4200)")
+]
+
+
+def _host(_type: object, tokens: Sequence[Token]) -> str:
+    """Read an address of this machine."""
+    text = tokens[0].value
+    try:
+        return str(ip_address(text))
+    except ValueError as error:
+        raise ValueError(
+            f"found {text!r}, expected an IP address, such as 0.0.0.0 for all of this machine's"
+        ) from error
+
+
+Host = Annotated[
+    str, Parameter(name="--host", converter=_host, help="where it listens; 127.0.0.1, or 0.0.0.0 in a container")
+]
+
+
+def serve(*, port: Port = 4200, host: Host = "127.0.0.1") -> int:
+    """Run a Prefect server with authentication, on loopback unless told otherwise."""
+    from flows.deployment import start
+
+    return start("serve", port, host)

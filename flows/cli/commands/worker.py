@@ -1,5 +1,10 @@
-"""`worker`: see `flows.cli.commands.deployment`."""
+"""`worker`: runs what is due on the server."""
 
-from flows.cli.commands.deployment import worker
+from flows.cli.commands.serve import Port
 
-__all__ = ["worker"]
+
+def worker(*, port: Port = 4200) -> int:
+    """Run what is due on the server."""
+    from flows.deployment import start
+
+    return start("worker", port)

@@ -186,7 +186,12 @@ def test_a_build_that_fails_says_why(tmp_path: Path) -> None:
 
 def test_the_set_up_command_prepares_and_says_the_layers() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tasks.sandbox"], capture_output=True, text=True, check=True, cwd=ROOT, timeout=300
+        [sys.executable, "-m", "basic_control", "sandbox"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        timeout=300,
     )
     assert done.stdout.startswith("Sandbox: wasm CPython 3.14")
     assert done.stdout.count("\n") == 1
