@@ -61,7 +61,17 @@ def test_two_runs_of_a_model_are_paired_over_the_command_line(
     assert asked == 40, first.stderr + again.stderr
     assert (tmp_path / "junit.xml").read_text(encoding="utf-8").count("<testcase ") == 2
     names = sorted(path.name for path in (tmp_path / "runs").iterdir())
-    command = [sys.executable, "-X", "importtime", "-m", "flows.compare", "--runs", str(tmp_path / "runs"), *names]
+    command = [
+        sys.executable,
+        "-X",
+        "importtime",
+        "-m",
+        "basic_control",
+        "compare",
+        "--runs",
+        str(tmp_path / "runs"),
+        *names,
+    ]
     command += ["--html", str(tmp_path / "c.html"), "--markdown", str(tmp_path / "c.md"), "--show", "4"]
     done = subprocess.run(
         command, cwd=TOP, env={**environment, "COLUMNS": "180"}, capture_output=True, text=True, check=False
