@@ -23,10 +23,10 @@ from flows.judges_exam import sit
 from flows.runners import running
 from flows.runs import Outcome, anew, counts_of, describe, facts, open_run, recorded
 from flows.suite import run_suite
-from tasks.aggregate import aggregate
+from tasks.aggregate import Conduct, aggregate, results
 from tasks.compare.baseline import check
 from tasks.decide import watched
-from tasks.gate import gate, standing
+from tasks.gate import gate, interim, policy_of, write
 from tasks.models.progress import deployed
 from tasks.models.systems import Identities, asked_judges, asked_models, took_part
 from tasks.query import identify
@@ -98,32 +98,25 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
                 tables = tables.join(part)
                 examined = sit(settings, suite, part, identities, about=opened.facts, runner=runner)
                 tables = tables.join(examined)
-                models = standing(settings, suite, part, identities, waiting)
+                models = interim(settings, suite, part, identities, waiting)
                 event("suite_ended", run=opened.folder.name, suite=suite.name, models=models)
             book.distributed = False
         summary = aggregate(Cell(), settings.store, tables.items, tables.scores, watched(settings))
         manifest = {**opened.facts, "rerun": again.model_dump(), **describe(settings, tables, summary, identities)}
-        gated = gate(
-            Cell(),
-            settings,
-            tables.items,
-            tables.scores,
-            summary,
+        conduct = Conduct(
             run={
                 **opened.facts,
                 "configuration": manifest["configuration"],
                 "versions": manifest["versions"],
-                "facts": facts(settings, identities),
             },
-            folder=str(opened.folder),
-            missing=identities.missing,
+            facts=facts(settings, identities),
             waiting=waiting,
             calls=calls,
-            asked=tables.asked,
-            judged=tables.judged,
-            judges=identities.judges,
             labelled=str(Path(settings.store.runs) / of) if (of := again.resume or again.of) else "",
         )
+        found = results(Cell(), settings, tables, summary, identities=identities, conduct=conduct)
+        verdict = gate(Cell(), found, policy_of(settings))
+        document = write(found, verdict, opened.folder)
         manifest |= {**_times(clock), "stages": book.rows()}
         reports = report(
             Cell(),
@@ -133,7 +126,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
             started=opened.started,
             folder=str(opened.folder),
             manifest=manifest,
-            results=gated.document,
+            results=document,
         )
         manifest |= {
             "status": "completed",
@@ -142,16 +135,16 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
             "reports": [str(Path(path).relative_to(opened.folder)) for path in reports],
         }
         manifests.write(opened.folder, manifest)
-        ended.exit_code = gated.exit_code
+        ended.exit_code = int(verdict.exit_code)
     outcome = Outcome(
         run=opened.folder.name,
         folder=str(opened.folder),
         reports=reports,
         summary=summary,
         requests=counts_of(tables),
-        results=gated.document,
+        results=document,
         stages=book.rows(),
-        exit_code=gated.exit_code,
+        exit_code=int(verdict.exit_code),
     )
     publish(outcome, settings)
     return outcome

@@ -40,6 +40,7 @@ PARTS: Mapping[str, str] = {
     "score": "score",
     "decide": "aggregate",
     "aggregate": "aggregate",
+    "results": "report",
     "gate": "report",
     "report": "report",
 }
@@ -59,7 +60,8 @@ TAKES: Mapping[str, tuple[str, ...]] = {
     "score_judged": ("judge",),
     "score": ("verify",),
     "aggregate": ("score", "measure", "score_judged"),
-    "gate": ("aggregate",),
+    "results": ("aggregate",),
+    "gate": ("results",),
     "report": ("gate",),
 }
 """The tasks whose results each task is made from."""

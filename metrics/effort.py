@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from data.suites import Suite
+from metrics.analysis.scores import ModelScore
 from metrics.stats.agreement import judge_ratings
 from metrics.stats.intervals import Floats, Interval
-from metrics.verdicts import ModelResult
 
 CALLS = 100
 """The calls that are compared."""
@@ -57,7 +57,7 @@ class _Spread:
 
 
 def efforts(
-    results: Sequence[ModelResult],
+    results: Sequence[ModelScore],
     scores: pl.DataFrame,
     items: pl.DataFrame,
     suites: Sequence[Suite],

@@ -64,7 +64,7 @@ ROOMS_OF_NAMES = {
     "config/reading.py",  # the seed's own form
     "metrics/cot.py",  # a metric's own name
     "metrics/citation.py",
-    "metrics/explainability.py",  # the keys of FINAL_RESULTS (SPEC 5)
+    "metrics/analysis/explainability.py",  # the keys of FINAL_RESULTS (SPEC 5)
 }
 NO_SUITE = {
     *(("generators/exam_bias.py", f"citation/{step}") for step in ("correctness", "support")),  # prompts' names
@@ -111,7 +111,7 @@ def test_no_file_knows_a_suite_by_name() -> None:
     assert all(names.get(file) for file in ROOMS_OF_NAMES if file.startswith(("flows/", "metrics/")))
 
 
-LONGEST = 400
+LONGEST = 600
 TABLES = {"tests/fixtures/hostile/attacks.py"}
 """Files that are one table of data."""
 
@@ -120,7 +120,7 @@ def test_no_file_is_longer_than_a_reader_takes_in() -> None:
     rooms = [TOP / name for name in (*PRODUCT, "tests", "docs")]
     files = {str(path.relative_to(TOP)): path for room in rooms for path in room.rglob("*.py")}
     long = {name for name, path in files.items() if len(path.read_text(encoding="utf-8").splitlines()) > LONGEST}
-    assert long <= TABLES, "a file past some 400 lines wants to be two"
+    assert long <= TABLES, "a file past some 600 lines wants to be two"
 
 
 def test_no_files_import_each_other_in_a_circle() -> None:

@@ -14,7 +14,7 @@ from data.commands import SCRIPT
 from data.tables import MEANINGS, TABLES
 from flows.cli.application import COMMANDS, build
 from flows.cli.options import Options
-from metrics.results import results_schema
+from metrics.analysis.document import schema as results_schema
 
 HEAD = """\
 # Every option, table and key
@@ -36,7 +36,7 @@ are missing in tables of earlier versions, and no later stage depends on *volati
 KEYS_HEAD = """
 ## Keys of `results.json`
 
-With their types, as the JSON schema has them (`python -m metrics.results`).
+With their types, as the JSON schema has them (`python -m metrics.analysis.document`).
 """
 
 

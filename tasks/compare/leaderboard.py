@@ -128,7 +128,7 @@ def read(document: Mapping[str, Any], suites_of: _Resolve = suites_in) -> Iterat
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError, OverflowError: the document does not have the form of
-            `metrics.results`.
+            `metrics.analysis.document`.
     """
     run = document["run"]
     configuration = run["configuration"]

@@ -13,7 +13,7 @@ from config.declared import suites_in
 from data.draw import canonical
 from data.errors import InputError
 from data.tables import ITEMS, SCORES
-from metrics.final import headline
+from metrics.analysis.scores import headline
 from metrics.stats.matching import KEY, Entrant, changes, common, compare_fields, entrants, fields
 from metrics.stats.pairs import Comparison, Grouping
 from prompts.phrases import ENGLISH, phrase

@@ -20,7 +20,7 @@ import polars as pl
 
 from artifacts.runs import Run, load, replies
 from data.errors import InputError
-from metrics.final import Labels
+from metrics.analysis.scores import Labels
 from metrics.stats.agreement import Agreement, agreement
 from metrics.stats.labelled import Powered, prediction_powered, read_powered
 

@@ -10,8 +10,8 @@ from config.settings import Settings
 from data.loading import judged_by
 from data.plugins import metric
 from data.suites import Suite
+from metrics.analysis.scores import Labels, Withheld
 from metrics.corrected import NO_PASSPORT, NOT_A_MEAN, CorrectedMean
-from metrics.final import Labels
 from metrics.stats.calibration import TOO_WEAK, UNUSABLE, Rate, informedness_limits
 from metrics.stats.labelled import Powered
 from tasks.models.sizes import too_small
@@ -25,6 +25,25 @@ FIGURES = "{judge}: {part}, sensitivity {yes}, specificity {no}"
 NO_LABELS = "nobody has labelled this suite's replies as they are"
 IN_STRATA = "a TOTAL over families cannot be put right by them"
 OTHERS_ALIKE = "{figures}, but it does not tell the other labels apart"
+
+
+def withheld_by_judges(
+    settings: Settings, members: Mapping[str, Sequence[Suite]], corrected: Sequence[CorrectedMean], labels: Labels
+) -> dict[tuple[str, str], Withheld]:
+    """Return, by model and suite, the judged suites that no score decides, and why.
+
+    `members` are the suites of each model, `labels` what people's labels make of judges' means.
+    """
+    found = {}
+    for model, suites in members.items():
+        for name, why in unmeasured(settings, suites, corrected, labels, [model]).items():
+            found[model, name] = Withheld(why)
+        for suite in suites:
+            if by_labels(settings, suite, labels, [model]):
+                continue
+            if why := distrusted(settings, suite, corrected):
+                found[model, suite.name] = Withheld(why, measured=False)
+    return found
 
 
 def distrusted(settings: Settings, suite: Suite, corrected: Sequence[CorrectedMean]) -> str:

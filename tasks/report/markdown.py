@@ -12,9 +12,9 @@ import polars as pl
 from artifacts.store import write_atomically
 from data.plugins import metric, metrics
 from data.suites import Suite
+from metrics.analysis.scores import reaches
+from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, Cell, Total, cells, totals
 from metrics.bands import FLOORS, band
-from metrics.summary import OF_FAMILIES, OF_SUITES, Cell, Total, cells, totals
-from metrics.verdicts import reaches
 from prompts.phrases import translated
 from tasks.models.systems import systems_of
 from tasks.report import spending, stated

@@ -35,7 +35,7 @@ class Material:
     """One run, as the writers of reports see it.
 
     `replies` has a row for each item, model and repeat: the items' columns, the request, the response.
-    `results` is the document of `metrics.results`, empty where no verdict was reached.
+    `results` is the document of `metrics.analysis.document`, empty where no verdict was reached.
     """
 
     settings: Settings

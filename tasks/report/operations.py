@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from data.truncation import LIMITS
-from metrics.summary import OF_SUITES, cells
+from metrics.analysis.summary import OF_SUITES, cells
 from prompts.phrases import translated
 from tasks.models.sizes import size_of, too_small
 from tasks.report.material import Material

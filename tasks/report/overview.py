@@ -9,9 +9,8 @@ from typing import Any
 import polars as pl
 
 from data.exits import OUTCOMES
-from metrics.final import totals_of
-from metrics.summary import OVER_ALL, Cell, cells
-from metrics.verdicts import THRESHOLD, reaches
+from metrics.analysis.scores import THRESHOLD, reaches, totals_of
+from metrics.analysis.summary import OVER_ALL, Cell, cells
 from tasks.report.material import Material
 from tasks.report.samples import primary
 from tasks.report.text import percent

@@ -6,8 +6,8 @@ from typing import Any
 from config.settings import Settings
 from data.commands import SCRIPT
 from data.plugins import metric
-from metrics.final import leads
-from metrics.summary import Cell
+from metrics.analysis.scores import leads
+from metrics.analysis.summary import Cell
 from prompts.phrases import phrase
 from tasks.report import regressions, spending
 from tasks.report.passports import corrected_lines, self_lines, warnings
@@ -107,6 +107,6 @@ def stage_line(stage: Mapping[str, Any], language: str) -> str:
     """Say of a stage whether it came from the cache or was run, and why."""
     if stage["cached"]:
         return f"{stage['stage']} {stage['label']}: {phrase('terminal.cached', language)}"
-    name = stage["stage"] if stage["stage"] in {"query", "judge", "gate", "report"} else "other"
+    name = stage["stage"] if stage["stage"] in {"query", "judge", "results", "gate", "report"} else "other"
     why_run = stage["note"] or phrase(f"terminal.why_{name}", language)
     return f"{stage['stage']} {stage['label']}: {phrase('terminal.done', language)} ({why_run})"

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from data.characters import visible
-from metrics import summary
+from metrics.analysis import summary
+from metrics.analysis.summary import rounded
 from metrics.passports import Share
-from metrics.summary import rounded
 from prompts.phrases import phrase
 
 _SMALLEST_P = 0.001

@@ -8,7 +8,7 @@ from data.plugins import families, metric, metrics
 from data.records import Metric
 from data.shown import Text
 from data.suites import Suite
-from metrics.final import beside
+from metrics.analysis.scores import beside
 from prompts.phrases import declared
 from tasks.report.material import Material
 

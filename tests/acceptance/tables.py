@@ -7,10 +7,10 @@ import polars as pl
 
 from data.suites import Suite
 from data.tables import TABLES
-from metrics.final import finalise
+from metrics.analysis.summary import summarise
+from metrics.analysis.verdict import Gate, Verdict
 from metrics.stats.regression import Pairs
-from metrics.summary import summarise
-from metrics.verdicts import Final, Gate
+from tests.helpers.verdicts import finalise
 
 METRIC = "similarity"
 Row = tuple[str, float | None]
@@ -51,7 +51,7 @@ def scores(rows: Mapping[str, Sequence[Row]], name: str = "s", metric: str = MET
     )
 
 
-def gated(rows: Sequence[Row], threshold: float, gate: Gate = "point") -> Final:
+def gated(rows: Sequence[Row], threshold: float, gate: Gate = "point") -> Verdict:
     """Sum a model's rows up, and gate them."""
     summary = summarise(scores({"a": rows}), items(len(rows)))
     return finalise(summary, models=["a"], suites=[suite(threshold)], threshold=threshold, gate=gate)

@@ -11,12 +11,12 @@ import pytest
 
 from data.errors import InputError
 from data.suites import Stop, Suite
-from metrics.final import finalise
+from metrics.analysis.summary import summarise
 from metrics.stats import sequential
 from metrics.stats.sequential import Look, follow
 from metrics.stopping import Narrowing, arranged, ends, narrowings, sequences, unsettled
-from metrics.summary import summarise
 from tests.acceptance import references, tables
+from tests.helpers.verdicts import finalise
 
 ALPHA = 0.05
 MEANS = (0.02, 0.1, 0.3, 0.5, 0.8, 0.95)

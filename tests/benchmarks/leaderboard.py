@@ -16,11 +16,12 @@ from typing import Any
 
 from artifacts import manifest as manifests
 from config.reading import read
-from metrics.final import finalise
-from metrics.results import Results
-from metrics.summary import cells, summarise, totals
+from metrics.analysis.document import document as document_of
+from metrics.analysis.results import Results
+from metrics.analysis.summary import cells, summarise, totals
 from tests.conftest import TOP
 from tests.helpers.suites import declared
+from tests.helpers.verdicts import finalise
 from tests.tasks.scored import rows
 
 
@@ -30,16 +31,19 @@ def document() -> dict[str, Any]:
     summary = summarise(scores, items)
     models = ["m0", "m1"]
     settings = read(None, ["models=[{name: m0}, {name: m1}]"])
-    return Results(
-        run={
-            "configuration": settings.model_dump(mode="json"),
-            "versions": {},
-            "items": {"basic_control": {"n": 360, "digest": "0" * 16}},
-        },
-        final=finalise(summary, models=models, suites=declared("basic_control")),
-        totals=totals(summary, suite="basic_control", metric="correct"),
-        cells=cells(summary) * 4,
-    ).as_dict()
+    return document_of(
+        Results(
+            run={
+                "configuration": settings.model_dump(mode="json"),
+                "versions": {},
+                "items": {"basic_control": {"n": 360, "digest": "0" * 16}},
+            },
+            models=(),
+            totals=totals(summary, suite="basic_control", metric="correct"),
+            cells=cells(summary) * 4,
+        ),
+        finalise(summary, models=models, suites=declared("basic_control")),
+    )
 
 
 def main() -> None:

@@ -17,11 +17,11 @@ from multiprocessing import get_context
 import numpy as np
 import polars as pl
 
+from metrics.analysis.summary import summarise
 from metrics.stats.intervals import Estimate, Floats, estimate, mean_interval, pool
 from metrics.stats.pairs import adjusted, compare
 from metrics.stats.power import ALPHA
 from metrics.stats.strata import strata_limits
-from metrics.summary import summarise
 from tests.strata import SPREADS, shares
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]

@@ -16,16 +16,17 @@ import pytest
 
 from config.reading import read
 from flows.cli.application import main
-from metrics.final import finalise
-from metrics.results import Results
+from metrics.analysis.document import document as document_of
+from metrics.analysis.results import Results
+from metrics.analysis.summary import cells, summarise
 from metrics.stats.matching import question_sets
-from metrics.summary import cells, summarise
 from prompts import phrases
 from tasks.compare.leaderboard import gather, head
 from tasks.compare.trends import trends
 from tasks.report.trends import drawn
 from tests.conftest import TOP
 from tests.helpers.suites import declared
+from tests.helpers.verdicts import finalise
 from tests.tasks.scored import rows
 
 
@@ -43,18 +44,21 @@ def write(
     scores, items = rows(models, n=n, right=lambda model, number: float(number % 10 < right[model]))
     summary = summarise(scores, items)
     settings = read(None, [f"models={json.dumps([{'name': m} for m in models])}", "suites=[basic_control]", *sets])
-    document = Results(
-        run={
-            "run": name,
-            "started": f"2026-01-{name[-2:]}T10:00:00+00:00",
-            "configuration": settings.model_dump(mode="json"),
-            "versions": {},
-            "identities": {model: {"digest": digest} for model in models} if digest else {},
-            "items": question_sets(items),
-        },
-        final=finalise(summary, models=models, suites=declared("basic_control")),
-        cells=cells(summary),
-    ).as_dict()
+    document = document_of(
+        Results(
+            run={
+                "run": name,
+                "started": f"2026-01-{name[-2:]}T10:00:00+00:00",
+                "configuration": settings.model_dump(mode="json"),
+                "versions": {},
+                "identities": {model: {"digest": digest} for model in models} if digest else {},
+                "items": question_sets(items),
+            },
+            models=(),
+            cells=cells(summary),
+        ),
+        finalise(summary, models=models, suites=declared("basic_control")),
+    )
     path = runs / name / "results.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(document, ensure_ascii=False, indent=1), encoding="utf-8")

@@ -15,9 +15,10 @@ from tests.servers.script import Fault
 
 STREET = [
     "generate", "prepare", "query", "verify", "score", "load", "given", "judge", "query", "query", "score_judged",
-    "judge", "query", "score_judged", "aggregate", "gate", "report",
+    "judge", "query", "score_judged", "aggregate", "results", "gate",
+    "report",
 ]  # fmt: skip
-NEVER_CACHED = {"query", "judge", "gate", "report"}
+NEVER_CACHED = {"query", "judge", "results", "gate", "report"}
 
 
 def reply(body: dict[str, Any]) -> str:
@@ -103,10 +104,10 @@ def test_a_named_stage_runs_anew_with_what_follows_and_nothing_else(run: Run, tm
         name = latest(tmp_path).name
         for stage, anew in (
             ("generate", set(STREET)),
-            ("verify", {"verify", "score", "aggregate", "gate", "report"}),
-            ("judge", {"judge", "score_judged", "aggregate", "gate", "report"}),
-            ("score", {"score", "score_judged", "aggregate", "gate", "report"}),
-            ("report", {"gate", "report"}),
+            ("verify", {"verify", "score", "aggregate", "results", "gate", "report"}),
+            ("judge", {"judge", "score_judged", "aggregate", "results", "gate", "report"}),
+            ("score", {"score", "score_judged", "aggregate", "results", "gate", "report"}),
+            ("report", {"results", "gate", "report"}),
         ):
             done = run("--run", name, "--rerun", stage)
             assert {s for s, cached in stages(tmp_path) if not cached} == anew | NEVER_CACHED, stage

@@ -28,7 +28,7 @@ def test_a_cluster_comes_to_the_same_scores_as_threads(
     assert len(scene.server.requests) == scene.calls, "threads take over what the cluster left"
     stages = json.loads((latest(tmp_path) / "manifest.json").read_text(encoding="utf-8"))["stages"]
     fresh = {row["stage"] for row in stages if not row["cached"]}
-    assert fresh == {"query", "judge", "gate", "report"}
+    assert fresh == {"query", "judge", "results", "gate", "report"}
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_a_runs_spans_reach_a_collector_under_their_parents(run: Run, tmp_path: 
         "batch basic_control acme/tiny:1b": "suite basic_control",
         "generate": "suite basic_control",
         **dict.fromkeys(("prepare", "query", "verify", "score"), "batch basic_control acme/tiny:1b"),
-        **dict.fromkeys(("aggregate", "gate", "report"), f"run {name}"),
+        **dict.fromkeys(("aggregate", "results", "gate", "report"), f"run {name}"),
     }
     assert len({span.trace_id for span in collector.spans}) == 1
     for span in collector.spans:

@@ -5,8 +5,7 @@ from typing import Any
 
 from config.settings import Settings
 from data.suites import Suite
-from metrics.stats.intervals import Interval
-from metrics.verdicts import SuiteResult
+from metrics.analysis.scores import SuiteScore
 from tasks.load import items_of
 
 MODEL = {"name": "m", "provider": "ollama"}
@@ -44,6 +43,6 @@ def rows_of(name: str, **section: Any) -> list[dict[str, Any]]:
     return list(items_of(Settings.model_validate(raw).suites[0]))
 
 
-def result(suite: str, score: float | None, n: int, threshold: float = 0.8) -> SuiteResult:
-    """Return a suite's result as far as FINAL_RESULTS needs it."""
-    return SuiteResult(suite, score, Interval(), threshold, 0.5, "pass", n_scored=n)
+def result(suite: str, score: float | None, n: int) -> SuiteScore:
+    """Return a suite's score as far as FINAL_RESULTS needs it."""
+    return SuiteScore(suite, score, weight=0.5, n_scored=n)

@@ -9,9 +9,8 @@ import pytest
 
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
+from metrics.analysis.scores import ModelScore, SuiteScore
 from metrics.effort import CALLS, efforts
-from metrics.stats.intervals import Interval
-from metrics.verdicts import ModelResult, SuiteResult
 from tasks.report.effort import next_calls
 from tasks.report.text import percent
 
@@ -20,9 +19,9 @@ def suite_of(name: str) -> Suite:
     return Suite.model_validate({"name": name, "items": {}, "metrics": {"exact_match": {}}})
 
 
-def result_of(**weights: float) -> ModelResult:
-    parts = tuple(SuiteResult(name, 0.5, Interval(), 0.8, weight, "pass") for name, weight in weights.items())
-    return ModelResult("m", 0.5, Interval(), 0.8, "pass", parts)
+def result_of(**weights: float) -> ModelScore:
+    parts = tuple(SuiteScore(name, 0.5, weight=weight) for name, weight in weights.items())
+    return ModelScore("m", 0.5, parts)
 
 
 def tables(values: dict[str, list[list[float]]]) -> tuple[pl.DataFrame, pl.DataFrame]:

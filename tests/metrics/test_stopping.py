@@ -10,10 +10,10 @@ import pytest
 from data.errors import InputError
 from data.suites import Stop, Suite
 from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.final import finalise
+from metrics.analysis.summary import summarise
 from metrics.stats.sequential import follow
 from metrics.stopping import Exam, arranged, ends, narrowings, sequences, unsettled, without_peeking
-from metrics.summary import summarise
+from tests.helpers.verdicts import finalise
 
 STRATA = (("a", "easy", "en"), ("a", "hard", "en"), ("b", "easy", "en"))
 

@@ -9,8 +9,13 @@ import pytest
 
 from config.settings import Model, Settings
 from data.errors import InputError
-from metrics.summary import summarise
-from tasks.gate import final_of, write_explained
+from metrics.analysis.explainability import Explainability
+from metrics.analysis.results import Results
+from metrics.analysis.scores import scores_of
+from metrics.analysis.summary import summarise
+from metrics.analysis.verdict import Verdict, decide
+from tasks.aggregate import circumstances
+from tasks.gate import policy_of, write_explained
 from tasks.judges.trust import TOO_SMALL
 from tasks.models.systems import took_part
 from tasks.report import raw
@@ -53,6 +58,13 @@ def summed(*models: str) -> pl.DataFrame:
     return summarise(scores, items)
 
 
+def final_of(settings: Settings, summary: pl.DataFrame, missing: dict[str, str] | None = None) -> Verdict:
+    """Decide on a summary, as the stages do."""
+    known = circumstances(settings, missing=missing)
+    found = scores_of(summary, known.members, withheld=known.withheld, missing=known.missing)
+    return decide(Results({}, found), policy_of(settings))
+
+
 def test_responses_of_a_model_of_the_run_join_its_own_score(answers: str) -> None:
     final = final_of(settings("a", "b", given=(answers, "b")), summed("a", "b"))
     a, b = final.models
@@ -90,8 +102,8 @@ def test_models_that_would_be_one_file_are_told_apart() -> None:
 
 
 def test_each_of_several_models_has_its_own_file_of_results(tmp_path: Path) -> None:
-    listed = {name: {"cot": {"model": name}} for name in ("a/b", "a:b")}
-    write_explained(listed, tmp_path, "20261105")
+    listed = [Explainability(name, name, {"cot": {"model": name}}) for name in ("a/b", "a:b")]
+    write_explained(Results({"started": "2026-11-05T14:02:33"}, (), explainability=listed), tmp_path)
     found = sorted(tmp_path.iterdir())
     assert found[0].name == "FINAL_RESULTS_20261105_a_b.json"
     assert {json.loads(path.read_text())["cot"]["model"] for path in found} == {"a/b", "a:b"}

@@ -17,14 +17,14 @@ from data.options import options_of
 from data.plugins import families, metrics
 from data.records import Item, Score
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
-from metrics.final import headline, totals_of
+from metrics.analysis import results as analysis
+from metrics.analysis.document import document as document_of
+from metrics.analysis.results import RunTables
+from metrics.analysis.summary import summarise
+from metrics.analysis.verdict import decide
 from metrics.judging import Ask, Failed, Session, advance, begin, combine
-from metrics.results import Results
-from metrics.stats.agreement import judge_agreement, judge_ratings
-from metrics.stats.matching import later_minus_earlier
-from metrics.stats.pairs import compare, groups
-from metrics.summary import cells, summarise
-from tasks.gate import final_of
+from tasks.aggregate import circumstances
+from tasks.gate import policy_of
 from tasks.report.material import Material
 from tasks.score import metric_rows, scores_of
 from tasks.verify import Reply, verdict_row
@@ -286,18 +286,8 @@ def complete(
 ) -> Material:
     """Sum a run's tables up and conclude it, as the flow does."""
     summary = summarise(scores, items)
-    leading = scores.filter(pl.col("metric").is_in(headline(given.suites)))
-    pairs = later_minus_earlier(compare(leading, items), [model.name for model in given.models])
-    ratings = judge_ratings(scores)
-    document = Results(
-        run={"run": "20261105_140233"},
-        final=final_of(given, summary),
-        totals=totals_of(given.suites, summary),
-        cells=cells(summary),
-        comparisons=pairs,
-        groups=groups(pairs),
-        judges={str(metric): judge_agreement(own, "interval") for (metric,), own in ratings.group_by("metric")},
-    ).as_dict()
+    found = analysis.build(RunTables(scores, items, summary), circumstances(given), run={"run": "20261105_140233"})
+    document = document_of(found, decide(found, policy_of(given)))
     n = {"asked": asked.height, "cached": int(asked["cached"].sum()), "failed": int(asked["error"].count())}
     manifest = {
         "schema": 1,

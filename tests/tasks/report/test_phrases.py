@@ -5,13 +5,13 @@ import re
 import polars as pl
 import pytest
 
-from metrics.final import finalise
-from metrics.summary import summarise
+from metrics.analysis.summary import summarise
 from prompts.phrases import translated
-from tasks.gate import UNSETTLED
+from tasks.aggregate import UNSETTLED
 from tasks.report.words import why
 from tests.helpers.suites import declared
 from tests.helpers.tables import four
+from tests.helpers.verdicts import finalise
 
 LATIN = re.compile("[a-z]{3,}")
 NAMES = re.compile("basic_control|citation|factual_correctness|response_groundedness|cot|rag|UNCERTAIN|one|two")

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from metrics.analysis.verdict import ModelResult, SuiteResult, Verdict
 from metrics.stats.intervals import Interval
-from metrics.verdicts import Final, ModelResult, SuiteResult
 from tasks.report import terminal
 from tests.helpers.suites import shipped
 from tests.tasks.report.runs import settings
@@ -17,11 +17,11 @@ def lines(language: str) -> list[str]:
     """Return what is said of a model that is undecided in a suite with a headline beside its score."""
     around = Interval(0.7, 0.9, "wilson", 40)
     name = shipped("cot").name
-    suite = SuiteResult(name, 0.82, around, 0.8, 1.0, "undecided", n_asked=40, n_scored=40, n_deciding=1440)
+    suite = SuiteResult(name, 0.82, around, 1.0, n_asked=40, n_scored=40, outcome="undecided", n_deciding=1440)
     suite = replace(suite, beside={"cot.sound": 0.5})
-    model = ModelResult("m", 0.82, around, 0.8, "undecided", (suite,), n_deciding=1440)
+    model = ModelResult("m", 0.82, (suite,), around, outcome="undecided", n_deciding=1440)
     given = settings(suites=[name], report={"language": language})
-    return list(terminal.lines({"final": Final("interval", (model,)).as_dict(), "totals": {}}, COUNTS, given))
+    return list(terminal.lines({"final": Verdict("interval", (model,)).as_dict(), "totals": {}}, COUNTS, given))
 
 
 SAID = {

@@ -5,12 +5,12 @@ import pytest
 
 from data.suites import GateOn, Suite
 from data.tables import ITEMS, SCORES
+from metrics.analysis.repeated import collapsed, repeated
+from metrics.analysis.summary import summarise
+from metrics.analysis.verdict import Gate, SuiteResult
 from metrics.effort import efforts
-from metrics.final import finalise
-from metrics.repeated import collapsed, repeated
-from metrics.summary import summarise
-from metrics.verdicts import Gate, SuiteResult
 from tests.helpers.suites import declared
+from tests.helpers.verdicts import finalise
 
 KINDS = {"R": ("scored", 1.0), "W": ("scored", 0.0), "-": ("no_answer", None), "c": ("truncated", 0.0),
          "x": ("model_error", None), "n": ("not_applicable", None), "h": ("scored", 0.5)}  # fmt: skip

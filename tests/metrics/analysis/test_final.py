@@ -1,6 +1,5 @@
-"""The verdict: goldens, weights, gates, exit codes; and the document that holds it."""
+"""The verdict: weights, gates, exit codes."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,24 +9,22 @@ import pytest
 
 from data.errors import InputError
 from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.corrected import CorrectedMean
-from metrics.explainability import explainability
-from metrics.final import finalise
-from metrics.stats.intervals import Interval, score_limits
-from metrics.summary import summarise
-from metrics.verdicts import Final, Gate, ModelResult
-from tests.helpers.suites import declared, result
+from metrics.analysis.summary import summarise
+from metrics.analysis.verdict import Gate, ModelResult, Verdict
+from metrics.stats.intervals import score_limits
+from tests.helpers.suites import declared
 from tests.helpers.tables import cell, four
+from tests.helpers.verdicts import finalise
 
 ALL = ("basic_control", "cot", "citation", "rag")
 
 
-def only(final: Final) -> ModelResult:
+def only(final: Verdict) -> ModelResult:
     assert len(final.models) == 1
     return final.models[0]
 
 
-def run(summary: pl.DataFrame, *suites: str, gate: Gate = "point", **options: Any) -> Final:
+def run(summary: pl.DataFrame, *suites: str, gate: Gate = "point", **options: Any) -> Verdict:
     changes = {name: options.pop(name) for name in ("weights", "thresholds", "metrics") if name in options}
     return finalise(summary, models=["m"], suites=declared(*(suites or ALL), **changes), gate=gate, **options)
 
@@ -37,83 +34,6 @@ def test_what_stands_beside_a_score_is_told_and_is_no_part_of_it() -> None:
     suite = only(run(summary, "cot")).suites[0]
     assert dict(suite.beside) == {"cot.sound": 0.25}
     assert suite == replace(only(run(four(), "cot")).suites[0], beside=suite.beside)
-
-
-def test_the_explainability_golden_key_by_key() -> None:
-    """0.808 and 0.8375 make 0.823 (0.82275), and pass; seed 004."""
-    found = explainability(
-        result("cot", 0.808, 30), result("citation", 0.8375, 5), model="llama3.1:8b", judge_model="gpt-4o"
-    )
-    assert json.dumps(found) == (
-        '{"XAI_overall_score": 0.823, "overall_pass": true, "overall_threshold": 0.8, '
-        '"cot": {"model": "llama3.1:8b", "avg_score": 0.808, "count": 30, "pass": true, "threshold": 0.8}, '
-        '"citation": {"response_model": "llama3.1:8b", "judge_model": "gpt-4o", "avg_score": 0.8375, "count": 5, '
-        '"pass": true, "threshold": 0.8}, "weights": {"weight_cot": 0.5, "weight_citation": 0.5}}'
-    )
-
-
-def test_beside_the_seeds_own_keys_stands_what_the_judge_is_worth() -> None:
-    """The formula stays the seed's also where people's labels have put the judges' mean right."""
-    row = CorrectedMean(
-        "citation",
-        "m",
-        "citation.support",
-        "j",
-        "en",
-        5,
-        9,
-        0.8,
-        Interval(0.5, 0.9),
-        0.7,
-        Interval(0.3, 1.0),
-        0.7,
-        60,
-    )
-    plain = explainability(result("cot", 0.8, 30), result("citation", 0.9, 5), model="m", judge_model="j")
-    labelled = replace(result("citation", 0.4, 5), as_judged=0.9, n_labels=40)
-    told = explainability(result("cot", 0.8, 30), labelled, model="m", judge_model="j", judged=[row])
-    assert {key: value for key, value in told.items() if key != "judge_worth"} == plain
-    assert list(told) == [*plain, "judge_worth"]
-    (worth,) = told["judge_worth"]
-    assert (worth["raw"], worth["value"], worth["interval"]["low"], worth["n_exam"]) == (0.8, 0.7, 0.3, 60)
-
-
-def test_explainability_compares_unrounded_values() -> None:
-    """0.79996 is written 0.8 and does not pass."""
-    found = explainability(result("cot", 0.79996, 30), result("citation", 0.79996, 5), model="m", judge_model="j")
-    assert (found["XAI_overall_score"], found["overall_pass"]) == (0.8, False)
-    assert (found["cot"]["avg_score"], found["cot"]["pass"]) == (0.8, False)
-
-
-def test_explainability_without_a_score_is_null() -> None:
-    found = explainability(result("cot", None, 0), result("citation", 0.9, 5), model="m", judge_model="j")
-    assert (found["XAI_overall_score"], found["overall_pass"], found["cot"]["avg_score"]) == (None, None, None)
-    assert found["citation"]["pass"] is True
-    json.dumps(found, allow_nan=False)
-
-
-@pytest.mark.parametrize(("cot", "citation"), [(0.8, 0.5), (1.0, 1.0), (0.2, 0.3), (0.0, 0.4)])
-def test_explainabilitys_weights_are_renormalised(cot: float, citation: float) -> None:
-    """Two averages of 0.65 join to 0.65, whatever the weights."""
-    found = explainability(
-        result("cot", 0.65, 30), result("citation", 0.65, 5), model="m", judge_model="j",
-        weight_cot=cot, weight_citation=citation,
-    )  # fmt: skip
-    assert found["XAI_overall_score"] == 0.65
-    assert sum(found["weights"].values()) == pytest.approx(1.0, abs=1e-6)
-    assert found["weights"]["weight_cot"] == pytest.approx(cot / (cot + citation), abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("outcome", "cot", "overall"),
-    [("undecided", 1.0, None), ("undecided", 0.2, False), ("error", 1.0, None), ("error", 0.2, None)],
-)
-def test_what_is_undecided_neither_passes_nor_fails(outcome: Any, cot: float, *, overall: bool | None) -> None:
-    """With 1.0 in cot the whole hangs on citation; with 0.2 it comes to at most 0.6 of the 0.8 it needs."""
-    open_ = replace(result("citation", 0.5, 5), outcome=outcome)
-    found = explainability(result("cot", cot, 30), open_, model="m", judge_model="j")
-    assert (found["citation"]["pass"], found["overall_pass"]) == (None, overall)
-    assert found["cot"]["pass"] is (cot >= 0.8)
 
 
 def test_the_weighted_score_by_hand() -> None:

@@ -9,14 +9,14 @@ import pytest
 from data.records import Metric, Score
 from data.tables import ITEMS, SCORES
 from data.truncation import is_cut
-from metrics.final import finalise
+from metrics.analysis.summary import cells, summarise, totals
+from metrics.analysis.verdict import Gate, ModelResult, Verdict
 from metrics.stats.pairs import compare
-from metrics.summary import cells, summarise, totals
-from metrics.verdicts import Final, Gate, ModelResult
 from prompts.phrases import translated
 from tasks.score import metric_rows, scores_of
 from tests.helpers.answers import answer
 from tests.helpers.suites import declared
+from tests.helpers.verdicts import finalise
 
 
 def items(n: int, suite: str = "cot", family: str = "") -> pl.DataFrame:
@@ -61,7 +61,7 @@ def test_the_golden_of_spec_10(threshold: float, outcome: str, code: int) -> Non
     assert (suite.n_scored, suite.n_truncated, suite.coverage) == (12, 1, 1.0)
     assert suite.outcome == model.outcome == outcome
     assert model.upper == pytest.approx(11 / 12)
-    final = Final("point", (model,))
+    final = Verdict("point", (model,))
     assert final.exit_code == code
     assert replace(final, undecided="pass").exit_code == (0 if code == 3 else code)
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from data.errors import InputError
 from data.records import STATUSES, VALUED
 from data.tables import ITEMS, SCORES, SUMMARY
+from metrics.analysis.summary import Cell, cells, rounded, summarise, totals
 from metrics.stats.intervals import mean_interval, wilson
-from metrics.summary import Cell, cells, rounded, summarise, totals
 
 
 def items(*rows: Mapping[str, Any]) -> pl.DataFrame:

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from tests.metrics.fixed_n import verdicts
+from tests.metrics.analysis.fixed_n import verdicts
 
-STORED = Path(__file__).parents[1] / "fixtures" / "fixed_n.json"
+STORED = Path(__file__).parents[2] / "fixtures" / "fixed_n.json"
 """Made by the code as it stood before the first confidence sequence (10d219b), from the same scores."""
 
 

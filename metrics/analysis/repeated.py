@@ -7,8 +7,8 @@ import polars as pl
 from data.records import VALUED
 from data.suites import Suite
 from data.tables import SUMMARY
+from metrics.analysis.summary import summarise
 from metrics.stats.agreement import pass_all, pass_at
-from metrics.summary import summarise
 
 _SHARES: dict[str, Callable[[int, int, int], float]] = {"pass_at_k": pass_at, "pass_all_k": pass_all}
 

@@ -1,0 +1,63 @@
+"""`results.json`: a run's results and its verdict in one versioned document; docs/results.md describes it.
+
+`python -m metrics.analysis.document` prints its JSON schema.
+"""
+
+from typing import Any
+
+from data.documents import RESULTS_VERSION
+from metrics.analysis.results import Results, written
+from metrics.analysis.verdict import Verdict
+
+_COMPUTED = (
+    ("Comparison", "significant", "boolean"),
+    ("ModelResult", "verdict", "string"),
+    ("Verdict", "exit_code", "integer"),
+)
+_ELSEWHERE = ("models", "spending", "waiting")
+"""Results that stand in the verdict, or in the run's own facts."""
+_BARE = ("ModelScore", "SuiteScore")
+"""What the verdict holds with its outcome."""
+
+
+def document(results: Results, verdict: Verdict) -> dict[str, Any]:
+    """Return the document as JSON: no NaN, null where there is no number."""
+    own = written(results)
+    return {
+        "schema_version": RESULTS_VERSION,
+        "run": own.pop("run"),
+        "final": verdict.as_dict(),
+        **own,
+    }
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema (draft 2020-12) of `results.json`, made from the types of what it holds."""
+    from pydantic import TypeAdapter  # a third of a second, and only for the schema
+
+    results, final = (TypeAdapter(one).json_schema(mode="serialization") for one in (Results, Verdict))
+    kinds = {**results.pop("$defs"), **final.pop("$defs"), "Verdict": final}
+    kinds = {name: kind for name, kind in kinds.items() if name not in _BARE}
+    kinds["Explainability"] = {"type": "object", "properties": {}}  # in its published form, not as our type has it
+    for noun, name, kind in _COMPUTED:
+        kinds[noun]["properties"][name] = {"type": kind}
+        kinds[noun]["required"] = [*kinds[noun].get("required", ()), name]
+    properties = {
+        "schema_version": {"const": RESULTS_VERSION, "description": "the version of this schema"},
+        "final": {"$ref": "#/$defs/Verdict"},
+        **{name: one for name, one in results["properties"].items() if name not in _ELSEWHERE},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **results,
+        "title": "results.json",
+        "properties": properties,
+        "required": [*properties],
+        "$defs": kinds,
+    }
+
+
+if __name__ == "__main__":
+    import json
+
+    print(json.dumps(schema(), indent=2))  # noqa: T201 - the schema, for who validates

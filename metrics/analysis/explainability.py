@@ -1,0 +1,105 @@
+"""Explainability: chains of thought and cited answers joined in one result, in its published form."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from metrics.analysis.scores import THRESHOLD, ModelScore, SuiteScore, reaches
+from metrics.analysis.summary import rounded
+
+EXPLAINED = ("cot", "citation")
+"""The suites that the explainability result joins: its keys (SPEC 5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How the two suites join: weights (renormalised), thresholds, and who judges citations."""
+
+    judge_model: str
+    weight_cot: float = 0.5
+    weight_citation: float = 0.5
+    threshold: float = THRESHOLD
+    threshold_cot: float = THRESHOLD
+    threshold_citation: float = THRESHOLD
+
+
+@dataclass(frozen=True, slots=True)
+class Explainability:
+    """The result of the model that reasoned and of the one that cited, mostly the same, in its published form."""
+
+    cot_model: str
+    citation_model: str
+    published: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The models' name for a file: the one's, or both."""
+        same = self.cot_model == self.citation_model
+        return self.cot_model if same else f"{self.cot_model}_{self.citation_model}"
+
+
+def explained(models: Sequence[ModelScore], terms: Terms) -> tuple[Explainability, ...]:
+    """Return a result for each model that took part in both suites.
+
+    Where no model did, one for each pair of a model that took part in the first and one that did in the second.
+    """
+    cot, citation = (
+        {model.model: suite for model in models for suite in model.suites if suite.suite == name}
+        for name in EXPLAINED
+    )
+    pairs = [(model, model) for model in cot if model in citation] or [*product(cot, citation)]
+    return tuple(
+        Explainability(
+            one,
+            other,
+            explainability(cot[one], citation[other], terms, cot_model=one, citation_model=other),
+        )
+        for one, other in pairs
+    )
+
+
+def explainability(
+    cot: SuiteScore, citation: SuiteScore, terms: Terms, *, cot_model: str, citation_model: str
+) -> dict[str, Any]:
+    """Make an explainability result in its published form, key by key and in that order.
+
+    Overall to 3 decimals, averages to 4, halves upwards; passing compares unrounded values, and nothing else;
+    `count` is the number of scored items. Where a suite has no score, its average and pass are null, and so are the
+    overall ones. The weights are renormalised, and written so.
+
+    Source: seed 004.
+    """
+    whole = math.fsum((terms.weight_cot, terms.weight_citation))
+    weights = terms.weight_cot / whole, terms.weight_citation / whole
+    scores = [_seeds(one) for one in (cot, citation)]
+    known = [score for score in scores if score is not None]
+    overall = math.fsum(map(math.prod, zip(weights, known, strict=True))) if len(known) == len(scores) else None
+    return {
+        "XAI_overall_score": None if overall is None else rounded(overall, 3),
+        "overall_pass": None if overall is None else reaches(overall, terms.threshold),
+        "overall_threshold": terms.threshold,
+        "cot": {"model": cot_model, **_published(cot, terms.threshold_cot)},
+        "citation": {
+            "response_model": citation_model,
+            "judge_model": terms.judge_model,
+            **_published(citation, terms.threshold_citation),
+        },
+        "weights": {"weight_cot": rounded(weights[0], 6), "weight_citation": rounded(weights[1], 6)},
+    }
+
+
+def _seeds(suite: SuiteScore) -> float | None:
+    """Return a score by the seed's own formula: what judges said, also where people's labels have put it right."""
+    return suite.score if suite.as_judged is None else suite.as_judged
+
+
+def _published(suite: SuiteScore, threshold: float) -> dict[str, Any]:
+    score = _seeds(suite)
+    return {
+        "avg_score": None if score is None else rounded(score, 4),
+        "count": suite.n_scored,
+        "pass": None if score is None else reaches(score, threshold),
+        "threshold": threshold,
+    }

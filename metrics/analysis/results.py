@@ -1,0 +1,198 @@
+"""What a run found: every number that its verdict and its reports rest on, made once from its tables."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import polars as pl
+
+from data.suites import Suite
+from metrics.analysis.explainability import Explainability, Terms, explained
+from metrics.analysis.repeated import collapsed, repeated
+from metrics.analysis.scores import Labels, ModelScore, Withheld, headline, scores_of, totals_of
+from metrics.analysis.summary import Cell, Total, cells
+from metrics.baseline import Against
+from metrics.corrected import CorrectedMean, Finder
+from metrics.effort import Effort, efforts
+from metrics.other_tools import Stated, beside
+from metrics.paneled import PanelMean, panel_means
+from metrics.passports import Passport
+from metrics.self_preference import SelfPreference, self_preferences
+from metrics.spending import Spending
+from metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
+from metrics.stats.matching import later_minus_earlier, question_sets
+from metrics.stats.pairs import Comparison, Grouping, compare, groups
+from metrics.stopping import Narrowing
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What a run found.
+
+    `run` says which run it was (id, time, configuration, versions, its suites' questions), `models` what each model
+    came to, suite by suite, `waiting` how many requests of a suite wait in batches; `spending` what its calls came
+    to. `totals` has a TOTAL for each model, `judges` the agreement of judges for each metric, `corrected` judged
+    means beside what their judges' passports make of them, `panels` means of several judges, weighed;
+    `self_preference` how judges grade their own models; `passports` what an exam showed of judges that sat it in
+    this run; `explainability` the results of SPEC 5; `baseline` what the run came to against a baseline.
+    """
+
+    run: Mapping[str, Any]
+    models: tuple[ModelScore, ...]
+    waiting: Mapping[str, int] = field(default_factory=dict)
+    spending: Spending | None = None
+    totals: Mapping[str, Total] = field(default_factory=dict)
+    cells: Sequence[Cell] = ()
+    comparisons: Sequence[Comparison] = ()
+    races: Sequence[Narrowing] = ()
+    groups: Sequence[Grouping] = ()
+    repeats: Sequence[Repeats] = ()
+    judges: Mapping[str, JudgeAgreement] = field(default_factory=dict)
+    explainability: Sequence[Explainability] = ()
+    stated: Sequence[Stated] = ()
+    corrected: Sequence[CorrectedMean] = ()
+    next_calls: Sequence[Effort] = ()
+    baseline: Against | None = None
+    panels: Sequence[PanelMean] = ()
+    self_preference: Sequence[SelfPreference] = ()
+    passports: Sequence[Passport] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunTables:
+    """A run's tables: scores and items (each once), and the summary of the scores."""
+
+    scores: pl.DataFrame
+    items: pl.DataFrame
+    summary: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is known of a run beside its tables.
+
+    `members` are the suites that each model took part in, each with its `repeats` and, where it is gated on k
+    answers, its `k`. `withheld` says of models and suites why no score decides them, `labels` what people's labels
+    make of judges' means, `corrected` what their judges' passports do. `stopping` are the sequences of suites that
+    were asked until they were decided, `waiting` the requests of a suite that wait in batches, `missing` the models
+    that could not be asked, and why.
+    """
+
+    suites: Sequence[Suite]
+    members: Mapping[str, Sequence[Suite]]
+    withheld: Mapping[tuple[str, str], Withheld] = field(default_factory=dict)
+    labels: Labels = field(default_factory=dict)
+    corrected: Sequence[CorrectedMean] = ()
+    stopping: Sequence[Narrowing] = ()
+    waiting: Mapping[str, int] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+def build(
+    tables: RunTables,
+    known: Circumstances,
+    *,
+    run: Mapping[str, Any],
+    find: Finder | None = None,
+    passports: Sequence[Passport] = (),
+    own_models: Mapping[str, Collection[str]] | None = None,
+    calls: Mapping[str, int] | None = None,
+    spending: Spending | None = None,
+    baseline: Against | None = None,
+    terms: Terms | None = None,
+) -> Results:
+    """Compute what a run found from its tables; nothing is decided here.
+
+    `find` finds judges' passports, `own_models` are the systems under test that are a judge's own model, `calls`
+    were made in each suite, `terms` say how the explainability result is made where both its suites ran.
+
+    Raises:
+        InputError: no model, a model without a suite, or only with suites of weight 0.
+    """
+    scores, items, suites = tables.scores, tables.items, known.suites
+    lone = build_interim(tables, known)
+    leading = scores.filter(pl.col("metric").is_in(headline(suites)))
+    # A suite that was looked at in between has its sequences in place of tests that hold once.
+    looked_at = [suite.name for suite in suites if suite.stop]
+    once = leading.join(items.filter(pl.col("suite").is_in(looked_at)), on="item_id", how="anti")
+    pairs = later_minus_earlier(compare(once, items), [*known.members])
+    ratings = judge_ratings(scores)
+    return Results(
+        run={**run, "items": question_sets(items)},
+        models=lone.models,
+        waiting=known.waiting,
+        spending=spending,
+        totals=totals_of(suites, tables.summary),
+        cells=cells(tables.summary),
+        comparisons=pairs,
+        races=[one for one in known.stopping if one.against],
+        groups=groups(pairs),
+        repeats=_repeats(leading, items, suites),
+        judges={str(metric): judge_agreement(own, "interval") for (metric,), own in ratings.group_by("metric")},
+        explainability=explained(lone.models, terms) if terms else (),
+        stated=tuple(beside(scores, items, {suite.name: suite.scored_by for suite in suites})),
+        corrected=known.corrected,
+        next_calls=efforts(lone.models, collapsed(scores, items, suites), items, suites, calls or {}),
+        baseline=baseline,
+        panels=panel_means(scores, items, suites, find) if find else (),
+        self_preference=self_preferences(scores, items, suites, own_models or {}),
+        passports=passports,
+    )
+
+
+def build_interim(tables: RunTables, known: Circumstances) -> Results:
+    """Compute no more than a verdict needs."""
+    models = scores_of(
+        tables.summary,
+        known.members,
+        withheld=known.withheld,
+        stopping=known.stopping,
+        waiting=known.waiting,
+        missing=known.missing,
+        repeated=repeated(tables.scores, tables.items, known.suites, tables.summary),
+        labels=known.labels,
+    )
+    return Results({}, models, known.waiting)
+
+
+def _repeats(leading: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> list[Repeats]:
+    """Return what k answers to each question tell, of the suites that were asked several times."""
+    asked = [(suite, n) for suite in suites if (n := suite.repeats or 1) > 1]
+    return [
+        one
+        for suite, n in asked
+        for one in repeats(
+            leading.join(items.filter(suite=suite.name), on="item_id", how="semi"),
+            k=suite.k or n,
+            suite=suite.name,
+        )
+    ]
+
+
+_WRITTEN: Mapping[type, Callable[[Any], Any]] = {
+    Comparison: Comparison.as_dict,
+    Passport: Passport.as_dict,
+    Explainability: lambda one: dict(one.published),
+}
+"""How what has more than its fields, or another form, is written."""
+
+
+def written(results: Results) -> dict[str, Any]:
+    """Return the results as JSON, without the models' scores, which stand in the verdict."""
+    found: dict[str, Any] = {}
+    for name in (one.name for one in fields(Results) if one.name not in {"models", "spending", "waiting"}):
+        value = getattr(results, name)
+        if isinstance(value, Mapping):
+            found[name] = {key: _plain(one) for key, one in value.items()}
+        else:
+            found[name] = _plain(value) if name == "baseline" else [_plain(one) for one in value]
+    if results.spending:
+        found["run"]["spending"] = asdict(results.spending)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    write = _WRITTEN.get(type(value))
+    if write:
+        return write(value)
+    return asdict(value) if hasattr(value, "__dataclass_fields__") else value

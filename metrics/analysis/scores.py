@@ -1,0 +1,346 @@
+"""Scores of each model: of every suite and of all together, with their intervals, before any threshold."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from data.errors import InputError
+from data.plugins import metric, metrics
+from data.suites import GateOn, Suite
+from data.tables import SUMMARY
+from metrics.analysis.summary import OF_SUITES, Cell, Total, cells, totals
+from metrics.stats.intervals import Interval
+from metrics.stats.labelled import Powered
+from metrics.stats.strata import at_once, correlated, stratified
+from metrics.stopping import Narrowing
+
+Labels = Mapping[tuple[str, str, str], Powered]
+"""Means put right by people's labels, by suite, model and metric."""
+
+MIN_COVERAGE = 0.9
+"""The share of a suite's applicable rows that must be scored."""
+THRESHOLD = 0.8
+_TOLERANCE = 1e-9  # less than this is the arithmetic's rounding, not the score's
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Why no score decides a suite of a model. `measured` is false where none of its judges is to be believed."""
+
+    why: str
+    measured: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteScore:
+    """One model in one suite.
+
+    `score` is unrounded, in [0, 1]; None where nothing can be said (then `problem` says why). `weight` is the
+    suite's share of the overall score, renormalised over the suites that the model took part in. `parts` are
+    the means that the score is made of (with strata: of each family), `beside` those of other headlines.
+    `left_out` were not applicable. `n_asked` and `n_scored` count rows of all its metrics. `coverage` is the
+    smallest share of applicable rows that a metric has scored, `answered` that of rows whose call brought a reply.
+    `stopping`: the suite was asked until it was decided; its interval is that of the sequence, which alone decides.
+    Of `n_truncated` rows the reply was cut: `upper` is the score had all of these been right (None where there are
+    none). `withheld` says why no score decides the suite ('' where it does); `measured` is false where that is for
+    want of a judge that is to be believed: the score is then no more than what judges said. `waiting` requests are
+    in batches at a server. Where people's labels decide, `score` is put right by `n_labels` of them (the fewest of
+    a metric), and `as_judged` is what it was.
+
+    With `gate_on` other than `mean` the score is that of `k` answers to each question (pass@k, pass^k), its rows
+    are questions, and `mean` is that of all answers, with its interval.
+    """
+
+    suite: str
+    score: float | None
+    interval: Interval = field(default_factory=Interval)
+    weight: float = 0.0
+    problem: str = ""
+    n_asked: int = 0
+    n_scored: int = 0
+    coverage: float | None = None
+    answered: float | None = None
+    parts: Mapping[str, float | None] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    beside: Mapping[str, float | None] = field(default_factory=dict)
+    stopping: Narrowing | None = None
+    n_truncated: int = 0
+    upper: float | None = None
+    upper_interval: Interval = field(default_factory=Interval)
+    gate_on: GateOn = "mean"
+    k: int | None = None
+    mean: float | None = None
+    mean_interval: Interval = field(default_factory=Interval)
+    withheld: str = ""
+    measured: bool = True
+    waiting: int = 0
+    as_judged: float | None = None
+    n_labels: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelScore:
+    """One model over all its suites: the weighted score, with what it would be at best (`upper`).
+
+    `missing` says why the model could not be asked. `measured` is false where the score rests on a suite that is
+    not.
+    """
+
+    model: str
+    score: float | None
+    suites: tuple[SuiteScore, ...]
+    interval: Interval = field(default_factory=Interval)
+    upper: float | None = None
+    upper_interval: Interval = field(default_factory=Interval)
+    missing: str = ""
+    measured: bool = True
+
+
+def scores_of(
+    summary: pl.DataFrame,
+    members: Mapping[str, Sequence[Suite]],
+    *,
+    withheld: Mapping[tuple[str, str], Withheld] | None = None,
+    stopping: Sequence[Narrowing] = (),
+    waiting: Mapping[str, int] | None = None,
+    missing: Mapping[str, str] | None = None,
+    repeated: pl.DataFrame | None = None,
+    labels: Labels | None = None,
+) -> tuple[ModelScore, ...]:
+    """Join the suites that each model took part in (`members`) into its score.
+
+    `summary` is the run's summary table. The score of a suite with strata is TOTAL / 100; another's is the mean of
+    its metrics' means, of those that occur in the summary and apply.
+
+    `withheld` are the suites that no score decides, by model and suite. `stopping` are the sequences of suites that
+    were asked until they were decided: their intervals stand, and the overall one is that of means whose intervals
+    hold at once. `waiting`: of suites, how many requests wait in batches. `missing` says why models could not be
+    asked. `labels` are prediction-powered means by suite, model and metric: they stand in the place of what judges
+    said, and `as_judged` keeps that. `repeated` are the cells (`metrics.analysis.repeated`) of suites that are
+    gated on k answers to each question: these take the place of the means, which stand beside them.
+
+    Intervals (`metrics.stats.strata`): TOTAL's from its families' and the overall one from the suites', as strata;
+    a suite's of several metrics on the same items as of correlated parts.
+
+    Raises:
+        InputError: no model, a model without a suite, or only with suites of weight 0.
+    """
+    if not members or not all(members.values()):
+        raise InputError("final score: expected at least one model and one suite; enable one in the configuration.")
+    deciding = summary
+    if repeated is not None:
+        deciding = pl.concat([summary.join(repeated, on=SUMMARY.key, how="anti"), repeated])
+    found = []
+    for model, suites in members.items():
+        share = math.fsum(suite.weight for suite in suites)
+        if share <= 0:
+            names = ", ".join(suite.name for suite in suites)
+            raise InputError(
+                f"final score: the suites that ran ({names}) have weight 0; give one of them a weight."
+            )
+        why = (missing or {}).get(model, "")
+        parts = []
+        for suite in suites:
+            plain = _told(_suite(deciding, suite, model, labels or {}), suite, summary, model)
+            held = (withheld or {}).get((model, suite.name), Withheld(""))
+            parts.append(
+                replace(
+                    _stopped(plain, stopping, model),
+                    weight=suite.weight / share,
+                    problem=f"the model could not be asked: {why}" if why and not plain.n_asked else plain.problem,
+                    answered=_answered(summary, suite, model),
+                    withheld=held.why,
+                    measured=held.measured,
+                    waiting=(waiting or {}).get(suite.name, 0),
+                )
+            )
+        found.append(_overall(model, tuple(parts), why))
+    return tuple(found)
+
+
+def _overall(model: str, suites: tuple[SuiteScore, ...], missing: str) -> ModelScore:
+    score, interval = weighted(suites)
+    best = at_best(suites)
+    upper, upper_interval = weighted(best) if best != [*suites] else (None, Interval())
+    measured = all(suite.measured for suite in suites if suite.weight)
+    return ModelScore(model, score, suites, interval, upper, upper_interval, missing, measured)
+
+
+def at_best(suites: Sequence[SuiteScore]) -> list[SuiteScore]:
+    """Return suites' scores had every cut reply been right."""
+    return [s if s.upper is None else replace(s, score=s.upper, interval=s.upper_interval) for s in suites]
+
+
+def reaches(score: float, threshold: float) -> bool:
+    """Say whether a score is at or above a threshold; what is off by rounding of the arithmetic is at it."""
+    return score >= threshold - _TOLERANCE
+
+
+def beside(suite: Suite) -> tuple[str, ...]:
+    """Return the headlines that stand beside a suite's score: parts of its metrics that are declared so."""
+    return tuple(f"{name}.{part}" for name in suite.used for part in metric(name).shown.headline)
+
+
+def headline(suites: Sequence[Suite]) -> tuple[str, ...]:
+    """Return the metrics on which models, and runs, are compared in pairs; their parts stand in the cells."""
+    return tuple(dict.fromkeys(name for suite in suites for name in suite.scored_by))
+
+
+def totals_of(suites: Sequence[Suite], summary: pl.DataFrame) -> dict[str, Total]:
+    """Return each model's TOTAL in the first suite with strata; none where there is no such suite."""
+    ranked = next((suite for suite in suites if suite.strata), None)
+    return totals(summary, suite=ranked.name, metric=ranked.scored_by[0]) if ranked else {}
+
+
+def leads(name: str) -> bool:
+    """Say whether a metric is a headline: no part of another, or one that its metric declares to be."""
+    own, _, part = name.partition(".")
+    return not part or (own in metrics() and part in metric(own).shown.headline)
+
+
+def _answered(summary: pl.DataFrame, suite: Suite, model: str) -> float | None:
+    """Return the smallest share of a metric's applicable rows for which the model's call brought a reply."""
+    rows = summary.filter(OF_SUITES, pl.col("metric").is_in(suite.scored_by), suite=suite.name, model=model)
+    applicable = [(cell, cell.n_asked - cell.n_not_applicable) for cell in cells(rows)]
+    return min(((n - cell.n_model_error) / n for cell, n in applicable if n), default=None)
+
+
+def _suite(summary: pl.DataFrame, suite: Suite, model: str, labels: Labels) -> SuiteScore:
+    """Compute a suite's score, interval and coverage; threshold, weight and gate come later."""
+    names = suite.scored_by
+    whole = summary.filter(OF_SUITES, suite=suite.name)
+    rows = whole.filter(pl.col("metric").is_in(names))
+    ours = whole.filter(pl.col("metric").is_in(beside(suite)), model=model)
+    ran = [name for name in names if name in set(rows["metric"])]
+    mine = {cell.metric: cell for cell in cells(rows.filter(pl.col("model") == model))}
+    lost = [name for name in ran if name not in mine]
+    applicable = [cell for cell in mine.values() if cell.n_asked > cell.n_not_applicable]
+    blank = SuiteScore(
+        suite.name,
+        None,
+        n_asked=sum(cell.n_asked for cell in mine.values()),
+        n_scored=sum(cell.n_scored for cell in mine.values()),
+        coverage=min((cell.coverage or 0.0 for cell in applicable), default=None),
+        parts={name: mine[name].mean if name in mine else None for name in ran},
+        left_out=tuple(name for name, cell in mine.items() if cell not in applicable),
+        beside={cell.metric: cell.mean for cell in cells(ours)},
+        n_truncated=sum(cell.n_truncated for cell in mine.values()),
+    )
+    if lost or not blank.n_scored:
+        counts = f"0 of {blank.n_asked} rows" if not lost else f"no row of {', '.join(lost)}"
+        return replace(blank, problem=f"nothing scored: {counts}; look at the statuses of its rows")
+    if suite.strata:
+        return _total(summary, blank, model, names[0])
+    found = _mean(blank, applicable)
+    own = {cell.metric: one for cell in applicable if (one := labels.get((suite.name, model, cell.metric)))}
+    if not own or found.score is None:
+        return found
+    known = [_by_labels(cell, own[cell.metric]) if cell.metric in own else cell for cell in applicable]
+    put_right = _mean(blank, known)
+    return replace(put_right, as_judged=found.score, n_labels=min(one.n_labels for one in own.values()))
+
+
+def _by_labels(cell: Cell, found: Powered) -> Cell:
+    """Put the prediction-powered mean in the place of the judges'; replies settled without one stay as they are."""
+    n = max(cell.n_scored, found.n_samples)
+    share = found.n_samples / n
+    settled = (cell.mean or 0.0) - share * found.judged
+
+    def joined(value: float | None) -> float | None:
+        return None if value is None else min(max(share * value + settled, 0.0), 1.0)
+
+    return replace(
+        cell,
+        mean=joined(found.value),
+        ci_low=joined(found.interval.low),
+        ci_high=joined(found.interval.high),
+        n_truncated=0,
+        upper=None,
+    )
+
+
+def _told(result: SuiteScore, suite: Suite, summary: pl.DataFrame, model: str) -> SuiteScore:
+    """Say what a suite's score is of; where it is of k answers, with the mean beside it."""
+    if suite.gate_on == "mean":
+        return result
+    plain = _suite(summary, suite, model, {})
+    return replace(result, gate_on=suite.gate_on, k=suite.k, mean=plain.score, mean_interval=plain.interval)
+
+
+def _stopped(result: SuiteScore, stopping: Sequence[Narrowing], model: str) -> SuiteScore:
+    """Put a sequence's interval in the place of the one that would not hold, had it been looked at in between."""
+    wanted = result.suite, model, ""
+    one = next((one for one in stopping if (one.suite, one.model, one.against) == wanted), None)
+    if one is None or result.score is None or result.as_judged is not None:
+        return result
+    last = one.looks[-1] if one.looks else None
+    interval = Interval(last.low, last.high, "sequence", last.n) if last else Interval()
+    return replace(result, interval=interval, stopping=one)
+
+
+def _total(summary: pl.DataFrame, blank: SuiteScore, model: str, metric: str) -> SuiteScore:
+    found = totals(summary, suite=blank.suite, metric=metric)[model]
+    families = [
+        cell
+        for cell in cells(summary.filter(pl.col("suite") == blank.suite, pl.col("metric") == metric))
+        if cell.model == model and cell.family and not cell.level and not cell.language
+    ]
+    parts = {cell.family: cell.mean for cell in families if cell.family not in found.left_out}
+    known = replace(blank, parts=parts, left_out=found.left_out)
+    if found.percent is None:
+        missing = ", ".join(found.missing)
+        return replace(known, problem=f"nothing scored in {missing}; look at the statuses of its rows")
+    counted = [cell for cell in families if cell.family in found.included]
+    interval = stratified([(1 / len(counted), cell.mean or 0.0, _interval(cell)) for cell in counted])
+    known = replace(known, score=found.percent / 100, interval=interval)
+    if found.upper is None:
+        return known
+    best = stratified([(1 / len(counted), *_at_best(cell)) for cell in counted])
+    return replace(known, upper=found.upper / 100, upper_interval=best)
+
+
+def _mean(blank: SuiteScore, applicable: Sequence[Cell]) -> SuiteScore:
+    means = [cell.mean for cell in applicable]
+    known = [mean for mean in means if mean is not None]
+    if len(known) < len(means):
+        missing = ", ".join(cell.metric for cell in applicable if cell.mean is None)
+        return replace(blank, problem=f"nothing scored for {missing}; look at the statuses of its rows")
+    interval = _interval(applicable[0])
+    if len(known) > 1:
+        parts = [(1 / len(known), cell.mean or 0.0, _interval(cell)) for cell in applicable]
+        interval = correlated(parts)
+    found = replace(blank, score=math.fsum(known) / len(known), interval=interval)
+    if not any(cell.n_truncated for cell in applicable):
+        return found
+    best = [(1 / len(known), *_at_best(cell)) for cell in applicable]
+    upper = math.fsum(mean for _, mean, _ in best) / len(best)
+    return replace(found, upper=upper, upper_interval=correlated(best) if len(best) > 1 else best[0][2])
+
+
+def _at_best(cell: Cell) -> tuple[float, Interval]:
+    """Return a cell's mean and interval had every cut reply been right."""
+    if cell.upper is None:
+        return cell.mean or 0.0, _interval(cell)
+    if cell.upper_low is None or cell.upper_high is None:
+        return cell.upper, Interval()
+    return cell.upper, Interval(cell.upper_low, cell.upper_high, "combined", cell.n_scored)
+
+
+def _interval(cell: Cell) -> Interval:
+    if cell.ci_low is None or cell.ci_high is None:
+        return Interval()
+    return Interval(cell.ci_low, cell.ci_high, "combined", cell.n_scored)
+
+
+def weighted(suites: Sequence[SuiteScore]) -> tuple[float | None, Interval]:
+    """Compute the weighted score and its interval; a suite of weight 0 has no say."""
+    parts = [(suite.weight, suite.score, suite.interval) for suite in suites if suite.weight]
+    known = [(weight, score, interval) for weight, score, interval in parts if score is not None]
+    if len(known) < len(parts):
+        return None, Interval()
+    joined = math.fsum(weight * score for weight, score, _ in known)
+    if any(suite.stopping for suite in suites if suite.weight):
+        return joined, at_once(known)
+    return joined, stratified(known)

@@ -1,0 +1,245 @@
+"""Does a run pass: each model's scores against the thresholds, suite by suite and as a whole."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal
+
+from data.exits import OUTCOMES, Exit, Outcome
+from metrics.analysis.results import Results
+from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, at_best, reaches, weighted
+from metrics.analysis.summary import percent
+from metrics.stats.intervals import Interval
+from metrics.stats.power import deciding_n
+from metrics.stats.regression import Change
+from metrics.stats.sequential import Side, side
+from metrics.stopping import Narrowing
+
+Gate = Literal["point", "interval", "off"]
+Undecided = Literal["undecided", "pass"]
+
+SUBMITTED = "submitted"
+"""How the reason begins of a suite whose requests wait in batches at a server."""
+_SIDES: Mapping[Side, Outcome] = {"above": "pass", "below": "fail", "": "undecided"}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What passes.
+
+    With `gate` `point` a score at or above its threshold passes; with `interval` it fails when the interval lies
+    wholly below, passes when no part of it does, and is undecided else. `off` decides as `point` does, and the exit
+    code is 0. `thresholds` are the suites', `threshold` is that of the weighted whole. `undecided` says what an
+    undecided gate counts as: itself, or a pass. `regressions`: what fell below its baseline fails the run as well.
+    """
+
+    gate: Gate = "point"
+    threshold: float = THRESHOLD
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    undecided: Undecided = "undecided"
+    regressions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteResult(SuiteScore):
+    """A model's score in a suite, and what it comes to at its threshold; `reason` says why where that needs saying.
+
+    `n_deciding`: with so many scored rows the interval would exclude the threshold, if mean and spread stayed the
+    same; None where no number would, or where no score decides the suite.
+    """
+
+    threshold: float = THRESHOLD
+    outcome: Outcome = "error"
+    reason: str = ""
+    n_deciding: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResult(ModelScore):
+    """A model's weighted score over its suites, and what it comes to at the overall threshold."""
+
+    suites: tuple[SuiteResult, ...]
+    threshold: float = THRESHOLD
+    outcome: Outcome = "error"
+    reason: str = ""
+    n_deciding: int | None = None
+
+    @property
+    def verdict(self) -> Outcome:
+        """The worst outcome of the suites and the whole: what the exit code goes by."""
+        return max((self.outcome, *(suite.outcome for suite in self.suites)), key=OUTCOMES.index)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON."""
+        return {**asdict(self), "verdict": self.verdict}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verdict on a run. With gate `off` everything reads as with `point`, and the exit code is 0.
+
+    `undecided` says what an undecided gate counts as: itself, or a pass. `changes` are what the suites came to
+    against a baseline, where the run fails on a regression; they count whatever the gate. `waiting` requests are in
+    batches at servers: what they will bring decides nothing yet, whatever the gate.
+    """
+
+    gate: Gate
+    models: tuple[ModelResult, ...]
+    undecided: Undecided = "undecided"
+    changes: tuple[Change, ...] = ()
+    waiting: int = 0
+
+    @property
+    def exit_code(self) -> Exit:
+        """The worst over models and changes, in the order error, fail or regressed, undecided, pass."""
+        found: set[str] = {model.verdict for model in self.models} if self.gate != "off" else set()
+        found |= {*self.changes}
+        if "error" in found:
+            return Exit.ERROR
+        if found & {"fail", "regressed"}:
+            return Exit.FAILED
+        if "undecided" in found and self.undecided == "undecided":
+            return Exit.UNDECIDED
+        return Exit.UNDECIDED if self.waiting else Exit.PASSED
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON."""
+        said = {
+            "gate": self.gate,
+            "undecided": self.undecided,
+            "changes": [*self.changes],
+            "waiting": self.waiting,
+            "exit_code": int(self.exit_code),
+        }
+        return {**said, "models": [model.as_dict() for model in self.models]}
+
+
+def decide(results: Results, policy: Policy) -> Verdict:
+    """Return the verdict on a run's results.
+
+    Thresholds compare unrounded values. A suite is an error when nothing of it is scored, when a component of its
+    score is missing, or when less than `MIN_COVERAGE` of its applicable rows are scored; the overall score is then
+    an error too. What would come out otherwise were every cut reply right is undecided. A suite that is withheld
+    is undecided; the whole is then decided only where it comes out the same whatever that suite's score was. That a
+    judge failed that is not to be believed is no error besides. Of suites that were asked until they were decided
+    the sequences decide, whatever the gate. A suite of which requests wait is undecided where scores are lacking.
+    """
+    models = tuple(_model(model, policy) for model in results.models)
+    changes = results.baseline.outcomes if results.baseline and policy.regressions else ()
+    return Verdict(policy.gate, models, policy.undecided, changes, sum(results.waiting.values()))
+
+
+def _suite(score: SuiteScore, policy: Policy) -> SuiteResult:
+    known = {one.name: getattr(score, one.name) for one in fields(SuiteScore)}
+    result = SuiteResult(**known, threshold=policy.thresholds.get(score.suite, THRESHOLD))
+    gated = _gated(result, policy.gate)
+    if not gated.waiting or gated.coverage == 1:
+        return gated
+    reason = f"{SUBMITTED}: {gated.waiting} requests wait in batches"
+    return replace(gated, outcome="undecided", reason=reason, n_deciding=None)
+
+
+def _gated(result: SuiteResult, gate: Gate) -> SuiteResult:  # noqa: PLR0911 - a return for each rule
+    if not result.measured and (result.answered or 0.0) >= MIN_COVERAGE:
+        return replace(result, outcome="undecided", reason=result.withheld)
+    if result.score is None:
+        return replace(result, outcome="error", reason=result.problem)
+    if result.coverage is not None and result.coverage < MIN_COVERAGE:
+        reason = (
+            f"only {percent(result.coverage)} of the applicable rows are scored, expected at least "
+            f"{percent(MIN_COVERAGE)}; look at its model errors and judge failures"
+        )
+        return replace(result, outcome="error", reason=reason)
+    if result.withheld:
+        return replace(result, outcome="undecided", reason=result.withheld)
+    sequence, threshold = result.stopping, result.threshold
+    outcome = _SIDES[sequence.side] if sequence else _at(result.score, result.interval, threshold, gate)
+    if result.upper is not None and outcome != _at_upper(
+        outcome, result.upper, result.upper_interval, threshold, None if sequence else gate
+    ):
+        reason = _cut(f"cut replies ({result.n_truncated})", result.score, result.upper)
+        return replace(result, outcome="undecided", reason=reason)
+    if sequence:
+        return replace(result, outcome=outcome, reason=_open(sequence) if outcome == "undecided" else "")
+    n = deciding_n(result.score, result.interval, threshold, result.n_scored)
+    return replace(result, outcome=outcome, n_deciding=n)
+
+
+def _open(stopping: Narrowing) -> str:
+    said = f"undecided after {stopping.asked} of at most {stopping.most} questions"
+    if stopping.corrected is None or not any(side(look, stopping.threshold) for look in stopping.looks):
+        return said
+    low, high = map(percent, stopping.corrected)
+    return f"{said}: with the errors that its exam showed of the judge, the mean lies between {low} and {high}"
+
+
+def _at_upper(outcome: Outcome, upper: float, interval: Interval, threshold: float, gate: Gate | None) -> Outcome:
+    """Return what the outcome would be had every cut reply been right; no gate: a sequence decided."""
+    if gate is not None:
+        return _at(upper, interval, threshold, gate)
+    return "undecided" if outcome == "fail" and reaches(upper, threshold) else outcome
+
+
+def _cut(what: str, score: float, upper: float) -> str:
+    return (
+        f"it hangs on {what}: {percent(score)} if they are wrong, {percent(upper)} if they are right; "
+        "ask them again with more tokens"
+    )
+
+
+def _at(score: float, interval: Interval, threshold: float, gate: Gate) -> Outcome:
+    """Return what a score comes to at a threshold."""
+    if gate != "interval":
+        return "pass" if reaches(score, threshold) else "fail"
+    if interval.low is None or interval.high is None:
+        return "undecided"
+    if reaches(interval.low, threshold):
+        return "pass"
+    return "undecided" if reaches(interval.high, threshold) else "fail"
+
+
+def _model(score: ModelScore, policy: Policy) -> ModelResult:
+    suites = tuple(_suite(suite, policy) for suite in score.suites)
+    known = {one.name: getattr(score, one.name) for one in fields(ModelScore)}
+    result = _whole(ModelResult(**{**known, "suites": suites}, threshold=policy.threshold), policy.gate)
+    return replace(result, reason=f"the model could not be asked: {score.missing}") if score.missing else result
+
+
+def _whole(result: ModelResult, gate: Gate) -> ModelResult:  # noqa: PLR0911 - a return for each rule
+    wrong = [suite.suite for suite in result.suites if suite.outcome == "error"]
+    submitted = [suite.suite for suite in result.suites if suite.reason.startswith(f"{SUBMITTED}:")]
+    withheld = [suite.suite for suite in result.suites if suite.withheld]
+    if wrong or submitted or (result.score is None and not withheld):
+        if submitted and not wrong:
+            return replace(result, outcome="undecided", reason=_hangs(submitted))
+        return replace(result, outcome="error", reason=f"an error in {', '.join(wrong)}; look there")
+    if withheld or result.score is None:
+        ends = _ends(result.suites, result.threshold, gate)
+        if len(ends) == 1:
+            return replace(result, outcome=ends.pop())
+        return replace(result, outcome="undecided", reason=_hangs(withheld))
+    threshold, sequence = result.threshold, result.interval.method == "sequence"
+    outcome = _at(result.score, result.interval, threshold, "interval" if sequence else gate)
+    if result.upper is not None and outcome != _at_upper(
+        outcome, result.upper, result.upper_interval, threshold, None if sequence else gate
+    ):
+        return replace(result, outcome="undecided", reason=_cut("cut replies", result.score, result.upper))
+    if sequence:
+        return replace(result, outcome=outcome)
+    n = sum(suite.n_scored for suite in result.suites if suite.weight)
+    return replace(result, outcome=outcome, n_deciding=deciding_n(result.score, result.interval, threshold, n))
+
+
+def _hangs(suites: Sequence[str]) -> str:
+    return f"it hangs on {', '.join(suites)}, which is undecided"
+
+
+def _ends(suites: Sequence[SuiteScore], threshold: float, gate: Gate) -> set[Outcome]:
+    """Return what the whole would come to were the scores of suites that are withheld 0, and were they 1."""
+    found: set[Outcome] = set()
+    for value in (0.0, 1.0):
+        fixed = Interval(value, value, "combined")
+        for bound in (suites, at_best(suites)):
+            supposed = [replace(s, score=value, interval=fixed) if s.withheld else s for s in bound]
+            end, around = weighted(supposed)
+            found.add(_at(end or 0.0, around, threshold, gate))
+    return found

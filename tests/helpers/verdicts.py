@@ -1,0 +1,44 @@
+"""A verdict from a summary table made by hand."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from data.suites import Suite
+from metrics.analysis.results import Results
+from metrics.analysis.scores import THRESHOLD, Labels, Withheld, scores_of
+from metrics.analysis.verdict import Gate, Policy, Verdict, decide
+from metrics.stopping import Narrowing
+
+
+def finalise(
+    summary: pl.DataFrame,
+    *,
+    models: Sequence[str],
+    suites: Sequence[Suite],
+    threshold: float = THRESHOLD,
+    gate: Gate = "point",
+    undecided: Mapping[str, str] | None = None,
+    unjudged: Mapping[str, str] | None = None,
+    stopping: Sequence[Narrowing] = (),
+    waiting: Mapping[str, int] | None = None,
+    repeated: pl.DataFrame | None = None,
+    labels: Labels | None = None,
+) -> Verdict:
+    """Decide on models that all took part in the same suites.
+
+    `undecided` says of suites why no score decides them, `unjudged` why their judges are not to be believed.
+    """
+    flagged = {name: Withheld(why) for name, why in (undecided or {}).items()}
+    flagged |= {name: Withheld(why, measured=False) for name, why in (unjudged or {}).items()}
+    found = scores_of(
+        summary,
+        dict.fromkeys(models, suites),
+        withheld={(model, name): one for model in models for name, one in flagged.items()},
+        stopping=stopping,
+        waiting=waiting,
+        repeated=repeated,
+        labels=labels,
+    )
+    policy = Policy(gate, threshold, {suite.name: suite.threshold for suite in suites})
+    return decide(Results({}, found, waiting or {}), policy)
