@@ -271,7 +271,14 @@ def test_a_piped_run_tells_where_it_is_and_leaves_stdout_to_the_results(tmp_path
             env=environment_of(prefect_api, **{progress.VARIABLE: "0.1"}),
         )  # fmt: skip
     assert done.returncode in {0, 1}, done.stderr
-    for stage in ("basic_control: generate", "basic_control: query", "basic_control: verify", "aggregate", "results", "gate"):
+    for stage in (
+        "basic_control: generate",
+        "basic_control: query",
+        "basic_control: verify",
+        "aggregate",
+        "results",
+        "gate",
+    ):
         assert sum(line[9:] == stage for line in done.stderr.splitlines()) == 1, done.stderr
     assert re.search(
         r"basic_control, answers: \d+ of 12 \(\d+%\), [\d.]+ calls/s, 0 failed, \d:\d\d left", done.stderr
