@@ -87,13 +87,12 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
     if again.truncated:
         book.recorded = recorded(settings, again)
     with keeping(book), traced(settings, book.run, book.executions) as ended:
-        tables, waiting, calls = Tables(), dict[str, int](), dict[str, int]()
+        tables, waiting = Tables(), dict[str, int]()
         with running(settings) as runner:
             book.distributed = runner is not None
             for suite in settings.suites:
                 named = run_suite.with_options(name=suite.name, flow_run_name=suite.name, task_runner=runner)
                 part = named(settings, suite, identities)
-                calls[suite.name] = sum(one.total for one in (*part.asked, *part.judged))
                 waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
                 tables = tables.join(part)
                 examined = sit(settings, suite, part, identities, about=opened.facts, runner=runner)
@@ -111,7 +110,6 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
             },
             facts=facts(settings, identities),
             waiting=waiting,
-            calls=calls,
             labelled=str(Path(settings.store.runs) / of) if (of := again.resume or again.of) else "",
         )
         found = results(Cell(), settings, tables, summary, identities=identities, conduct=conduct)

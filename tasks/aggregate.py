@@ -56,7 +56,6 @@ class Conduct:
     run: Mapping[str, Any]
     facts: Mapping[str, Any] = field(default_factory=dict)
     waiting: Mapping[str, int] = field(default_factory=dict)
-    calls: Mapping[str, int] = field(default_factory=dict)
     labelled: str = ""
 
 
@@ -89,7 +88,6 @@ def results(
         find=found.passport,
         passports=passports(sittings(every, drawn)),
         own_models=own_models(settings),
-        calls=conduct.calls,
         # Of this run, not of what it found: one that does it again finds all in the cache.
         spending=spending_of(place, settings, tables.asked, tables.judged, day),
         baseline=against(settings, conduct.facts, every, drawn),

@@ -13,13 +13,10 @@ def show_outcome(outcome: "Outcome", settings: "Settings") -> None:
     """Print the table, the verdict, and where the reports lie."""
     from prompts.phrases import phrase
     from tasks.report import terminal
-    from tasks.report.effort import next_calls
 
     language = settings.report.language
     table = terminal.summary(outcome.results, settings, phrase("terminal.run", language, run=outcome.run))
     show(table.terminal(len(table.rows)), *terminal.lines(outcome.results, outcome.requests, settings))
-    if (worth := next_calls(outcome.results, language)) and len(worth.rows) > 1:  # one alone is no choice
-        show(worth.terminal(language=language))
     show(*(phrase("terminal.report", language, path=path) for path in outcome.reports[:2]))
     if settings.report.junit:
         show(phrase("terminal.junit", language, path=settings.report.junit))

@@ -13,20 +13,6 @@ from metrics.stats.agreement import pass_all, pass_at
 _SHARES: dict[str, Callable[[int, int, int], float]] = {"pass_at_k": pass_at, "pass_all_k": pass_all}
 
 
-def collapsed(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> pl.DataFrame:
-    """Return a scores table with one row for each question, model and metric of suites gated on k answers.
-
-    Its value is the question's pass@k or pass^k; with fewer than k scored answers the row has none, and the status
-    of what failed. Rows of other suites, and of metrics that make no score, stay as they are.
-    """
-    for suite in suites:
-        own = _own(scores, items, suite)
-        if suite.gate_on != "mean":
-            rest = scores.join(own, on=["item_id", "model", "repeat", "metric"], how="anti")
-            scores = pl.concat([rest, _each(own, suite)], how="diagonal_relaxed")
-    return scores
-
-
 def repeated(
     scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite], summary: pl.DataFrame
 ) -> pl.DataFrame | None:

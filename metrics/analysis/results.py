@@ -8,12 +8,11 @@ import polars as pl
 
 from data.suites import Suite
 from metrics.analysis.explainability import Explainability, Terms, explained
-from metrics.analysis.repeated import collapsed, repeated
+from metrics.analysis.repeated import repeated
 from metrics.analysis.scores import Labels, ModelScore, Withheld, headline, scores_of, totals_of
 from metrics.analysis.summary import Cell, Total, cells
 from metrics.baseline import Against
 from metrics.corrected import CorrectedMean, Finder
-from metrics.effort import Effort, efforts
 from metrics.other_tools import Stated, beside
 from metrics.paneled import PanelMean, panel_means
 from metrics.passports import Passport
@@ -51,7 +50,6 @@ class Results:
     explainability: Sequence[Explainability] = ()
     stated: Sequence[Stated] = ()
     corrected: Sequence[CorrectedMean] = ()
-    next_calls: Sequence[Effort] = ()
     baseline: Against | None = None
     panels: Sequence[PanelMean] = ()
     self_preference: Sequence[SelfPreference] = ()
@@ -96,15 +94,14 @@ def build(
     find: Finder | None = None,
     passports: Sequence[Passport] = (),
     own_models: Mapping[str, Collection[str]] | None = None,
-    calls: Mapping[str, int] | None = None,
     spending: Spending | None = None,
     baseline: Against | None = None,
     terms: Terms | None = None,
 ) -> Results:
     """Compute what a run found from its tables; nothing is decided here.
 
-    `find` finds judges' passports, `own_models` are the systems under test that are a judge's own model, `calls`
-    were made in each suite, `terms` say how the explainability result is made where both its suites ran.
+    `find` finds judges' passports, `own_models` are the systems under test that are a judge's own model,
+    `terms` say how the explainability result is made where both its suites ran.
 
     Raises:
         InputError: no model, a model without a suite, or only with suites of weight 0.
@@ -132,7 +129,6 @@ def build(
         explainability=explained(lone.models, terms) if terms else (),
         stated=tuple(beside(scores, items, {suite.name: suite.scored_by for suite in suites})),
         corrected=known.corrected,
-        next_calls=efforts(lone.models, collapsed(scores, items, suites), items, suites, calls or {}),
         baseline=baseline,
         panels=panel_means(scores, items, suites, find) if find else (),
         self_preference=self_preferences(scores, items, suites, own_models or {}),

@@ -33,7 +33,6 @@ from tasks.report import (
     stopping,
 )
 from tasks.report.drawing import painting
-from tasks.report.effort import next_calls
 from tasks.report.material import Material
 from tasks.report.text import grouped, p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title, where
@@ -137,7 +136,6 @@ def _filled(material: Material, found: chunks.Chunks) -> dict[str, Any]:
         "corrected": passports.corrected(material.results, material.settings.report.language),
         "passports": passports.passport_tables(material.results, language),
         "stopping": stopping.followed(material.results),
-        "next_calls": next_calls(material.results, language),
         "stated": stated.rows(material),
         "width": stopping.WIDTH,
         "height": stopping.HEIGHT,

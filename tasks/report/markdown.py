@@ -18,7 +18,6 @@ from metrics.bands import FLOORS, band
 from prompts.phrases import translated
 from tasks.models.systems import systems_of
 from tasks.report import spending, stated
-from tasks.report.effort import next_calls
 from tasks.report.material import Material
 from tasks.report.passports import corrected, passport_tables, self_lines, warnings
 from tasks.report.stopping import followed
@@ -234,12 +233,6 @@ def judges_table(material: Material) -> list[str]:
     return [f"## {shared('judges_head', language)}", "", *table(head, rows, left=4), "", note, ""]
 
 
-def next_calls_table(material: Material) -> list[str]:
-    """Return what the variance of each score is made of, and where the next calls narrow it most."""
-    made = next_calls(material.results, material.settings.report.language)
-    return [f"## {made.title}", "", *made.markdown(), "", made.caption, ""] if made else []
-
-
 def beside_tables(material: Material) -> list[str]:
     """Return, for each metric with a headline of its own, that beside the score, and what both are worth."""
     language = material.settings.report.language
@@ -328,7 +321,6 @@ def compose(material: Material) -> str:
     for made in passport_tables(material.results, material.settings.report.language):
         lines += [f"## {made.title}", "", *made.markdown(), "", made.caption, ""]
     lines += stopping_table(material)
-    lines += next_calls_table(material)
     lines += stated.markdown(material)
     lines += beside_tables(material)
     lines += [f"## {shared('intervals', language)}", "", *counts_table(material), ""]

@@ -77,17 +77,10 @@ def test_each_model_is_asked_as_long_as_its_verdict_is_open(run: Run, tmp_path: 
     folder = latest(tmp_path) / "reports"
     markdown = next(folder.glob("*.md")).read_text(encoding="utf-8")
     assert "Asked until decided" in markdown
-    (near,) = [one for one in found["next_calls"] if one["model"] == "near"]
-    assert (near["n"], near["calls_per_item"]) == (80, 1.0)
-    assert near["narrowing"] == pytest.approx(1 - (80 / 180) ** 0.5)
     assert f"| good | numbers | {counts['good']} of 80 |" in markdown
     page = next(folder.glob("*.html")).read_text(encoding="utf-8")
     assert "Asked until decided" in page
     assert 'class="narrowing"' in page
-    assert '<section id="next-calls"' in page
-    for shown in (page, markdown, done.stdout):
-        assert "Where the next calls buy most" in shown
-        assert "by so much the overall standard error would fall" in " ".join(shown.split())
 
 
 def command(server: Server, folder: Path, rows: Path) -> list[str]:

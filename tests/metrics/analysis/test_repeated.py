@@ -5,10 +5,9 @@ import pytest
 
 from data.suites import GateOn, Suite
 from data.tables import ITEMS, SCORES
-from metrics.analysis.repeated import collapsed, repeated
+from metrics.analysis.repeated import repeated
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import Gate, SuiteResult
-from metrics.effort import efforts
 from tests.helpers.suites import declared
 from tests.helpers.verdicts import finalise
 
@@ -152,19 +151,4 @@ def test_other_suites_and_the_suites_other_metrics_stay_as_they_are() -> None:
     aside = scores.with_columns(metric=pl.lit("cot.sound"))
     every, drawn = pl.concat([scores, more, aside]), pl.concat([items, more_items])
     suites = [suite_of("cot", "pass_at_k", 3, 0.5), *declared("rag")]
-    found = collapsed(every, drawn, suites)
-    assert found.filter(metric="cot").height == 4
-    assert found.filter(metric="cot.sound").height == 12
-    assert found.filter(metric="factual_correctness").select(more.columns).equals(more)
     assert repeated(every, drawn, suites[1:], summarise(every, drawn)) is None
-
-
-def test_next_calls_follow_the_spread_of_what_is_gated_on() -> None:
-    """Every question is right at least once: nothing varies that more questions would narrow."""
-    items, scores = tables(("RWW",) * 10 + ("RRW",) * 10)
-    suite, summary = suite_of("cot", "pass_at_k", 3, 0.5), summarise(scores, items)
-    models = finalise(
-        summary, models=["m"], suites=[suite], repeated=repeated(scores, items, [suite], summary)
-    ).models
-    (by_k,) = efforts(models, collapsed(scores, items, [suite]), items, [suite], {"cot": 60})
-    assert (by_k.n, by_k.calls_per_item, by_k.narrowing) == (20, 3.0, None)
