@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -123,6 +123,11 @@ def reads(prompt: str) -> frozenset[str]:
             whole = sum(one.name == "row" for one in parsed.find_all(nodes.Name)) > len(columns)
             found |= {*columns, *([WHOLE] if whole else [])}
     return frozenset(found)
+
+
+def read_by(prompts: Iterable[str]) -> frozenset[str]:
+    """Return the columns of a row that any of a suite's prompts reads."""
+    return frozenset[str]().union(*map(reads, filter(None, prompts)))
 
 
 def _columns_of_row(parsed: nodes.Template) -> Iterator[str]:

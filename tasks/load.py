@@ -17,7 +17,7 @@ from data.sources import name_of
 from data.suites import Stop, Suite
 from data.tables import ITEMS, REQUESTS, RESPONSES
 from metrics.stopping import arranged
-from prompts import fill, reads
+from prompts import fill, read_by
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
@@ -64,11 +64,6 @@ def rows(
             again = seen[item_id]
             found["item_id"] = item_id if again == 1 else content_id(item_id, "occurrence", again)
         yield found
-
-
-def read_by(prompts: Iterable[str]) -> frozenset[str]:
-    """Return the columns of a row that any of a suite's prompts reads."""
-    return frozenset[str]().union(*map(reads, filter(None, prompts)))
 
 
 def items_of(suite: Suite, required: Sequence[str] = ()) -> Iterator[dict[str, Any]]:

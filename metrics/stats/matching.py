@@ -157,23 +157,34 @@ def changes(scores: pl.DataFrame, items: pl.DataFrame, pair: Comparison) -> pl.D
 
 
 def common(scores: Mapping[str, pl.DataFrame], items: pl.DataFrame) -> dict[str, tuple[list[int], int]]:
-    """Count each suite's questions (item and repeat): of every run, and those that all of its runs asked."""
-    suites = items.select("item_id", "suite").unique("item_id")
-    asked = [frame.select(KEY).unique().join(suites, on="item_id", how="left") for frame in scores.values()]
+    """Count each suite's questions, equal ones once: of every run, and those that all of its runs asked."""
+    questions = items.select("item_id", "suite", question=pl.coalesce("text_digest", "item_id")).unique("item_id")
+    asked = [
+        frame.select("item_id").unique().join(questions, on="item_id", how="left") for frame in scores.values()
+    ]
     found = {}
-    for suite in suites["suite"].unique(maintain_order=True).sort():
-        own = [frame.filter(pl.col("suite") == suite).select(KEY) for frame in asked]
-        shared = own[0]
-        for frame in own[1:]:
-            shared = shared.join(frame, on=KEY, how="semi")
-        found[str(suite)] = ([frame.height for frame in own], shared.height)
+    for suite in questions["suite"].unique(maintain_order=True).sort():
+        own = [{*frame.filter(pl.col("suite") == suite)["question"]} for frame in asked]
+        found[str(suite)] = ([len(one) for one in own], len(set.intersection(*own)))
     return found
 
 
 def question_sets(items: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return each suite's number of questions and a digest of which they are, whatever their order and batches."""
+    """Return each suite's number of questions, equal ones once, and digests of which they are and what is expected.
+
+    Neither the rows' order nor their batches make a difference to them.
+    """
+    question = pl.coalesce("text_digest", "item_id").alias("question")
     found = {}
-    for (suite,), own in items.select("suite", "item_id").unique().group_by("suite"):
-        ids = own["item_id"].sort().to_list()
-        found[str(suite)] = {"n": len(ids), "digest": hashlib.sha256("\n".join(ids).encode()).hexdigest()[:16]}
+    for (suite,), own in items.group_by("suite"):
+        asked = own.select(question, answer=pl.col("answer_digest").fill_null("")).unique()
+        found[str(suite)] = {
+            "n": asked["question"].n_unique(),
+            "digest": _digest(asked["question"].unique()),
+            "answers": _digest(asked.select(pl.concat_str("question", "answer", separator=" "))["question"]),
+        }
     return dict(sorted(found.items()))
+
+
+def _digest(column: pl.Series) -> str:
+    return hashlib.sha256("\n".join(column.sort().to_list()).encode()).hexdigest()[:16]

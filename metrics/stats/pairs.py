@@ -127,9 +127,9 @@ def compare(
         limits = (bounds or {}).get(str(metric), (0.0, 1.0))
         upper = pl.when("cut").then(pl.lit(limits[1])).otherwise("value")
         wide, best = (
-            table.pivot("model", index=["item_id", "repeat", "cluster"], values="value", sort_columns=True).sort(
-                "item_id", "repeat"
-            )
+            table.pivot(
+                "model", index=["item_id", "question", "repeat", "cluster"], values="value", sort_columns=True
+            ).sort("item_id", "repeat")
             for table in (rows, rows.with_columns(value=upper))
         )
         cut = set(rows.filter("cut")["model"])
@@ -260,10 +260,12 @@ def sign_flip(differences: Floats, *, seed: int = 0) -> float:
 def _valued(scores: pl.DataFrame, items: pl.DataFrame, metrics: Sequence[str] | None) -> pl.DataFrame:
     """Join the values that count with their suite and template cluster (negative: none)."""
     template = ["suite", "family", "template"]
-    filled = items.select("item_id", pl.col(template).fill_null(""))
+    # Rows that ask the same are one observation, and stand or fall together.
+    question = pl.coalesce("text_digest", "item_id").alias("question")
+    filled = items.select("item_id", question, pl.col(template).fill_null(""))
     clusters = filled.select(template).filter(pl.col("template") != "").unique().sort(template)
     known = filled.join(clusters.with_row_index("cluster"), on=template, how="left").select(
-        "item_id", "suite", pl.col("cluster").cast(pl.Int64).fill_null(-1)
+        "item_id", "question", "suite", pl.col("cluster").cast(pl.Int64).fill_null(-1)
     )
     wanted = scores if metrics is None else scores.filter(pl.col("metric").is_in(list(metrics)))
     scored = pl.when(pl.col("status") == "scored").then(pl.col("value"))
@@ -287,11 +289,11 @@ def _compared(
     bounds: tuple[float, float],
     seed: int,
 ) -> Comparison:
-    both = wide.select("item_id", "cluster", a=a, b=b)
+    both = wide.select("question", "cluster", a=a, b=b)
     pairs = both.drop_nulls().with_columns(d=pl.col("a") - pl.col("b"))
     d = pairs["d"].to_numpy()
     only_a, only_b = int((d > _NOTHING).sum()), int((d < -_NOTHING).sum())
-    units = pairs.group_by("item_id", maintain_order=True).agg(
+    units = pairs.group_by("question", maintain_order=True).agg(
         pl.col("cluster").first(), total=pl.col("d").sum(), size=pl.len().cast(pl.Float64)
     )
     sample = pool(_floats(units["total"]), _floats(units["size"]), units["cluster"].to_numpy())

@@ -1,7 +1,7 @@
 """RunComparison: set finished runs side by side, from their manifests and tables; nothing is asked."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,15 @@ from artifacts.runs import Run, find_all, load, replies
 from config.declared import suites_in
 from data.draw import canonical
 from data.errors import InputError
-from data.tables import ITEMS, SCORES
+from data.tables import SCORES
+from metrics.analysis.questions import Moved, align
 from metrics.analysis.scores import headline
 from metrics.stats.matching import KEY, Entrant, changes, common, compare_fields, entrants, fields
 from metrics.stats.pairs import Comparison, Grouping
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.configurations import differences, language_of
+from tasks.compare.items import items_of
+from tasks.report.moved import moved_lines
 
 _SHOWN_DIFFERENCES = 8
 
@@ -62,9 +65,9 @@ def compare_runs(
         raise InputError("found no run, expected one, whose models are compared, or several.")
     found = find_all(named, runs)
     spoken = language_of((run.configuration for run in found), language)
-    own = {run.name: load(run, "scores", "scores", root) for run in found}
-    tables = [load(run, "items", "items", root) for run in found]
-    items = pl.concat([ITEMS.frame([]), *tables]).unique("item_id", maintain_order=True)
+    aligned = align({run.name: items_of(run, root) for run in found})
+    items = aligned.items
+    own = {run.name: _renamed(load(run, "scores", "scores", root), aligned.ids[run.name]) for run in found}
     shared = common(own, items)
     _check(found, own)
     listed = entrants({run: frame["model"].unique(maintain_order=True).to_list() for run, frame in own.items()})
@@ -78,10 +81,16 @@ def compare_runs(
             f"the runs have {total} questions in common, but nothing that is scored in two of them by the same "
             "metric. Look at their reports: calls or judges may have failed."
         )
-    texts = pl.concat([_labelled(replies(run, root), run.name, labels) for run in found])
+    said = [_renamed(replies(run, root), aligned.ids[run.name]) for run in found]
+    texts = pl.concat([_labelled(frame, run.name, labels) for frame, run in zip(said, found, strict=True)])
     changed = [_with_texts(changes(scores, items, pair), texts, pair) for pair in pairs]
-    notes = _notes(found, compared, listed, spoken)
+    notes = [*_notes(found, compared, listed, spoken), *_moved(aligned.moved, spoken)]
     return RunComparison(found, compared, shared, differences(found), notes, pairs, grouped, changed, spoken)
+
+
+def _renamed(frame: pl.DataFrame, ids: Mapping[str, str]) -> pl.DataFrame:
+    """Give a run's rows the ids that all runs have in common."""
+    return frame.with_columns(pl.col("item_id").replace(ids))
 
 
 def _labelled(frame: pl.DataFrame, run: str, labels: Mapping[tuple[str, str], str]) -> pl.DataFrame:
@@ -150,6 +159,13 @@ def _notes(
     if alone := [one.label for one in listed if one.label not in inside]:
         notes.append(phrase("compare.alone", language, names=", ".join(alone)))
     return notes
+
+
+def _moved(moved: Mapping[str, Sequence[Moved]], language: str) -> Iterator[str]:
+    """Say what moved in the questions of each run, compared with the first that has the suite."""
+    for run, suites in moved.items():
+        for one in suites:
+            yield from (f"{run}: {line}" for line in moved_lines(asdict(one), language))
 
 
 def _renewed(found: Sequence[Run], kind: str, told: str, language: str) -> list[str]:

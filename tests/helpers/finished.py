@@ -24,6 +24,7 @@ def finished(
     scores, items = rows(list(models), right=right)
     if seed := changes.get("seed"):
         items, scores = ((f.with_columns(item_id=f"{seed}" + f["item_id"])) for f in (items, scores))
+        items = items.with_columns(prompt=items["prompt"] + f" Drawn from {seed}.")
     requests = REQUESTS.frame(
         {"request_id": f"{name}{model}{i}", "item_id": i, "model": model, "step": "answer", "key": "", "repeat": 0,
          "payload": "{}"}

@@ -117,11 +117,11 @@ def test_graded_values_fall_and_rise_by_size_and_failures_do_not_count() -> None
     assert (pair.n, pair.n_left_out) == (5, 1)
 
 
-def test_common_counts_questions_and_repeats() -> None:
+def test_common_counts_questions_once_however_often_they_are_asked() -> None:
     scores, items = rows(["m"])
     fewer = scores.head(25)
     twice = pl.concat([scores, scores.with_columns(repeat=pl.lit(1, pl.Int64))])
-    assert common({"a": twice, "b": fewer}, items) == {"basic_control": ([120, 25], 25)}
+    assert common({"a": twice, "b": fewer}, items) == {"basic_control": ([60, 25], 25)}
 
 
 def test_a_set_of_questions_is_the_same_in_any_order() -> None:

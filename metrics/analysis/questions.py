@@ -1,0 +1,173 @@
+"""Which questions two runs have in common, row by row, and what else moved between them.
+
+Rows are paired by the question, whatever else of them differs: equal items first, then those with equal expected
+answers, then by count. A declared id whose text is another one names no common question.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+_IDENTITY = ("item_id", "question_id", "text_digest", "answer_digest")
+_COLUMNS = (*_IDENTITY, "prompt", "answer")
+SHOWN = 10
+"""Questions of a kind that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question by its id; `prompt` is what was asked, '' where that is not known any more."""
+
+    question_id: str
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Relabelled(Question):
+    """A question whose expected answer is another one; an answer is None where it is not known any more."""
+
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What moved in a suite's questions; `before` is the earlier run, or the baseline.
+
+    All numbers count different questions. Of each kind the first are named: `relabelled` have another expected
+    answer, `reworded` another text under the same declared id (they are not in common), `only_before` and
+    `only_after` stand on one side alone.
+    """
+
+    suite: str
+    n_before: int
+    n_after: int
+    n_common: int
+    n_relabelled: int = 0
+    n_reworded: int = 0
+    n_only_before: int = 0
+    n_only_after: int = 0
+    relabelled: tuple[Relabelled, ...] = ()
+    reworded: tuple[Question, ...] = ()
+    only_before: tuple[Question, ...] = ()
+    only_after: tuple[Question, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """The share of the earlier run's questions that the later one has too, in [0, 1]."""
+        return self.n_common / self.n_before if self.n_before else 1.0
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing moved."""
+        return self.n_before == self.n_after == self.n_common and not self.n_relabelled
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Two suites' rows side by side: `rows` has the items' ids, `before` and `after`; `moved` what is not alike."""
+
+    rows: pl.DataFrame
+    moved: Moved
+
+
+def pair_questions(suite: str, before: pl.DataFrame, after: pl.DataFrame) -> Paired:
+    """Pair the rows of a suite in two items tables; each row has at most one partner.
+
+    Where both sides declare ids, these name the questions, else the digests of their texts do.
+    """
+    old, new = _keyed(before, after)
+    pairs: list[pl.DataFrame] = []
+    for by in (["item_id"], ["key", "text_digest", "answer_digest"], ["key", "text_digest"]):
+        left, right = (side.with_columns(nth=pl.int_range(pl.len()).over(by)) for side in (old, new))
+        found = left.join(right, on=[*by, "nth"], how="inner", maintain_order="left", coalesce=False)
+        pairs.append(found.drop("nth", "nth_right"))
+        old, new = (
+            side.join(found.select(item_id=name), on="item_id", how="anti", maintain_order="left")
+            for side, name in ((old, "item_id"), (new, "item_id_right"))
+        )
+    both = pl.concat(pairs)
+    moved = _moved(suite, *_keyed(before, after), both)
+    return Paired(both.select(before="item_id", after="item_id_right"), moved)
+
+
+def _keyed(before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Give the rows of both sides the key of their question."""
+    sides = [side.select(_COLUMNS).unique("item_id", keep="first", maintain_order=True) for side in (before, after)]
+    declared = all((side["question_id"] != side["text_digest"]).any() for side in sides)
+    key = pl.col("question_id" if declared else "text_digest")
+    filled = (side.with_columns(key=key, answer_digest=pl.col("answer_digest").fill_null("")) for side in sides)
+    old, new = filled
+    return old, new
+
+
+def _moved(suite: str, old: pl.DataFrame, new: pl.DataFrame, both: pl.DataFrame) -> Moved:
+    common = both["key"].unique()
+    left, right = (
+        side.filter(~pl.col("key").is_in(common.implode())).unique("key", maintain_order=True)
+        for side in (old, new)
+    )
+    reworded = right.join(left, on="key", how="semi", maintain_order="left")
+    relabelled = both.filter(pl.col("answer_digest") != pl.col("answer_digest_right"))
+    gone = left.join(reworded, on="key", how="anti", maintain_order="left")
+    new_ones = right.join(reworded, on="key", how="anti", maintain_order="left")
+    return Moved(
+        suite,
+        n_before=old["key"].n_unique(),
+        n_after=new["key"].n_unique(),
+        n_common=len(common),
+        n_relabelled=relabelled["key"].n_unique(),
+        n_reworded=reworded.height,
+        n_only_before=gone.height,
+        n_only_after=new_ones.height,
+        relabelled=tuple(
+            Relabelled(row["question_id_right"], row["prompt_right"] or "", row["answer"], row["answer_right"])
+            for row in relabelled.unique("key", maintain_order=True).head(SHOWN).iter_rows(named=True)
+        ),
+        reworded=_names(reworded),
+        only_before=_names(gone),
+        only_after=_names(new_ones),
+    )
+
+
+def _names(rows: pl.DataFrame) -> tuple[Question, ...]:
+    return tuple(
+        Question(one, prompt or "") for one, prompt in rows.select("question_id", "prompt").head(SHOWN).iter_rows()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """Several runs' items under common ids: an item of a later run has the id of its partner in an earlier one.
+
+    `ids` renames a run's items (own id -> common id), `items` is one table for all runs, `moved` says of each
+    suite of each run what differs from the first run that has this suite.
+    """
+
+    ids: Mapping[str, Mapping[str, str]]
+    items: pl.DataFrame
+    moved: Mapping[str, tuple[Moved, ...]]
+
+
+def align(runs: Mapping[str, pl.DataFrame]) -> Aligned:
+    """Give the items of several runs (run -> items table), in order, common ids by their questions."""
+    known: dict[str, pl.DataFrame] = {}
+    first: dict[str, pl.DataFrame] = {}
+    ids: dict[str, dict[str, str]] = {}
+    moved: dict[str, tuple[Moved, ...]] = {}
+    for run, items in runs.items():
+        ids[run], told = {}, []
+        for (name,), own in items.unique("item_id", maintain_order=True).group_by("suite", maintain_order=True):
+            suite = str(name)
+            if suite not in known:
+                known[suite] = first[suite] = own
+                ids[run] |= {one: one for one in own["item_id"]}
+                continue
+            partner = dict(pair_questions(suite, known[suite], own).rows.select("after", "before").iter_rows())
+            ids[run] |= {one: partner.get(one, one) for one in own["item_id"]}
+            known[suite] = pl.concat([known[suite], own.filter(~pl.col("item_id").is_in([*partner]))])
+            told.append(pair_questions(suite, first[suite], own).moved)
+        moved[run] = tuple(told)
+    empty = next(iter(runs.values())).clear() if runs else pl.DataFrame()
+    return Aligned(ids, pl.concat([empty, *known.values()]), moved)

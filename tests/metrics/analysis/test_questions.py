@@ -1,0 +1,97 @@
+"""Rows of two runs are paired by their question: equal answers first, then by count; what moved is named."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from data.records import Item
+from data.tables import ITEMS
+from metrics.analysis.questions import Moved, Question, Relabelled, align, pair_questions
+from tasks.load import row
+
+Rows = Sequence[tuple[str, str, str]]
+"""The item's id, the question, what is expected; a question may begin with a declared id and a bar."""
+
+
+def items(rows: Rows, suite: str = "s") -> pl.DataFrame:
+    made = []
+    for item_id, question, answer in rows:
+        declared, _, text = question.rpartition("|")
+        made.append(row(Item("", answer, {"question": text}, item_id=item_id, suite=suite, declared_id=declared)))
+    return ITEMS.frame(made)
+
+
+def pairs(before: Rows, after: Rows) -> tuple[set[tuple[str, str]], Moved]:
+    found = pair_questions("s", items(before), items(after))
+    return {(old, new) for old, new in found.rows.iter_rows()}, found.moved
+
+
+def test_questions_pair_whatever_their_items_are_and_in_whatever_order() -> None:
+    before = [(f"a{n}", f"Question {n}?", str(n)) for n in range(100)]
+    after = [(f"b{n}", f" Question  {n}?", str(n)) for n in reversed(range(100))]
+    found, moved = pairs(before, after)
+    assert found == {(f"a{n}", f"b{n}") for n in range(100)}
+    assert moved.same
+    assert (moved.n_before, moved.n_after, moved.n_common, moved.share) == (100, 100, 100, 1.0)
+
+
+def test_equal_questions_pair_by_equal_answer_then_by_count_and_are_one_question() -> None:
+    before = [("a1", "q", "x"), ("a2", "q", "y"), ("a3", "q", "y")]
+    found, moved = pairs(before, [("b1", "q", "y"), ("b2", "q", "z"), ("b3", "q", "x"), ("b4", "q", "x")])
+    assert found == {("a1", "b3"), ("a2", "b1"), ("a3", "b2")}
+    assert (moved.n_before, moved.n_after, moved.n_common, moved.n_relabelled) == (1, 1, 1, 1)
+
+
+def test_a_corrected_answer_keeps_its_row_and_is_named_with_both() -> None:
+    found, moved = pairs([("a", "q", "9"), ("c", "r", "1")], [("b", "q", "8"), ("d", "r", "1")])
+    assert found == {("a", "b"), ("c", "d")}
+    (one,) = moved.relabelled
+    assert (one.before, one.after) == ("9", "8")
+    assert not moved.same
+    assert moved.share == 1.0
+
+
+def test_what_stands_on_one_side_alone_is_counted_and_named() -> None:
+    old, new = (
+        [(f"{side}{n}", f"Q{n}", "") for n in span] for side, span in (("a", range(30)), ("b", range(20, 45)))
+    )
+    found, moved = pairs(old, new)
+    assert len(found) == 10
+    assert (moved.n_common, moved.n_only_before, moved.n_only_after) == (10, 20, 15)
+    assert (len(moved.only_before), len(moved.only_after)) == (10, 10)
+    assert moved.share == 1 / 3
+
+
+def test_the_same_declared_id_with_another_text_is_named_and_not_in_common() -> None:
+    found, moved = pairs([("a", "7|old", "x"), ("b", "8|same", "x")], [("c", "7|new", "x"), ("d", "8|same", "y")])
+    assert found == {("b", "d")}
+    assert (moved.reworded, moved.n_common, moved.n_only_before, moved.n_only_after) == (
+        (Question("7", ""),),
+        1,
+        0,
+        0,
+    )
+    assert moved.relabelled == (Relabelled("8", "", "x", "y"),)
+
+
+def test_ids_that_one_side_alone_declares_leave_it_to_the_texts() -> None:
+    found, moved = pairs([("a", "7|same", "x")], [("b", "same", "x")])
+    assert found == {("a", "b")}
+    assert moved.same
+
+
+def test_several_runs_get_common_ids() -> None:
+    runs = {
+        "r1": items([("a1", "q", "x"), ("a2", "r", "x")]),
+        "r2": items([("b1", "r", "x"), ("b2", "s", "x")]),
+        "r3": items([("c1", "s", "x"), ("c2", "q", "y"), ("c3", "q", "x")]),
+    }
+    found = align(runs)
+    assert found.ids == {
+        "r1": {"a1": "a1", "a2": "a2"},
+        "r2": {"b1": "a2", "b2": "b2"},
+        "r3": {"c1": "b2", "c2": "c2", "c3": "a1"},
+    }
+    assert found.items["item_id"].to_list() == ["a1", "a2", "b2", "c2"]
+    assert [one.n_common for one in (*found.moved["r2"], *found.moved["r3"])] == [1, 1]
+    assert found.moved["r1"] == ()

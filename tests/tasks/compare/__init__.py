@@ -1,0 +1,1 @@
+"""Finished runs side by side: paired by their questions."""

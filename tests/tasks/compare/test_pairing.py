@@ -1,0 +1,165 @@
+"""Runs pair by their questions, whatever was answered, expected, or recorded by which tool; what moved is named."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from artifacts import manifest as manifests
+from artifacts.runs import find
+from artifacts.store import Store
+from data.batches import Ref
+from flows.compare import main
+from tasks.compare.items import items_of
+from tasks.compare.runs import RunComparison, compare_runs
+from tasks.exchange import suites as exchange
+from tests.helpers.recorded import recorded_run, suite, written
+
+ROWS = [{"question": f"Question {n}?", "answer": f"Answer {n}", "response": f"Answer {n}"} for n in range(100)]
+
+
+def recorded(folder: Path, name: str, rows: Sequence[dict[str, Any]], **changes: Any) -> str:
+    recorded_run(folder, name, [suite(written(folder / f"{name}.jsonl", rows), **changes)])
+    return name
+
+
+def compared(folder: Path, *names: str, every: bool = False) -> RunComparison:
+    return compare_runs([*names], runs=folder / "runs", every=every)
+
+
+def test_replies_that_became_wrong_are_100_pairs_and_50_points_fewer(tmp_path: Path) -> None:
+    """The golden of SPEC 15; the later file is in another order, by another prompt, with another expected form."""
+    wrong = [{**row, "response": "nothing", "n": n} if n % 2 else row for n, row in enumerate(ROWS)]
+    recorded(tmp_path, "before", ROWS)
+    recorded(tmp_path, "after", wrong[::-1], prompt="Please answer.\n{{ question }}")
+    (pair,) = compared(tmp_path, "before", "after").pairs
+    assert (pair.n, pair.n_left_out, pair.difference) == (100, 0, -0.5)
+    assert (pair.only_a, pair.only_b, pair.significant) == (0, 50, True)
+
+
+def test_a_corrected_label_keeps_its_row_and_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recorded(tmp_path, "before", [*ROWS[:-1], {**ROWS[-1], "answer": "a mistake"}])
+    recorded(tmp_path, "after", ROWS)
+    found = compared(tmp_path, "before", "after")
+    assert [(pair.n, pair.difference, pair.only_a) for pair in found.pairs] == [(100, 0.01, 1)]
+    assert found.shared == {"own": ([100, 100], 100)}
+    (said,) = (line for line in found.notes if "own" in line)
+    assert said.startswith("after: own: another answer is expected in 1 of 100 questions in common: Question 99?")
+    assert main(["before", "after", "--runs", str(tmp_path / "runs"), "--markdown", str(tmp_path / "c.md")]) == 0
+    assert "a mistake, now Answer 99" in " ".join(capsys.readouterr().out.split())
+    assert "a mistake, now Answer 99" in (tmp_path / "c.md").read_text("utf-8")
+
+
+def test_questions_of_one_run_alone_are_counted_and_named(tmp_path: Path) -> None:
+    recorded(tmp_path, "before", ROWS[:60])
+    recorded(tmp_path, "after", ROWS[40:])
+    found = compared(tmp_path, "before", "after")
+    assert [pair.n for pair in found.pairs] == [20]
+    assert found.shared == {"own": ([60, 60], 20)}
+    assert [line for line in found.notes if "own" in line] == [
+        "after: own: not asked any more, 40 of 60 questions: Question 0?; Question 1?; Question 2?; …",
+        "after: own: new, 40 of 60 questions: Question 60?; Question 61?; Question 62?; …",
+    ]
+
+
+def test_the_same_id_with_another_text_is_named_and_not_compared(tmp_path: Path) -> None:
+    numbered = [{**row, "nr": n} for n, row in enumerate(ROWS)]
+    for name, rows in (("before", numbered), ("after", [{**numbered[0], "question": "Another?"}, *numbered[1:]])):
+        declared = suite(written(tmp_path / f"{name}.jsonl", rows))
+        recorded_run(tmp_path, name, [{**declared, "items": {**declared["items"], "columns": {"id": "nr"}}}])
+    found = compared(tmp_path, "before", "after")
+    assert [pair.n for pair in found.pairs] == [99]
+    assert (
+        "after: own: another text under the same id, and so not compared, 1 of 100 questions: Another?"
+        in found.notes
+    )
+
+
+def test_rows_that_ask_the_same_are_one_question(tmp_path: Path) -> None:
+    """Ten questions, each in ten rows: ten observations, as few as can reach what a hundred would."""
+    often = [row for row in ROWS[:10] for _ in range(10)]
+    recorded(tmp_path, "before", often)
+    recorded(tmp_path, "after", [{**row, "response": "no"} if n < 30 else row for n, row in enumerate(often)])
+    found = compared(tmp_path, "before", "after")
+    assert found.shared == {"own": ([10, 10], 10)}
+    (pair,) = found.pairs
+    assert (pair.n, pair.difference) == (100, pytest.approx(-0.3))
+    assert not pair.significant, "three questions of ten fell, which chance does one time in four"
+
+
+def exchanged(folder: Path, log: Path) -> dict[str, Any]:
+    """Read another tool's log as its import does; return the suite that is declared of it."""
+    exchange.write(exchange.read(log), folder)
+    (declared,) = yaml.safe_load((folder / exchange.RUN).read_text("utf-8"))["suites"]
+    return dict(declared)
+
+
+def test_one_set_of_questions_in_logs_of_two_tools_pairs_fully(tmp_path: Path, shared: Path) -> None:
+    logs = {"lm-eval": "lm_eval_samples_gsm8k_100.jsonl", "inspect": "inspect_gsm8k_100.eval"}
+    for name, file in logs.items():
+        recorded_run(tmp_path, name, [exchanged(tmp_path / name, shared / "exchange" / file)])
+    found = compared(tmp_path, "lm-eval", "inspect")
+    assert found.shared == {"gsm8k_100": ([100, 100], 100)}
+    assert [(p.n, round(p.mean_a or 0, 2), round(p.mean_b or 0, 2)) for p in found.pairs] == [(100, 0.58, 0.58)]
+
+
+def test_logs_of_one_tool_whose_replies_differ_pair_fully(tmp_path: Path, shared: Path) -> None:
+    """Five right replies of 100 are replaced: 58 % against 53 % over all questions, and not 'held' over 87."""
+    log = shared / "exchange" / "lm_eval_samples_gsm8k_100.jsonl"
+    lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    right = [n for n, line in enumerate(lines) if line["exact_match"]]
+    for n in right[:9]:
+        lines[n] |= {"resps": [["#### 987654321"]], "exact_match": 0.0}
+    for n in [n for n in range(100) if n not in right][:4]:
+        lines[n] |= {"resps": [[f"#### {lines[n]['target']}"]], "exact_match": 1.0}
+    later = tmp_path / "later" / log.name
+    written(later, lines)
+    for name, path in (("before", log), ("after", later)):
+        recorded_run(tmp_path, name, [exchanged(tmp_path / name, path)])
+    (pair,) = compared(tmp_path, "before", "after").pairs
+    assert (pair.n, pair.only_a, pair.only_b) == (100, 4, 9)
+    assert (round(pair.mean_b or 0, 2), round(pair.mean_a or 0, 2)) == (0.58, 0.53)
+
+
+def without_ids(folder: Path, name: str) -> None:
+    """Write a run's items as an earlier version did."""
+    run = find(name, folder / "runs")
+    store = Store(run.configuration["store"]["root"])
+    (one,) = run.manifest["tables"]["items"]
+    from data.tables import ITEMS
+
+    bare = store.read(Ref(one["table"], one["digest"], one["rows"], "")).drop(ITEMS.added)
+    older = store.write(ITEMS, ITEMS.check(bare))
+    tables = {
+        **run.manifest["tables"],
+        "items": [{"table": older.table, "digest": older.digest, "rows": older.rows}],
+    }
+    manifests.write(run.folder, {**run.manifest, "tables": tables})
+
+
+def test_runs_of_an_earlier_version_pair_all_the_same(tmp_path: Path) -> None:
+    recorded(tmp_path, "before", [{**row, "language": "ru"} for row in ROWS])
+    without_ids(tmp_path, "before")
+    recorded(tmp_path, "after", [{**row, "response": "no", "language": "ru"} for row in ROWS])
+    assert items_of(find("before", tmp_path / "runs"))["question_id"].null_count() == 0
+    (pair,) = compared(tmp_path, "before", "after").pairs
+    assert (pair.n, pair.difference) == (100, -1.0)
+
+
+def test_what_an_earlier_run_asked_and_nothing_says_any_more_is_one_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorded(tmp_path, "before", ROWS)
+    without_ids(tmp_path, "before")
+    recorded(tmp_path, "after", ROWS)
+    run = find("before", tmp_path / "runs")
+    manifests.write(run.folder, {**run.manifest, "configuration": {**run.configuration, "suites": []}})
+    assert main(["before", "after", "--runs", str(tmp_path / "runs")]) == 2
+    said = capsys.readouterr().err
+    assert (
+        "run before: its items are of an earlier version, and its configuration does not say any more what" in said
+    )
+    assert len(said.splitlines()) == 1
