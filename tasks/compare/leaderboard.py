@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -152,7 +152,7 @@ def read(document: Mapping[str, Any], suites_of: _Resolve = suites_in) -> Iterat
             key=tuple((s, (sets.get(s) or {}).get("digest") or _asked(own.get(s))) for s in sorted(suites)),
             asked=tuple(describe(suite, sets.get(name)) for name, suite in own.items()),
             judges=tuple(dict.fromkeys(name for listed in names.values() for name in listed)),
-            scoring=dict(_scoring(own, names)),
+            scoring=dict(_scoring(own, names)) | dict(_answers(sets, suites)),
             version=_version((run.get("identities") or {}).get(model["model"])),
         )
 
@@ -221,6 +221,13 @@ def _scoring(suites: Mapping[str, Suite], judges: Mapping[str, Sequence[str]]) -
             yield f"{name}.aggregate", suite.aggregate
     for name, names in judges.items():
         yield f"{name}.judges", ", ".join(names)
+
+
+def _answers(sets: Mapping[str, Mapping[str, Any]], suites: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield a digest of what each suite's questions expect: with corrected answers, they are the same questions."""
+    for name in suites:
+        if digest := (sets.get(name) or {}).get("answers"):
+            yield f"{name}.answers", _text(digest)
 
 
 def describe(suite: Suite, counted: Mapping[str, Any] | None) -> Questions:

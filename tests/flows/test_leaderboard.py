@@ -65,6 +65,19 @@ def write(
     return path
 
 
+def test_corrected_answers_leave_runs_on_one_board_and_are_named(tmp_path: Path) -> None:
+    for name in ("run_01", "run_02"):
+        write(tmp_path, name, {name[-2:]: 5})
+    path = tmp_path / "run_02" / "results.json"
+    document = json.loads(path.read_text("utf-8"))
+    before = document["run"]["items"]["basic_control"]["answers"]
+    document["run"]["items"]["basic_control"]["answers"] = "corrected"
+    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    (board,) = gather(tmp_path).boards
+    assert {one.run for one in board.entries} == {"run_01", "run_02"}
+    assert {*board.differing["basic_control.answers"]} == {before, "corrected"}
+
+
 def test_versions_behind_one_name_stand_apart(tmp_path: Path) -> None:
     """A name that means another model since stands twice; a model that was asked anew stands once."""
     for name, digest, right in (("run_01", "old", 9), ("run_02", "new", 5), ("run_03", "new", 6)):

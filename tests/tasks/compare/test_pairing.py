@@ -12,7 +12,7 @@ from artifacts import manifest as manifests
 from artifacts.runs import find
 from artifacts.store import Store
 from data.batches import Ref
-from flows.compare import main
+from flows.cli.application import main
 from tasks.compare.items import items_of
 from tasks.compare.runs import RunComparison, compare_runs
 from tasks.exchange import suites as exchange
@@ -48,7 +48,10 @@ def test_a_corrected_label_keeps_its_row_and_is_named(tmp_path: Path, capsys: py
     assert found.shared == {"own": ([100, 100], 100)}
     (said,) = (line for line in found.notes if "own" in line)
     assert said.startswith("after: own: another answer is expected in 1 of 100 questions in common: Question 99?")
-    assert main(["before", "after", "--runs", str(tmp_path / "runs"), "--markdown", str(tmp_path / "c.md")]) == 0
+    assert (
+        main(["compare", "before", "after", "--runs", str(tmp_path / "runs"), "--markdown", str(tmp_path / "c.md")])
+        == 0
+    )
     assert "a mistake, now Answer 99" in " ".join(capsys.readouterr().out.split())
     assert "a mistake, now Answer 99" in (tmp_path / "c.md").read_text("utf-8")
 
@@ -86,7 +89,8 @@ def test_rows_that_ask_the_same_are_one_question(tmp_path: Path) -> None:
     found = compared(tmp_path, "before", "after")
     assert found.shared == {"own": ([10, 10], 10)}
     (pair,) = found.pairs
-    assert (pair.n, pair.difference) == (100, pytest.approx(-0.3))
+    assert pair.n == 100
+    assert pair.difference == pytest.approx(-0.3)
     assert not pair.significant, "three questions of ten fell, which chance does one time in four"
 
 
@@ -157,7 +161,7 @@ def test_what_an_earlier_run_asked_and_nothing_says_any_more_is_one_message(
     recorded(tmp_path, "after", ROWS)
     run = find("before", tmp_path / "runs")
     manifests.write(run.folder, {**run.manifest, "configuration": {**run.configuration, "suites": []}})
-    assert main(["before", "after", "--runs", str(tmp_path / "runs")]) == 2
+    assert main(["compare", "before", "after", "--runs", str(tmp_path / "runs")]) == 2
     said = capsys.readouterr().err
     assert (
         "run before: its items are of an earlier version, and its configuration does not say any more what" in said
