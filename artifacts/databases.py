@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 import stamina
 
-from artifacts.statements import COLUMNS, POSTGRES, SQLITE, metadata, statements
+from artifacts.statements import COLUMNS, POSTGRES, SQLITE, failures, metadata, statements
 from data.errors import InputError
 
 T = TypeVar("T")
@@ -23,6 +23,16 @@ Row = tuple[Any, ...]
 
 PATIENCE_S = 60.0
 """How long a database may be away or busy before a run ends: a restart takes seconds."""
+LOCKED_S = 20.0
+"""How long Postgres has a statement wait for what another session holds: that one's host may be gone."""
+ALIVE = {
+    "keepalives": 1,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""A Postgres server whose machine is gone is missed after half a minute; by default the kernel takes hours."""
 OLDEST_SQLITE = (3, 35)
 """The first that says which rows an insert has taken (RETURNING)."""
 PORTION = 16_000_000
@@ -122,18 +132,36 @@ class Database:
 
     def insert(self, rows: Sequence[Row]) -> None:
         """Insert rows of `COLUMNS`, the first of one id stays, and delete the claims on their ids."""
+        self._insert(rows, COLUMNS, "insert", "answered")
+
+    def fail(self, rows: Sequence[Row], *, holder: str) -> None:
+        """Insert rows of `failures`, and delete the holder's claims on their ids."""
+        self._insert(rows, tuple(failures.c.keys()), "insert failures", "failed", holder=holder)
+
+    def _insert(self, rows: Sequence[Row], columns: Sequence[str], insert: str, ended: str, **more: Any) -> None:
         # In order, so that two who write the same rows wait for one another and never in a circle.
         for portion in portions(sorted(rows, key=lambda row: str(row[0]))):
             ids = self._list([row[0] for row in portion])
             if self.is_sqlite:
-                self._do(partial(self._insert_sqlite, rows=portion, ids=ids))
+                self._do(partial(self._insert_sqlite, insert, portion, ended, {"ids": ids, **more}))
             else:
-                columns = zip(COLUMNS, zip(*portion, strict=True), strict=True)
-                self._run("answered", ids=ids, **{f"every_{name}": list(values) for name, values in columns})
+                listed = zip(columns, zip(*portion, strict=True), strict=True)
+                self._run(ended, ids=ids, **more, **{f"every_{name}": list(values) for name, values in listed})
 
-    def _insert_sqlite(self, connection: sa.Connection, rows: list[Row], ids: str) -> None:
-        connection.exec_driver_sql(self._statements["insert"].text, rows)
-        connection.exec_driver_sql(self._statements["answered"].text, (ids,))
+    def _insert_sqlite(
+        self, insert: str, rows: list[Row], ended: str, given: dict[str, Any], connection: sa.Connection
+    ) -> None:
+        connection.exec_driver_sql(self._statements[insert].text, rows)
+        statement = self._statements[ended]
+        connection.exec_driver_sql(statement.text, statement.given(given))
+
+    def failures(self, ids: Sequence[str], *, run: str, way: str) -> list[Row]:
+        """Return (id, kind, message) of those that failed in a run when they were asked in a way."""
+        return self._rows("failures", ids=self._list(ids), run=run, way=way)
+
+    def forgive(self, *, run: str, before: float) -> None:
+        """Delete a run's failures, and all from before a Unix time."""
+        self._run("forgive", run=run, before=before)
 
     def delete(self, ids: Sequence[str]) -> int:
         """Delete the replies with these ids; return how many there were."""
@@ -253,14 +281,21 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
 
 
 def _postgres_engine(url: sa.URL) -> sa.Engine:
-    return sa.create_engine(
+    engine = sa.create_engine(
         url,
         pool_size=4,
         max_overflow=4,
         # Each piece of work is one statement, so a transaction of its own would be two more trips to the server.
         isolation_level="AUTOCOMMIT",
-        connect_args={"connect_timeout": 10, "client_encoding": "utf8"},
+        connect_args={"connect_timeout": 10, "client_encoding": "utf8", **ALIVE},
     )
+
+    @sa.event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        connection.execute(f"SET lock_timeout = '{LOCKED_S:g}s'")
+        connection.commit()
+
+    return engine
 
 
 def shown(url: str) -> str:

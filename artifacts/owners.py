@@ -30,13 +30,25 @@ def owner() -> str:
 
 
 def _started(pid: int) -> str:
-    """Return when a process started, in the kernel's own words; '' where it does not say."""
+    """Return when a process started, in the kernel's own words; '' where it does not say.
+
+    One that was killed and whose parent has not asked for its exit code is no process any more: `ended`.
+    """
     try:
-        return (
-            Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[19]
-        )
+        told = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        return "ended" if told[0] in {"Z", "X"} else told[19]
     except (OSError, IndexError):
         return ""
+
+
+def described(claimant: str) -> str:
+    """Return a claim's owner in words for people: this process, or which one of which machine."""
+    machine, pid, *_ = [*claimant.split(":"), ""]
+    if claimant.startswith(f"{owner()}:") or claimant == owner():
+        return "another batch of this run"
+    if machine == _machine():
+        return f"process {pid}"
+    return f"process {pid} on {machine.partition('@')[0]}"
 
 
 def has_ended(claimant: str, *, here: bool) -> bool:

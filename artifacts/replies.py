@@ -2,11 +2,14 @@
 
 SQLite (in WAL mode) for one machine; Postgres for several. A reply is durable once `remember`
 returns. Claims keep two workers from asking the same request: whoever holds the claim asks, the others wait
-for the reply or for the claim's lease to expire. A damaged SQLite file is mended in passing, with a warning.
+for the reply, for the claim to be given back, or for its lease to expire. A call that failed gives its claim back
+as well, and is no reply: its failure is kept for the other askers of the same run, and means nothing to any other
+run. A damaged SQLite file is mended in passing, with a warning.
 """
 
 import glob
 import logging
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,12 +20,12 @@ import sqlalchemy as sa
 from artifacts import repair
 from artifacts.databases import DamagedFile, Database, Row, explained, file_of, log_of, shown
 from artifacts.lock import FileLock, InUse
-from artifacts.owners import has_ended, owner
-from artifacts.rows import Remembered, entry_of, row_of
+from artifacts.owners import described, has_ended, owner
+from artifacts.rows import Failure, Remembered, entry_of, failure_row, row_of
 from artifacts.store import Store
 from data.errors import InputError
 
-__all__ = ["Remembered", "ReplyCache", "batched", "owner", "url_in"]
+__all__ = ["Failure", "Remembered", "ReplyCache", "batched", "owner", "url_in"]
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -33,6 +36,8 @@ CHECKED = 512_000_000
 """Bytes of an SQLite file that is checked whole when it is opened: a second or two at most."""
 GLANCE_S = 0.5
 """How long to wait for others who are just making the file."""
+FORGIVEN_S = 30 * 86_400.0
+"""How long the failures of a run that was killed are kept."""
 WAIT_S = 60.0
 """How long a run waits for others to let go of a damaged file."""
 
@@ -219,6 +224,24 @@ class ReplyCache:
             rows = [row_of(entry) for entry in entries]
             self._work(lambda database: database.insert(rows))
 
+    def fail(self, failures: Sequence[Failure], *, holder: str, run: str, way: str) -> None:
+        """Keep failures for who asks in the same way in the same run, and give the holder's claims on them back."""
+        if failures:
+            rows = [failure_row(one, run, way) for one in failures]
+            self._work(lambda database: database.fail(rows, holder=holder))
+
+    def failures(self, request_ids: Sequence[str], *, run: str, way: str) -> dict[str, Failure]:
+        """Return those of these requests that failed in a run when they were asked in a way."""
+        found: dict[str, Failure] = {}
+        for chunk in batched(request_ids, CHUNK):
+            for row in self._work(lambda database, ids=chunk: database.failures(ids, run=run, way=way)):  # type: ignore[misc] # mypy sees no type for defaults of a lambda
+                found[row[0]] = Failure(*row)
+        return found
+
+    def forgive(self, run: str) -> None:
+        """Forget the failures of a run that has ended, and those of killed ones."""
+        self._work(lambda database: database.forgive(run=run, before=time.time() - FORGIVEN_S))
+
     def claim(self, request_ids: Sequence[str], *, holder: str, lease_s: float) -> set[str]:
         """Claim requests for a holder for a time; return those that were free, or whose holder is gone.
 
@@ -241,6 +264,13 @@ class ReplyCache:
                     lambda database: database.claim(held, holder=holder, lease_s=lease_s, gone=gone)
                 )
         return granted
+
+    def holders(self, request_ids: Sequence[str]) -> list[str]:
+        """Return who holds claims on these requests, in words for people."""
+        found: set[str] = set()
+        for ids in batched(request_ids, CHUNK):
+            found |= set(self._work(lambda database, i=ids: database.owners(i)))  # type: ignore[misc] # mypy sees no type for defaults of a lambda
+        return sorted({described(one) for one in found})
 
     def renew(self, *, holder: str, lease_s: float) -> None:
         """Extend all claims of a holder."""

@@ -22,6 +22,20 @@ class Remembered:
     model: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A call that ended without a reply: the kind of its error (`tasks.models.protocol`), and what was said."""
+
+    request_id: str
+    kind: str
+    message: str
+
+
+def failure_row(failure: Failure, run: str, way: str) -> Row:
+    """Return a failure as a row of the cache's table of them."""
+    return (failure.request_id, run, way, failure.kind, _storable(failure.message), time.time())
+
+
 def row_of(entry: Remembered) -> Row:
     """Return an entry as a row of `COLUMNS`."""
     reply = entry.reply

@@ -39,6 +39,16 @@ claims = sa.Table(
     sa.Column("owner", sa.String, nullable=False),
     sa.Column("expires_at", sa.Float(53), nullable=False),
 )
+failures = sa.Table(
+    "failures",
+    metadata,
+    sa.Column("request_id", sa.String(64), primary_key=True),
+    sa.Column("run", sa.String(64), primary_key=True),
+    sa.Column("way", sa.String(64), primary_key=True),
+    sa.Column("kind", sa.String, nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("failed_at", sa.Float(53), nullable=False),
+)
 COLUMNS = tuple(replies.c.keys())
 
 
@@ -107,32 +117,40 @@ def statements(*, is_sqlite: bool) -> Mapping[str, Statement]:
     mine, expiry = claims.c.owner == sa.bindparam("holder"), words.now + sa.bindparam("lease_s", type_=sa.Float(53))
     size = sa.func.sum(sa.func.length(replies.c.text) + sa.func.length(replies.c.reasoning))
     after = sa.select(replies).where(replies.c.request_id > sa.bindparam("last"))
-    answered = sa.delete(claims).where(claimed)
+    answered, ended = sa.delete(claims).where(claimed), sa.delete(claims).where(claimed, mine)
+    here, way = failures.c.run == sa.bindparam("run"), failures.c.way == sa.bindparam("way")
+    known = sa.select(failures.c.request_id, failures.c.kind, failures.c.message)
+    old = failures.c.failed_at < sa.bindparam("before", type_=sa.Float(53))
     every = {
         "lookup": sa.select(replies).where(replied),
         "delete": sa.delete(replies).where(replied),
-        "answered": answered if is_sqlite else answered.add_cte(_inserted().cte("kept")),
+        "answered": answered if is_sqlite else answered.add_cte(_inserted(replies).cte("kept")),
+        "failed": ended if is_sqlite else ended.add_cte(_inserted(failures).cte("kept")),
+        "failures": known.where(words.among(failures.c.request_id, "ids"), here, way),
+        "forgive": sa.delete(failures).where(sa.or_(here, old)),
         "claim": _claim(words, expiry),
         "owners": sa.select(claims.c.owner).distinct().where(claimed),
         "renew": sa.update(claims).values(expires_at=expiry).where(mine),
-        "release": sa.delete(claims).where(claimed, mine),
+        "release": ended,
         "size": sa.select(sa.func.count(), sa.func.coalesce(size, 0)).select_from(replies),
         "count": sa.select(sa.func.count()).select_from(replies),
         "walk": after.order_by(replies.c.request_id).limit(sa.bindparam("size")),
     }
     if is_sqlite:
         every["insert"] = sqlite.insert(replies).on_conflict_do_nothing()
+        every["insert failures"] = sqlite.insert(failures).on_conflict_do_nothing()
     compiled = {name: one.compile(dialect=words.dialect) for name, one in every.items()}
     return {name: Statement(str(one), one.positiontup, one.params) for name, one in compiled.items()}
 
 
-def _inserted() -> Any:
+def _inserted(table: sa.Table) -> Any:
     """Return the insert of rows that are given as one list a column; the first of one id stays."""
     # Text as such: a cast to a shorter kind would cut it.
-    kinds = [sa.Text() if isinstance(column.type, sa.String) else column.type for column in replies.c]
-    lists = [_array(f"every_{name}", kind) for name, kind in zip(COLUMNS, kinds, strict=True)]
-    given = sa.func.unnest(*lists).table_valued(*COLUMNS).render_derived()
-    return postgresql.insert(replies).from_select(COLUMNS, sa.select(given)).on_conflict_do_nothing()
+    kinds = [sa.Text() if isinstance(column.type, sa.String) else column.type for column in table.c]
+    names = tuple(table.c.keys())
+    lists = [_array(f"every_{name}", kind) for name, kind in zip(names, kinds, strict=True)]
+    given = sa.func.unnest(*lists).table_valued(*names).render_derived()
+    return postgresql.insert(table).from_select(names, sa.select(given)).on_conflict_do_nothing()
 
 
 def _claim(words: _Words, expiry: sa.ColumnElement[float]) -> Any:

@@ -29,7 +29,7 @@ from tasks.decide import watched
 from tasks.gate import gate, interim, policy_of, write
 from tasks.models.progress import deployed
 from tasks.models.systems import Identities, asked_judges, asked_models, took_part
-from tasks.query import identify
+from tasks.query import identify, sharing_failures
 from tasks.report.material import Tables
 from tasks.report.writing import report
 from tasks.runtime.logs import event
@@ -86,7 +86,8 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
     book = Ledger(anew=anew(again), failed=again.failed, run=opened.folder.name, deployed=deployed())
     if again.truncated:
         book.recorded = recorded(settings, again)
-    with keeping(book), traced(settings, book.run, book.executions) as ended:
+    shared = sharing_failures(settings.store, book.attempt)
+    with keeping(book), shared, traced(settings, book.run, book.executions) as ended:
         tables, waiting = Tables(), dict[str, int]()
         with running(settings) as runner:
             book.distributed = runner is not None

@@ -15,6 +15,7 @@ from flows.runs import counts_of, describe, open_run
 from flows.suite import Numbered, answered
 from tasks.aggregate import aggregate
 from tasks.probe import curves, families, probe
+from tasks.query import sharing_failures
 from tasks.report.level import Found, write
 from tasks.report.material import Tables
 from tasks.runtime.logs import event
@@ -35,7 +36,8 @@ def find_level(settings: Settings) -> tuple[Found, list[Path]]:
     open_cache(settings.store)
     opened = open_run(settings, Rerun())
     book = Ledger(run=opened.folder.name)
-    with keeping(book), traced(settings, book.run, book.executions) as ended:
+    shared = sharing_failures(settings.store, book.attempt)
+    with keeping(book), shared, traced(settings, book.run, book.executions) as ended:
         identities = identify_all(settings)
         number = suite.source["n_items"] * len(families(suite)) * len(suite.source["languages"])
         event("suite_started", run=book.run, suite=suite.name, items=number, calls=number)

@@ -96,6 +96,7 @@ def ask(
                 cell=Cell(suite.name, system.name),
                 needed=alone,
                 digest=told_by_server(identities.models[model.name]),
+                run=ledger().attempt,
             )
             started.append((cell, batch, running))
     for cell, batch, running in started:
@@ -116,7 +117,15 @@ def value(settings: Settings, suite: Suite, batch: Batch, name: str, identities:
     panel = panel_of(settings, suite, name, identities.judges)
     afresh = ledger().failed or ledger().anew(judge.name, cell)
     judged = judge(
-        cell, store, batch, metric=name, options=options, panel=panel, afresh=afresh, recorded=ledger().recorded
+        cell,
+        store,
+        batch,
+        metric=name,
+        options=options,
+        panel=panel,
+        afresh=afresh,
+        recorded=ledger().recorded,
+        run=ledger().attempt,
     )
     scores = score_judged(
         cell,

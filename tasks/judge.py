@@ -104,6 +104,7 @@ class _Hearing:
     cell: Cell
     afresh: bool
     recorded: Ref | None
+    run: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def _wave(hearing: _Hearing, judge: Judge, sessions: Mapping[int, Session]) -> _
         asks = {number: [{**row, "request_id": next(kept_ids)} for row in rows] for number, rows in asks.items()}
     ref = place.write(REQUESTS, made)
     digest = told_by_server(hearing.panel.identities[judge.name])
-    asked = query(hearing.cell, hearing.store, ref, model=judge, cell=hearing.cell, digest=digest)
+    asked = query(hearing.cell, hearing.store, ref, model=judge, cell=hearing.cell, digest=digest, run=hearing.run)
     columns = place.read(asked.responses).select("request_id", "text", "error", "cached").rows()
     replies = {
         request_id: Failed(error or "no reply") if text is None else text for request_id, text, error, _ in columns
@@ -191,11 +192,12 @@ def judge(
     panel: Panel,
     afresh: bool = False,
     recorded: Ref | None = None,
+    run: str = "",
 ) -> Judged:
     """Have every judge go through every reply; a judge's failure ends its own session only.
 
     `afresh`: where remembered replies that cannot be read failed a session, they are forgotten and asked for anew.
-    `recorded` are requests whose replies another token limit would not change.
+    `recorded` are requests whose replies another token limit would not change. `run`: as `query`.
     """
     place = open_store(store)
     unit = metrics()[metric]
@@ -204,7 +206,7 @@ def judge(
 
     def hear(one: Judge) -> tuple[list[Session], list[Asked]]:
         cell = replace(batch.cell, metric=metric, judge=one.name)
-        return _hear(_Hearing(store, panel, samples, cell, afresh, recorded), one, opened)
+        return _hear(_Hearing(store, panel, samples, cell, afresh, recorded, run), one, opened)
 
     # Each in a context of its own: Prefect's run and the ledger live there.
     with ThreadPoolExecutor(max(1, len(panel.judges))) as pool:

@@ -4,8 +4,8 @@ import asyncio
 import atexit
 import gc
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import polars as pl
@@ -102,12 +102,23 @@ def _response(answer: Answer) -> dict[str, Any]:
     }
 
 
+@contextmanager
+def sharing_failures(place: StoreSettings, run: str) -> Iterator[None]:
+    """Forget at the end of a run which of its calls failed: the next one asks them again."""
+    try:
+        yield
+    finally:
+        with suppress(InputError):
+            open_cache(place).forgive(run)
+
+
 def ask(
-    requests: pl.DataFrame, model: Model, place: StoreSettings, cell: Cell, digest: str = ""
+    requests: pl.DataFrame, model: Model, place: StoreSettings, cell: Cell, *, digest: str = "", run: str = ""
 ) -> tuple[pl.DataFrame, Tally]:
     """Bring every distinct request to an end; return the responses table in the requests' order.
 
-    `digest`: the server's of the model, where it has one; another one on the way is noticed.
+    `digest`: the server's of the model, where it has one; another one on the way is noticed. `run`: the start of a
+    run within which a call that failed is not made again (`tasks.stage.Ledger.attempt`).
 
     Raises:
         InputError: the reply cache cannot be read or written.
@@ -136,6 +147,7 @@ def ask(
                 progress=progress,
                 submissions=submissions,
                 digest=digest,
+                run=run,
             )
 
         answers, tally = line().call(bring())
@@ -172,19 +184,27 @@ def prepare(
 
 @stage(version=1, cached=False)
 def query(
-    store: StoreSettings, requests: Ref, *, model: Model, cell: Cell, needed: bool = True, digest: str = ""
+    store: StoreSettings,
+    requests: Ref,
+    *,
+    model: Model,
+    cell: Cell,
+    needed: bool = True,
+    digest: str = "",
+    run: str = "",
 ) -> Asked:
     """Bring a batch of requests to their ends, from the reply cache or the model.
 
     Not cached by Prefect, which would remember failures: the reply cache is its cache. `needed`: nothing is left
     to do without this model's replies; otherwise what it was not asked ends as its errors, and others go on.
+    `digest`, `run`: as `ask`.
 
     Raises:
         InputError: as `ask`; or it is needed, no call was answered, and none would be (a wrong key, a model that
             the server does not have, an exhausted account).
     """
     place = open_store(store)
-    responses, tally = ask(place.read(requests), model, store, cell, digest)
+    responses, tally = ask(place.read(requests), model, store, cell, digest=digest, run=run)
     if needed:
         _refuse_hopeless(model, responses)
     return Asked(

@@ -7,6 +7,7 @@ data), and its inputs, tables by their content. Prefect's own TASK_SOURCE sees o
 import dataclasses
 import hashlib
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -142,6 +143,7 @@ class Ledger:
     """The executions of one run, in order; `anew(stage, cell)` says what it was told to run anew.
 
     `failed`: judges' replies that could not be read are asked for anew, as calls that failed always are.
+    `attempt` is this start of the run alone: what failed in an earlier one is asked again.
     """
 
     executions: list[Execution] = field(default_factory=list)
@@ -151,6 +153,7 @@ class Ledger:
     run: str = ""
     deployed: bool = False
     distributed: bool = False
+    attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the executions as JSON."""

@@ -51,7 +51,10 @@ def _interval() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What some work has come to: calls, how many of them in a second, and whether batches of it are open."""
+    """What some work has come to: calls, how many of them in a second, and whether batches of it are open.
+
+    `elsewhere` of them are asked by the `holders` now, and waited for.
+    """
 
     total: int
     done: int
@@ -59,6 +62,8 @@ class Count:
     failed: int
     rate: float
     open: bool
+    elsewhere: int = 0
+    holders: tuple[str, ...] = ()
 
     @property
     def left_s(self) -> float | None:
@@ -85,8 +90,10 @@ class Work:
 
     def count(self) -> Count:
         """Add everything up; a batch that has ended is added up once."""
-        shown = list(self.sums)
+        shown, elsewhere, holders = list(self.sums), 0, set[str]()
         for key, tally in list(self.running.items()):
+            elsewhere += tally.elsewhere
+            holders |= {*tally.holders}
             part = (tally.total, tally.cached, tally.answered, tally.failed)
             shown = [a + b for a, b in zip(shown, part, strict=True)]
             self.first_s = min(filter(None, (self.first_s, tally.first_s)), default=0.0)
@@ -103,6 +110,8 @@ class Work:
             failed=failed,
             rate=answered / span if span > 0 else 0.0,
             open=bool(self.running),
+            elsewhere=elsewhere,
+            holders=tuple(sorted(holders)),
         )
 
 
@@ -295,7 +304,14 @@ def _told(count: Count) -> tuple[str, str, str]:
     """Return what stands beside a bar: how many calls, how fast, and how many failed."""
     left = "" if count.left_s is None or count.done >= count.total else f", {_clock(count.left_s)} left"
     pace = f"{count.rate:.1f}/s{left}" if count.rate else ""
-    return f"{count.done}/{count.total}", pace, f"{count.failed} failed" if count.failed else ""
+    trouble = [f"{count.failed} failed"] if count.failed else []
+    trouble += [_awaited(count)] if count.elsewhere else []
+    return f"{count.done}/{count.total}", pace, ", ".join(trouble)
+
+
+def _awaited(count: Count) -> str:
+    """Say which calls of others are waited for."""
+    return f"waiting for {count.elsewhere} asked by {' and '.join(count.holders) or 'another run'}"
 
 
 def _measured(count: Count) -> str:
@@ -305,6 +321,7 @@ def _measured(count: Count) -> str:
     parts += [f"{count.cached} from the cache"] if count.cached else []
     parts += [f"{count.rate:.1f} calls/s"] if count.rate else []
     parts.append(f"{count.failed} failed")
+    parts += [_awaited(count)] if count.elsewhere else []
     if count.left_s is not None and count.done < count.total:
         ends = time.strftime("%H:%M:%S", time.localtime(time.time() + count.left_s))
         parts.append(f"{_clock(count.left_s)} left, ends about {ends}")

@@ -44,6 +44,7 @@ def counts(tally: Tally) -> dict[str, int]:
         "answered": tally.answered,
         "failed": tally.failed,
         **({"submitted": tally.submitted} if tally.submitted else {}),
+        **({"elsewhere": tally.elsewhere} if tally.elsewhere else {}),
         "tokens_in": tally.tokens_in,
         "tokens_out": tally.tokens_out,
     }
@@ -82,9 +83,10 @@ class _Display:
             return
         tally = self.tally
         percent = 100.0 * tally.done / tally.total if tally.total else 100.0
+        waits = f", waiting for {tally.elsewhere} asked by {' and '.join(tally.holders)}" if tally.elsewhere else ""
         said = (
             f"{inert(self.label)}: {tally.done} of {tally.total} ({tally.cached} from the cache, "
-            f"{tally.failed} failed, {tally.tokens_in + tally.tokens_out} tokens)"
+            f"{tally.failed} failed, {tally.tokens_in + tally.tokens_out} tokens{waits})"
         )
         try:
             if self.artifact is None:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from data.characters import visible
-from tasks.models.protocol import FATAL, CallError
+from tasks.models.protocol import CallError
 
 LEAST = 1.0
 PUT_OFF = 3
@@ -39,7 +39,7 @@ class Endpoint:
         self.next_start = 0.0
         self.last_halved = 0.0
         self.down_since: float | None = None
-        self.broken: dict[str, CallError] = {}
+        self.broken: dict[object, CallError] = {}
         self.put_off = 0
         self.closed: CallError | None = None
         self.closed_until = 0.0
@@ -121,8 +121,6 @@ class Endpoint:
             self.down_since = self.down_since or started
         else:
             self.down_since = None
-        if error.kind in FATAL:
-            self.broken.setdefault(model, error)
 
     def _postpone(self, error: CallError, now: float, model: str, patience_s: float) -> None:
         """Count an answer that asks to wait for too long, and close the endpoint after a few."""

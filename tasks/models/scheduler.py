@@ -1,23 +1,27 @@
 """Ask models: one event loop in one thread for the whole process, so that every endpoint has one set of limits.
 
 Retries (one layer, stamina), deadlines, bounded concurrency, claims so that no two batches or workers ask the
-same request, durable replies as they arrive, and a stop that keeps everything answered.
+same request, durable replies as they arrive, and a stop that keeps everything answered. A claim ends with its call,
+however that ends, so that nobody who waits for it holds what its holder waits for.
 """
 
 import asyncio
 import gc
+import hashlib
 import threading
 import time
+import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from concurrent.futures import Future, wait
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import stamina
 import stamina.instrumentation
 
-from artifacts.replies import Remembered, ReplyCache, batched, owner
+from artifacts.replies import Failure, Remembered, ReplyCache, batched, owner
 from artifacts.submissions import Submissions
 from config.settings import Model
 from data.draw import canonical
@@ -25,12 +29,17 @@ from data.errors import InputError
 from data.records import Call, Reply
 from tasks.models.batches import Desk
 from tasks.models.constancy import Constancy
-from tasks.models.protocol import RETRIED, CallError, Client
+from tasks.models.protocol import FATAL, RETRIED, CallError, Client, ErrorKind
 from tasks.models.rate_limits import Endpoint, too_long
 from tasks.models.writer import Writer
+from tasks.runtime.logs import event
 
 LEASE_S = 60.0
 POLL_S = 0.5
+GRACE_S = 5.0
+"""How long calls in flight have to end when the run is stopped: they are paid."""
+NOTED_S = 0.2
+"""How long it may take a signal to be noted by all threads."""
 T = TypeVar("T")
 
 # Retries are shown in the progress bar; the arguments of a call do not belong in a log.
@@ -52,9 +61,23 @@ class Answer:
     error: CallError | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What has become of requests already: replies of whatever run, and failures of this one."""
+
+    replies: Mapping[str, Remembered]
+    failures: Mapping[str, Failure]
+
+    def __contains__(self, request_id: str) -> bool:
+        return request_id in self.replies or request_id in self.failures
+
+
 @dataclass(slots=True)
 class Tally:
-    """What a batch has come to so far; handed to the progress callback after every change."""
+    """What a batch has come to so far; handed to the progress callback after every change.
+
+    `elsewhere` of them are asked by the `holders` now, and waited for.
+    """
 
     total: int
     cached: int = 0
@@ -66,6 +89,8 @@ class Tally:
     limit: int = 0
     first_s: float = 0.0
     last_s: float = 0.0
+    elsewhere: int = 0
+    holders: tuple[str, ...] = ()
 
     @property
     def done(self) -> int:
@@ -73,14 +98,15 @@ class Tally:
         return self.cached + self.answered + self.failed + self.submitted
 
 
-class _Line:
-    """The process's asking thread: its loop and its endpoints."""
+class EventLoopThread:
+    """The process's asking thread: its loop, its endpoints, and the batches that are on their way."""
 
     def __init__(self) -> None:
         # Every call leaves objects behind; by default each 700 of them set off a search for garbage.
         gc.set_threshold(50_000, 20, 100)
         self.loop = asyncio.new_event_loop()
         self.endpoints: dict[str, Endpoint] = {}
+        self.batches: set[_Batch] = set()
         self.stopping = threading.Event()
         threading.Thread(target=self._run, name="asking", daemon=True).start()
 
@@ -89,35 +115,68 @@ class _Line:
         self.loop.run_forever()
 
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the loop and wait for it; an interrupt or a stop cancels it."""
+        """Run a coroutine on the loop and wait for it; an interrupt or a stop ends it, see `stop`.
+
+        Raises:
+            Stopped: the run was stopped.
+        """
         if self.stopping.is_set():
             coroutine.close()
             raise Stopped
         future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
         try:
-            while True:
+            while not self.stopping.is_set():
                 try:
                     # Short waits, since a stop must be seen from any thread.
                     return future.result(timeout=0.1)
                 except TimeoutError:
                     if future.done():
                         return future.result()
-                    if self.stopping.is_set():
-                        raise Stopped from None
-        except BaseException:
-            future.cancel()
-            raise
+        finally:
+            if not future.done():
+                self._end(future)
+        raise Stopped
+
+    def _end(self, future: "Future[Any]") -> None:
+        """Have a coroutine end: by itself where calls in flight may, else by force."""
+        # Whoever was interrupted by a signal may be here before another thread has noted it as a stop.
+        if self.stopping.wait(NOTED_S) and self.batches:
+            wait([future], GRACE_S + 1.0)
+        future.cancel()
+
+
+_starting = threading.Lock()
 
 
 @cache
-def line() -> _Line:
+def _line() -> EventLoopThread:
+    return EventLoopThread()
+
+
+def line() -> EventLoopThread:
     """Return the process's asking thread, started at first use."""
-    return _Line()
+    with _starting:  # two who come first at once would each start one, and share clients between two loops
+        return _line()
 
 
-def stop() -> None:
-    """Stop asking, from any thread or signal handler; everything answered so far is kept."""
-    line().stopping.set()
+def stop() -> int:
+    """Ask nothing more, from any thread; return how many calls are in flight, which have `GRACE_S` to end.
+
+    They are paid. Everything answered is kept.
+    """
+    shared = line()
+    shared.stopping.set()
+    batches = list(shared.batches)
+    for batch in batches:
+        batch.stop()
+    return sum(len(batch.flying) for batch in batches)
+
+
+def way_of(model: Model) -> str:
+    """Return a hash of what decides whether a call fails, beside what its request's id holds."""
+    place = (model.api_key_env, model.api_key_header, model.api_key_query, model.options)
+    patience = (model.deadline_s, model.max_response_bytes, model.batch == "off")
+    return hashlib.sha256(canonical([*place, *patience]).encode()).hexdigest()
 
 
 def endpoint_of(model: Model) -> str:
@@ -127,72 +186,12 @@ def endpoint_of(model: Model) -> str:
     return f"{model.provider} {model.base_url or model.file or canonical(model.options)}"
 
 
-async def _attempts(client: Client, call: Call, endpoint: Endpoint, model: Model) -> tuple[Reply, float]:
-    """Ask until a reply comes or no more tries make sense; return it with the last attempt's latency.
-
-    The deadline counts from the first attempt and leaves out the time spent waiting for a free slot.
-    """
-    last: CallError | None = None
-    loop = asyncio.get_running_loop()
-
-    def decide(error: Exception) -> bool | float:
-        return isinstance(error, CallError) and error.kind in RETRIED and (error.retry_after_s or True)
-
-    async def once() -> tuple[Reply, float]:
-        nonlocal last
-        # Waiting for a slot is our own doing, and does not count against the call.
-        left = model.deadline_s if limit.when() is None else (limit.when() or 0.0) - loop.time()
-        limit.reschedule(None)
-        async with endpoint.slot(model.deadline_s):
-            limit.reschedule(loop.time() + left)
-            started = time.monotonic()
-            _refuse(endpoint, model)
-            try:
-                reply = await client.ask(call)
-            except CallError as error:
-                last = error
-                endpoint.failed(error, started, model.name, model.deadline_s)
-                if (wait_s := error.retry_after_s or 0.0) > model.deadline_s:
-                    raise CallError("timeout", f"{error.message}{too_long(wait_s, model.deadline_s)}") from None
-                raise
-            endpoint.succeeded()
-            return reply, time.monotonic() - started
-
-    try:
-        async with asyncio.timeout(None) as limit:
-            try:
-                return await once()
-            except CallError as error:
-                failed: CallError | None = error
-            async for attempt in stamina.retry_context(
-                on=decide, attempts=None, timeout=None, wait_initial=0.25, wait_max=20.0, wait_jitter=0.5
-            ):
-                with attempt:
-                    # The first attempt is made before the retries are set up, which costs as much as the rest of a
-                    # call's bookkeeping, and most calls need none.
-                    if failed:
-                        refused, failed = failed, None
-                        raise refused
-                    return await once()
-    except TimeoutError as error:
-        said = f"; the last attempt: {last.message}" if last else ""
-        raise CallError("timeout", f"no reply within {model.deadline_s:g} s (deadline_s){said}") from error
-    raise AssertionError("unreachable: the loop ends by return or raise")
-
-
-def _refuse(endpoint: Endpoint, model: Model) -> None:
-    """Raise what every further call of this endpoint would meet as well."""
-    if broken := endpoint.broken.get(model.name):
-        raise broken
-    if endpoint.closed and time.monotonic() < endpoint.closed_until:
-        raise endpoint.closed
-    if endpoint.down_since and time.monotonic() - endpoint.down_since > model.deadline_s:
-        raise CallError("timeout", f"the server has been down for more than {model.deadline_s:g} s (deadline_s)")
-
-
-@dataclass
+@dataclass(eq=False)
 class _Batch:
-    """One batch on its way: what it shares, and what it has come to."""
+    """One batch on its way: what it shares, and what it has come to.
+
+    `flying` are the tasks whose call is at the server, or whose reply is on its way to the disk.
+    """
 
     model: Model
     client: Client
@@ -201,9 +200,30 @@ class _Batch:
     writer: Writer
     tally: Tally
     progress: Callable[[Tally], None]
-    holder: str
     answers: dict[str, Answer] = field(default_factory=dict)
     constancy: Constancy | None = None
+    stopping: bool = False
+    flying: set[asyncio.Task[Any]] = field(default_factory=set)
+    _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+
+    def stop(self) -> None:
+        """Ask nothing more; calls in flight may end. From any thread."""
+        self._loop.call_soon_threadsafe(self._wind_down)
+
+    def _wind_down(self) -> None:
+        self.stopping = True
+        self._cancel(self._tasks - self.flying)
+        self._loop.call_later(GRACE_S, self._cancel, self._tasks)
+
+    @staticmethod
+    def _cancel(tasks: set[asyncio.Task[Any]]) -> None:
+        for task in list(tasks):
+            task.cancel()
+
+    def _started(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     @asynccontextmanager
     async def watched(self, digest: str) -> AsyncIterator[None]:
@@ -217,7 +237,7 @@ class _Batch:
 
     async def take_back(self, request_ids: Sequence[str], error: CallError) -> None:
         """Forget replies that may be another model's; they end as errors, as all calls that are left do."""
-        self.endpoint.broken.setdefault(self.model.name, error)
+        self.endpoint.broken.setdefault(self._asker, error)
         await asyncio.to_thread(self.cache.forget, request_ids)
         for request_id in request_ids:
             reply = self.answers[request_id].reply
@@ -227,22 +247,122 @@ class _Batch:
                 self.tally.tokens_out -= reply.tokens_out or 0
             self._count(Answer(request_id, None, 0.0, cached=False, error=error))
 
-    async def _ask(self, request_id: str, call: Call) -> Remembered | None:
-        """Ask one request; an error is counted, a reply is returned to be kept."""
+    async def _attempts(self, call: Call) -> tuple[Reply, float]:
+        """Ask until a reply comes or no more tries make sense; return it with the last attempt's latency.
+
+        The deadline counts from the first attempt and leaves out the time spent waiting for a free slot.
+        """
+        last: CallError | None = None
+        loop, deadline_s = asyncio.get_running_loop(), self.model.deadline_s
+
+        def decide(error: Exception) -> bool | float:
+            if self.stopping or not isinstance(error, CallError) or error.kind not in RETRIED:
+                return False
+            return error.retry_after_s or True
+
+        async def once() -> tuple[Reply, float]:
+            nonlocal last
+            # Waiting for a slot is our own doing, and does not count against the call.
+            left = deadline_s if limit.when() is None else (limit.when() or 0.0) - loop.time()
+            limit.reschedule(None)
+            async with self.endpoint.slot(deadline_s):
+                limit.reschedule(loop.time() + left)
+                try:
+                    return await self._attempt(call)
+                except CallError as error:
+                    last = error
+                    raise
+
+        try:
+            async with asyncio.timeout(None) as limit:
+                try:
+                    return await once()
+                except CallError as error:
+                    failed: CallError | None = error
+                async for attempt in stamina.retry_context(
+                    on=decide, attempts=None, timeout=None, wait_initial=0.25, wait_max=20.0, wait_jitter=0.5
+                ):
+                    with attempt:
+                        # The first attempt is made before the retries are set up, which costs as much as the rest
+                        # of a call's bookkeeping, and most calls need none.
+                        if failed:
+                            refused, failed = failed, None
+                            raise refused
+                        return await once()
+        except TimeoutError as error:
+            said = f"; the last attempt: {last.message}" if last else ""
+            raise CallError("timeout", f"no reply within {deadline_s:g} s (deadline_s){said}") from error
+        raise AssertionError("unreachable: the loop ends by return or raise")
+
+    @property
+    def _asker(self) -> tuple[str, str]:
+        """What all calls have in common that end alike where one ends fatally."""
+        return self.model.served, self.writer.way
+
+    def _refuse(self) -> None:
+        """Raise what every further call of this endpoint would meet as well."""
+        endpoint, deadline_s, now = self.endpoint, self.model.deadline_s, time.monotonic()
+        if broken := endpoint.broken.get(self._asker):
+            raise broken
+        if endpoint.closed and now < endpoint.closed_until:
+            raise endpoint.closed
+        if endpoint.down_since and now - endpoint.down_since > deadline_s:
+            raise CallError("timeout", f"the server has been down for more than {deadline_s:g} s (deadline_s)")
+
+    async def _attempt(self, call: Call) -> tuple[Reply, float]:
+        """Ask once, and note what became of it."""
+        endpoint, deadline_s, started = self.endpoint, self.model.deadline_s, time.monotonic()
+        self._refuse()
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine runs in one
+        self.flying.add(task)
+        try:
+            reply = await self.client.ask(call)
+        except CallError as error:
+            self.flying.discard(task)
+            endpoint.failed(error, started, self.model.name, deadline_s)
+            if error.kind in FATAL:
+                endpoint.broken.setdefault(self._asker, error)
+            if (wait_s := error.retry_after_s or 0.0) > deadline_s:
+                raise CallError("timeout", f"{error.message}{too_long(wait_s, deadline_s)}") from None
+            raise
+        endpoint.succeeded()
+        return reply, time.monotonic() - started
+
+    async def _bring(self, request_id: str, call: Call) -> None:
+        """Bring one request to its end: asked, durable, its claim given back, and counted."""
         if not self.tally.first_s:
             self.tally.first_s = time.monotonic()
         try:
-            reply, latency_s = await _attempts(self.client, call, self.endpoint, self.model)
+            reply, latency_s = await self._attempts(call)
         except CallError as error:
-            self._count(Answer(request_id, None, 0.0, cached=False, error=error))
-            return None
+            return await self._fail(request_id, error)
         self.tally.last_s = time.monotonic()
-        return Remembered(request_id, reply, latency_s, self.model.name)
+        if self.constancy and self.constancy.changed:
+            return await self._fail(request_id, self.constancy.changed)
+        await self.writer.keep(Remembered(request_id, reply, latency_s, self.model.name))
+        self._count(Answer(request_id, reply, latency_s, cached=False))
+        if self.constancy:
+            self.constancy.doubtful.append(request_id)
+        return None
 
-    def recall(self, entries: Mapping[str, Remembered]) -> None:
-        """Take remembered replies over."""
-        for entry in entries.values():
+    async def _fail(self, request_id: str, error: CallError) -> None:
+        await self.writer.keep(Failure(request_id, error.kind, error.message))
+        self._count(Answer(request_id, None, 0.0, cached=False, error=error))
+
+    def known(self, request_ids: Sequence[str]) -> "_Known":
+        """Return what has become of requests already; in a thread of its own."""
+        replies = self.cache.lookup(request_ids)
+        left = [one for one in request_ids if one not in replies]
+        return _Known(replies, self.cache.failures(left, run=self.writer.run, way=self.writer.way))
+
+    def recall(self, known: "_Known") -> None:
+        """Take over what has become of requests already."""
+        for entry in known.replies.values():
             self._count(Answer(entry.request_id, entry.reply, entry.latency_s, cached=True))
+        for failure in known.failures.values():
+            error = CallError(cast("ErrorKind", failure.kind), failure.message)
+            self._count(Answer(failure.request_id, None, 0.0, cached=False, error=error))
 
     def _count(self, answer: Answer) -> None:
         self.answers[answer.request_id] = answer
@@ -274,59 +394,77 @@ class _Batch:
                 self._count(Answer(request_id, found.reply, found.latency_s, cached=False))
 
         served = f"{endpoint_of(self.model)} {self.model.served}"
-        await Desk(self.model, make(self.client), self.cache, submissions, served, self.holder, ended).bring(
+        await Desk(self.model, make(self.client), self.cache, submissions, served, self.writer.holder, ended).bring(
             dict(pending)
         )
 
     async def work(self, pending: list[tuple[str, Call]]) -> None:
-        """Claim and ask until nothing is pending; what other workers hold is waited for."""
+        """Claim and ask until nothing is pending; what others hold is waited for."""
         calls = dict(pending)
         todo = list(calls)
         while todo:
-            elsewhere: list[str] = []
-            # A queue of claimed requests, kept filled ahead, so that no call waits for a claim.
-            claimed: asyncio.Queue[str | None] = asyncio.Queue(maxsize=2 * self.model.concurrency)
-            async with asyncio.TaskGroup() as group:
-                walkers = min(self.model.concurrency, len(todo))
-                group.create_task(self._claim(todo, claimed, elsewhere, walkers))
-                for _ in range(walkers):
-                    group.create_task(self._walk(claimed, calls))
-            todo = elsewhere
+            todo = await self._pass(todo, calls)
+            if self.stopping:
+                raise Stopped
+            holders = await asyncio.to_thread(self.cache.holders, todo) if todo else []
+            self._await(len(todo), holders)
             if todo:
                 await asyncio.sleep(POLL_S)
+
+    def _await(self, n: int, holders: Sequence[str]) -> None:
+        """Tell what is waited for: so many requests, which these are asking."""
+        tally = self.tally
+        if holders and not tally.holders:
+            event("waiting", model=self.model.name, calls=n, holders=holders)
+        if (n, tuple(holders)) != (tally.elsewhere, tally.holders):
+            tally.elsewhere, tally.holders = n, tuple(holders)
+            self.progress(tally)
+
+    async def _pass(self, todo: list[str], calls: Mapping[str, Call]) -> list[str]:
+        """Ask all that is free; return what another holds."""
+        elsewhere: list[str] = []
+        # A queue of claimed requests, kept filled ahead, so that no call waits for a claim.
+        claimed: asyncio.Queue[str | None] = asyncio.Queue(maxsize=2 * self.model.concurrency)
+        async with asyncio.TaskGroup() as group:
+            walkers = min(self.model.concurrency, len(todo))
+            self._started(group.create_task(self._claim(todo, claimed, elsewhere, walkers)))
+            for _ in range(walkers):
+                self._started(group.create_task(self._walk(claimed, calls)))
+        return elsewhere
 
     async def _claim(
         self, todo: list[str], claimed: asyncio.Queue[str | None], elsewhere: list[str], walkers: int
     ) -> None:
         """Put what this worker may ask into the queue, and what another holds into `elsewhere`."""
         for window in batched(todo, 4 * self.model.concurrency):
-            granted = await asyncio.to_thread(self.cache.claim, window, holder=self.holder, lease_s=LEASE_S)
-            # Answered by another worker between our look-up and our claim.
-            known = await asyncio.to_thread(self.cache.lookup, window)
+            granted, known = await asyncio.to_thread(self._take, window)
             self.recall(known)
-            if needless := [i for i in window if i in granted and i in known]:
-                await asyncio.to_thread(self.cache.release, needless, holder=self.holder)
-            elsewhere += [i for i in window if i not in granted and i not in known]
+            elsewhere += [one for one in window if one not in granted and one not in known]
             for request_id in window:
-                if request_id in granted and request_id not in known:
+                if request_id in granted:
                     await claimed.put(request_id)
         for _ in range(walkers):
             await claimed.put(None)
+
+    def _take(self, window: list[str]) -> "tuple[set[str], _Known]":
+        """Claim requests; return those to be asked here, and what has become of others; in a thread of its own."""
+        granted = self.cache.claim(window, holder=self.writer.holder, lease_s=LEASE_S)
+        # What another has brought to its end between our last look and the claim.
+        known = self.known(window)
+        if needless := [one for one in window if one in granted and one in known]:
+            self.cache.release(needless, holder=self.writer.holder)
+        return granted.difference(needless), known
 
     async def _walk(self, claimed: asyncio.Queue[str | None], calls: Mapping[str, Call]) -> None:
         """Ask one request after another.
 
         The next is asked only when the last reply is durable: a kill loses no more than what is in flight.
         """
-        while (request_id := await claimed.get()) is not None:
-            if entry := await self._ask(request_id, calls[request_id]):
-                if self.constancy and self.constancy.changed:
-                    self._count(Answer(request_id, None, 0.0, cached=False, error=self.constancy.changed))
-                    continue
-                await self.writer.remember(entry)
-                self._count(Answer(entry.request_id, entry.reply, entry.latency_s, cached=False))
-                if self.constancy:
-                    self.constancy.doubtful.append(request_id)
+        while not self.stopping and (request_id := await claimed.get()) is not None:
+            try:
+                await self._bring(request_id, calls[request_id])
+            finally:
+                self.flying -= {asyncio.current_task()}
 
 
 @asynccontextmanager
@@ -336,7 +474,8 @@ async def _renewing(cache: ReplyCache, holder: str) -> AsyncIterator[None]:
     async def renew() -> None:
         while True:
             await asyncio.sleep(LEASE_S / 3)
-            await asyncio.to_thread(cache.renew, holder=holder, lease_s=LEASE_S)
+            with suppress(InputError):  # the database may be back at the next turn
+                await asyncio.to_thread(cache.renew, holder=holder, lease_s=LEASE_S)
 
     task = asyncio.create_task(renew())
     try:
@@ -355,15 +494,17 @@ async def ask_all(
     progress: Callable[[Tally], None] = lambda _: None,
     submissions: Submissions | None = None,
     digest: str = "",
+    run: str = "",
 ) -> tuple[dict[str, Answer], Tally]:
     """Bring every request to an end: a remembered reply, a fresh one that is durable, or an error.
 
     Takes (request id, call) pairs, or what `read` makes a call of; equal ids are asked once, remembered ones not
     read. Runs on the asking loop. With `submissions` they are asked in batches. `digest`: the server's of the
-    model, where it has one, which must stay what it is.
+    model, where it has one, which must stay what it is. `run`: whose failures are shared; by default nobody's.
 
     Raises:
         InputError: the cache cannot be read or written.
+        Stopped: the run was stopped.
     """
     distinct = dict(calls)
     shared = line()
@@ -371,16 +512,19 @@ async def ask_all(
         endpoint_of(model), Endpoint(model.concurrency, model.requests_per_minute)
     )
     tally = Tally(total=len(distinct), limit=int(endpoint.limit))
-    writer = Writer(cache)
-    holder = f"{owner()}:{id(writer)}"
-    batch = _Batch(model, client, cache, endpoint, writer, tally, progress, holder)
-    known = await asyncio.to_thread(cache.lookup, list(distinct))
+    holder = f"{owner()}:{uuid.uuid4().hex[:8]}"
+    writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))
+    batch = _Batch(model, client, cache, endpoint, writer, tally, progress)
+    known = await asyncio.to_thread(batch.known, list(distinct))
     batch.recall(known)
     pending = [(request_id, read(call)) for request_id, call in distinct.items() if request_id not in known]
     progress(tally)
     if pending:
         async with _renewing(cache, holder):
+            shared.batches.add(batch)
             try:
+                if shared.stopping.is_set():
+                    raise Stopped
                 if submissions is not None:
                     await batch.submit(pending, submissions)
                     return batch.answers, tally
@@ -389,8 +533,8 @@ async def ask_all(
             except BaseExceptionGroup as group:
                 raise group.exceptions[0] from None
             finally:
+                shared.batches.discard(batch)
                 await asyncio.shield(writer.settle())
-                unanswered = [i for i, _ in pending if i not in batch.answers or batch.answers[i].error]
-                if unanswered:
-                    await asyncio.shield(asyncio.to_thread(cache.release, unanswered, holder=holder))
+                if left := [request_id for request_id, _ in pending if request_id not in batch.answers]:
+                    await asyncio.shield(asyncio.to_thread(cache.release, left, holder=holder))
     return batch.answers, tally

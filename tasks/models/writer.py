@@ -1,23 +1,29 @@
-"""Replies made durable as they arrive."""
+"""What calls came to, made durable as they end: replies, and failures."""
 
 import asyncio
+from collections.abc import Sequence
 
-from artifacts.replies import Remembered, ReplyCache
+from artifacts.replies import Failure, Remembered, ReplyCache
 
 
 class Writer:
-    """Makes replies durable: one transaction for all that arrived while the last one was written."""
+    """Makes ends of calls durable: one transaction for all that came while the last one was written.
 
-    def __init__(self, cache: ReplyCache) -> None:
+    With it goes the claim on the request, which is `holder`'s. Failures are for those who ask in the same `way` in
+    the same `run`.
+    """
+
+    def __init__(self, cache: ReplyCache, *, holder: str, run: str, way: str) -> None:
         self._cache = cache
-        self._queue: list[tuple[Remembered, asyncio.Future[None]]] = []
+        self.holder, self.run, self.way = holder, run, way
+        self._queue: list[tuple[Remembered | Failure, asyncio.Future[None]]] = []
         self._busy = False
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def remember(self, entry: Remembered) -> None:
-        """Return when the entry is durable."""
+    async def keep(self, end: Remembered | Failure) -> None:
+        """Return when a call's end is durable."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append((entry, done))
+        self._queue.append((end, done))
         if not self._busy:
             self._busy = True
             task = asyncio.create_task(self._drain())
@@ -30,7 +36,7 @@ class Writer:
             while self._queue:
                 batch, self._queue = self._queue, []
                 try:
-                    await asyncio.to_thread(self._cache.remember, [entry for entry, _ in batch])
+                    await asyncio.to_thread(self._write, [end for end, _ in batch])
                 except Exception as error:  # noqa: BLE001 - handed to every caller that waits for it
                     for _, done in batch:
                         if not done.done():
@@ -41,6 +47,11 @@ class Writer:
                             done.set_result(None)
         finally:
             self._busy = False
+
+    def _write(self, ends: Sequence[Remembered | Failure]) -> None:
+        self._cache.remember([end for end in ends if isinstance(end, Remembered)])
+        failures = [end for end in ends if isinstance(end, Failure)]
+        self._cache.fail(failures, holder=self.holder, run=self.run, way=self.way)
 
     async def settle(self) -> None:
         """Wait until everything handed over is written."""

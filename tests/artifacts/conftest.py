@@ -23,7 +23,7 @@ def postgres() -> Iterator[Postgres]:
 def empty(postgres: Postgres) -> Postgres:
     """Return the server with an empty database."""
     with psycopg.connect(postgres.dsn, autocommit=True) as connection:
-        connection.execute("DROP TABLE IF EXISTS replies, claims")
+        connection.execute("DROP TABLE IF EXISTS replies, claims, failures")
         connection.execute("ALTER DATABASE postgres RESET ALL")
     return postgres
 

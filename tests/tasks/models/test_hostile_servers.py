@@ -102,8 +102,10 @@ def test_a_model_that_is_exchanged_during_the_run_is_noticed_and_its_replies_are
         model = Model.model_validate({"name": "m", "base_url": server.base_url, "max_concurrency": 2})
         old = identify(model)
         first = requests_of(model, NUMBERS[:10])
-        kept, _ = ask(first, model, place, Cell("x"), told_by_server(old))
-        responses, tally = ask(requests_of(model, NUMBERS[10:]), model, place, Cell("x"), told_by_server(old))
+        kept, _ = ask(first, model, place, Cell("x"), digest=told_by_server(old))
+        responses, tally = ask(
+            requests_of(model, NUMBERS[10:]), model, place, Cell("x"), digest=told_by_server(old)
+        )
         assert kept["error"].null_count() == 10, "what was answered before the last look is sound"
         assert (tally.answered, tally.failed) == (0, len(NUMBERS) - 10)
         assert set(responses["error_kind"]) == {"unknown_model"}
@@ -114,10 +116,10 @@ def test_a_model_that_is_exchanged_during_the_run_is_noticed_and_its_replies_are
         new = identify(model)
         assert new != old
         before = len(server.requests)
-        again, tally = ask(first, model, place, Cell("x"), told_by_server(new))
+        again, tally = ask(first, model, place, Cell("x"), digest=told_by_server(new))
         assert (tally.cached, len(server.requests)) == (10, before)
         assert not again["error"].drop_nulls().len()
-        _, tally = ask(requests_of(model, NUMBERS[10:12]), model, place, Cell("x"), told_by_server(new))
+        _, tally = ask(requests_of(model, NUMBERS[10:12]), model, place, Cell("x"), digest=told_by_server(new))
         assert tally.cached == 0, "nothing of the exchanged model's was remembered"
 
 
@@ -126,7 +128,7 @@ def test_a_model_that_stays_costs_a_look_a_batch_and_nothing_else(tmp_path: Path
         model = Model.model_validate({"name": "m", "base_url": server.base_url})
         digest = told_by_server(identify(model))
         before = len(server.lookups)
-        _, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("x"), digest)
+        _, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("x"), digest=digest)
         assert len(server.lookups) - before == 2, "its version, and its list"
         assert set(prompts_seen(server).values()) == {1}
     assert tally.answered == len(NUMBERS)
