@@ -1,5 +1,5 @@
 # Basic Control as an image: docs/deployment.md. Packages come from where pip and uv are configured to look.
-ARG PYTHON=python:3.12-slim
+ARG PYTHON=python:3.12-slim@sha256:57cd7c3a7a273101a6485ba99423ee568157882804b1124b4dd04266317710de
 
 FROM ${PYTHON} AS builder
 ENV VIRTUAL_ENV=/opt/basic-control UV_NO_CACHE=1 UV_COMPILE_BYTECODE=1

@@ -17,6 +17,7 @@ import stamina
 
 from artifacts.statements import COLUMNS, POSTGRES, SQLITE, failures, metadata, statements
 from data.errors import InputError
+from data.extras import installing
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -225,7 +226,7 @@ def parse(url: str) -> sa.URL:
     """
     expected = (
         "Expected an SQLAlchemy URL: sqlite:///folder/replies.sqlite or postgresql+psycopg://user@host/name "
-        "(pip install basic-control[postgres])."
+        f"({installing('postgres')})."
     )
     try:
         parsed = sa.make_url(url)

@@ -25,6 +25,7 @@ import polars as pl
 
 from data.batches import Ref
 from data.errors import InputError
+from data.extras import installing
 from data.tables import TABLES, Table
 
 RENEWED_S = 3600.0
@@ -102,7 +103,7 @@ class Store:
         except (ImportError, ValueError) as error:
             raise InputError(
                 f"store.root: {self.root}: cannot be used ({error}). Expected a folder or an fsspec URL, such as "
-                "s3://bucket/folder (pip install basic-control[s3])."
+                f"s3://bucket/folder ({installing('s3')})."
             ) from error
         return filesystem, str(path).rstrip("/")
 

@@ -1,7 +1,7 @@
 """Addresses of a configuration, and parameters: what in them is a secret, and how messages show them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -23,10 +23,18 @@ _BEGINNINGS = r"sk-|AIza|gh[pousr]_|hf_|eyJ|xox[a-z]-|AKIA"
 """How keys of known services begin."""
 _VALUES = pattern(rf"{_BEGINNINGS}|(?i:bearer|basic)\b")
 _KEYS = pattern(rf"(?<![\w-])(?:{_BEGINNINGS}|(?i:bearer\s+))[\w~+/=.-]{{6,}}")
+_IN_TEXT = pattern(
+    rf"(?<![\w-])(?:{_BEGINNINGS}|(?i:bearer|basic)\s+)(?=[\w~+/=.-]{{0,200}}\d)(?=[\w~+/=.-]{{0,200}}[A-Za-z])[\w~+/=.-]{{16,}}"
+)
+"""What looks like a key amid words: longer than any word that begins so, and with digits in it."""
+_SCHEME = pattern(r"\s*([A-Za-z][A-Za-z0-9+.-]*):(?!\d{1,5}(?:/|$))")
 _UUID = pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _RANDOM = pattern(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w~+/=.-]{32,}")
 _USER = pattern(r"(://)[^/@\s'\"]{1,500}@|(://[^/@\s:]{0,500}:)[^@\s]{1,500}@")
 _QUERY = pattern(r"(://[^\s'\"?#]{0,2000}[?#]|[?#][^\s'\"=&#]{1,200}=)[^\s'\"]+")
+
+_LEAST = 16
+"""Characters of a key: shorter values of its variable, such as EMPTY, are none."""
 
 ADVICE = (
     "leave it out, name the variable that holds it in `api_key_env`, and where it goes in `api_key_query` or "
@@ -58,6 +66,17 @@ def secret_parameter(given: Mapping[str, Any]) -> str:
         elif isinstance(value, str) and value and (_PARAMETERS.fullmatch(str(name)) or _KEYS.match(value)):
             return str(name)
     return ""
+
+
+def holds_key(text: str, known: Collection[str] = ()) -> bool:
+    """Say whether a text for models holds one of the `known` keys, or what looks like one."""
+    return any(len(key) >= _LEAST and key in text for key in known) or _IN_TEXT.search(text) is not None
+
+
+def other_scheme(url: str) -> str:
+    """Return an address's scheme where it is neither http nor https (`file`, `ftp` …); else ''."""
+    found = _SCHEME.match(url)
+    return found[1] if found and found[1].lower() not in {"http", "https"} else ""
 
 
 def holds_user(url: str) -> bool:

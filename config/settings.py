@@ -4,12 +4,13 @@ All models are frozen and refuse unknown keys. Secrets never stand in it: only t
 variable does (`api_key_env`).
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
-from config.addresses import ADVICE, holds_user, secret_parameter, secret_part
+from config.addresses import ADVICE, holds_key, holds_user, other_scheme, secret_parameter, secret_part
 from config.declared import DeclarationError, resolve
 from config.models import Judge, Model
 from config.prices import Prices, priced
@@ -22,6 +23,9 @@ __all__ = ["Judge", "Model", "Settings", "Suite"]
 
 _PRICES = {"anyOf": [{"type": "string"}, {"type": "object"}, {"type": "null"}]}
 """A configuration names the file; what was read of it stands in its place afterwards."""
+
+USUAL = {"OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "OLLAMA_API_KEY"}
+"""Variables that keys are read from unless another is named."""
 
 Entry = TypeVar("Entry", bound=Model)
 
@@ -248,6 +252,11 @@ class Settings(Frozen):
                         "manifest; leave that out, and name the variable of a key in `api_key_env` (Ollama: or set "
                         "OLLAMA_HOST)"
                     )
+                if scheme := other_scheme(model.base_url):
+                    raise ValueError(
+                        f"{kind}.{index}.base_url: found an address that begins with {scheme}:, expected http:// "
+                        "or https://"
+                    )
                 if named := secret_part(model.base_url):
                     raise ValueError(
                         f"{kind}.{index}.base_url: it holds a key ({named!r} of its query), which would stand in "
@@ -257,6 +266,34 @@ class Settings(Frozen):
                     raise ValueError(
                         f"{kind}.{index}.extra: {named} holds a key, which would stand in every manifest; {ADVICE}"
                     )
+        return self
+
+    @model_validator(mode="after")
+    def _texts(self) -> Self:
+        """Refuse keys in what is said to models: it stands in manifests, tables and reports."""
+        named = {one.api_key_env for one in (*self.models, *self.judges)} | USUAL
+        known = {os.environ.get(name, "").strip() for name in named if name}
+        said = {
+            f"{kind}.{index}.system": one.system
+            for kind, listed in (("models", self.models), ("judges", self.judges))
+            for index, one in enumerate(listed)
+        }
+        for index, suite in enumerate(self.suites):
+            said[f"suites.{index}.system"] = suite.system or ""
+            said[f"suites.{index}.prompt"] = suite.prompt
+            said |= {f"suites.{index}.prompts.{name}": text for name, text in suite.prompts.items()}
+            said |= {
+                f"suites.{index}.metrics.{metric}.{name}": text
+                for metric, options in suite.metrics.items()
+                for name, text in options.items()
+                if isinstance(text, str)
+            }
+        for place, text in said.items():
+            if holds_key(text, known):
+                raise ValueError(
+                    f"{place}: it holds a key, which would be sent as text and stand in every manifest and report; "
+                    "leave it out, and name the variable that holds it in `api_key_env`"
+                )
         return self
 
     @model_validator(mode="after")

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from config.settings import Settings
 from data.errors import InputError
+from data.extras import installing
 from flows.environment import modules
 
 ANSWER_S = 10.0
@@ -37,8 +38,7 @@ def running(settings: Settings) -> Iterator[Any]:
             yield runner
     except ModuleNotFoundError as error:
         raise InputError(
-            f"runner {settings.runner}: {error.name} is not installed. "
-            f"Run: pip install 'basic-control[{settings.runner}]'"
+            f"runner {settings.runner}: {error.name} is not installed. Run: {installing(settings.runner)}"
         ) from error
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from data.errors import InputError
+from data.extras import installing
 from tasks.exchange.finished import Answered, Evaluation
 from tasks.exchange.records import Log, Recorded, counted, share
 
@@ -24,7 +25,7 @@ _REASONS = {"stop": "stop", "max_tokens": "length", "model_length": "length", "c
 def _wanted(path: Path) -> None:
     if importlib.util.find_spec("inspect_ai") is None:
         raise InputError(
-            f'{path}: logs of Inspect need its package; install the extra: pip install "basic-control[inspect]".'
+            f"{path}: logs of Inspect need its package, which is not installed. Run: {installing('inspect')}"
         )
 
 

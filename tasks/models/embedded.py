@@ -17,7 +17,7 @@ from data.errors import InputError
 from data.records import Call, Reply
 from tasks.models.protocol import CallError, Client
 from tasks.models.threads import in_thread
-from tasks.models.weights import MISSING_EXTRA, check_digest, find_weights, hub_parts
+from tasks.models.weights import check_digest, find_weights, hub_parts, missing_extra
 from tasks.runtime.logs import event
 
 _ALIAS = "embedded"
@@ -39,7 +39,7 @@ class EmbeddedClient:
 
     def __init__(self, model: Model) -> None:
         if find_spec("xllamacpp") is None:
-            raise InputError(f"model {model.name!r}: {MISSING_EXTRA}")
+            raise InputError(f"model {model.name!r}: {missing_extra()}")
         if model.file.startswith("hf:"):
             hub_parts(model)
         self._model = model

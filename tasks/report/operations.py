@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from data.extras import installing
 from data.truncation import LIMITS
 from metrics.analysis.summary import OF_SUITES, cells
 from prompts.phrases import translated
@@ -78,7 +79,7 @@ def notes(
         listed.append(("info", say("prices_stale", language, days=days)))
     listed += _thin(material, models, language)
     if missing:
-        listed.append(("info", say("note_charts", language, missing=missing)))
+        listed.append(("info", say("note_charts", language, missing=missing, install=installing("report"))))
     listed += [("info", say("note_chart", language, problem=problem)) for problem in failed]
     return listed
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from config.settings import Settings
 from data.batches import Cell
 from data.errors import InputError
+from data.extras import installing
 from tasks.runtime.logs import event
 from tasks.stage import Execution
 
@@ -56,7 +57,7 @@ def check(settings: Settings) -> None:
         if importlib.util.find_spec("opentelemetry.exporter") is None:
             raise InputError(
                 "telemetry.endpoint is set, and the extra for OpenTelemetry is not installed: "
-                'pip install "basic-control[otel]", or leave the key out.'
+                f"{installing('otel')}; or leave the key out."
             )
 
 

@@ -2,10 +2,8 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import sysconfig
 import time
 import tomllib
 import venv
@@ -21,11 +19,11 @@ import pytest
 from basic_control import ROOMS
 from tests.conftest import TOP, free_port
 from tests.helpers.deployed import TINY, group
+from tests.helpers.wheels import PACKAGES, build_wheel, lend_packages
 from tests.servers.running import Server, serve_openai
 
 pytestmark = pytest.mark.slow
 
-PACKAGES = Path(sysconfig.get_path("purelib"))
 FAMILY = """
 from data.records import Family, Item, Verdict
 
@@ -93,28 +91,11 @@ class Installed:
         return {**known, "PYTHONDONTWRITEBYTECODE": "1", "OPENAI_API_KEY": "sk-test", "COLUMNS": "160", **extra}
 
 
-def copied(folder: Path) -> Path:
-    """Copy what a clean checkout has; what runs leave behind is there as well, and must not be taken."""
-    folder.mkdir()
-    for name in (".gitignore", "pyproject.toml", "prefect.yaml", "README.md", "LICENSE"):
-        shutil.copy(TOP / name, folder)
-    for name in ("basic_control", *ROOMS):
-        left_out = {"runs", "store"} if name == "artifacts" else set()
-        shutil.copytree(TOP / name, folder / name, ignore=lambda _, names, out=left_out: out & {*names})
-    for name in ("runs", "store"):
-        (folder / "artifacts" / name).mkdir()
-        (folder / "artifacts" / name / "left.parquet").write_bytes(b"a user's own")
-    return folder
-
-
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     """Build the wheel and install it into an environment that has the locked packages and no other copy of ours."""
     folder = tmp_path_factory.mktemp("wheel")
-    source = copied(folder / "source")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
-    subprocess.run(build, cwd=source, check=True, capture_output=True)
-    (wheel,) = (folder / "dist").iterdir()
+    wheel = build_wheel(folder)
     venv.create(folder / "venv")
     python = folder / "venv" / "bin" / "python"
     # As pip does: bytecode is written once, not compiled by each process for itself.
@@ -123,12 +104,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     subprocess.run(install, check=True, capture_output=True)
     (site,) = (folder / "venv" / "lib").glob("python3*/site-packages")
     listed = frozenset(path.name for path in site.iterdir())
-    locked = folder / "locked"
-    locked.mkdir()
-    for path in PACKAGES.iterdir():
-        if path.suffix != ".pth" and "basic_control" not in path.name:
-            (locked / path.name).symlink_to(path)
-    (site / "locked.pth").write_text(f"{locked}\n", encoding="utf-8")
+    lend_packages(site, folder / "locked")
     return Installed(wheel, python, site, listed)
 
 

@@ -1,6 +1,8 @@
 """Addresses: a key in one is found whatever it is called, refused, and repeated nowhere."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -95,3 +97,64 @@ def test_a_place_for_a_key_must_make_sense(fields: dict[str, str], said: str) ->
     with pytest.raises(InputError, match=said) as caught:
         read(None, [f"models=[{{name: m, {pairs}}}]"])
     assert "hunter2" not in str(caught.value).replace(f"--set models=[{{name: m, {pairs}}}]", "")
+
+
+HIDDEN = "Zq9" + "x7Lw2" * 6
+"""A key of no known form, as its variable holds it."""
+PLACES = ["models.0.system", "judges.0.system", "suites.0.prompt", "suites.0.prompts.b", "suites.0.system"]
+
+
+def told(place: str, text: str, folder: Path) -> dict[str, Any]:
+    """Return a configuration in which a text is said to models at a place."""
+    (folder / "rows.jsonl").write_text('{"question": "q", "answer": "a"}\n', encoding="utf-8")
+    own: dict[str, Any] = {"name": "own", "items": {"data": str(folder / "rows.jsonl")}}
+    own |= {"metrics": {"exact_match": {}}, "prompt": "{{ question }}"}
+    whole = {"models": [{"name": "m", "api_key_env": "MY_KEY"}], "judges": [{"name": "j"}], "suites": [own]}
+    listed, _, name = place.split(".", 2)
+    if name == "prompts.b":
+        del own["prompt"]
+        own["prompts"] = {"a": "A {{ question }}", "b": text}
+    else:
+        whole[listed][0][name] = text
+    return whole
+
+
+@pytest.mark.parametrize("key", [HIDDEN, "sk-proj-Ab3dEf6hIj9kLm2nOp5q", "Bearer Ab3dEf6hIj9kLm2nOp5q"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_key_in_what_is_said_to_a_model_is_refused_and_not_repeated(
+    place: str, key: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MY_KEY", HIDDEN)
+    Settings.model_validate(told(place, "Say {{ question }}", tmp_path))
+    with pytest.raises(ValidationError) as caught:
+        Settings.model_validate(told(place, f"Use {key}: {{{{ question }}}}", tmp_path))
+    (error,) = caught.value.errors()
+    assert f"{place}: it holds a key" in error["msg"]
+    assert key not in error["msg"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Use scikit-learn (sk-learn) 1.5.", "The bearer of this letter, born 1971", "Is hf_hub a package? sk-12",
+     "EMPTY", "Basic arithmetic of numbers from 1 to 1000000000",
+     "an id such as 123e4567-e89b-12d3-a456-426614174000"],
+)  # fmt: skip
+def test_words_in_a_prompt_are_no_keys(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "EMPTY")
+    model = {"name": "m", "api_key_env": "MY_KEY", "system": text}
+    assert Settings.model_validate({"models": [model], "suites": ["cot"]}).models[0].system == text
+
+
+@pytest.mark.parametrize("address", ["file:///etc/passwd", "ftp://127.0.0.1/x", "unix:/run/x.sock", "FILE:///x"])
+def test_an_address_of_another_scheme_is_refused_when_the_configuration_is_read(address: str) -> None:
+    with pytest.raises(
+        ValidationError, match=r"models\.0\.base_url: found an address that begins with \w+:, expected"
+    ):
+        Settings.model_validate({"models": [{"name": "m", "base_url": address}], "suites": ["cot"]})
+
+
+@pytest.mark.parametrize(
+    "address", ["localhost:11434", "127.0.0.1:11434", "http://h/v1", "HTTPS://h", "h.example:80/v1"]
+)
+def test_an_address_without_a_scheme_is_taken(address: str) -> None:
+    Settings.model_validate({"models": [{"name": "m", "base_url": address}], "suites": ["cot"]})

@@ -2,8 +2,9 @@
 
 import json
 import re
+import shutil
 import subprocess
-import sys
+import venv
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -15,6 +16,7 @@ from config.reading import read
 from flows.cli.application import main
 from tests.conftest import TOP
 from tests.helpers.runs import at
+from tests.helpers.wheels import build_wheel, lend_packages
 from tests.servers.running import serve_openai
 
 PAGE = (TOP / "docs" / "baselines.md").read_text(encoding="utf-8")
@@ -47,20 +49,63 @@ def shell(script: str, folder: Path, environment: dict[str, str]) -> subprocess.
     )
 
 
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return a wheel of this tree, and the commands of an environment that has all but that."""
+    folder = tmp_path_factory.mktemp("build")
+    venv.create(folder / "venv", with_pip=True)
+    (site,) = (folder / "venv" / "lib").glob("python3*/site-packages")
+    lend_packages(site, folder / "locked")
+    return build_wheel(folder), folder / "venv" / "bin"
+
+
+def test_every_action_and_image_is_pinned_and_the_key_stands_in_one_step() -> None:
+    _, github, gitlab = blocks()
+    assert github["permissions"] == {"contents": "read"}
+    steps = [step for job in github["jobs"].values() for step in job["steps"]]
+    assert all(re.search(r"@[0-9a-f]{40}$", step["uses"]) for step in steps if "uses" in step)
+    assert [step["name"] for step in steps if "secrets." in json.dumps(step)] == ["Evaluate"]
+    comment = github["jobs"]["comment"]
+    assert comment["permissions"] == {"pull-requests": "write"}
+    assert not any("checkout" in step.get("uses", "") for step in comment["steps"])
+    images = [
+        gitlab["evaluate"]["image"],
+        *re.findall(r"^ARG PYTHON=(\S+)", (TOP / "Dockerfile").read_text(), re.MULTILINE),
+    ]
+    images += [
+        one["image"]
+        for one in yaml.safe_load((TOP / "compose.yaml").read_text(encoding="utf-8"))["services"].values()
+        if one.get("image", "basic-control") != "basic-control"
+    ]
+    assert len(images) == 3
+    assert all(re.search(r"@sha256:[0-9a-f]{64}$", image) for image in images)
+
+
+def test_nothing_tells_a_user_to_install_a_name_that_is_not_ours() -> None:
+    """No distribution of that name is published: what pip finds under it one day is somebody else's."""
+    named = re.compile(r"pip(?:x)? install (?!--no-index)[^\n`]*\bbasic-control\b")
+    files = [TOP / "README.md", TOP / "SECURITY.md", *TOP.glob("docs/**/*.md"), *TOP.glob("prompts/*/*.yaml")]
+    files += [
+        path for room in ("flows", "tasks", "data", "config", "metrics") for path in TOP.glob(f"{room}/**/*.py")
+    ]
+    assert [path.name for path in files if named.search(path.read_text(encoding="utf-8"))] == ["tutorial.md"]
+
+
 def test_the_shell_steps_of_both_workflows_run_and_keep_the_replies(
-    environment: dict[str, str], tmp_path: Path, monkeypatch: Any
+    environment: dict[str, str], tmp_path: Path, monkeypatch: Any, clean: tuple[Path, Path]
 ) -> None:
     _, github, gitlab = blocks()
     steps = {step["name"]: step["run"] for step in github["jobs"]["evaluate"]["steps"] if "name" in step}
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    command = tools / "basic-control"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m basic_control "$@"\n', encoding="utf-8")
-    command.chmod(0o755)
+    wheel, tools = clean
     folder = tmp_path / "checkout"
-    folder.mkdir()
-    given = {**environment, "PATH": f"{tools}:{environment['PATH']}", "PYTHONPATH": str(TOP)}
+    (folder / "wheels").mkdir(parents=True)
+    shutil.copy(wheel, folder / "wheels")
+    given = {name: value for name, value in environment.items() if not name.startswith("PYTHON")}
+    given |= {"PATH": f"{tools}:{environment['PATH']}", "PIP_NO_INDEX": "1"}
     given |= {"GITHUB_STEP_SUMMARY": str(tmp_path / "shown.md")}
+    for script in (steps["Install"], "\n".join(gitlab["evaluate"]["before_script"])):
+        done = shell(script, folder, given)
+        assert done.returncode == 0, done.stderr
     rows = [{"question": f"Country {n}", "answer": "Oslo"} for n in range(20)]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with serve_openai(lambda _: "Oslo") as server:

