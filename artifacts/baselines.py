@@ -1,75 +1,41 @@
-"""Baselines: a run's scores by item, in one small file without a text, for a team to commit."""
+"""Baselines: a run's scores by question, in one small file without a text, for a team to commit."""
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from artifacts.runs import Run, load
 from artifacts.store import explain, write_atomically
+from data.batches import Ref
 from data.commands import BASELINES
 from data.errors import InputError
-from data.tables import SCORES
+from data.tables import ITEMS, SCORES
+from metrics.analysis.baseline import Facts, SuiteRules
 
-SCHEMA = 1
-_SAMPLING = ("temperature", "seed", "max_tokens", "system", "extra", "top_p")
-_KEYS = ("name", "run", "started", "facts", "suites", "scores")
+SCHEMA = 2
+_KEYS = ("name", "run", "started", "facts", "questions", "scores", "tables")
+_QUESTIONS = ("item_id", *ITEMS.added)
+_VALUES = ("item_id", "repeat", "value", "status")
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A pinned run: the facts behind its numbers, each suite's metrics, and its scores with their suites."""
+    """A pinned run: the facts behind its numbers, its questions, and its scores with their suites.
+
+    `questions` has the columns item_id, suite and the ids of the question, `scores` those of the scores table that
+    tell a value. `tables` are the run's own, by which its replies are found as long as a store has them.
+    """
 
     name: str
     run: str
     started: str
-    facts: Mapping[str, Any]
-    suites: Mapping[str, list[str]]
+    facts: Facts
+    questions: pl.DataFrame
     scores: pl.DataFrame
-
-
-def facts_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what gives a run's numbers their meaning: versions, identities, sampling, digests of its questions."""
-    models = [one for one in (manifest.get("configuration") or {}).get("models", ()) if isinstance(one, Mapping)]
-    return {
-        "verifiers": dict(manifest.get("verifiers") or {}),
-        "units": dict(manifest.get("units") or {}),
-        "rules": manifest.get("rules"),
-        "judges": _lasting(manifest.get("judge_identities") or {}),
-        "identities": _lasting(manifest.get("identities") or {}),
-        "sampling": {
-            str(model.get("name")): {key: model[key] for key in _SAMPLING if model.get(key) not in (None, "", {})}
-            for model in models
-        },
-        "versions": dict(manifest.get("versions") or {}),
-    }
-
-
-def _lasting(identities: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return identities without what marks a run as asked anew."""
-    return {name: {k: v for k, v in one.items() if k != "fresh"} for name, one in identities.items()}
-
-
-def pin(name: str, run: Run, suites: Mapping[str, Iterable[str]], root: str = "") -> Baseline:
-    """Make a baseline of a finished run; `suites` are the metrics that the score of each is made of.
-
-    Raises:
-        InputError: the run's tables are not whole.
-    """
-    items = load(run, "items", "items", root).select("item_id", "suite").unique("item_id")
-    scores = load(run, "scores", "scores", root).join(items, on="item_id", how="inner", maintain_order="left")
-    listed = {suite: list(metrics) for suite, metrics in suites.items()}
-    pairs = pl.DataFrame(
-        [(suite, metric) for suite, metrics in listed.items() for metric in metrics],
-        schema={"suite": pl.String, "metric": pl.String},
-        orient="row",
-    )
-    kept = scores.join(pairs, on=["suite", "metric"], how="semi", maintain_order="left")
-    started = str(run.manifest.get("started", ""))
-    return Baseline(name, str(run.manifest.get("run", run.name)), started, facts_of(run.manifest), listed, kept)
+    tables: Mapping[str, tuple[Ref, ...]]
 
 
 def path_of(name: str, folder: str = BASELINES) -> Path:
@@ -78,29 +44,41 @@ def path_of(name: str, folder: str = BASELINES) -> Path:
 
 
 def write(baseline: Baseline, path: Path) -> Path:
-    """Write a baseline, a line for each model, suite and metric.
+    """Write a baseline, a line for each suite's questions, and for each model, suite and metric.
 
     Raises:
         InputError: it cannot be written.
     """
-    columns = ("item_id", "repeat", "value", "status")
-    groups = baseline.scores.sort("model", "suite", "metric", "item_id", "repeat").group_by(
-        "model", "suite", "metric", maintain_order=True
-    )
-    scores = [
-        {"model": model, "suite": suite, "metric": metric, **{name: own[name].to_list() for name in columns}}
-        for (model, suite, metric), own in groups
-    ]
     head = {"schema": SCHEMA, "name": baseline.name, "run": baseline.run, "started": baseline.started}
-    head |= {"facts": dict(baseline.facts), "suites": dict(baseline.suites)}
-    lines = ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in scores)
-    text = json.dumps(head, ensure_ascii=False, indent=1)[:-2] + f',\n "scores": [\n{lines}\n ]\n}}\n'
+    head["facts"] = asdict(baseline.facts)
+    head["tables"] = {
+        kind: [{"table": one.table, "digest": one.digest, "rows": one.rows} for one in refs]
+        for kind, refs in baseline.tables.items()
+    }
+    listed = {
+        "questions": _grouped(baseline.questions.sort("suite", "item_id"), ("suite",), _QUESTIONS),
+        "scores": _grouped(
+            baseline.scores.sort("model", "suite", "metric", "item_id", "repeat"),
+            ("model", "suite", "metric"),
+            _VALUES,
+        ),
+    }
+    text = json.dumps(head, ensure_ascii=False, indent=1)[:-2]
+    for name, groups in listed.items():
+        lines = ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in groups)
+        text += f',\n "{name}": [\n{lines}\n ]'
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, text.encode())
+        write_atomically(path, f"{text}\n}}\n".encode())
     except OSError as error:
         raise explain(error, f"cannot write the baseline {path}") from error
     return path
+
+
+def _grouped(frame: pl.DataFrame, by: tuple[str, ...], columns: tuple[str, ...]) -> Iterable[dict[str, Any]]:
+    """Yield an object for each group, with a list for each column."""
+    for key, own in frame.group_by(by, maintain_order=True):
+        yield {**dict(zip(by, key, strict=True)), **{name: own[name].to_list() for name in columns}}
 
 
 def read(name: str, folder: str = BASELINES) -> Baseline:
@@ -120,28 +98,50 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
         ) from None
     except (OSError, ValueError) as error:
         raise InputError(f"baseline {name}: {path} cannot be read ({error}). Set it again from a run.") from error
-    missing = [key for key in _KEYS if not isinstance(raw, Mapping) or key not in raw]
-    if missing or raw.get("schema") != SCHEMA:
-        found = f"no {missing[0]}" if missing else f"schema {raw.get('schema')!r}"
+    found = raw.get("schema") if isinstance(raw, Mapping) else None
+    if found != SCHEMA:
+        again = f"basic-control baseline set {name} {(found and raw.get('run')) or 'RUN'}"
         raise InputError(
-            f"baseline {name}: {path} has {found}, expected a baseline of schema {SCHEMA}. Set it again."
+            f"baseline {name}: {path} has schema {found!r}, expected {SCHEMA}: earlier ones do not say which "
+            f"questions they hold. Set it again, from its run or from another: {again}."
         )
+    if absent := [key for key in _KEYS if key not in raw]:
+        raise InputError(f"baseline {name}: {path} has no {absent[0]}, expected one. Set it again.")
     try:
-        scores = _frame(raw["scores"])
-    except (KeyError, TypeError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"baseline {name}: {path}: its scores are damaged ({error}). Set it again.") from error
-    return Baseline(raw["name"], raw["run"], raw["started"], raw["facts"], raw["suites"], scores)
+        return _baseline(raw)
+    except (KeyError, TypeError, AttributeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"baseline {name}: {path} is damaged ({error}). Set it again.") from error
 
 
-def _frame(listed: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    kinds = {name: SCORES.columns[name] for name in ("item_id", "repeat", "value", "status")}
+def _baseline(raw: Mapping[str, Any]) -> Baseline:
+    told = raw["facts"]
+    suites = {suite: SuiteRules(tuple(one["score"]), dict(one["rules"])) for suite, one in told["suites"].items()}
+    questions = {name: pl.String() for name in _QUESTIONS}
+    values = {name: SCORES.columns[name] for name in _VALUES}
+    return Baseline(
+        str(raw["name"]),
+        str(raw["run"]),
+        str(raw["started"]),
+        Facts(suites, *(dict(told[name]) for name in ("rules", "units", "tested"))),
+        _frame(raw["questions"], ("suite",), questions),
+        _frame(raw["scores"], ("model", "suite", "metric"), values),
+        {
+            str(kind): tuple(Ref(str(one["table"]), str(one["digest"]), int(one["rows"]), "") for one in refs)
+            for kind, refs in raw["tables"].items()
+        },
+    )
+
+
+def _frame(
+    listed: Iterable[Mapping[str, Any]], by: tuple[str, ...], kinds: Mapping[str, pl.DataType]
+) -> pl.DataFrame:
     parts = [
-        pl.DataFrame({name: one[name] for name in kinds}, schema=kinds).with_columns(
-            **{name: pl.lit(str(one[name])) for name in ("model", "suite", "metric")}
+        pl.DataFrame({name: one[name] for name in kinds}, schema=dict(kinds)).with_columns(
+            **{name: pl.lit(str(one[name])) for name in by}
         )
         for one in listed
     ]
-    empty = {**kinds, **dict.fromkeys(("model", "suite", "metric"), pl.String())}
+    empty = {**kinds, **dict.fromkeys(by, pl.String())}
     return pl.concat([pl.DataFrame(schema=empty), *parts])
 
 

@@ -16,6 +16,7 @@ from data.errors import InputError
 from data.loading import runs_programs, verifiers_of, versions_of
 from flows.earlier import settings_of
 from tasks import sandbox
+from tasks.compare.facts import judge_prompts
 from tasks.models.recorded import uncut
 from tasks.models.systems import Identities, took_part
 from tasks.report.material import Tables
@@ -140,6 +141,7 @@ def facts(settings: Settings, identities: Identities) -> dict[str, Any]:
         "units": {name: version for suite in settings.suites for name, version in versions_of(suite).items()},
         "verifiers": {name: version for suite in settings.suites for name, version in verifiers_of(suite).items()},
         "identities": {name: dict(identity) for name, identity in identities.models.items()},
+        "judge_prompts": judge_prompts(settings),
         "judge_identities": {name: dict(identity) for name, identity in identities.judges.items()},
     }
 

@@ -7,11 +7,11 @@ from typing import Any
 import polars as pl
 
 from data.suites import Suite
+from metrics.analysis.baseline import Against
 from metrics.analysis.explainability import Explainability, Terms, explained
 from metrics.analysis.repeated import repeated
 from metrics.analysis.scores import Labels, ModelScore, Withheld, headline, scores_of, totals_of
 from metrics.analysis.summary import Cell, Total, cells
-from metrics.baseline import Against
 from metrics.corrected import CorrectedMean, Finder
 from metrics.other_tools import Stated, beside
 from metrics.paneled import PanelMean, panel_means

@@ -98,15 +98,15 @@ class Pairs:
 
 
 def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
-    """Pair two tables of a suite's values by item and repeat.
+    """Pair two tables of a suite's values by item and repeat; items that ask the same question are one.
 
-    Columns of each: item_id, repeat, value (null: not scored), upper; of `run` also cluster.
+    Columns of each: item_id, repeat, value (null: not scored), upper; of `run` also question and cluster.
     """
-    both = run.select(*KEY, "cluster", "value", "upper").join(
+    both = run.select(*KEY, "question", "cluster", "value", "upper").join(
         baseline.select(*KEY, before="value", before_upper="upper"), on=KEY, how="full", coalesce=True
     )
     asked = both.drop_nulls(["value", "before"]).sort(KEY)
-    items = asked["item_id"].rank("dense").cast(pl.Int64)
+    items = asked["question"].rank("dense").cast(pl.Int64)
     columns = (asked[name].cast(pl.Float64).to_numpy() for name in ("value", "before", "upper", "before_upper"))
     value, before, upper, before_upper = columns
     clusters = asked["cluster"].cast(pl.Int64).fill_null(-1).to_numpy()

@@ -1,13 +1,52 @@
-"""A run held against its baseline, as the configuration asks for it."""
+"""A run compared with its baseline, as the configuration asks for it; and a finished run pinned as one."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
-from artifacts.baselines import Baseline, facts_of, read
+from artifacts.baselines import Baseline, read
+from artifacts.runs import Run, load
+from artifacts.store import Damaged, Store
 from config.settings import Settings
-from metrics.baseline import Against, hold, refuse, unlike
+from data.batches import Ref
+from data.tables import ITEMS
+from metrics.analysis.baseline import Against, Side, compare_with_baseline, refuse, unlike
+from tasks.compare.facts import facts_of
+from tasks.compare.items import items_of
+from tasks.runtime.storage import open_store
+
+_KEPT = ("items", "requests", "responses", "judgements", "evidence")
+"""The tables by which a run's replies can be scored again."""
+
+
+def pin(name: str, run: Run, root: str = "") -> Baseline:
+    """Make a baseline of a finished run; `root` is where its store is, where that has moved.
+
+    Raises:
+        InputError: the run's tables are not whole.
+    """
+    facts = facts_of(run.manifest)
+    items = items_of(run, root).unique("item_id", maintain_order=True)
+    scores = load(run, "scores", "scores", root).join(items.select("item_id", "suite"), on="item_id", how="inner")
+    pairs = pl.DataFrame(
+        [(suite, metric) for suite, rules in facts.suites.items() for metric in rules.score],
+        schema={"suite": pl.String, "metric": pl.String},
+        orient="row",
+    )
+    listed = run.manifest.get("tables") or {}
+    return Baseline(
+        name,
+        str(run.manifest.get("run", run.name)),
+        str(run.manifest.get("started", "")),
+        facts,
+        items.select("item_id", "suite", *ITEMS.added),
+        scores.join(pairs, on=["suite", "metric"], how="semi"),
+        {
+            kind: tuple(Ref(one["table"], one["digest"], one["rows"], "") for one in listed.get(kind) or ())
+            for kind in _KEPT
+        },
+    )
 
 
 def baseline_of(settings: Settings) -> Baseline | None:
@@ -23,16 +62,25 @@ def check(settings: Settings, manifest: Mapping[str, Any]) -> None:
     """Refuse, before anything is asked, what could not be compared with the baseline afterwards.
 
     Raises:
-        InputError: the baseline cannot be read, or its verifiers or judges are others.
+        InputError: the baseline cannot be read, or other rules decided its scores.
     """
     if known := baseline_of(settings):
         refuse(known.name, unlike(known.facts, facts_of(manifest)), allow_different=settings.allow_different)
 
 
+def _with_texts(known: Baseline, store: Store) -> pl.DataFrame:
+    """Return a baseline's questions with their prompts and answers, as far as the store still has them."""
+    try:
+        texts = store.read_all([*known.tables.get("items", ())], ITEMS).select("item_id", "prompt", "answer")
+    except Damaged:
+        texts = ITEMS.frame([]).select("item_id", "prompt", "answer")
+    return known.questions.join(texts.unique("item_id"), on="item_id", how="left", maintain_order="left")
+
+
 def against(
     settings: Settings, manifest: Mapping[str, Any], scores: pl.DataFrame, items: pl.DataFrame
 ) -> Against | None:
-    """Hold a run's scores against the configured baseline; None where there is none.
+    """Compare a run's scores with the configured baseline; None where there is none.
 
     Raises:
         InputError: the two cannot be compared.
@@ -40,15 +88,13 @@ def against(
     known = baseline_of(settings)
     if known is None:
         return None
-    suites = {suite.name: suite.scored_by for suite in settings.suites if suite.name in known.suites}
-    return hold(
+    facts = facts_of(manifest)
+    return compare_with_baseline(
         known.name,
         known.run,
-        scores=scores,
-        items=items,
-        baseline=known.scores,
-        suites=suites,
-        max_drop=dict.fromkeys(suites, settings.max_drop),
-        known=unlike(known.facts, facts_of(manifest)),
+        Side(known.scores, _with_texts(known, open_store(settings.store)), known.facts),
+        Side(scores, items, facts),
+        max_drop=settings.max_drop,
+        known=unlike(known.facts, facts),
         allow_different=settings.allow_different,
     )

@@ -5,6 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from artifacts.store import write_atomically
+from prompts.phrases import phrase
 from tasks.report.material import Material
 from tasks.report.passports import warnings
 from tasks.report.regressions import regression
@@ -73,6 +74,9 @@ def gates(material: Material) -> ET.Element:
             )
             for part in model["suites"]
         ]
+    for what in () if held.get("allowed") else held.get("missing", ()):
+        said = phrase("regression.missing", language, what=what)
+        cases.append(_gate(what, f"baseline {held['name']}", "regressed", said, counts=counts, passes=passes))
     kinds = {
         kind: str(sum(case.find(kind) is not None for case in cases)) for kind in ("failure", "error", "skipped")
     }

@@ -7,6 +7,7 @@ from typing import Any
 from artifacts.store import write_atomically
 from prompts.phrases import phrase
 from tasks.report.material import Material
+from tasks.report.moved import moved_lines
 from tasks.report.text import code, percent, plain, table
 from tasks.report.words import scored, shared, why
 
@@ -29,8 +30,11 @@ def regression(part: Mapping[str, Any], language: str = "en") -> str:
     def say(name: str, **values: object) -> str:
         return phrase(f"regression.{name}", language, **values)
 
+    few = ""
+    if part["few"]:
+        few = f"; {say('few', n=part['moved']['n_common'], total=part['moved']['n_before'])}"
     if part["difference"] is None:
-        return say("nothing")
+        return say("nothing") + few
     said = say(
         "line",
         difference=points(part["difference"]),
@@ -39,6 +43,8 @@ def regression(part: Mapping[str, Any], language: str = "en") -> str:
         n=part["n"],
         outcome=say("improved" if part["improved"] else part["outcome"]),
     )
+    if few:
+        return said + few
     if part["cut"]:
         return f"{said}; {say('cut', low=points(part['low']), high=points(part['high']))}"
     if part["outcome"] != "undecided":
@@ -54,14 +60,22 @@ def lines(held: Mapping[str, Any] | None, language: str) -> Iterator[str]:
     if not held:
         return
     yield phrase("regression.head", language, name=held["name"], run=held["run"])
-    for one in held["differences"]:
-        yield f"  {phrase('regression.differs', language, **_spoken(one))}"
+    yield from (f"  {line}" for line in apart(held, language))
     for model in held["models"]:
-        yield from (f"  {part['suite']} {model['model']}: {regression(part, language)}" for part in model["suites"])
+        for part in model["suites"]:
+            yield f"  {part['suite']} {model['model']}: {regression(part, language)}"
+            yield from (f"    {line}" for line in moved_lines(part["moved"], language))
 
 
-def _spoken(difference: Mapping[str, Any]) -> dict[str, str]:
-    return {name: difference[name] for name in ("what", "run", "baseline")}
+def apart(held: Mapping[str, Any], language: str) -> Iterator[str]:
+    """Yield what of the baseline is missing, and what else is not as it was."""
+    for what in held["missing"]:
+        yield phrase(f"regression.{'missing_allowed' if held['allowed'] else 'missing'}", language, what=what)
+    for one in held["differences"]:
+        spoken = {name: one[name] for name in ("what", "run", "baseline")}
+        yield phrase(
+            f"regression.{'differs_allowed' if one['kind'] == 'decides' else 'differs'}", language, **spoken
+        )
 
 
 def summary(material: Material) -> str:
@@ -94,8 +108,9 @@ def summary(material: Material) -> str:
 def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
     yield f"### {plain(phrase('regression.head', language, name=held['name'], run=held['run']))}"
     yield ""
-    for one in held["differences"]:
-        yield f"- {plain(phrase('regression.differs', language, **_spoken(one)))}"
+    yield from (f"- {plain(line)}" for line in apart(held, language))
+    moved = (part["moved"] for model in held["models"] for part in model["suites"])
+    yield from dict.fromkeys(f"- {plain(line)}" for one in moved for line in moved_lines(one, language))
     names = ("baseline", "now", "difference", "interval", "lost_won", "outcome")
     header = [shared("model", language), shared("suite", language)]
     header += [phrase(f"regression.{name}", language) for name in names]

@@ -94,9 +94,8 @@ def test_a_baseline_of_other_rules_is_refused_before_anything_is_asked(run: Run,
             main(["baseline", "set", str(baseline), str(latest(tmp_path)), "--root", str(tmp_path / "store")]) == 0
         )
         raw = json.loads(baseline.read_text(encoding="utf-8"))
-        now = raw["facts"]["verifiers"]["exact_match"]
-        raw["facts"]["verifiers"]["exact_match"] = 0
-        raw["facts"]["judges"] = {"gpt": {"model": "gpt"}}
+        raw["facts"]["suites"]["capitals"]["rules"]["metrics.exact_match.case"] = True
+        raw["facts"]["suites"]["rivers"]["rules"]["judges.exact_match.gpt"] = {"model": "gpt"}
         baseline.write_text(json.dumps(raw), encoding="utf-8")
         shutil.rmtree(tmp_path / "store")
         asked = len(server.requests)
@@ -104,8 +103,8 @@ def test_a_baseline_of_other_rules_is_refused_before_anything_is_asked(run: Run,
         refused = run("--config", path, "--set", model, "--baseline", str(baseline))
         assert refused.returncode == 2
         assert {*(tmp_path / "runs").iterdir()} == there, "what was refused is no run"
-        assert f"version of the verifier exact_match: {now}, in the baseline 0" in refused.stderr
-        assert "judge gpt: none, in the baseline model gpt" in refused.stderr
+        assert "exact_match.case of suite capitals: False, in the baseline True" in refused.stderr
+        assert "judges.exact_match.gpt of suite rivers: none, in the baseline model gpt" in refused.stderr
         assert "--allow-different" in refused.stderr
         assert len(server.requests) == asked
         gone = run("--config", path, "--set", model, "--baseline", "nowhere")

@@ -11,7 +11,9 @@ from config.settings import Settings
 from data.batches import Batch, Cell, Ref
 from data.loading import responses_of
 from data.tables import ITEMS
+from flows.runs import facts
 from tasks.load import given, items_of
+from tasks.models.systems import Identities
 from tasks.score import measure
 
 
@@ -62,7 +64,7 @@ def recorded_run(folder: Path, name: str, suites: Iterable[Mapping[str, Any]], *
             "run": name,
             "started": "2026-01-01T00:00:00+00:00",
             "status": "completed",
-            "configuration": settings.model_dump(mode="json"),
+            **facts(settings, Identities({}, {})),
             "tables": listed,
         },
     )

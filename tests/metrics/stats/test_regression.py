@@ -205,7 +205,7 @@ def test_repeats_and_parts_are_compared_by_item() -> None:
     ids = [f"i{n}" for n in range(6)]
     rows = [(item, repeat) for item in ids for repeat in (0, 1)]
     frame = pl.DataFrame(rows, schema=["item_id", "repeat"], orient="row")
-    run = frame.with_columns(cluster=-1, value=0.0, upper=0.0)
+    run = frame.with_columns(question="item_id", cluster=-1, value=0.0, upper=0.0)
     before = frame.with_columns(value=1.0, upper=1.0)
     found = regressions([pair("s", run, before)], max_drop={"s": 0.0})[0]
     assert (found.test, found.n, found.p_regressed) == ("sign-flip", 12, 1 / 64)
@@ -214,7 +214,9 @@ def test_repeats_and_parts_are_compared_by_item() -> None:
 
 def test_what_one_side_lacks_is_left_out_and_counted() -> None:
     frame = pl.DataFrame({"item_id": ["a", "b", "c"], "repeat": [0, 0, 0]})
-    run = frame.with_columns(cluster=-1, value=pl.Series([1.0, None, 0.0]), upper=pl.Series([1.0, None, 0.0]))
+    run = frame.with_columns(
+        question="item_id", cluster=-1, value=pl.Series([1.0, None, 0.0]), upper=pl.Series([1.0, None, 0.0])
+    )
     before = frame.head(2).with_columns(value=1.0, upper=1.0)
     found = pair("s", run, before)
     assert (len(found.run), found.n_left_out) == (1, 2)

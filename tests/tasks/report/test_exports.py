@@ -82,7 +82,7 @@ def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(material: Materia
         }
         for name in ("pass", "fail", "undecided", "error")
     ]
-    held = {"suite": "s", "difference": None, "max_drop": 0.02}
+    held = {"suite": "s", "difference": None, "max_drop": 0.02, "few": False}
     against = [{**held, "outcome": one} for one in ("held", "regressed", "undecided")]
 
     def red(**changes: Any) -> list[tuple[str, str]]:

@@ -1,0 +1,387 @@
+"""A run compared with a baseline: what is not alike, what each suite came to, the items that changed most."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+import polars as pl
+
+from data.draw import canonical
+from data.errors import InputError
+from data.records import VALUED
+from metrics.analysis.questions import Moved, pair_questions
+from metrics.stats.regression import KEY, Change, Pairs, Regression, pair, regressions
+
+SHOWN = 10
+LEAST_COMMON = 0.95
+"""The share of a baseline's questions that a run must have for its verdict to speak of the baseline."""
+_NOTHING = 1e-12
+_LONGEST = 80
+_OF_METRIC = frozenset({"metrics", "judges", "judge_prompts"})
+
+Kind = Literal["decides", "tested", "unit", "new"]
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRules:
+    """What decides a suite's score: the metrics that make it, and every rule by its path.
+
+    Paths are `threshold`, `metrics.<metric>.<option>`, `judges.<metric>.<judge>`, `judge_prompts.<metric>.<prompt>`
+    and so on; values are JSON.
+    """
+
+    score: tuple[str, ...]
+    rules: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What gives a run's numbers their meaning.
+
+    `suites` and `rules` (those of the whole run) decide its scores; `units` are the versions and sources of what
+    computes them, by metric and family. `tested` is what is under test: models, prompts and parameters, by a name.
+    """
+
+    suites: Mapping[str, SuiteRules]
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    units: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tested: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What is not the same in run and baseline; `what` names it.
+
+    `decides`: a rule that decides scores, so that the two cannot be compared unless that is allowed. `tested`: what
+    a comparison is for. `unit`: no more than the version or source of what scores. `new`: the baseline lacks it.
+    """
+
+    kind: Kind
+    what: str
+    baseline: str
+    run: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.run}, in the baseline {self.baseline}"
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """An item whose value in a suite changed; `before` is the baseline's."""
+
+    suite: str
+    model: str
+    item_id: str
+    repeat: int
+    before: float
+    after: float
+    status: str
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteChange(Regression):
+    """A model's suite against the baseline's, with what moved in its questions.
+
+    `few`: less than 95 % of the baseline's questions were asked, so that nothing can be called held.
+    """
+
+    moved: Moved = field(kw_only=True)
+    few: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChange:
+    """A model of a run compared with one of the baseline, suite by suite."""
+
+    model: str
+    against: str
+    suites: tuple[SuiteChange, ...]
+    changed: tuple[Changed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Against:
+    """A run compared with a baseline: what differs, what is missing, then each model that the baseline has too.
+
+    `missing` names the baseline's suites, metrics and models that the run does not have. `allowed`: the user wants
+    the comparison whatever differs or is missing.
+    """
+
+    name: str
+    run: str
+    differences: tuple[Difference, ...]
+    models: tuple[ModelChange, ...]
+    missing: tuple[str, ...] = ()
+    allowed: bool = False
+
+    @property
+    def outcomes(self) -> tuple[Change, ...]:
+        """What each suite of each model came to, and what is missing."""
+        gone: tuple[Change, ...] = ("regressed",) if self.missing and not self.allowed else ()
+        return (*gone, *(suite.outcome for model in self.models for suite in model.suites))
+
+
+def unlike(baseline: Facts, run: Facts) -> list[Difference]:
+    """List what differs in the facts behind two runs, of the suites and metrics that both have."""
+    lone = min(len(baseline.suites), len(run.suites)) == 1  # then neither weights nor the whole's threshold decide
+    found = [] if lone else [*_rules("decides", "", *_shared(baseline.rules, run.rules))]
+    for suite, rules in baseline.suites.items():
+        if suite not in run.suites:
+            continue
+        own = run.suites[suite]
+        both = {*rules.score} & {*own.score}
+        kept = [_of_metrics(one.rules, both) for one in (rules, own)]
+        for side in kept if lone else ():
+            side.pop("weight", None)
+        found += _rules("decides", f" of suite {suite}", *kept)
+        found += [Difference("new", f"metric {one} of suite {suite}", "none", "in its score") for one in own.score
+                  if one not in rules.score]  # fmt: skip
+    found += [
+        Difference("new", f"suite {one}", "none", "evaluated") for one in run.suites if one not in baseline.suites
+    ]
+    found += _rules("tested", "", *_shared(baseline.tested, run.tested))
+    found += _units(baseline, run)
+    return found
+
+
+def _of_metrics(rules: Mapping[str, Any], metrics: set[str]) -> dict[str, Any]:
+    """Return the rules of some metrics, and those of the suite as a whole."""
+    parts = {path: path.split(".") for path in rules}
+    return {
+        path: rules[path] for path, (kind, *rest) in parts.items() if kind not in _OF_METRIC or rest[0] in metrics
+    }
+
+
+def _shared(*sides: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what both sides have: a model that only one has is no difference of the other."""
+    both = set.intersection(*(set(side) for side in sides))
+    return [{key: value for key, value in side.items() if key in both} for side in sides]
+
+
+def _rules(kind: Kind, of: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Difference]:
+    for path in dict.fromkeys((*before, *after)):
+        # A prompt that only one side has is in a language, or of a form, that the other does not know.
+        if path.startswith("judge_prompts.") and not (path in before and path in after):
+            continue
+        if canonical(old := before.get(path)) != canonical(new := after.get(path)):
+            yield Difference(kind, f"{path.removeprefix('metrics.')}{of}", *_apart(old, new))
+
+
+def _units(baseline: Facts, run: Facts) -> Iterator[Difference]:
+    for name in changed_units(baseline, run):
+        old, new = baseline.units[name], run.units[name]
+        what = "version" if old.get("version") != new.get("version") else "source"
+        yield Difference("unit", f"{what} of {name}", one_line(old.get(what)), one_line(new.get(what)))
+
+
+def changed_units(baseline: Facts, run: Facts) -> list[str]:
+    """Return the metrics and families whose version or source is another one, as far as both sides state it."""
+    both = [name for name in baseline.units if name in run.units]
+    return [
+        name
+        for name in both
+        for old, new in [(baseline.units[name], run.units[name])]
+        if any(old[key] != new[key] for key in ("version", "source") if old.get(key) and new.get(key))
+    ]
+
+
+def missing(baseline: Facts, run: Facts) -> list[str]:
+    """Name the baseline's suites, and metrics of a suite's score, that a run does not have."""
+    gone = [f"suite {suite}" for suite in baseline.suites if suite not in run.suites]
+    return gone + [
+        f"metric {metric} of suite {suite}"
+        for suite, rules in baseline.suites.items()
+        if suite in run.suites
+        for metric in rules.score
+        if metric not in run.suites[suite].score
+    ]
+
+
+def _apart(*values: Any) -> tuple[str, str]:
+    """Write two values on a line each; of long texts that begin alike, from where they part."""
+    before, after = map(one_line, values)
+    at = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
+    start = 0 if max(len(before), len(after)) <= _LONGEST else max(0, at - _LONGEST // 4)
+    return _clipped(before, start), _clipped(after, start)
+
+
+def _clipped(text: str, start: int) -> str:
+    end = "…" if len(text) > start + _LONGEST else ""
+    return f"{'…' if start else ''}{text[start : start + _LONGEST]}{end}"
+
+
+def one_line(value: Any) -> str:
+    """Write a fact on one line."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {one_line(value[key])}" for key in sorted(value)) or "nothing"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(one_line, value)) or "nothing"
+    return "none" if value is None else " ".join(str(value).split()) or "nothing"
+
+
+def refuse(name: str, differences: Sequence[Difference], *, allow_different: bool) -> None:
+    """Refuse a comparison that would mean nothing.
+
+    Raises:
+        InputError: a rule that decides the scores differs, and that was not allowed.
+    """
+    wrong = [str(one) for one in differences if one.kind == "decides"]
+    if wrong and not allow_different:
+        raise InputError(
+            f"baseline {name}: its scores were decided by other rules than this run's. {'; '.join(wrong)}. Set a "
+            "new baseline, or give --allow-different to compare all the same."
+        )
+
+
+def values_of(scores: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
+    """Return a suite's value of each model, item and repeat: the mean over its metrics, null where one has none.
+
+    What is not applicable is left out. `upper` is the value had a cut reply been right; `status` the first that is
+    not plainly scored.
+    """
+    kept = scores.filter(pl.col("metric").is_in(list(metrics)) & (pl.col("status") != "not_applicable"))
+    plain = pl.col("status") == "scored"
+    value = pl.when(plain).then("value").when(pl.col("status").is_in(VALUED)).then(pl.col("value").fill_null(0.0))
+    upper = pl.when(pl.col("status") == "truncated").then(pl.lit(1.0)).otherwise(value)
+    rows = kept.select("model", *KEY, "status", plain=plain, value=value, upper=upper)
+
+    def joined(name: str) -> pl.Expr:
+        return pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()).alias(name)
+
+    return rows.group_by("model", *KEY, maintain_order=True).agg(
+        joined("value"),
+        joined("upper"),
+        status=pl.coalesce(pl.col("status").filter(~pl.col("plain")).first(), pl.lit("scored")),
+    )
+
+
+def matched(run: Sequence[str], baseline: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair a run's models with the baseline's: by name, or the only one with the only one."""
+    pairs = [(model, model) for model in run if model in baseline]
+    return pairs or ([(run[0], baseline[0])] if len(run) == len(baseline) == 1 else [])
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of the comparison; the items of a baseline may lack prompts and answers."""
+
+    scores: pl.DataFrame
+    items: pl.DataFrame
+    facts: Facts
+
+
+def compare_with_baseline(
+    name: str,
+    pinned: str,
+    baseline: Side,
+    run: Side,
+    *,
+    max_drop: float,
+    known: Sequence[Difference] = (),
+    allow_different: bool = False,
+) -> Against:
+    """Compare a run with a baseline, made of the run `pinned`; `known` differences are told first.
+
+    Raises:
+        InputError: the two cannot be compared; the message says by what they differ, and how to go on.
+    """
+    there, here = (side.scores["model"].unique(maintain_order=True).to_list() for side in (baseline, run))
+    models = matched(here, there)
+    if not models:
+        raise InputError(
+            f"baseline {name}: it has the models {', '.join(sorted(there))}, the run has "
+            f"{', '.join(sorted(here))}: none in common."
+        )
+    refuse(name, known, allow_different=allow_different)
+    gone = missing(baseline.facts, run.facts)
+    gone += [f"model {one}" for one in there if one not in {against for _, against in models}]
+    clusters = _clusters(run.items)
+    found = []
+    for model, against in models:
+        told = _model(model, against, baseline, run, clusters, max_drop=max_drop, allowed=allow_different)
+        gone += [f"suite {suite} of model {against}" for suite in told[1]]
+        found.append(told[0])
+    return Against(name, pinned, tuple(known), tuple(found), tuple(gone), allow_different)
+
+
+def _model(
+    model: str, against: str, baseline: Side, run: Side, clusters: pl.DataFrame, *, max_drop: float, allowed: bool
+) -> tuple[ModelChange, list[str]]:
+    """Compare a model with one of the baseline; return too the suites that it took no part in this time."""
+    pairs, moved, changed, gone = [], [], list[Changed](), list[str]()
+    for suite, rules in baseline.facts.suites.items():
+        if suite not in run.facts.suites:
+            continue
+        metrics = [one for one in rules.score if one in run.facts.suites[suite].score]
+        before = values_of(baseline.scores.filter(suite=suite, model=against), metrics)
+        own = clusters.filter(suite=suite)
+        after = values_of(run.scores.filter(model=model).join(own, on="item_id", how="semi"), metrics)
+        if before.is_empty():
+            continue
+        if after.is_empty():
+            gone.append(suite)
+            continue
+        asked = (
+            side.items.filter(suite=suite).join(values, on="item_id", how="semi", maintain_order="left")
+            for side, values in ((baseline, before), (run, after))
+        )
+        paired = pair_questions(suite, *asked)
+        renamed = before.join(paired.rows, left_on="item_id", right_on="before", how="left").with_columns(
+            item_id=pl.coalesce("after", pl.format("baseline {}", "item_id"))
+        )
+        placed = after.join(own.select("item_id", "question", "cluster"), on="item_id", how="left")
+        side_by_side = pair(suite, placed, renamed)
+        pairs.append(_common(side_by_side, renamed, after))
+        moved.append(paired.moved)
+        changed += _changes(suite, model, renamed, after, run.items)
+    told = regressions(pairs, max_drop={one.suite: max_drop for one in pairs})
+    changed.sort(key=lambda one: (-abs(one.after - one.before), one.after > one.before, one.suite, one.item_id))
+    suites = tuple(_limited(one, own, allowed=allowed) for one, own in zip(told, moved, strict=True))
+    return ModelChange(model, against, suites, tuple(changed[:SHOWN])), gone
+
+
+def _limited(found: Regression, moved: Moved, *, allowed: bool) -> SuiteChange:
+    """Call nothing held over fewer than 95 % of the baseline's questions, unless the user allows it."""
+    known = {one.name: getattr(found, one.name) for one in fields(Regression)}
+    change = SuiteChange(**known, moved=moved, few=moved.share < LEAST_COMMON)
+    if not change.few or allowed or change.outcome == "regressed":
+        return change
+    return replace(change, outcome="undecided", improved=False)
+
+
+def _common(found: Pairs, before: pl.DataFrame, after: pl.DataFrame) -> Pairs:
+    """Count as left out only what both were asked and one has not scored."""
+    both = before.join(after, on=list(KEY), how="inner").height
+    return replace(found, n_left_out=both - len(found.run))
+
+
+def _clusters(items: pl.DataFrame) -> pl.DataFrame:
+    """Give each item its question and the number of its template in its family; -1 where it has none."""
+    template = ["suite", "family", "template"]
+    question = pl.coalesce("text_digest", "item_id").alias("question")
+    filled = items.select("item_id", question, pl.col(template).fill_null(""))
+    there = filled.select(template).filter(pl.col("template") != "").unique().sort(template)
+    return filled.join(there.with_row_index("cluster"), on=template, how="left").select(
+        "item_id", "question", "suite", pl.col("cluster").cast(pl.Int64).fill_null(-1)
+    )
+
+
+def _changes(
+    suite: str, model: str, before: pl.DataFrame, after: pl.DataFrame, items: pl.DataFrame
+) -> list[Changed]:
+    """Return the items that changed most, losses before gains of the same size."""
+    joined = after.join(before.select(*KEY, before="value"), on=list(KEY), how="inner").drop_nulls(
+        ["value", "before"]
+    )
+    gain = pl.col("value") - pl.col("before")
+    moved = joined.filter(gain.abs() > _NOTHING).sort(
+        gain.abs(), gain, *KEY, descending=[True, False, False, False]
+    )
+    told = moved.head(SHOWN).join(items.select("item_id", "prompt").unique("item_id"), on="item_id", how="left")
+    return [
+        Changed(
+            suite, model, row["item_id"], row["repeat"], row["before"], row["value"], row["status"], row["prompt"]
+        )
+        for row in told.iter_rows(named=True)
+    ]

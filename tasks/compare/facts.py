@@ -1,0 +1,153 @@
+"""What gives a run's numbers their meaning, by its manifest: what decides its scores, and what it tested."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic_core import PydanticUndefined, to_jsonable_python
+
+from config.declared import suites_in
+from config.settings import Settings
+from data.errors import InputError
+from data.loading import judged_by
+from data.options import Declared
+from data.plugins import metric
+from data.suites import Suite
+from metrics.analysis.baseline import Facts, SuiteRules
+from metrics.analysis.explainability import EXPLAINED
+from metrics.judging import templates
+from prompts import digest, languages, read_by, shipped
+from tasks.compare.configurations import flatten
+
+_SAMPLING = ("temperature", "seed", "max_tokens", "system", "extra")
+_JUDGING = (*_SAMPLING, "structured")
+_ASKING = ("system", "temperature", "repeats")
+_OF_SUITE = ("strata", "gate_on", "k", "threshold", "weight")
+_SHOWN = 12
+
+
+def judge_prompts(settings: Settings) -> dict[str, dict[str, dict[str, str]]]:
+    """Return the digests of what judges are asked with: by suite and metric, then by template and language."""
+    return {
+        suite.name: {name: dict(_digests(name, suite.options(name))) for name in judged_by(suite)}
+        for suite in settings.suites
+    }
+
+
+def _digests(name: str, options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for one in templates(metric(name), options):
+        if shipped(one):
+            yield from ((f"{one} in {language}", digest(one, language)) for language in languages(one))
+
+
+def facts_of(manifest: Mapping[str, Any]) -> Facts:
+    """Return the facts behind a run, as far as its manifest states them: it may be of an earlier version."""
+    configuration = manifest.get("configuration") or {}
+    suites = suites_in(configuration)
+    names = {suite.name for suite in suites}
+    explained = dict(flatten(configuration.get("explainability") or {}, "explainability"))
+    return Facts(
+        suites={suite.name: SuiteRules(suite.scored_by, dict(_rules(suite, manifest))) for suite in suites},
+        rules={"threshold": configuration.get("threshold"), **(explained if names >= {*EXPLAINED} else {})},
+        units=_units(manifest),
+        tested=dict(_tested(suites, manifest)),
+    )
+
+
+def _rules(suite: Suite, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what decides a suite's score, by path."""
+    told = suite.model_dump(mode="json", include={*_OF_SUITE})
+    yield from ((name, told[name]) for name in _OF_SUITE)
+    for family, options in (suite.source.get("options") or {}).items() if suite.loader == "families" else ():
+        yield from flatten(options, f"families.{family}")
+    asked = (manifest.get("judge_prompts") or {}).get(suite.name) or {}
+    for name in suite.scored_by:
+        yield from flatten(_filled(name, suite.options(name)), f"metrics.{name}")
+        if name in asked or _judged(name):
+            use = suite.use(name)
+            yield f"metrics.{name}.aggregate", use.aggregate or suite.aggregate
+            yield f"metrics.{name}.temperature", use.temperature
+            yield from _judges(suite, name, manifest)
+            yield from ((f"judge_prompts.{name}.{prompt}", one) for prompt, one in asked.get(name, {}).items())
+
+
+def _filled(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a metric's options, with the defaults of those that are newer than the run."""
+    try:
+        return {**_defaults(metric(name).options), **options}
+    except InputError:  # of a plug-in that is not there any more
+        return dict(options)
+
+
+def _defaults(declared: Declared) -> dict[str, Any]:
+    if isinstance(declared, Mapping):
+        return dict(declared)
+    found = {name: one.get_default(call_default_factory=True) for name, one in declared.model_fields.items()}
+    known = {name: value for name, value in found.items() if value is not PydanticUndefined}
+    return dict(to_jsonable_python(known))
+
+
+def _judged(name: str) -> bool:
+    try:
+        return bool(metric(name).steps)
+    except InputError:
+        return False
+
+
+def _judges(suite: Suite, name: str, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield who judges a metric, each with all that makes it this judge."""
+    chosen = suite.use(name).judges or suite.judges
+    identities = manifest.get("judge_identities") or {}
+    for one in _entries(manifest, "judges"):
+        if not chosen or one["name"] in chosen:
+            identity = _lasting(identities.get(one["name"]) or {})
+            yield f"judges.{name}.{one['name']}", {**identity, **_set(one, _JUDGING)}
+
+
+def _entries(manifest: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    listed = (manifest.get("configuration") or {}).get(kind) or ()
+    return [one for one in listed if isinstance(one, Mapping) and "name" in one]
+
+
+def _set(entry: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: entry[name] for name in names if entry.get(name) not in (None, "", {}, [])}
+
+
+def _lasting(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an identity without what marks a run whose replies were all asked again."""
+    return {key: value for key, value in identity.items() if key != "fresh"}
+
+
+def _units(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the versions and, where the run states them, sources of what scored."""
+    sources = manifest.get("sources") or {}
+    return {
+        name: {"version": version, **({"source": sources[name]} if name in sources else {})}
+        for name, version in (manifest.get("verifiers") or {}).items()
+    }
+
+
+def _tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what is under test: models, their parameters, prompts."""
+    for name, identity in (manifest.get("identities") or {}).items():
+        yield f"model {name}", _lasting(identity)
+    for one in _entries(manifest, "models"):
+        yield f"parameters of {one['name']}", _set(one, _SAMPLING)
+    repeats = (manifest.get("configuration") or {}).get("repeats", 1)
+    for suite in suites:
+        yield f"parameters of suite {suite.name}", _set({"repeats": repeats, **_set(dict(suite), _ASKING)}, _ASKING)
+        prompts = suite.asked_by.items()
+        yield (
+            f"prompt of suite {suite.name}",
+            {name or "text": _short(prompt) for name, prompt in prompts if prompt},
+        )
+        yield f"columns that the prompt of suite {suite.name} reads", sorted(read_by(suite.asked_by.values()))
+
+
+def _short(prompt: str) -> str:
+    """Return a template's name, with a digest of its texts; of a text of the user's own, a digest."""
+    text = prompt.strip()
+    if not shipped(text):
+        return hashlib.sha256(text.encode()).hexdigest()[:_SHOWN]
+    known = hashlib.sha256("".join(digest(text, language) for language in languages(text)).encode()).hexdigest()
+    return f"{text} {known[:_SHOWN]}"

@@ -1,0 +1,276 @@
+"""A run against a baseline: what differs is named or refused, values pair by question, nothing missing holds."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+
+from data.errors import InputError
+from data.questions import identify
+from data.records import Item
+from data.tables import ITEMS, SCORES
+from metrics.analysis.baseline import (
+    Against,
+    Facts,
+    Side,
+    SuiteRules,
+    compare_with_baseline,
+    missing,
+    refuse,
+    unlike,
+    values_of,
+)
+
+
+def items(n: int, suite: str = "s", answer: str = "yes", first: int = 0) -> pl.DataFrame:
+    """Items whose ids are of this table alone, so that only their questions can pair them."""
+    rows = []
+    for number in range(first, n):
+        item = Item("", answer, {"question": f"Question {number}?"})
+        base = {"suite": suite, "family": "", "level": "", "language": "en", "template": "", "answer": answer}
+        named = identify(item)._asdict()
+        rows.append({**base, **named, "item_id": f"{answer}{number}", "prompt": f"Question {number}?"})
+    return ITEMS.frame(rows)
+
+
+def scores(
+    values: Sequence[float | None],
+    *,
+    model: str = "a",
+    metric: str = "m",
+    cut: tuple[int, ...] = (),
+    answer: str = "yes",
+    first: int = 0,
+) -> pl.DataFrame:
+    return SCORES.frame(
+        {
+            "item_id": f"{answer}{first + i}",
+            "model": model,
+            "repeat": 0,
+            "metric": metric,
+            "version": 1,
+            "value": value,
+            "status": "truncated" if i in cut else "model_error" if value is None else "scored",
+        }
+        for i, value in enumerate(values)
+    )
+
+
+def facts(*suites: str, score: Sequence[str] = ("m",), **rules: Any) -> Facts:
+    return Facts({one: SuiteRules(tuple(score), rules) for one in suites or ("s",)})
+
+
+def against(
+    run: pl.DataFrame,
+    baseline: pl.DataFrame,
+    *,
+    asked: pl.DataFrame | None = None,
+    pinned: pl.DataFrame | None = None,
+    before: Facts | None = None,
+    after: Facts | None = None,
+    **more: Any,
+) -> Against:
+    before, after = before or facts(), after or facts()
+    return compare_with_baseline(
+        "main",
+        "r1",
+        Side(baseline.with_columns(suite=pl.lit("s")), items(200) if pinned is None else pinned, before),
+        Side(run, items(200) if asked is None else asked, after),
+        known=unlike(before, after),
+        **{"max_drop": 0.0, **more},
+    )
+
+
+def test_only_questions_of_both_count_and_the_rest_is_counted() -> None:
+    found = against(scores([0.0] * 6 + [1.0] * 91 + [None]), scores([1.0] * 100))
+    (suite,) = found.models[0].suites
+    assert (suite.n, suite.n_left_out, suite.lost, suite.outcome) == (97, 1, 6, "regressed")
+    moved = suite.moved
+    assert (moved.n_before, moved.n_after, moved.n_common, moved.n_only_before) == (100, 98, 98, 2)
+    first, *_ = found.models[0].changed
+    assert (first.item_id, first.before, first.after, first.prompt) == ("yes0", 1, 0, "Question 0?")
+
+
+@pytest.mark.parametrize(("asked", "outcome"), [(95, "held"), (94, "undecided"), (66, "undecided"), (0, None)])
+def test_nothing_is_held_over_less_than_95_percent_of_the_questions(asked: int, outcome: str | None) -> None:
+    """All that is asked is as it was, and half of the rest would not be."""
+    run = pl.concat([scores([1.0] * asked), scores([1.0] * 40, answer="other", first=200)])
+    moved = pl.concat([items(asked), items(240, answer="other", first=200)])
+    (suite,) = against(run, scores([1.0] * 100), asked=moved).models[0].suites
+    assert suite.outcome == (outcome or "undecided")
+    assert suite.few == (outcome != "held")
+    (allowed,) = against(run, scores([1.0] * 100), asked=moved, allow_different=True).models[0].suites
+    assert allowed.few == (outcome != "held"), "and it is named"
+    assert allowed.outcome == ("held" if asked else "undecided")
+
+
+def test_what_is_worse_on_the_questions_in_common_stays_regressed() -> None:
+    (suite,) = against(scores([0.0] * 50), scores([1.0] * 100)).models[0].suites
+    assert (suite.few, suite.outcome) == (True, "regressed")
+
+
+def test_a_corrected_answer_keeps_its_pair_and_is_named() -> None:
+    found = against(scores([1.0] * 10, answer="no"), scores([1.0] * 10), asked=items(10, answer="no"))
+    (suite,) = found.models[0].suites
+    assert (suite.n, suite.outcome, suite.moved.n_relabelled) == (10, "held", 10)
+    assert (suite.moved.relabelled[0].before, suite.moved.relabelled[0].after) == ("yes", "no")
+
+
+def test_rows_that_ask_the_same_are_one_unit() -> None:
+    """Five questions in ten rows each: lost all, p is 1/32 and not 2 to the power of -50."""
+    ids = [f"yes{n}" for n in range(50)]
+    same = (
+        pl.concat([items(5).select(pl.exclude("item_id"))] * 10)
+        .with_columns(item_id=pl.Series(ids))
+        .select([*ITEMS.columns])
+    )
+    (suite,) = against(scores([0.0] * 50), scores([1.0] * 50), asked=same, pinned=same).models[0].suites
+    assert (suite.n, suite.p_regressed) == (50, 1 / 32)
+    assert suite.moved.n_common == 5
+
+
+def test_a_suite_a_metric_and_a_model_that_are_missing_are_regressed_unless_allowed() -> None:
+    two = pl.concat([scores([1.0] * 10), scores([1.0] * 10, model="b")])
+    before = Facts({"s": SuiteRules(("m", "k")), "rag": SuiteRules(("m",))})
+    found = against(scores([1.0] * 10), two, before=before)
+    assert found.missing == ("suite rag", "metric k of suite s", "model b")
+    assert found.outcomes == ("regressed", "held")
+    allowed = against(scores([1.0] * 10), two, before=before, allow_different=True)
+    assert (allowed.missing, allowed.outcomes) == (found.missing, ("held",))
+
+
+def test_a_suite_that_a_model_takes_no_part_in_any_more_is_missing() -> None:
+    both = facts("s", "t")
+    pinned = pl.concat([items(10), items(10, "t", "t")])
+    before = pl.concat(
+        [
+            scores([1.0] * 10).with_columns(suite=pl.lit("s")),
+            scores([1.0] * 10, answer="t").with_columns(suite=pl.lit("t")),
+        ]
+    )
+    found = compare_with_baseline(
+        "main", "r1", Side(before, pinned, both), Side(scores([1.0] * 10), pinned, both), max_drop=0.0
+    )
+    assert found.missing == ("suite t of model a",)
+    assert "regressed" in found.outcomes
+
+
+def test_models_are_matched_by_name_or_the_only_one_with_the_only_one() -> None:
+    assert against(scores([1.0], model="b"), scores([1.0])).models[0].against == "a"
+    two = pl.concat([scores([1.0], model="b"), scores([1.0], model="c")])
+    with pytest.raises(InputError, match="it has the models a, the run has b, c: none in common"):
+        against(two, scores([1.0]))
+
+
+def test_a_regression_that_hangs_on_cut_replies_is_undecided() -> None:
+    run = scores([0.0] * 6 + [1.0] * 6, cut=(0, 1, 2))
+    (suite,) = against(run, scores([1.0] * 12)).models[0].suites
+    assert (suite.outcome, suite.cut) == ("undecided", True)
+    assert (suite.low, suite.difference, suite.high) == (-0.5, -0.5, -0.25)
+
+
+def test_a_value_of_several_metrics_is_their_mean_and_null_where_one_failed() -> None:
+    both = pl.concat([scores([1.0, None, 0.5]), scores([0.5, 1.0, 1.0], metric="n")])
+    found = values_of(both, ["m", "n"]).sort("item_id")
+    assert found["value"].to_list() == [0.75, None, 0.75]
+    gone = both.with_columns(
+        status=pl.when(pl.col("value").is_null()).then(pl.lit("not_applicable")).otherwise("status")
+    )
+    assert values_of(gone, ["m", "n"]).sort("item_id")["value"].to_list() == [0.75, 1.0, 0.75]
+
+
+BEFORE = {
+    "threshold": 0.8,
+    "metrics.contains.mode": "all",
+    "judges.contains.gpt": {"model": "gpt", "temperature": 0.1},
+    "judge_prompts.contains.rubric/rate in en": "1",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("metrics.contains.mode", "any", "contains.mode of suite s: any, in the baseline all"),
+        ("threshold", 0.6, "threshold of suite s: 0.6, in the baseline 0.8"),
+        (
+            "judges.contains.gpt",
+            {"model": "gpt-2"},
+            "judges.contains.gpt of suite s: model gpt-2, in the baseline model gpt",
+        ),
+        (
+            "judges.contains.other",
+            {"model": "o"},
+            "judges.contains.other of suite s: model o, in the baseline none",
+        ),
+        ("judge_prompts.contains.rubric/rate in en", "2", "rubric/rate in en of suite s: 2, in the baseline 1"),
+    ],
+)
+def test_other_rules_are_refused_unless_allowed(path: str, value: Any, message: str) -> None:
+    before = facts(score=("contains",), **BEFORE)
+    found = unlike(before, facts(score=("contains",), **{**BEFORE, path: value}))
+    with pytest.raises(InputError, match=r"--allow-different") as raised:
+        refuse("main", found, allow_different=False)
+    assert message in str(raised.value)
+    refuse("main", found, allow_different=True)
+
+
+def test_long_criteria_are_shown_from_where_they_part() -> None:
+    text = "Polite, correct, and says what happens next, in no more than three sentences of plain English, "
+    before, after = (
+        facts(**{"metrics.m.criteria": f"{text}{end}"}) for end in ("with a greeting.", "without one.")
+    )
+    (found,) = unlike(before, after)
+    assert "with a greeting" in found.baseline
+    assert "without one" in found.run
+
+
+def under_test(**changes: Any) -> Facts:
+    known: dict[str, Any] = {
+        "model a": {"digest": "1"},
+        "parameters of a": {"temperature": 0},
+        "prompt of suite s": {"text": "1"},
+    }
+    return Facts({"s": SuiteRules(("m",))}, units={"m": {"version": 1, "source": "x"}}, tested={**known, **changes})
+
+
+def test_another_model_prompt_or_parameter_is_named_and_refused_by_nobody() -> None:
+    after = under_test(
+        **{"model a": {"digest": "2"}, "parameters of a": {"temperature": 1}, "prompt of suite s": {"text": "2"}}
+    )
+    found = unlike(under_test(), after)
+    assert {one.what for one in found} == {"model a", "parameters of a", "prompt of suite s"}
+    refuse("main", found, allow_different=False)
+
+
+def test_an_upgrade_refuses_nothing_and_is_named() -> None:
+    for unit, what in (
+        ({"version": 2, "source": "y"}, "version of m"),
+        ({"version": 1, "source": "y"}, "source of m"),
+    ):
+        found = unlike(under_test(), Facts(under_test().suites, units={"m": unit}, tested=under_test().tested))
+        assert [one.what for one in found] == [what]
+        refuse("main", found, allow_different=False)
+    assert (
+        unlike(under_test(), Facts(under_test().suites, units={"m": {"version": 1}}, tested=under_test().tested))
+        == []
+    )
+
+
+def test_what_the_run_has_in_addition_is_named() -> None:
+    after = Facts({"s": SuiteRules(("m", "k")), "t": SuiteRules(("m",))})
+    found = unlike(facts(), after)
+    assert [str(one) for one in found] == [
+        "metric k of suite s: in its score, in the baseline none",
+        "suite t: evaluated, in the baseline none",
+    ]
+    assert missing(facts(), after) == []
+
+
+def test_weights_and_the_whole_threshold_count_where_there_are_several_suites() -> None:
+    def weighing(weight: float, threshold: float, *suites: str) -> Facts:
+        return Facts({one: SuiteRules(("m",), {"weight": weight}) for one in suites}, {"threshold": threshold})
+
+    assert unlike(weighing(0.2, 0.8, "s"), weighing(1.0, 0.5, "s")) == []
+    found = unlike(weighing(0.2, 0.8, "s", "t"), weighing(1.0, 0.5, "s", "t"))
+    assert {one.what for one in found} == {"threshold", "weight of suite s", "weight of suite t"}

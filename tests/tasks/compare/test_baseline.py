@@ -1,0 +1,207 @@
+"""A run against a pinned baseline: nothing that is missing, loosened or relabelled passes unseen."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from artifacts.baselines import read, write
+from artifacts.runs import find, load
+from config.settings import Settings
+from data.errors import InputError
+from data.exits import Exit
+from flows.runs import facts
+from metrics.analysis.baseline import Against, unlike
+from metrics.analysis.results import Results
+from metrics.analysis.results import written as as_json
+from metrics.analysis.verdict import Policy, decide
+from tasks.compare.baseline import against, check, pin
+from tasks.compare.facts import facts_of
+from tasks.compare.items import items_of
+from tasks.models.systems import Identities
+from tasks.report.regressions import lines
+from tests.helpers.recorded import recorded_run, suite, written
+
+ROWS = [{"question": f"Question {n}?", "answer": f"Answer {n}", "response": f"Answer {n}"} for n in range(100)]
+HALF_WRONG = [{**row, "response": "nothing"} if n % 2 else row for n, row in enumerate(ROWS)]
+
+Declared = Mapping[str, Any]
+
+
+def declared(folder: Path, rows: Sequence[Declared], name: str = "own", **changes: Any) -> dict[str, Any]:
+    """Write rows into a file of their own, and declare the suite of them."""
+    place = folder / f"{len([*folder.glob('*.jsonl')])}.jsonl"
+    return suite(written(place, rows), name, **changes)
+
+
+def pinned(folder: Path, *suites: Declared) -> Path:
+    recorded_run(folder, "pinned", suites)
+    return write(pin("main", find("pinned", folder / "runs")), folder / "main.json")
+
+
+def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[Against, list[str], Exit]:
+    """Run suites against the pinned baseline: what it came to, what a terminal says, and the exit code."""
+    recorded_run(folder, "later", suites)
+    run = find("later", folder / "runs")
+    settings = Settings.model_validate(
+        {**run.configuration, "baseline": str(folder / "main.json"), "allow_different": allow}
+    )
+    check(settings, run.manifest)
+    found = against(settings, run.manifest, load(run, "scores", "scores"), items_of(run))
+    assert found
+    results = Results({}, (), baseline=found)
+    said = [*lines(as_json(results)["baseline"], "en")]
+    return found, said, decide(results, Policy("off", regressions=True)).exit_code
+
+
+def test_replies_that_became_wrong_are_100_pairs_and_50_points_fewer_and_regressed(tmp_path: Path) -> None:
+    """The golden of SPEC 15."""
+    pinned(tmp_path, declared(tmp_path, ROWS))
+    found, said, code = compared(tmp_path, declared(tmp_path, HALF_WRONG))
+    (part,) = found.models[0].suites
+    assert (part.n, part.difference, part.outcome, part.lost, part.won) == (100, -0.5, "regressed", 50, 0)
+    assert code == Exit.FAILED
+    assert any("−50.0 points" in line and line.endswith("100 pairs: regressed") for line in said)
+
+
+def test_the_same_replies_hold(tmp_path: Path) -> None:
+    pinned(tmp_path, declared(tmp_path, ROWS))
+    found, said, code = compared(tmp_path, declared(tmp_path, ROWS[::-1], prompt="Once more: {{ question }}"))
+    (part,) = found.models[0].suites
+    assert (part.n, part.outcome, part.moved.same, code) == (100, "held", True, Exit.PASSED)
+    assert any("prompt of suite own" in line for line in said), "the prompt is under test, and named"
+
+
+def test_a_corrected_label_keeps_its_row_and_is_named_with_both_answers(tmp_path: Path) -> None:
+    pinned(tmp_path, declared(tmp_path, [{**ROWS[0], "answer": "a mistake"}, *ROWS[1:]]))
+    found, said, _ = compared(tmp_path, declared(tmp_path, ROWS))
+    (part,) = found.models[0].suites
+    assert (part.n, part.won, part.moved.n_relabelled) == (100, 1, 1)
+    assert any("another answer is expected in 1 of 100 questions" in line for line in said)
+    assert any("Question 0? (a mistake, now Answer 0)" in line for line in said)
+
+
+def test_a_third_of_the_rows_gone_holds_nothing(tmp_path: Path) -> None:
+    pinned(tmp_path, declared(tmp_path, ROWS))
+    found, said, code = compared(tmp_path, declared(tmp_path, ROWS[:67]))
+    assert [part.outcome for part in found.models[0].suites] == ["undecided"]
+    assert code == Exit.UNDECIDED
+    assert any("67 of the baseline's 100 questions were asked" in line for line in said)
+    assert any("not asked any more, 33 of 100 questions" in line for line in said)
+
+
+def test_a_suite_that_is_gone_has_regressed_unless_that_is_allowed(tmp_path: Path) -> None:
+    pinned(tmp_path, declared(tmp_path, ROWS), declared(tmp_path, ROWS, "rag"))
+    _, said, code = compared(tmp_path, declared(tmp_path, ROWS))
+    assert "  regressed: suite rag is missing" in said
+    assert code == Exit.FAILED
+
+
+def test_what_is_missing_and_allowed_is_named_instead(tmp_path: Path) -> None:
+    both: dict[str, Any] = {"exact_match": {}, "contains": {}}
+    pinned(tmp_path, declared(tmp_path, ROWS, metrics=both), declared(tmp_path, ROWS, "rag"))
+    _, said, code = compared(tmp_path, declared(tmp_path, ROWS), allow=True)
+    assert "  Compared all the same: suite rag is missing" in said
+    assert "  Compared all the same: metric contains of suite own is missing" in said
+    assert code == Exit.PASSED
+
+
+def test_a_metric_that_is_gone_has_regressed(tmp_path: Path) -> None:
+    pinned(tmp_path, declared(tmp_path, ROWS, metrics={"exact_match": {}, "contains": {}}))
+    _, said, code = compared(tmp_path, declared(tmp_path, ROWS))
+    assert "  regressed: metric contains of suite own is missing" in said
+    assert code == Exit.FAILED
+
+
+def metric(name: str, **options: Any) -> dict[str, Any]:
+    return {"metrics": {name: options}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (metric("contains", mode="all"), metric("contains", mode="any"), "contains.mode of suite own: any, in"),
+        (metric("number", tolerance=0), metric("number", tolerance=5), "number.tolerance of suite own: 5"),
+        ({"threshold": 0.9}, {"threshold": 0.5}, "threshold of suite own: 0.5, in the baseline 0.9"),
+    ],
+)  # fmt: skip
+def test_loosened_rules_are_refused_unless_allowed_and_then_named(
+    tmp_path: Path, before: Declared, after: Declared, message: str
+) -> None:
+    pinned(tmp_path, declared(tmp_path, ROWS, **before))
+    with pytest.raises(InputError, match="--allow-different") as refused:
+        compared(tmp_path, declared(tmp_path, ROWS, **after))
+    assert message in str(refused.value)
+    (tmp_path / "runs" / "later").rename(tmp_path / "runs" / "refused")
+    _, said, _ = compared(tmp_path, declared(tmp_path, ROWS, **after), allow=True)
+    assert any(line.startswith(f"  Compared all the same: {message}") for line in said)
+
+
+def judged(criteria: str, **changes: Any) -> dict[str, Any]:
+    model = {"provider": "openai", "base_url": "http://127.0.0.1:9"}
+    return {
+        "suites": [suite("rows.jsonl", metrics={"rubric": {"criteria": criteria}})],
+        "judges": [{"name": "gpt", **model, **changes}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("now", "message"),
+    [
+        (judged("Correct."), "rubric.criteria of suite own: Correct., in the baseline Polite and correct."),
+        (judged("Polite and correct.", temperature=0.7), "judges.rubric.gpt of suite own"),
+        (judged("Polite and correct.", system="Be kind."), "judges.rubric.gpt of suite own"),
+    ],
+)
+def test_other_criteria_and_judges_are_refused_before_anything_is_asked(
+    tmp_path: Path, now: Declared, message: str
+) -> None:
+    """From the configuration alone, as a run begins."""
+
+    def manifest(given: Declared) -> dict[str, Any]:
+        return facts(Settings.model_validate(given), Identities({}, {"gpt": {"model": "gpt-4o"}}))
+
+    known = pinned(tmp_path, declared(tmp_path, ROWS))
+    raw = json.loads(known.read_text("utf-8"))
+    before = facts_of(manifest(judged("Polite and correct.")))
+    raw["facts"]["suites"] = {"own": {"score": ["rubric"], "rules": before.suites["own"].rules}}
+    known.write_text(json.dumps(raw), encoding="utf-8")
+    check(
+        Settings.model_validate({**judged("Polite and correct."), "baseline": str(known)}),
+        manifest(judged("Polite and correct.")),
+    )
+    with pytest.raises(InputError, match="--allow-different") as refused:
+        check(Settings.model_validate({**now, "baseline": str(known)}), manifest(now))
+    assert message in str(refused.value)
+
+
+def test_a_judges_prompt_that_has_changed_is_refused() -> None:
+    before = facts_of(facts(Settings.model_validate(judged("Polite.")), Identities({}, {"gpt": {}})))
+    prompts = [path for path in before.suites["own"].rules if path.startswith("judge_prompts.rubric.rubric/rate")]
+    assert prompts
+    rules = {**before.suites["own"].rules, prompts[0]: "another"}
+    after = replace(before, suites={"own": replace(before.suites["own"], rules=rules)})
+    assert [one.kind for one in unlike(before, after)] == ["decides"]
+
+
+def test_a_file_of_an_earlier_version_says_how_to_set_it_again(tmp_path: Path) -> None:
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps({"schema": 1, "name": "old", "run": "20260101_000000"}), encoding="utf-8")
+    with pytest.raises(InputError, match=r"baseline set .*old.json 20260101_000000"):
+        read(str(path))
+
+
+def test_a_baseline_is_read_as_it_was_written_and_holds_no_text(tmp_path: Path) -> None:
+    path = pinned(tmp_path, declared(tmp_path, ROWS))
+    text = path.read_text("utf-8")
+    assert not [word for word in ("Question 1", "Answer 1") if word in text]
+    again = write(read(str(path)), tmp_path / "again.json")
+    assert again.read_text("utf-8") == text
+    damaged = json.loads(text)
+    damaged["scores"][0]["value"] = "x"
+    path.write_text(json.dumps(damaged), encoding="utf-8")
+    with pytest.raises(InputError, match=r"is damaged \(.*Set it again"):
+        read(str(path))
