@@ -2,7 +2,9 @@
 
 import json
 import re
+import zipfile
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +20,67 @@ _NAME = 64
 _NUMBER = re.compile(r"[-−+]?[$€£]?\d[\d., ]*%?")
 
 
+LARGEST = 512 << 20
+"""Bytes of a log, unpacked: it is read whole, and takes some five times that much memory."""
+NAMED = 20
+"""Rows that are named one by one where something of them cannot be carried over."""
+_HALF = re.compile("[\ud800-\udfff]")
+
+
 def read(path: Path, *, metric: str = "", filtered: str = "", task: str = "") -> Log:
     """Read a log of another tool, whichever it is.
 
     `metric` names the tool's score to set beside ours, `filtered` a filter of lm-evaluation-harness, `task` an
-    evaluation of an Every Eval Ever file; the first there is unless given.
+    evaluation of an Every Eval Ever file; the first there is unless given. Halves of surrogate pairs, which no
+    file of ours can hold, are read as U+FFFD, and each such row is told in the remarks.
 
     Raises:
-        InputError: no such file, or no log of a known tool, or none with a reply.
+        InputError: no such file, one that is too large, no log of a known tool, or none with a reply.
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file. Give a log of another tool: .eval, .json or .jsonl.")
+    if (size := _unpacked(path)) > LARGEST:
+        raise InputError(
+            f"{path}: it holds {size / 1e6:,.0f} MB unpacked, expected at most {LARGEST / 1e6:,.0f} MB, since it "
+            "is read whole. Write fewer samples to a log, or several logs."
+        )
+    return _storable(_read(path, metric=metric, filtered=filtered, task=task))
+
+
+def _unpacked(path: Path) -> int:
+    """Return how many bytes a log has, of a zip those of its members; a damaged one is its reader's to tell."""
+    if not zipfile.is_zipfile(path):
+        return path.stat().st_size
+    try:
+        with zipfile.ZipFile(path) as packed:
+            return sum(member.file_size for member in packed.infolist())
+    except (zipfile.BadZipFile, ValueError):
+        return path.stat().st_size
+
+
+def _storable(log: Log) -> Log:
+    """Return a log whose texts can be written as UTF-8, with a remark for each row that could not."""
+    told: list[str] = []
+
+    def whole(value: Any) -> Any:
+        if isinstance(value, str):
+            return _HALF.sub("\ufffd", value)
+        return type(value)(map(whole, value)) if isinstance(value, list | tuple) else value
+
+    rows = []
+    for number, row in enumerate(log.rows, 1):
+        found = {field.name: getattr(row, field.name) for field in fields(row)}
+        kept = {name: whole(value) for name, value in found.items()}
+        if changed := [name for name in found if found[name] != kept[name]]:
+            told.append(f"Row {number}: half of a surrogate pair in its {', '.join(changed)}; read as U+FFFD.")
+        rows.append(replace(row, **kept))
+    if not told:
+        return log
+    more = [f"{len(told) - NAMED} more rows of the same kind."] if len(told) > NAMED else []
+    return replace(log, rows=tuple(rows), remarks=(*log.remarks, *told[:NAMED], *more))
+
+
+def _read(path: Path, *, metric: str, filtered: str, task: str) -> Log:
     if path.suffix == ".eval":
         return inspect_log.read(path, metric=metric)
     if path.suffix == ".json":

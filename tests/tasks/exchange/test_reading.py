@@ -1,6 +1,7 @@
 """Logs of other tools are read as they are, and what cannot be carried over is said."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,30 @@ def test_a_log_becomes_rows_and_a_configuration_that_is_valid(tmp_path: Path) ->
     assert [(row["response"], row["stated"]) for row in rows] == [("It is 5.", 1.0), ("It is 9.", 0.0)]
     with pytest.raises(InputError, match="is there already"):
         write(read(lm_eval(tmp_path)), tmp_path / "out")
+
+
+def test_half_a_surrogate_pair_is_told_row_by_row_and_the_rest_is_read(tmp_path: Path) -> None:
+    path = lm_eval(tmp_path)
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows[1]["resps"] = [["a \ud83d b"]]
+    rows[1]["doc"]["question"] = "\udc00?"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    log = read(path)
+    assert log.rows[1].response == "a \ufffd b"
+    assert "Row 2: half of a surrogate pair in its question, response; read as U+FFFD." in log.remarks
+    write(log, tmp_path / "out")
+    assert (tmp_path / "out" / "rows.jsonl").read_text(encoding="utf-8").count("\n") == len(rows)
+
+
+def test_a_log_that_is_too_large_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
+    """Zeros pack well: 1.5 GB of them are a file of 1.5 MB."""
+    path = tmp_path / "huge.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed, packed.open("samples/1.json", "w") as member:
+        for _ in range(1536):
+            member.write(bytes(1_000_000))
+    assert path.stat().st_size < 4_000_000
+    with pytest.raises(InputError, match=r"it holds 1,536 MB unpacked, expected at most 537 MB"):
+        read(path)
 
 
 def test_hostile_names_and_texts_stay_data(tmp_path: Path) -> None:
