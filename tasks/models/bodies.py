@@ -1,5 +1,6 @@
 """Hold what a model's server sends to a size, whichever HTTP package reads it."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Any
@@ -13,8 +14,46 @@ MOST_OF_ERROR = 1_000_000
 """Decoded bytes: of a refusal or a redirect no more is read, and a larger one is not read at all."""
 
 
+FLOOR_BYTES, WINDOW_S = 1000, 30.0
+"""A body that has begun must bring so many bytes in so many seconds, or end."""
+
+
+class TooSlow(Exception):  # noqa: N818 - said of a body
+    """A body that drips: its server could hold a call for the whole of its deadline."""
+
+
+async def floored(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield a body's pieces as long as they come quickly enough.
+
+    Until the first byte that is no white space, which servers send to keep a connection alive while a model thinks,
+    only the call's deadline counts.
+
+    Raises:
+        TooSlow: fewer than `FLOOR_BYTES` came in `WINDOW_S` seconds.
+    """
+    clock = asyncio.get_running_loop().time
+    due: float | None = None
+    got = 0
+    while True:
+        try:
+            async with asyncio.timeout_at(due):
+                piece = await anext(stream, None)
+        except TimeoutError:
+            if due is not None and clock() >= due:
+                raise TooSlow from None
+            raise
+        if piece is None:
+            return
+        yield piece
+        if due is None and not piece.strip():
+            continue
+        got += len(piece)
+        if due is None or got >= FLOOR_BYTES:
+            due, got = clock() + WINDOW_S, 0 if due is not None else got
+
+
 class Bounded:
-    """A response's body, decoded here and given up once it is larger than is read.
+    """A response's body, decoded here and given up once it is larger than is read, or drips.
 
     To be mixed into the stream class of the package that reads it. The packages' own decoders unpack whatever
     comes at once, however large, and hold the event loop for as long.
@@ -36,10 +75,13 @@ class Bounded:
         """Yield the body, decoded, in one piece; nothing of a refusal's that cannot be read.
 
         Raises:
-            CallError: it is larger than is read, or cannot be decoded.
+            CallError: it is larger than is read, cannot be decoded, or comes too slowly.
         """
         try:
-            yield await read_body(self._stream, self._encoding, self._most)
+            yield await read_body(floored(aiter(self._stream)), self._encoding, self._most)
+        except TooSlow:
+            said = f"{self._where} sent less than {FLOOR_BYTES} bytes of its answer in {WINDOW_S:g} s"
+            raise CallError("connection", said) from None
         except (TooLarge, Undecodable) as error:
             if self._refused:
                 return
