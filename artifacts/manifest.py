@@ -12,6 +12,8 @@ from artifacts.store import write_atomically
 from data.errors import InputError
 
 SCHEMA = 1
+LATEST = 10
+"""Runs that are looked through for what was scored before."""
 PACKAGES = ("basic-control", "prefect", "polars", "pyarrow", "openai", "ollama", "xllamacpp", "wasmtime", "scipy")
 
 
@@ -47,6 +49,19 @@ def write(folder: Path, manifest: Mapping[str, Any]) -> Path:
     path = folder / "manifest.json"
     write_atomically(path, json.dumps(manifest, ensure_ascii=False, indent=2).encode())
     return path
+
+
+def scored_before(runs: Path) -> dict[str, dict[str, str]]:
+    """Return the units of the latest runs' executions (name -> version and source), by what these were given."""
+    found: dict[str, dict[str, str]] = {}
+    for path in sorted(runs.glob("*/manifest.json"), reverse=True)[:LATEST]:
+        try:
+            stages = read(path.parent).get("stages") or []
+            told = {str(row["subject"]): dict(row["units"]) for row in stages if row.get("subject")}
+        except (InputError, AttributeError, KeyError, TypeError, ValueError):
+            continue  # one damaged manifest hides no other
+        found = told | found
+    return found
 
 
 def read(folder: Path) -> dict[str, Any]:

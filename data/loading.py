@@ -6,8 +6,10 @@ from typing import Any
 
 from data.errors import InputError
 from data.plugins import loader, metric
+from data.records import Family, Loader, Metric
 from data.sources import name_of
 from data.suites import Suite
+from data.units import UnitIdentity, identity_of, verifier_of
 
 RESPONSE = "response"
 """The fact that is a reply given with the data."""
@@ -35,19 +37,29 @@ def offered(suite: Suite) -> Mapping[str, Any]:
     return loader(suite.loader).offer(suite.source, suite.stop.most)
 
 
-def versions_of(suite: Suite) -> dict[str, int]:
-    """Return the versions of what makes a suite's items: the loader, and the families that it draws from."""
+def families_of(suite: Suite) -> tuple[Family, ...]:
+    """Return the families that a suite's items are drawn from; none where they are read."""
     unit = loader(suite.loader)
-    families = unit.units(suite.source) if unit.units else {}
-    return {unit.name: unit.version, **{name: family.version for name, family in families.items()}}
+    return tuple(unit.units(suite.source).values()) if unit.units else ()
 
 
-def verifiers_of(suite: Suite) -> dict[str, int]:
-    """Return the versions of what judges a suite's replies: its metrics, and its families' verifiers."""
-    unit = loader(suite.loader)
-    families = unit.units(suite.source) if unit.units else {}
-    metrics = {name: metric(name).version for name in suite.used if not metric(name).verifies}
-    return {**{name: family.verifier_version for name, family in families.items()}, **metrics}
+def makers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
+    """Return what makes a suite's items: the loader, and the families that it draws from."""
+    return (
+        identity_of(Loader, suite.loader),
+        *(identity_of(Family, family.name) for family in families_of(suite)),
+    )
+
+
+def verifiers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
+    """Return what verifies a suite's replies: its families."""
+    return tuple(verifier_of(family) for family in families_of(suite))
+
+
+def scorers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
+    """Return what scores a suite's replies: its families' verifiers, and its metrics that have rules themselves."""
+    metrics = (identity_of(Metric, name) for name in suite.used if not metric(name).verifies)
+    return (*verifiers_of(suite), *metrics)
 
 
 def needs_of(suite: Suite) -> tuple[str, ...]:
@@ -72,9 +84,7 @@ def judged_by(suite: Suite) -> tuple[str, ...]:
 
 def runs_programs(suite: Suite) -> bool:
     """Say whether replies of a suite hold programs that are run."""
-    unit = loader(suite.loader)
-    families = unit.units(suite.source).values() if unit.units else ()
-    return any(family.program for family in families) or any(metric(name).programs for name in suite.used)
+    return any(one.program for one in families_of(suite)) or any(metric(name).programs for name in suite.used)
 
 
 def responses_of(suite: Suite) -> str:

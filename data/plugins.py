@@ -11,6 +11,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
@@ -30,8 +31,29 @@ FOLDERS: Mapping[type, str] = {
 VARIABLE = "BASIC_CONTROL_PLUGINS"
 """Files and folders of plug-ins, as the run's worker processes inherit them."""
 Unit = TypeVar("Unit", Family, Metric, Loader, Provider)
+_FORGOTTEN: list[None] = []
 _NAMED = re.compile(rb"\bUNITS?\b")
-Found = tuple[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A plug-in: the folder that its modules stand in, and their names at its top; None where all are its own."""
+
+    folder: Path
+    names: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a unit comes from, as messages name it; its module and file, and the plug-in that these belong to."""
+
+    told: str
+    module: str
+    path: Path
+    home: Home | None = None
+
+
+Found = tuple[Origin, object]
 """A unit, or what should be one, and where it comes from."""
 
 
@@ -61,6 +83,13 @@ def forget() -> None:
     _discovered.cache_clear()
     _loaded.cache_clear()
     _points.cache_clear()
+    registered.cache_clear()
+    _FORGOTTEN.append(None)
+
+
+def generation() -> int:
+    """Return a number that rises when units are looked for anew: for caches of what is known of them."""
+    return len(_FORGOTTEN)
 
 
 def paths() -> list[Path]:
@@ -99,9 +128,9 @@ def _loaded(path: Path) -> ModuleType:
     return module
 
 
-def _units(module: ModuleType, origin: str) -> Iterator[Found]:
+def _units(module: ModuleType, there: Origin) -> Iterator[Found]:
     for unit in [module.UNIT] if hasattr(module, "UNIT") else getattr(module, "UNITS", ()):
-        yield origin, unit
+        yield there, unit
 
 
 def _own(kind: type) -> Iterator[Found]:
@@ -110,8 +139,11 @@ def _own(kind: type) -> Iterator[Found]:
     for folder in importlib.import_module(package).__path__:
         for path in sorted(Path(folder).glob("[!_]*.py")):
             if _NAMED.search(path.read_bytes()):
-                loaded = importlib.import_module(f"{package}.{path.stem}")
-                yield from _units(loaded, f"{package.replace('.', '/')}/{path.name}")
+                yield from _units(importlib.import_module(f"{package}.{path.stem}"), _ours(package, path))
+
+
+def _ours(package: str, path: Path) -> Origin:
+    return Origin(f"{package.replace('.', '/')}/{path.name}", f"{package}.{path.stem}", path)
 
 
 @cache
@@ -120,6 +152,7 @@ def _points() -> Callable[..., EntryPoints]:
     return entry_points().select
 
 
+@cache
 def registered(kind: str) -> EntryPoints:
     """Return the entry points of a kind: `generators`, `metrics`, `loaders`, `providers` or `suites`."""
     return _points()(group=f"basic_control.{kind}")
@@ -137,7 +170,13 @@ def _kind(package: str) -> type:
 
 def _registered(kind: type) -> Iterator[Found]:
     for point in registered(_part(kind)):
-        yield f"entry point {point.name} = {point.value}", load(point)
+        unit = load(point)
+        path = Path(sys.modules[point.module].__file__ or "")
+        top, *inner = point.module.split(".")
+        folder = path.parents[len(inner) + (path.name == "__init__.py")]
+        files = (point.dist.files if point.dist else None) or ()
+        names = frozenset({top, *(Path(file.parts[0]).stem for file in files)})
+        yield Origin(f"entry point {point.name} = {point.value}", point.module, path, Home(folder, names)), unit
 
 
 def load(point: EntryPoint) -> object:
@@ -158,30 +197,32 @@ def load(point: EntryPoint) -> object:
 def _added(kind: type) -> Iterator[Found]:
     """Yield a kind's units of the plug-ins; a file may hold units of other kinds."""
     for path in files():
-        for origin, unit in _units(_loaded(path), str(path)):
+        for there, unit in _units(_loaded(path), Origin(str(path), path.stem, path, Home(path.parent))):
             if isinstance(unit, tuple(FOLDERS)):
                 if isinstance(unit, kind):
-                    yield origin, unit
+                    yield there, unit
             else:
                 kinds = ", ".join(one.__name__ for one in FOLDERS)
-                raise InputError(f"{origin}: expected UNIT to be one of {kinds}, found {type(unit).__name__}.")
+                raise InputError(f"{path}: expected UNIT to be one of {kinds}, found {type(unit).__name__}.")
 
 
 @cache
-def _discovered(package: str, plugins: str) -> Mapping[str, Any]:
-    """Find a kind's units once for each set of plug-ins: to look for entry points reads every distribution's."""
+def _discovered(package: str, plugins: str) -> tuple[Mapping[str, Any], Mapping[str, Origin]]:
+    """Find a kind's units, and their origins, once for each set of plug-ins: to look for them takes a while."""
     del plugins
     kind = _kind(package)
     units: dict[str, Any] = {}
-    origins: dict[str, str] = {}
-    for origin, unit in (*_own(kind), *_added(kind), *_registered(kind)):
+    origins: dict[str, Origin] = {}
+    for there, unit in (*_own(kind), *_added(kind), *_registered(kind)):
         if not isinstance(unit, kind):
-            raise InputError(f"{origin}: expected UNIT to be a {kind.__name__}, found {type(unit).__name__}.")
+            raise InputError(f"{there.told}: expected UNIT to be a {kind.__name__}, found {type(unit).__name__}.")
         name = unit.name  # type: ignore[attr-defined] # every kind has one
         if name in units:
-            raise InputError(f"two units are named {name!r}: {origins[name]} and {origin}. Rename or remove one.")
-        units[name], origins[name] = unit, origin
-    return MappingProxyType(dict(sorted(units.items())))
+            raise InputError(
+                f"two units are named {name!r}: {origins[name].told} and {there.told}. Rename or remove one."
+            )
+        units[name], origins[name] = unit, there
+    return MappingProxyType(dict(sorted(units.items()))), origins
 
 
 def discover(kind: type[Unit]) -> Mapping[str, Unit]:
@@ -190,7 +231,16 @@ def discover(kind: type[Unit]) -> Mapping[str, Unit]:
     Raises:
         InputError: an object of another type, or two units of one name; each with where it came from.
     """
-    return _discovered(FOLDERS[kind], os.environ.get(VARIABLE, ""))
+    return _discovered(FOLDERS[kind], os.environ.get(VARIABLE, ""))[0]
+
+
+def origin(kind: type[Unit], name: str) -> Origin:
+    """Return where the unit of that name comes from; see `find`."""
+    if _alone(kind, name) is not None:
+        package = FOLDERS[kind]
+        return _ours(package, Path(sys.modules[f"{package}.{name}"].__file__ or ""))
+    find(kind, name)
+    return _discovered(FOLDERS[kind], os.environ.get(VARIABLE, ""))[1][name]
 
 
 def _module(name: str) -> ModuleType | None:

@@ -10,6 +10,7 @@ if __name__ == "__main__":  # before Prefect is imported: --help and errors answ
 
 import logging
 import time
+from functools import cache, partial
 from pathlib import Path
 
 from prefect import flow
@@ -84,6 +85,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
     names = [model.name for model in settings.models]
     event("run_started", run=opened.folder.name, suites=settings.named, models=names)
     book = Ledger(anew=anew(again), failed=again.failed, run=opened.folder.name, deployed=deployed())
+    book.earlier = cache(partial(manifests.scored_before, Path(settings.store.runs)))
     if again.truncated:
         book.recorded = recorded(settings, again)
     shared = sharing_failures(settings.store, book.attempt)
@@ -98,6 +100,8 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
                 tables = tables.join(part)
                 examined = sit(settings, suite, part, identities, about=opened.facts, runner=runner)
                 tables = tables.join(examined)
+                if changed := book.changed(suite.name):
+                    event("scored_again", run=opened.folder.name, suite=suite.name, changed=changed)
                 models = interim(settings, suite, part, identities, waiting)
                 event("suite_ended", run=opened.folder.name, suite=suite.name, models=models)
             book.distributed = False

@@ -8,7 +8,7 @@ from prefect import flow
 from artifacts import manifest as manifests
 from config.settings import Rerun, Settings
 from data.batches import Cell
-from data.loading import versions_of
+from data.loading import makers_of
 from data.tables import ITEMS, SCORES
 from flows.full_eval import identify_all
 from flows.runs import counts_of, describe, open_run
@@ -41,14 +41,14 @@ def find_level(settings: Settings) -> tuple[Found, list[Path]]:
         identities = identify_all(settings)
         number = suite.source["n_items"] * len(families(suite)) * len(suite.source["languages"])
         event("suite_started", run=book.run, suite=suite.name, items=number, calls=number)
-        tables, versions = Tables(), versions_of(suite)
+        tables, units = Tables(), makers_of(suite)
         while batch := probe(
             Cell(suite.name, batch=len(tables.items)),
             settings.store,
             tables.items,
             tables.scores,
             suite=suite,
-            versions=versions,
+            units=units,
         ):
             rounds: Numbered = {len(tables.items): batch[0]}
             tables = tables.join(answered(settings, suite, rounds, identities, [model.name]))

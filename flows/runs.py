@@ -13,7 +13,7 @@ from artifacts.store import Damaged
 from config.settings import Rerun, Settings
 from data.batches import Cell, Ref, spanned_s
 from data.errors import InputError
-from data.loading import runs_programs, verifiers_of, versions_of
+from data.loading import makers_of, runs_programs, scorers_of
 from flows.earlier import settings_of
 from tasks import sandbox
 from tasks.compare.facts import judge_prompts
@@ -21,7 +21,6 @@ from tasks.models.recorded import uncut
 from tasks.models.systems import Identities, took_part
 from tasks.report.material import Tables
 from tasks.runtime.storage import open_cache, open_store
-from tasks.stage import fingerprint
 
 _log = logging.getLogger("artifacts.runs")
 
@@ -135,11 +134,13 @@ def layers_of(settings: Settings) -> dict[str, str]:
 
 def facts(settings: Settings, identities: Identities) -> dict[str, Any]:
     """Return what of a run's manifest gives its numbers their meaning."""
+    makers = [unit for suite in settings.suites for unit in makers_of(suite)]
+    scorers = [unit for suite in settings.suites for unit in scorers_of(suite)]
     return {
         "configuration": settings.model_dump(mode="json"),
-        "rules": fingerprint(),
-        "units": {name: version for suite in settings.suites for name, version in versions_of(suite).items()},
-        "verifiers": {name: version for suite in settings.suites for name, version in verifiers_of(suite).items()},
+        "units": {unit.name: unit.version for unit in makers},
+        "verifiers": {unit.name: unit.version for unit in scorers},
+        "sources": {unit.name: unit.source for unit in (*makers, *scorers)},
         "identities": {name: dict(identity) for name, identity in identities.models.items()},
         "judge_prompts": judge_prompts(settings),
         "judge_identities": {name: dict(identity) for name, identity in identities.judges.items()},

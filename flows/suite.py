@@ -7,14 +7,18 @@ from prefect import flow
 
 from config.settings import Settings
 from data.batches import Asked, Batch, Cell, Ref, Rival
-from data.loading import compared, digests_of, offered, responses_of, versions_of
+from data.loading import compared, digests_of, makers_of, offered, responses_of, verifiers_of
 from data.plugins import loader, metric
+from data.records import Metric
 from data.suites import Suite
+from data.units import identity_of
+from prompts import digests
+from tasks.arrange import arrange
 from tasks.cite import cite
 from tasks.decide import decide, watched
 from tasks.judge import judge
 from tasks.judges.passports import Examined
-from tasks.load import Wanted, arrange, generate, given, load
+from tasks.load import Wanted, generate, given, load
 from tasks.models.constancy import told_by_server
 from tasks.models.systems import (
     Identities,
@@ -40,13 +44,12 @@ def items_of(settings: Settings, suite: Suite) -> list[Ref]:
     """Draw or load the suite's items, in batches."""
     what = Wanted(
         suite=suite.name,
-        unit=suite.loader,
-        versions=versions_of(suite),
+        units=makers_of(suite),
         options=offered(suite),
         required=needed(settings, suite),
         prompts=tuple(suite.asked_by.values()),
         batch_size=settings.batch_size,
-        digests=digests_of(suite),
+        digests=(*digests_of(suite), *digests(*suite.asked_by.values())),
     )
     stage = generate if loader(suite.loader).generated else load
     items = stage(Cell(suite.name), settings.store, what)
@@ -76,13 +79,15 @@ def ask(
             continue
         for number, batch in items.items():
             cell = Cell(suite.name, system.name, number)
+            prompt = prompt_of(suite, system)
             requests = prepare(
                 cell,
                 store,
                 batch,
                 model=model,
                 system=system.name,
-                prompt=prompt_of(suite, system),
+                prompt=prompt,
+                templates=digests(prompt),
                 identity=identities.models[model.name],
                 repeats=settings.times(suite),
                 recorded=ledger().recorded,
@@ -110,10 +115,11 @@ def value(settings: Settings, suite: Suite, batch: Batch, name: str, identities:
     cell = Cell(batch.cell.suite, batch.cell.model, batch.cell.batch, name)
     if unit.verifies:
         runner = kotlin_tools.describe(settings.sandbox.kotlin_compiler, settings.sandbox.java)
-        verdicts = verify(batch.cell, store, batch, tools=settings.sandbox, runner=runner)
+        families = verifiers_of(suite)
+        verdicts = verify(batch.cell, store, batch, families=families, tools=settings.sandbox, runner=runner)
         return Tables(verdicts=[verdicts], scores=[score(batch.cell, store, verdicts)])
     if not unit.steps:
-        return Tables(scores=[measure(cell, store, batch, metric=name, options=options)])
+        return Tables(scores=[measure(cell, store, batch, metric=identity_of(Metric, name), options=options)])
     panel = panel_of(settings, suite, name, identities.judges)
     afresh = ledger().failed or ledger().anew(judge.name, cell)
     judged = judge(
@@ -132,7 +138,7 @@ def value(settings: Settings, suite: Suite, batch: Batch, name: str, identities:
         store,
         batch,
         judged.judgements,
-        metric=name,
+        metric=identity_of(Metric, name),
         options=options,
         aggregate=suite.use(name).aggregate or suite.aggregate,
     )

@@ -71,6 +71,12 @@ def digest(name: str, language: str) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def digests(*prompts: str | None) -> tuple[str, ...]:
+    """Return the digests of templates in all their languages; none of a text, which says itself what it is."""
+    named = (prompt.strip() for prompt in prompts if prompt and shipped(prompt))
+    return tuple(digest(name, language) for name in named for language in languages(name))
+
+
 def render(name: str, language: str, **values: Any) -> str:
     """Fill a template; a value that the template names and is not given is an error (StrictUndefined)."""
     return template(name, language).render(**values)

@@ -14,9 +14,9 @@ from data.plugins import loader
 from data.questions import identify
 from data.records import Item
 from data.sources import name_of
-from data.suites import Stop, Suite
+from data.suites import Suite
 from data.tables import ITEMS, REQUESTS, RESPONSES
-from metrics.stopping import arranged
+from data.units import UnitIdentity
 from prompts import fill, read_by
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
@@ -81,11 +81,10 @@ def _write(store: Store, listed: Iterable[dict[str, Any]], batch_size: int) -> l
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a suite's items are made from: `versions` of what makes them, `digests` of their files, its prompts."""
+    """What a suite's items are made from, by which units, the loader first; `digests` of their files and prompts."""
 
     suite: str
-    unit: str
-    versions: Mapping[str, int]
+    units: tuple[UnitIdentity, ...]
     options: Mapping[str, Any]
     required: tuple[str, ...]
     prompts: tuple[str, ...]
@@ -94,7 +93,7 @@ class Wanted:
 
 
 def _made(store: Store, wanted: Wanted) -> list[Ref]:
-    listed = rows(wanted.suite, wanted.unit, wanted.options, wanted.required, wanted.prompts)
+    listed = rows(wanted.suite, wanted.units[0].name, wanted.options, wanted.required, wanted.prompts)
     return _write(store, listed, wanted.batch_size)
 
 
@@ -108,13 +107,6 @@ def generate(store: Store, wanted: Wanted) -> list[Ref]:
 def load(store: Store, wanted: Wanted) -> list[Ref]:
     """Sample a data set's rows as items and store them in batches."""
     return _made(store, wanted)
-
-
-@stage(version=1)
-def arrange(store: Store, items: list[Ref], *, suite: Suite, stop: Stop) -> list[Ref]:
-    """Cut a suite's items into the rounds in which they are asked until it is decided."""
-    place = open_store(store)
-    return [place.write(ITEMS, part) for part in arranged(place.read_all(items, ITEMS), suite, stop)]
 
 
 def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:

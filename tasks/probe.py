@@ -11,6 +11,7 @@ from data.plugins import loader
 from data.records import Family, Item
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
+from data.units import UnitIdentity
 from metrics.levels import Curve, counted, curve, curves_of
 from tasks.load import row
 from tasks.runtime.storage import open_store
@@ -37,14 +38,14 @@ def curves(suite: Suite, put: pl.DataFrame, scored: pl.DataFrame) -> list[Curve]
 
 @stage(version=1)
 def probe(
-    store: Store, items: list[Ref], scores: list[Ref], *, suite: Suite, versions: Mapping[str, int]
+    store: Store, items: list[Ref], scores: list[Ref], *, suite: Suite, units: tuple[UnitIdentity, ...]
 ) -> list[Ref]:
     """Draw the next questions of each family and language; none once `n_items` of each were put.
 
     `items` and `scores` are all rounds so far. Questions are drawn from the suite's seed, the rung, and how many of
     that rung were put: with the same answers they are the same.
     """
-    del versions  # of the families: the result depends on them
+    del units  # the families, as the key knows them
     place = open_store(store)
     put, scored = place.read_all(items, ITEMS), place.read_all(scores, SCORES)
     listed: list[Item] = []

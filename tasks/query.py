@@ -171,12 +171,15 @@ def prepare(
     prompt: str | None,
     identity: Mapping[str, str],
     repeats: int,
+    templates: tuple[str, ...] = (),
     recorded: Ref | None = None,
 ) -> Ref:
     """Make the requests that put a batch of items to a system; `prompt` stands in for the items' own.
 
-    `recorded` are requests whose replies another token limit would not change.
+    `templates` are the digests of the template that it names. `recorded` are requests whose replies another token
+    limit would not change.
     """
+    del templates  # the key holds them
     place = open_store(store)
     made = for_items(place.read(items), model, identity, repeats, system=system, prompt=prompt)
     return place.write(REQUESTS, keep(made, place.read(recorded)) if recorded else made)

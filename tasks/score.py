@@ -8,10 +8,11 @@ from config.settings import Store
 from data.batches import Batch, Ref
 from data.draw import canonical
 from data.options import options_of
-from data.plugins import metrics
+from data.plugins import find
 from data.records import VALUED, Found, Metric, Score, Status
 from data.suites import Aggregate
 from data.tables import SCORES
+from data.units import UnitIdentity
 from metrics.correct import UNIT as correct  # noqa: N811 - a unit, not a constant
 from metrics.judging import combine
 from tasks.judge import reopen
@@ -94,10 +95,10 @@ def ran(unit: Metric, replies: Sequence[Answered], options: Mapping[str, Any]) -
 
 
 @stage(version=2)
-def measure(store: Store, batch: Batch, *, metric: str, options: Mapping[str, Any]) -> Ref:
+def measure(store: Store, batch: Batch, *, metric: UnitIdentity, options: Mapping[str, Any]) -> Ref:
     """Score a batch of replies by a metric that needs no judge."""
     place = open_store(store)
-    unit = metrics()[metric]
+    unit = find(Metric, metric.name)
     used = options_of(unit, options)
     replies = list(answered(place, batch))
     scored = (
@@ -113,13 +114,13 @@ def score_judged(
     batch: Batch,
     judgements: Ref,
     *,
-    metric: str,
+    metric: UnitIdentity,
     options: Mapping[str, Any],
     aggregate: Aggregate,
 ) -> Ref:
     """Score a batch of replies by what judges found."""
     place = open_store(store)
-    unit = metrics()[metric]
+    unit = find(Metric, metric.name)
     found: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
     for row in place.read(judgements).iter_rows(named=True):
         found.setdefault((row["item_id"], row["model"], row["repeat"]), []).append(row)

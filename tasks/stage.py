@@ -1,11 +1,13 @@
 """A stage: a Prefect task that is cached by the content of what goes into it.
 
-The key holds the stage's name and version, a fingerprint of the rules' source (generators, metrics, prompts,
-data), and its inputs, tables by their content. Prefect's own TASK_SOURCE sees only the task's body.
+The key holds the stage's name and version, the source of what it makes its result by, and its inputs: tables by
+their content, units by their names, versions and sources. Prefect's own TASK_SOURCE sees only the task's body.
 """
 
 import dataclasses
 import hashlib
+import inspect
+import sys
 import time
 import uuid
 from collections import Counter
@@ -26,29 +28,30 @@ from pydantic import BaseModel
 from config.settings import Store as StoreSettings
 from data.batches import Asked, Cell, Ref
 from data.draw import canonical
+from data.plugins import generation
+from data.units import Module, UnitIdentity, source_of
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_results, open_store
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 RULES = ("generators", "metrics", "prompts", "data")
-SOURCES = frozenset({".py", ".j2", ".jsonl", ".yaml"})
-WORDS = "phrases.yaml"
-"""What reports say: no stage depends on it."""
+DECIDING = (*RULES, "tasks.sandbox", "tasks.web", "tasks.models.requests", "artifacts.samples")
+"""What stages make their results by. The rest carries tables about, and a stage's own code has its version."""
+
+
+def decides(module: Module) -> bool:
+    """Say whether a module is one of those that stages make their results by."""
+    return any(module.name == one or module.name.startswith(f"{one}.") for one in DECIDING)
 
 
 @cache
-def fingerprint() -> str:
-    """Return a hash over the source of all rules, so that a changed verifier's old verdicts are not trusted."""
-    digest = hashlib.sha256()
-    top = Path(__file__).parents[1]
-    for package in RULES:
-        for path in sorted((top / package).rglob("*")):
-            if path.suffix in SOURCES and path.name != WORDS:
-                digest.update(str(path.relative_to(top)).encode())
-                digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+def rules_of(module: str, known: int) -> str:
+    """Hash the rules that a stage's module imports, units apart; `known` is `data.plugins.generation()`."""
+    del known
+    return source_of(Module(module, Path(sys.modules[module].__file__ or "")), decides)
 
 
 def encode(value: Any) -> Any:
@@ -68,28 +71,37 @@ def encode(value: Any) -> Any:
     return value
 
 
-def refs_in(value: Any) -> Iterator[Ref]:
-    """Yield every table reference in a stage's result."""
-    if isinstance(value, Ref):
+def found_in(value: Any, kind: type[T]) -> Iterator[T]:
+    """Yield every value of a kind in a stage's result or inputs: table references, units."""
+    if isinstance(value, kind):
         yield value
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for part in dataclasses.fields(value):
-            yield from refs_in(getattr(value, part.name))
+            yield from found_in(getattr(value, part.name), kind)
     elif isinstance(value, Mapping):
         for entry in value.values():
-            yield from refs_in(entry)
+            yield from found_in(entry, kind)
     elif isinstance(value, list | tuple):
         for entry in value:
-            yield from refs_in(entry)
+            yield from found_in(entry, kind)
+
+
+def digest_of(stage: str, inputs: Mapping[str, Any], **more: Any) -> str:
+    """Hash what a stage is called with; where the store is and what a cell is called does not matter."""
+    aside = (StoreSettings, Cell)
+    named = {name: encode(one) for name, one in inputs.items() if not isinstance(one, aside)}
+    return hashlib.sha256(canonical({"stage": stage, **more, "inputs": named}).encode()).hexdigest()
 
 
 class ContentAddress(CachePolicy):
-    """Key a stage by its name, version, rules and inputs; where the store is does not matter."""
+    """Key a stage by its name, its version, the rules that its module imports, and its inputs."""
 
     version: int = 1
+    module: str = ""
 
-    def __init__(self, version: int) -> None:
+    def __init__(self, version: int, module: str) -> None:
         self.version = version
+        self.module = module
 
     def compute_key(
         self,
@@ -99,15 +111,8 @@ class ContentAddress(CachePolicy):
         **kwargs: Any,  # noqa: ARG002 - Prefect's interface
     ) -> str:
         """Return the content address of one execution."""
-        aside = (StoreSettings, Cell)
-        named = {name: encode(value) for name, value in inputs.items() if not isinstance(value, aside)}
-        identity = {
-            "stage": task_ctx.task.name,
-            "version": self.version,
-            "rules": fingerprint(),
-            "inputs": named,
-        }
-        return f"{task_ctx.task.name}-{hashlib.sha256(canonical(identity).encode()).hexdigest()}"
+        name, rules = task_ctx.task.name, rules_of(self.module, generation())
+        return f"{name}-{digest_of(name, inputs, version=self.version, rules=rules)}"
 
 
 def calls_in(value: Any) -> dict[str, int]:
@@ -122,7 +127,11 @@ def calls_in(value: Any) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What became of one stage in this run: its wall time, when it `ended` (Unix time), its calls by outcome."""
+    """What became of one stage in this run: its wall time, when it `ended` (Unix time), its calls by outcome.
+
+    `subject` is a hash of what its `units` (name -> version and source) were given; `changed` are the names of
+    those that were other ones when an earlier run gave them the same.
+    """
 
     stage: str
     cell: Cell
@@ -131,6 +140,9 @@ class Execution:
     note: str = ""
     ended: float = 0.0
     calls: Mapping[str, int] = field(default_factory=dict)
+    subject: str = ""
+    units: Mapping[str, str] = field(default_factory=dict)
+    changed: tuple[str, ...] = ()
 
 
 def _nothing(stage: str, cell: Cell) -> bool:
@@ -144,6 +156,7 @@ class Ledger:
 
     `failed`: judges' replies that could not be read are asked for anew, as calls that failed always are.
     `attempt` is this start of the run alone: what failed in an earlier one is asked again.
+    `earlier()` are the units of earlier runs' executions, by subject.
     """
 
     executions: list[Execution] = field(default_factory=list)
@@ -154,6 +167,15 @@ class Ledger:
     deployed: bool = False
     distributed: bool = False
     attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
+    earlier: Callable[[], Mapping[str, Mapping[str, str]]] = dict
+
+    def changed(self, suite: str) -> dict[str, list[str]]:
+        """Return the units of a suite's stages that changed since an earlier run gave them the same, by stage."""
+        found: dict[str, dict[str, None]] = {}
+        for one in self.executions:
+            if one.changed and one.cell.suite == suite:
+                found.setdefault(one.stage, {}).update(dict.fromkeys(one.changed))
+        return {stage: [*names] for stage, names in found.items()}
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the executions as JSON."""
@@ -165,6 +187,7 @@ class Ledger:
                 "cached": e.cached,
                 "wall_s": round(e.seconds, 4),
                 "note": e.note,
+                **({"subject": e.subject, "units": dict(e.units)} if e.units else {}),
             }
             for e in self.executions
         ]
@@ -191,6 +214,13 @@ def keeping(book: Ledger) -> Iterator[Ledger]:
         _ledger.reset(token)
 
 
+def _bare(value: Any) -> Any:
+    """Return a stage's input with its units by their names alone."""
+    if isinstance(value, tuple):
+        return tuple(_bare(one) for one in value)
+    return value.name if isinstance(value, UnitIdentity) else value
+
+
 Given = tuple[tuple[Any, ...], Mapping[str, Any]]
 """What a stage is called with."""
 
@@ -210,7 +240,7 @@ class Stage(Generic[P, R]):
         self.task: Task[P, R] = Task(
             function,
             name=self.name,
-            cache_policy=ContentAddress(version) if cached else NO_CACHE,
+            cache_policy=ContentAddress(version, function.__module__) if cached else NO_CACHE,
             persist_result=cached,
             result_serializer="json" if cached else None,
         )
@@ -265,20 +295,37 @@ class Stage(Generic[P, R]):
         cached = state.name == "Cached"
         if cached:
             place = _place_in(given)
-            if place and not all(open_store(place).whole(ref) for ref in refs_in(result)):
+            if place and not all(open_store(place).whole(ref) for ref in found_in(result, Ref)):
                 note = "a table of its result was missing or damaged"
                 state = self._named(cell, given, refresh=True)(*args, **kwargs, return_state=True)
                 result, cached = state.result(), False
         seconds = time.monotonic() - started
         book = ledger()
-        book.executions.append(Execution(self.name, cell, cached, seconds, note, time.time(), calls_in(result)))
+        subject, units = self._subject(given)
+        before = book.earlier().get(subject, {}) if units and not cached else {}
+        changed = tuple(name for name, unit in units.items() if before.get(name, unit) != unit)
+        note = note or (f"changed since: {', '.join(changed)}" if changed else "")
+        calls = calls_in(result)
+        book.executions.append(
+            Execution(self.name, cell, cached, seconds, note, time.time(), calls, subject, units, changed)
+        )
         rows: Counter[str] = Counter()
-        for ref in refs_in(result):
+        for ref in found_in(result, Ref):
             rows[ref.table] += ref.rows
         said: dict[str, Any] = {"cached": cached, "seconds": round(seconds, 4), "rows": rows}
         said |= {"note": note} if note else {}
         event("stage", run=book.run, stage=self.name, label=str(cell), **said)
         return result
+
+    def _subject(self, given: Given) -> tuple[str, dict[str, str]]:
+        """Return a hash of what the stage's units are given, without judges' findings, and these units."""
+        units = {one.name: f"{one.version} {one.source}" for one in found_in(given, UnitIdentity)}
+        if not (units and self.cached):
+            return "", {}
+        args, kwargs = given
+        inputs = inspect.signature(self.function).bind(*args, **kwargs).arguments
+        told = {name: _bare(value) for name, value in inputs.items() if not isinstance(value, Ref)}
+        return digest_of(self.name, told), units
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +338,9 @@ class Started(Generic[R]):
 def stage(*, version: int, cached: bool = True) -> Callable[[Callable[P, R]], Stage[P, R]]:
     """Make a function a stage.
 
-    `version` is raised when the stage's own code changes what it writes. A stage that is not cached (`query`)
-    has a cache of its own, or writes files.
+    `version` is raised when the stage's own code changes what it writes; the rules that its module imports are in
+    its key by their source, and so are the units that it is given as `UnitIdentity`. A stage that is not cached
+    (`query`) has a cache of its own, or writes files.
     """
 
     def make(function: Callable[P, R]) -> Stage[P, R]:

@@ -13,6 +13,7 @@ from data.plugins import family
 from data.records import VALUED, Item, Outcome, Program, Status, Verdict
 from data.tables import VERDICTS
 from data.truncation import is_cut
+from data.units import UnitIdentity
 from tasks.runtime.parallel import map_chunks
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
@@ -141,12 +142,12 @@ def verify_all(replies: Iterable[Reply], tools: Sandbox = _FOUND) -> list[dict[s
 
 
 @stage(version=2)
-def verify(store: Store, batch: Batch, *, tools: Sandbox, runner: str) -> Ref:
-    """Verify a batch of replies.
+def verify(store: Store, batch: Batch, *, families: tuple[UnitIdentity, ...], tools: Sandbox, runner: str) -> Ref:
+    """Verify a batch of replies; `families` are those of its items, as the key knows them.
 
     `runner` is what `kotlin_tools.describe` says: with another compiler, or none any more, verdicts are others.
     """
-    del runner
+    del families, runner
     place = open_store(store)
     rows = {row["item_id"]: row for row in place.read(batch.items).iter_rows(named=True)}
     asked = place.read(batch.requests).join(

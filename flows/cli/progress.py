@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -151,6 +151,9 @@ class Display(logging.Handler):
             self._work(self.suite, "").expected = fields["calls"]
         elif name == "stage_started" and not (fields["stage"] == "query" and fields["metric"]):
             self._turn(fields["stage"], fields["suite"], fields["metric"])
+        elif name == "scored_again":
+            with self._drawing:
+                self.say(_changed(fields["suite"], fields["changed"]))
         elif name == "suite_ended":
             results = list(_results(fields["suite"], fields["models"]))
             for work in self.of(fields["suite"]):
@@ -186,6 +189,9 @@ class Display(logging.Handler):
     def draw(self) -> None:
         """Show how far the work is."""
 
+    def say(self, line: str) -> None:
+        """Leave a line."""
+
     def conclude(self, suite: str, results: list[str]) -> None:
         """Show what a suite has come to, a line for each model."""
 
@@ -201,25 +207,26 @@ class Lines(Display):
         """Write a stage's name when a suite first comes to it, and not again for each batch."""
         if self.now not in self._told:
             self._told.add(self.now)
-            self._write(self.now)
+            self.say(self.now)
 
     def draw(self) -> None:
         """Write how far the calls are; where none is on its way, how long the stage has taken."""
         open_ones = [(work, count) for work in self.of(self.suite) if (count := work.count()).open]
         for work, count in open_ones:
-            self._write(f"{work.title}: {_measured(count)}")
+            self.say(f"{work.title}: {_measured(count)}")
         if not open_ones:
-            self._write(f"{self.now}, for {_clock(time.monotonic() - self.since)}")
+            self.say(f"{self.now}, for {_clock(time.monotonic() - self.since)}")
 
     def conclude(self, suite: str, results: list[str]) -> None:
         """Write what a suite's calls and its models came to."""
         for work in self.of(suite):
             count = work.count()
-            self._write(f"{work.title}: {_measured(count)}")
+            self.say(f"{work.title}: {_measured(count)}")
         for line in results:
-            self._write(line)
+            self.say(line)
 
-    def _write(self, line: str) -> None:
+    def say(self, line: str) -> None:
+        """Write a line, with the time since the start."""
         # In one piece: print writes the line's end by itself, and others write in between.
         sys.stderr.write(f"{_clock(time.monotonic() - self.begun):>7}  {visible(line)}\n")
         sys.stderr.flush()
@@ -267,14 +274,18 @@ class Bars(Display):
 
     def conclude(self, suite: str, results: list[str]) -> None:
         """Leave a suite's results above the bars, in place of its own."""
-        from rich.text import Text
-
         self.draw()  # however fast it was, all of it has been seen
         for work in self.of(suite):
             if work.title in self._bars:
                 self._progress.remove_task(self._bars.pop(work.title))
         for line in results:
-            self._progress.console.print(Text(visible(line)))
+            self.say(line)
+
+    def say(self, line: str) -> None:
+        """Leave a line above the bars."""
+        from rich.text import Text
+
+        self._progress.console.print(Text(visible(line)))
 
 
 def _columns() -> "Progress":
@@ -340,6 +351,18 @@ def _results(suite: str, models: Mapping[str, Mapping[str, Any]]) -> Iterator[st
         reason = f": {told}" if told else ""
         counts = f"{found['n_scored']} of {found['n_asked']} scored"
         yield f"{suite}, {model}: {scored(found, 'en')}{interval}, {counts} – {found['outcome']}{reason}"
+
+
+def _changed(suite: str, changed: Mapping[str, Sequence[str]]) -> str:
+    """Say which rules changed since the same replies were last scored; `changed` are their names by stage."""
+    verifiers = changed.get("verify", ())
+    metrics = dict.fromkeys(name for stage, names in changed.items() if stage != "verify" for name in names)
+    counted = [
+        f"{len(names)} {word}{'s' * (len(names) > 1)}"
+        for word, names in (("verifier", verifiers), ("metric", metrics))
+        if names
+    ]
+    return f"{suite}: {' and '.join(counted)} changed since: scored again ({', '.join([*verifiers, *metrics])})"
 
 
 def _clock(seconds: float) -> str:

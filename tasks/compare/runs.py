@@ -149,10 +149,12 @@ def _notes(
 ) -> list[str]:
     """Say what else may be behind a difference, and what was not compared."""
     notes = []
-    rules = {run.name: str(run.manifest.get("rules")) for run in found}
-    if len(set(rules.values())) > 1:
-        said = ", ".join(f"{name}: {rule}" for name, rule in rules.items())
-        notes.append(phrase("compare.rules_changed", language, rules=said))
+    sources = [run.manifest.get("sources") or {} for run in found]
+    changed = [
+        unit for unit in dict.fromkeys(chain(*sources)) if len({one[unit] for one in sources if unit in one}) > 1
+    ]
+    if changed:
+        notes.append(phrase("compare.rules_changed", language, units=", ".join(changed)))
     for kind, what in (("identities", "model"), ("judge_identities", "judge")):
         notes += _renewed(found, kind, f"compare.renewed_{what}", language)
     inside = {one.label for field in compared for one in field}

@@ -39,7 +39,7 @@ from tasks.report.titles import metric_title, suite_title, where
 from tasks.report.words import measure, say
 
 _SCRIPT = ("page.js", "chunks.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
-_MANIFEST = ("wall_s", "commit", "rules", "requests", "identities", "versions", "units", "sandbox", "tables")
+_MANIFEST = ("wall_s", "commit", "requests", "identities", "versions", "sandbox", "tables")
 
 
 def number(value: float | None, places: int = 0) -> str:
@@ -150,6 +150,7 @@ def _filled(material: Material, found: chunks.Chunks) -> dict[str, Any]:
         "usage": operations.usage(material),
         "spending": list(spending.lines(material.results, language)),
         "stages": operations.stages(material),
+        "rules": operations.rules(material),
     }
     return {
         **context,

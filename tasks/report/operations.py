@@ -55,6 +55,17 @@ def _quantile(values: pl.Series, percentile: int) -> float | None:
     return None if value is None else float(value)
 
 
+def rules(material: Material) -> dict[str, str]:
+    """Return the version and source of each unit that made or scored the run's items, by name."""
+    known = {name: material.manifest.get(name) or {} for name in ("units", "verifiers", "sources")}
+    told = {
+        name: (str(version), known["sources"].get(name, ""))
+        for kind in ("units", "verifiers")
+        for name, version in known[kind].items()
+    }
+    return {name: " · ".join(filter(None, parts)) for name, parts in told.items()}
+
+
 def stages(material: Material) -> list[dict[str, Any]]:
     """Sum up the stages of a run: how often each ran, how often from the cache, and for how long."""
     found: dict[str, dict[str, Any]] = {}

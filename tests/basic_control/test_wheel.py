@@ -58,13 +58,16 @@ if __name__ == "__main__":
 
     basic_control.start()
     from artifacts.manifest import commit
-    from data.plugins import metric
+    from data.records import Family, Metric
+    from data.units import identity_of
     from metrics._sentences import count_words
-    from tasks.stage import fingerprint
+    from tasks.stage import rules_of
+    import tasks.score
 
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         words = list(pool.map(count_words, ["one two", "three"]))
-    print(words, metric("loud").name, commit(), fingerprint())
+    told = [identity_of(Metric, "loud").name, identity_of(Family, "simple_logic").source]
+    print(words, *told, commit(), rules_of("tasks.score", 0))
 """
 
 
@@ -210,12 +213,16 @@ def answers(url: str) -> bool:
 
 
 def test_other_processes_find_our_modules_and_rules_are_the_checkouts(installed: Installed, hostile: Path) -> None:
-    from tasks.stage import fingerprint
+    import tasks.score  # noqa: F401 - its rules are asked for
+    from data.records import Family
+    from data.units import identity_of
+    from tasks.stage import rules_of
 
     subprocess.run(["git", "init", "-q", str(hostile.parent)], check=True)
     (hostile / "spawning.py").write_text(SPAWN, encoding="utf-8")
     done = installed.run(hostile, "python", "-P", "spawning.py", BASIC_CONTROL_PLUGINS=str(hostile / "plugins"))
-    assert done.stdout == f"[2, 1] loud None {fingerprint()}\n", done.stderr
+    source = identity_of(Family, "simple_logic").source
+    assert done.stdout == f"[2, 1] loud {source} None {rules_of('tasks.score', 0)}\n", done.stderr
 
 
 def words(server: Server, folder: Path, **sets: str) -> list[str]:

@@ -22,7 +22,7 @@ from artifacts.replies import ReplyCache
 from config.settings import Model, Sandbox, Settings
 from config.settings import Store as Place
 from data.batches import Asked, Batch, Cell, Ref
-from data.loading import versions_of
+from data.loading import makers_of, verifiers_of
 from tasks.aggregate import aggregate
 from tasks.load import Wanted, generate
 from tasks.query import prepare, query
@@ -82,8 +82,7 @@ def street(place: Place, items: int, base_url: str) -> None:
     ).suites[0]
     wanted = Wanted(
         suite=suite.name,
-        unit=suite.loader,
-        versions=versions_of(suite),
+        units=makers_of(suite),
         options=suite.source,
         required=(),
         prompts=("",),
@@ -108,7 +107,13 @@ def street(place: Place, items: int, base_url: str) -> None:
         "verify (no programs)",
         rows,
         lambda: [
-            verify.function(place, Batch(Cell(), ref, one.requests, one.responses), tools=Sandbox(), runner="")
+            verify.function(
+                place,
+                Batch(Cell(), ref, one.requests, one.responses),
+                families=verifiers_of(suite),
+                tools=Sandbox(),
+                runner="",
+            )
             for ref, one in each
         ],
     )

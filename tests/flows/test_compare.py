@@ -126,7 +126,7 @@ def test_what_else_may_be_behind_a_difference_is_said(tmp_path: Path) -> None:
     finished(tmp_path, "r2", ["m"], rules="new", digest="d2", temperature=0.7)
     found = compare_runs(["r1", "r2"], runs=tmp_path / "runs")
     said = " ".join(found.notes)
-    assert "r1: old, r2: new" in said
+    assert "The code of m changed between the runs" in said
     assert "The name m did not stand for the same model in all runs: digest d1 / d2." in said
     assert "compared with nothing: alone" in said
     assert ("models.m.temperature", [0, 0.7]) in found.differences

@@ -51,7 +51,7 @@ def finished(
     folder.mkdir(parents=True)
     manifests.write(
         folder,
-        {"schema": 1, "run": name, "configuration": configuration, "rules": changes.get("rules", "r"),
+        {"schema": 1, "run": name, "configuration": configuration, "sources": {"m": changes.get("rules", "r")},
          "tables": listed,
          "identities": {m: {"digest": changes.get("digest", "d")} for m in models}},
     )  # fmt: skip

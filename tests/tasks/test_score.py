@@ -13,6 +13,7 @@ from data.options import options_of
 from data.plugins import metrics
 from data.records import Metric, Score
 from data.tables import ITEMS, JUDGEMENTS, REQUESTS, RESPONSES, SCORES, VERDICTS
+from data.units import identity_of
 from metrics.judging import Judgement
 from tasks.judge import encode
 from tasks.runtime.storage import open_store
@@ -143,7 +144,7 @@ def scored_in(store: Store, ref: Any, *columns: str) -> list[tuple[Any, ...]]:
 def test_a_computed_metric_scores_every_reply_and_a_call_that_failed_is_no_zero(tmp_path: Path) -> None:
     store = Store(root=str(tmp_path))
     batch = batch_of(store, ["Anna", "Boris", "", None])
-    ref = measure.function(store, batch, metric="exact_match", options={})
+    ref = measure.function(store, batch, metric=identity_of(Metric, "exact_match"), options={})
     assert ref.table == SCORES.name
     assert scored_in(store, ref, "value", "status", "reason") == [
         (1.0, "scored", "equal"),
@@ -174,7 +175,7 @@ def test_judges_are_joined_and_one_that_failed_is_left_out_and_never_a_zero(tmp_
     ]  # fmt: skip
     judgements = open_store(store).write(JUDGEMENTS, JUDGEMENTS.frame(rows))
     ref = score_judged.function(
-        store, batch, judgements, metric="response_groundedness", options={}, aggregate="mean"
+        store, batch, judgements, metric=identity_of(Metric, "response_groundedness"), options={}, aggregate="mean"
     )
     assert scored_in(store, ref, "item_id", "value", "status") == [
         ("0", 0.75, "scored"),

@@ -15,8 +15,9 @@ from prefect.settings import PREFECT_API_URL, PREFECT_LOCAL_STORAGE_PATH, tempor
 from config.settings import Store
 from data.batches import Batch, Cell, Ref
 from data.tables import VERDICTS
+from data.units import TOP, Module, UnitIdentity, files_of
 from tasks.runtime.storage import open_store
-from tasks.stage import ContentAddress, Ledger, Stage, encode, fingerprint, keeping, ledger, refs_in, stage
+from tasks.stage import ContentAddress, Ledger, Stage, decides, encode, found_in, keeping, ledger, stage
 
 ONE, OTHER = (Ref("verdicts", digit * 64, 3, digit * 64) for digit in "12")
 SAME = Ref("verdicts", "9" * 64, 3, ONE.content)
@@ -25,7 +26,7 @@ SAME = Ref("verdicts", "9" * 64, 3, ONE.content)
 
 def key(name: str = "verify", version: int = 1, **inputs: Any) -> str:
     context = cast("TaskRunContext", SimpleNamespace(task=SimpleNamespace(name=name)))
-    return ContentAddress(version).compute_key(context, inputs, {})
+    return ContentAddress(version, __name__).compute_key(context, inputs, {})
 
 
 def test_a_key_follows_the_content_of_tables_and_not_their_files() -> None:
@@ -49,15 +50,41 @@ def test_where_the_store_is_and_what_a_cell_is_called_does_not_change_a_key(tmp_
     assert here != key(store=Store(root="elsewhere"), batch=Batch(batch.cell, OTHER, OTHER, ONE), cell=batch.cell)
 
 
-def test_a_key_follows_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_follows_the_version_and_the_source_of_its_units() -> None:
+    unit = UnitIdentity("tone", 1, "ab")
+    others = [UnitIdentity("tone", 2, "ab"), UnitIdentity("tone", 1, "cd"), UnitIdentity("shade", 1, "ab")]
+    assert len({key(metric=one) for one in (unit, *others)}) == 4
+
+
+def test_a_key_follows_the_rules_that_the_stages_module_imports(monkeypatch: pytest.MonkeyPatch) -> None:
     before = key(items=ONE)
-    monkeypatch.setattr("tasks.stage.fingerprint", lambda: "other rules")
+    monkeypatch.setattr("tasks.stage.rules_of", lambda module, known: f"other rules of {module}, {known}")
     assert key(items=ONE) != before
 
 
-def test_the_rules_are_fingerprinted_wherever_they_stand() -> None:
-    assert len(fingerprint()) == 16
-    assert int(fingerprint(), 16) >= 0
+@pytest.mark.parametrize(
+    ("module", "inside", "outside"),
+    [
+        (
+            "tasks.score",
+            ["metrics/judging.py", "data/truncation.py", "tasks/sandbox/values.py"],
+            ["metrics/cot.py"],
+        ),
+        ("tasks.verify", ["data/truncation.py", "tasks/sandbox/harness.kt"], ["metrics/judging.py"]),
+        ("tasks.load", ["data/tables.py", "prompts/__init__.py"], ["metrics/stopping.py", "data/nq.py"]),
+        ("tasks.query", ["tasks/models/requests.py", "prompts/__init__.py"], ["tasks/models/scheduler.py"]),
+        ("tasks.cite", ["tasks/web/checking.py", "metrics/sources.py"], ["metrics/contains.py"]),
+        ("tasks.aggregate", ["metrics/stats/intervals.py"], ["metrics/contains.py", "metrics/citation.py"]),
+    ],
+)
+def test_a_stages_rules_are_those_that_it_imports_and_no_others(
+    module: str, inside: list[str], outside: list[str]
+) -> None:
+    path = TOP / f"{module.replace('.', '/')}.py"
+    found = {one.relative_to(TOP).as_posix() for one in files_of(Module(module, path), decides)}
+    assert found >= {*inside}
+    assert not found.intersection([*outside, path.relative_to(TOP).as_posix(), "config/settings.py"])
+    assert not [one for one in found if one.endswith(("phrases.yaml", "metrics/__init__.py"))]
 
 
 def test_an_input_is_encoded_as_plain_json() -> None:
@@ -74,8 +101,8 @@ def test_every_reference_in_a_result_is_found() -> None:
         named: dict[str, Any]
 
     found = Result([ONE], {"b": (OTHER, "text"), "c": {"d": SAME}})
-    assert list(refs_in(found)) == [ONE, OTHER, SAME]
-    assert list(refs_in("text")) == []
+    assert list(found_in(found, Ref)) == [ONE, OTHER, SAME]
+    assert list(found_in("text", Ref)) == []
 
 
 @pytest.fixture

@@ -293,8 +293,8 @@ def complete(
         "schema": 1,
         "versions": {"python": "3.11.9", "polars": "2.1.0"},
         "commit": "0123456789abcdef0123456789abcdef01234567",
-        "rules": "ab54a98ceb1f0ad2",
         "units": dict.fromkeys(FAMILIES, 1),
+        "sources": dict.fromkeys(FAMILIES, "ab54a98ceb1f0ad2"),
         "sandbox": {
             "wasm": "CPython 3.14.0 in wasmtime 50.0.1",
             "landlock": "off",

@@ -1,0 +1,264 @@
+"""What a unit is: its name, its version, and the hash of its source with all that it imports.
+
+The source is read, never run: the unit's own module, every module of ours or of the same plug-in that it imports,
+however indirectly and also inside functions, and the files beside them that they name (texts, prompts, schemas).
+Whether something has to be computed again depends on this alone.
+"""
+
+import ast
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Any, cast
+
+from data.plugins import Home, Unit, find, generation, origin
+from data.records import Family
+
+TOP = Path(__file__).parents[1]
+"""The folder that our own packages stand in."""
+TEMPLATES = TOP / "prompts"
+"""Where the templates stand that a unit names, whoever fills them."""
+UNREAD = frozenset({"phrases.yaml"})
+"""What reports say: no result depends on it."""
+
+# An import statement holds neither a string nor nested brackets, so patterns find every one. Parsing the same files
+# takes thirty times as long, and a run reads some hundred of them before it asks anything.
+_GAP = r"(?:[ \t\f]|\\\r?\n)"
+_IMPORT = re.compile(r"import\b")
+_BEFORE = re.compile(rf"(?:^|[:;]){_GAP}*(?:from{_GAP}*(?P<module>[.\w](?:[.\w]|{_GAP})*?){_GAP}*)?\Z")
+_AFTER = re.compile(rf"{_GAP}*(?:\((?:[^()#]|#.*)*\)|(?:\\\r?\n|[^\n;#(])+)")
+_BETWEEN = re.compile(r"#.*|\\\r?\n|[()]")
+_BY_NAME = re.compile(r"(?:import_module|__import__)\(\s*[\"'](?P<module>\w[.\w]*)[\"']")
+_LITERAL = re.compile(r"[\"'}]/?([\w.-]+(?:/[\w.-]+)*(?:/(?=[{\"'])|(?=[\"'])))")
+_DOCSTRING = 2000
+"""Bytes of an `__init__.py` from which on it is no docstring alone."""
+_LISTS = ("glob(", "iterdir(", "scandir(", "listdir(", "walk(")
+_LANGUAGE = re.compile(r"[a-z]{2}(?:[-_][A-Za-z]+)?")
+_CODE = frozenset({".py", ".pyc", ".pyi", *EXTENSION_SUFFIXES})
+
+
+@dataclass(frozen=True, slots=True)
+class UnitIdentity:
+    """What a unit's results depend on, beside its options and what it is given; `source` is 16 hex digits."""
+
+    name: str
+    version: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module by its full name and its file; `home` is the plug-in that it is part of, None for ours."""
+
+    name: str
+    path: Path
+    home: Home | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a module's file says: what it imports (level, module, names), the words that it quotes.
+
+    `lists`: it lists folders, so that of a folder that it names every file counts.
+    """
+
+    imports: tuple[tuple[int, str, tuple[str, ...]], ...]
+    literals: frozenset[str]
+    lists: bool
+
+
+def identity_of(kind: type[Unit], name: str) -> UnitIdentity:
+    """Return the identity of the unit of that name.
+
+    Raises:
+        InputError: there is none.
+    """
+    unit, key = find(kind, name), cast("Any", kind)
+    return UnitIdentity(unit.name, unit.version, _hash(key, unit.name, generation()))
+
+
+def verifier_of(family: Family) -> UnitIdentity:
+    """Return the identity of a family's verifier, which has a version of its own."""
+    return UnitIdentity(family.name, family.verifier_version, _hash(Family, family.name, generation()))
+
+
+@cache
+def _hash(kind: Any, name: str, known: int) -> str:
+    del known
+    found = origin(kind, name)
+    return source_of(Module(found.module, found.path, found.home))
+
+
+def everything(module: Module) -> bool:
+    """Say that any module counts."""
+    del module
+    return True
+
+
+def source_of(module: Module, counts: Callable[[Module], bool] = everything) -> str:
+    """Hash a module with all that it imports, as far as that counts; where the files lie does not matter."""
+    told = sorted(f"{path.name} {_digest(path, generation())}" for path in files_of(module, counts))
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+
+
+def files_of(module: Module, counts: Callable[[Module], bool] = everything) -> list[Path]:
+    """Return the files that hold a module, all that it imports, and what these read beside them."""
+    found = {module.path: module}
+    due = [module]
+    while due:
+        for one in _imported(due.pop(), generation()):
+            if one.path not in found and counts(one):
+                found[one.path] = one
+                due.append(one)
+    code = [path for path, one in found.items() if counts(one) and _says_something(path, generation())]
+    return sorted({*code, *_beside(code)})
+
+
+@cache
+def _digest(path: Path, known: int) -> str:
+    del known
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@cache
+def _read(path: Path, known: int) -> _Source:
+    """Read a module's file; a compiled one says nothing."""
+    del known
+    text = path.read_text("utf-8", "replace") if path.suffix == ".py" else ""
+    imports = [*_imports(text)]
+    if "import_module" in text or "__import__" in text:
+        imports += [(0, match["module"], ()) for match in _BY_NAME.finditer(text)]
+    return _Source(tuple(imports), frozenset(_LITERAL.findall(text)), any(one in text for one in _LISTS))
+
+
+def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """Yield what a source imports: level, module, and names of it; words that look like an import do no harm."""
+    for found in _IMPORT.finditer(text):
+        start = text.rfind("\n", 0, found.start()) + 1
+        while text.endswith(("\\\n", "\\\r\n"), 0, start):
+            start = text.rfind("\n", 0, start - 1) + 1
+        before, after = _BEFORE.search(text[start : found.start()]), _AFTER.match(text, found.end())
+        if before and after:
+            names = tuple(_names(after[0]))
+            if before["module"]:
+                module = re.sub(_GAP, "", before["module"])
+                absolute = module.lstrip(".")
+                yield len(module) - len(absolute), absolute, names
+            else:
+                yield from ((0, name, ()) for name in names)
+
+
+def _names(listed: str) -> Iterator[str]:
+    """Yield the names of `a as b, c`."""
+    for one in _BETWEEN.sub(" ", listed).split(","):
+        if words := one.split():
+            yield words[0]
+
+
+@cache
+def _says_something(path: Path, known: int) -> bool:
+    """Say whether a file is more than a package's docstring."""
+    del known
+    if path.name != "__init__.py" or path.stat().st_size > _DOCSTRING:
+        return True
+    try:
+        body = ast.parse(path.read_bytes()).body
+    except (SyntaxError, ValueError):
+        return True
+    return not all(isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) for one in body)
+
+
+@cache
+def _imported(module: Module, known: int) -> tuple[Module, ...]:
+    """Return what a module imports of ours, or of its own plug-in."""
+    package = module.name.split(".")
+    if module.path.name != "__init__.py":
+        package.pop()
+    wanted: dict[str, None] = {}
+    for level, name, names in _read(module.path, known).imports:
+        start = package[: len(package) + 1 - level] if level else []
+        parts = [*start, *filter(None, name.split("."))]
+        wanted |= {".".join(parts[:n]): None for n in range(1, len(parts) + 1)}
+        wanted |= {".".join([*parts, one]): None for one in names}
+    there = (_located(name, module.home, known) for name in wanted)
+    return tuple(one for one in there if one is not None)
+
+
+@cache
+def _located(name: str, home: Home | None, known: int) -> Module | None:
+    """Return the module of that name: one of ours, or else of the plug-in; None where it is somebody else's."""
+    *parents, last = name.split(".")
+    top = parents[0] if parents else last
+    if "__init__.py" in _entries(f"{TOP}/{top}", known):
+        home = None
+    elif home is None or (home.names is not None and top not in home.names):
+        return None
+    folder = "/".join([str(home.folder if home else TOP), *parents])
+    if "__init__.py" in _entries(f"{folder}/{last}", known):
+        return Module(name, Path(folder, last, "__init__.py"), home)
+    there = (f"{last}{ending}" for ending in (".py", *EXTENSION_SUFFIXES))
+    file = next((one for one in there if one in _entries(folder, known)), None)
+    return Module(name, Path(folder, file), home) if file else None
+
+
+@cache
+def _entries(folder: str, known: int) -> frozenset[str]:
+    """Return the names of what is in a folder; none where there is no such folder."""
+    del known
+    try:
+        return frozenset(os.listdir(folder))  # noqa: PTH208 - a path for each of thousands takes far longer
+    except OSError:
+        return frozenset()
+
+
+def _beside(code: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files beside modules that these name, other than code.
+
+    A file is named by its name, by its path below a folder that is named too, or, below a language's folder, by its
+    path without the ending: `claims/split` is `prompts/en/claims/split.j2`, and `claims/` all that lies there.
+    An ending alone, such as `.yaml`, names a file that is called like a module.
+    """
+    read = {path: _read(path, generation()) for path in code}
+    literals = frozenset[str]().union(*(one.literals for one in read.values()))
+    prefixes = tuple(one for one in literals if one.endswith("/"))
+    for folder in {TEMPLATES, *(path.parent for path in read)}:
+        own = [one for path, one in read.items() if path.parent == folder]
+        listed = frozenset[str]().union(*(one.literals for one in own if one.lists))
+        for below in ("", *_folders(folder, generation())):
+            if below and not (below in literals or _LANGUAGE.fullmatch(below)):
+                continue
+            for path, names in _files(folder, below, generation()):
+                if below in listed or not names.isdisjoint(literals) or any(n.startswith(prefixes) for n in names):
+                    yield path
+
+
+@cache
+def _folders(folder: Path, known: int) -> tuple[str, ...]:
+    """Return the names of the folders in a folder that hold no package."""
+    del known
+    there = (one for one in folder.iterdir() if one.is_dir() and not one.name.startswith((".", "__")))
+    return tuple(sorted(one.name for one in there if not (one / "__init__.py").exists()))
+
+
+@cache
+def _files(folder: Path, below: str, known: int) -> tuple[tuple[Path, frozenset[str]], ...]:
+    """Return the files in a folder, or anywhere below one in it, that are no code, with all their names."""
+    del known
+    found = []
+    for path in (folder / below).rglob("*") if below else folder.iterdir():
+        if path.is_file() and path.suffix not in _CODE and path.name not in UNREAD:
+            parts = path.relative_to(folder).parts
+            names = {path.name, "/".join(parts), "/".join(parts[1:])}
+            names |= {path.suffix} if path.with_suffix(".py").is_file() else {""}
+            names |= {
+                "/".join(parts[n:]).removesuffix(path.suffix)
+                for n in range(1, len(parts))
+                if _LANGUAGE.fullmatch(parts[n - 1])
+            }
+            found.append((path, frozenset(filter(None, names))))
+    return tuple(found)

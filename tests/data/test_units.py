@@ -1,0 +1,264 @@
+"""Units' identities: what a unit imports or reads moves its source, however indirectly, and nothing else does."""
+
+import ast
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from data import plugins, units
+from data.records import Family, Loader, Metric
+from data.units import Module, UnitIdentity, files_of, identity_of, source_of, verifier_of
+
+TOP = Path(__file__).parents[2]
+ROOMS = ("data", "prompts", "metrics", "generators")
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a copy of our rules, which may be edited; identities are read from it."""
+    for room in ROOMS:
+        shutil.copytree(TOP / room, tmp_path / room, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(units, "TOP", tmp_path)
+    monkeypatch.setattr(units, "TEMPLATES", tmp_path / "prompts")
+    plugins.forget()
+    yield tmp_path
+    monkeypatch.undo()
+    plugins.forget()
+
+
+def source(tree: Path, unit: str) -> str:
+    """Return the source of the unit in a module, as a process that starts now reads it."""
+    plugins.forget()
+    return source_of(Module(unit, tree / f"{unit.replace('.', '/')}.py"))
+
+
+def added(text: str) -> Callable[[Path], object]:
+    return lambda path: path.write_text(f"{path.read_text('utf-8')}{text}", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("unit", "moved_by", "left_by"),
+    [
+        (
+            "metrics.contains",
+            ["metrics/contains.py", "metrics/_replies.py", "data/thinking.py", "data/patterns.py"],
+            ["metrics/number.py", "data/answers.py", "data/units.py", "prompts/en/judging/system.j2"],
+        ),
+        ("metrics.number", ["data/answers.py", "data/numerals.py"], ["metrics/contains.py", "data/nq.py"]),
+        (
+            "metrics.factual_correctness",
+            ["prompts/ru/claims/split.j2", "prompts/en/judging/repair.j2", "metrics/judging.py"],
+            ["prompts/en/rubric/rate.j2", "prompts/en/cot/task.j2", "prompts/en/phrases.yaml"],
+        ),
+        ("metrics.citation", ["prompts/en/citation/support.j2"], ["prompts/en/claims/split.j2"]),
+        (
+            "generators.simple_logic",
+            ["generators/_statements.py", "generators/texts/ru/names.yaml", "prompts/en/simple_logic/task.j2"],
+            ["generators/texts/en/summarization.yaml", "generators/arithmetic.py", "prompts/en/arithmetic/task.j2"],
+        ),
+        ("generators.code_gen", ["prompts/en/code_gen/wrap.j2", "generators/_code_hard.py"], ["metrics/cot.py"]),
+        ("data.loaders.word_problems", ["data/gsm8k.py", "data/samples/word_problems.jsonl"], ["data/nq.py"]),
+    ],
+)  # fmt: skip
+def test_what_a_unit_imports_or_reads_moves_its_source_and_nothing_else_does(
+    tree: Path, unit: str, moved_by: list[str], left_by: list[str]
+) -> None:
+    before = source(tree, unit)
+    for name in left_by:
+        added("\n# a comment\n")(tree / name)
+    (tree / "metrics" / "new_one.py").write_text('"""One new file."""\n', encoding="utf-8")
+    added("# code of nobody's\n")(tree / "metrics" / "__init__.py")
+    assert source(tree, unit) == before
+    for name in moved_by:
+        added("\n# another rule\n")(tree / name)
+        now = source(tree, unit)
+        assert now != before, name
+        before = now
+
+
+def test_a_source_is_the_same_wherever_its_files_lie(tree: Path) -> None:
+    copied = source(tree, "metrics.factual_correctness")
+    assert copied == source_of(Module("metrics.factual_correctness", tree / "metrics" / "factual_correctness.py"))
+    assert str(tree) not in copied
+
+
+def test_the_pattern_finds_each_import_that_the_parser_finds() -> None:
+    """In all our files; what it finds beside them (words of a docstring) is no module and does no harm."""
+    for room in (*ROOMS, "tasks", "flows", "config", "artifacts", "tests"):
+        for path in (TOP / room).rglob("*.py"):
+            wanted = set[tuple[int, str, tuple[str, ...]]]()
+            for node in ast.walk(ast.parse(path.read_bytes())):
+                if isinstance(node, ast.Import):
+                    wanted |= {(0, alias.name, ()) for alias in node.names}
+                elif isinstance(node, ast.ImportFrom):
+                    names = tuple(alias.name for alias in node.names)
+                    wanted.add((node.level, node.module or "", names))
+            assert wanted <= {*units._read(path, -1).imports}, path
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import helper",
+        "import os, helper as h",
+        "import helper.inner",
+        "from helper import thing",
+        "from helper import (  # of (ours)\n    one as two,\n    three,\n)",
+        "from helper \\\n    import one, \\\n    two",
+        "from\\\n helper import one",
+        "if True: import helper",
+        "pass; from helper import(one)",
+        "def score():\n\timport helper",
+        "try:\n    from helper import one\nexcept ImportError: pass",
+        "from helper import *  # everything",
+        "import importlib\nmodule = importlib.import_module('helper')",
+        'module = __import__(\n    "helper"\n)',
+        "import wrapped",
+        "from pack import helping",
+        "from pack.helping import one",
+        "import pack.helping",
+    ],
+)
+def test_each_form_of_an_import_counts(tmp_path: Path, line: str) -> None:
+    """`wrapped` and `pack` bring `helper` in at one more remove, by a relative import and inside a function."""
+    files = {
+        "unit.py": f"{line}\n",
+        "helper.py": "one = 1\n",
+        "wrapped.py": "def late():\n    from helper import one\n",
+        "pack/__init__.py": '"""Only a docstring."""\n',
+        "pack/helping.py": "from . import deeper\nfrom .deeper import *\n",
+        "pack/deeper.py": "from ..helper import one\nimport helper\n",
+    }
+    plugins.forget()
+    (tmp_path / "pack").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    compile(files["unit.py"], "unit.py", "exec")
+    unit = Module("unit", tmp_path / "unit.py", plugins.Home(tmp_path))
+    found = {path.relative_to(tmp_path).as_posix() for path in files_of(unit)}
+    assert {"unit.py", "helper.py"} <= found
+    assert "pack/__init__.py" not in found
+
+
+PLUGIN = """
+from pathlib import Path
+
+from data.records import Family, Item, Metric, Score, Verdict
+
+HERE = Path(__file__).parent
+
+
+def score(sample, found, options):
+    from _words import loud
+
+    polite = (HERE / "polite.txt").read_text() + Path(__file__).with_suffix(".csv").read_text()
+    lists = [one.read_text() for one in (HERE / "lists").glob("*.csv")]
+    return Score(float(loud(sample["response"])))
+
+
+UNITS = [
+    Metric("tone", 3, bounds=(0.0, 1.0), score=score),
+    Family("coins", 1, {"easy": {}}, lambda rng: Item("?", "1"), lambda *_: Verdict(True, ""), verifier_version=2),
+]
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Use a folder of plug-ins: a metric and a family in one file, with a helper and files that it reads."""
+    folder = tmp_path / "plugins"
+    (folder / "lists").mkdir(parents=True)
+    (folder / "elsewhere").mkdir()
+    (folder / "en" / "tone").mkdir(parents=True)
+    texts = {"tone.py": PLUGIN, "_words.py": "loud = str.isupper\n", "_other.py": "", "polite.txt": "please", "tone.csv": ""}
+    texts |= {"lists/a.csv": "a", "elsewhere/b.csv": "b", "unread.txt": "", "en/tone/rate.j2": "{{ text }}"}
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    monkeypatch.setenv(plugins.VARIABLE, "")
+    plugins.use([folder])
+    yield folder
+    monkeypatch.undo()
+    plugins.forget()
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_plug_ins_identity_is_its_name_version_and_source() -> None:
+    tone, coins = identity_of(Metric, "tone"), identity_of(Family, "coins")
+    assert (tone.name, tone.version, coins.version) == ("tone", 3, 1)
+    assert verifier_of(plugins.family("coins")) == UnitIdentity("coins", 2, coins.source)
+    assert tone.source == coins.source, "one file"
+    assert len(tone.source) == 16
+
+
+@pytest.mark.parametrize("name", ["tone.py", "_words.py", "polite.txt", "lists/a.csv", "tone.csv"])
+def test_a_plug_ins_helpers_and_files_move_its_source(plugin: Path, name: str) -> None:
+    before = identity_of(Metric, "tone")
+    added("\n")(plugin / name)
+    plugins.forget()
+    assert identity_of(Metric, "tone") != before
+
+
+@pytest.mark.parametrize("name", ["_other.py", "elsewhere/b.csv", "unread.txt", "en/tone/rate.j2"])
+def test_what_a_plug_in_does_not_name_does_not(plugin: Path, name: str) -> None:
+    before = identity_of(Metric, "tone")
+    added("\n")(plugin / name)
+    (plugin / "new.py").write_text('"""A docstring."""\n', encoding="utf-8")
+    plugins.forget()
+    assert identity_of(Metric, "tone") == before
+
+
+def test_a_plug_ins_own_judge_prompt_moves_its_source(plugin: Path) -> None:
+    added("\nPROMPT = 'tone/rate'\n")(plugin / "tone.py")
+    plugins.forget()
+    before = identity_of(Metric, "tone")
+    added("!")(plugin / "en" / "tone" / "rate.j2")
+    plugins.forget()
+    assert identity_of(Metric, "tone") != before
+
+
+def test_a_distributions_unit_is_hashed_with_the_distributions_own_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of everything that stands beside it among the installed packages, only what its distribution lists counts."""
+    record = ["brief/__init__.py", "brief/rules.py", "brief/words.txt", "brief_helper.py"]
+    texts = {
+        "brief/__init__.py": "from brief.rules import UNIT\n",
+        "brief/rules.py": "from brief_helper import limit\nimport somebody\n"
+        "from data.records import Metric, Score\nWORDS = 'words.txt'\n"
+        "UNIT = Metric('brief', 1, bounds=(0.0, 1.0), score=lambda sample, found, options: Score(limit))\n",
+        "brief/words.txt": "a",
+        "brief_helper.py": "limit = 1.0\n",
+        "somebody.py": "",
+        "brief-1.dist-info/METADATA": "Name: brief\nVersion: 1\n",
+        "brief-1.dist-info/RECORD": "".join(f"{name},,\n" for name in record),
+        "brief-1.dist-info/entry_points.txt": "[basic_control.metrics]\nbrief = brief:UNIT\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    try:
+        plugins.forget()
+        before = identity_of(Metric, "brief")
+        added("# not of this distribution\n")(tmp_path / "somebody.py")
+        plugins.forget()
+        assert identity_of(Metric, "brief") == before
+        for name in record:
+            added("\n# edited\n")(tmp_path / name)
+            plugins.forget()
+            now = identity_of(Metric, "brief")
+            assert now != before, name
+            before = now
+    finally:
+        monkeypatch.undo()
+        plugins.forget()
+
+
+def test_every_unit_has_an_identity() -> None:
+    found = [identity_of(Family, name) for name in plugins.families()]
+    found += [identity_of(Metric, name) for name in plugins.metrics()]
+    found += [identity_of(Loader, name) for name in plugins.discover(Loader)]
+    assert len({(one.name, one.source) for one in found}) == len(found) > 40
+    assert all(one.version >= 1 and len(one.source) == 16 for one in found)
