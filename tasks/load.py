@@ -81,7 +81,7 @@ def _write(store: Store, listed: Iterable[dict[str, Any]], batch_size: int) -> l
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a suite's items are made from, by which units, the loader first; `digests` of their files and prompts."""
+    """What makes a suite's items: units, the loader first, options, prompts; `digests` of files and templates."""
 
     suite: str
     units: tuple[UnitIdentity, ...]

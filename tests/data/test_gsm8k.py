@@ -106,7 +106,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
 
 def test_what_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BASIC_CONTROL_DATA", str(tmp_path))
-    with pytest.raises(InputError, match=r"python -m data\.fetch gsm8k"):
+    with pytest.raises(InputError, match=r"python -m basic_control fetch gsm8k"):
         gsm8k.load("gsm8k")
     with pytest.raises(InputError, match=r"mgsm_en, mgsm_ru, mgsm_zh"):
         gsm8k.load("mgsm")

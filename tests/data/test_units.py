@@ -172,8 +172,14 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "lists").mkdir(parents=True)
     (folder / "elsewhere").mkdir()
     (folder / "en" / "tone").mkdir(parents=True)
-    texts = {"tone.py": PLUGIN, "_words.py": "loud = str.isupper\n", "_other.py": "", "polite.txt": "please", "tone.csv": ""}
-    texts |= {"lists/a.csv": "a", "elsewhere/b.csv": "b", "unread.txt": "", "en/tone/rate.j2": "{{ text }}"}
+    texts = {"tone.py": PLUGIN, "_words.py": "loud = str.isupper\n", "_other.py": "", "polite.txt": "please"}
+    texts |= {
+        "tone.csv": "",
+        "lists/a.csv": "a",
+        "elsewhere/b.csv": "b",
+        "unread.txt": "",
+        "en/tone/rate.j2": "{{ text }}",
+    }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     monkeypatch.setenv(plugins.VARIABLE, "")

@@ -90,7 +90,7 @@ def means(folder: Path) -> dict[str, float]:
 def ran(folder: Path) -> set[str]:
     """Return the stages of the latest run that came from no cache, of those that have one; with their metrics."""
     manifest = json.loads((latest(folder) / "manifest.json").read_text(encoding="utf-8"))
-    never = {"query", "judge", "gate", "report"}
+    never = {"query", "judge", "results", "gate", "report"}
     rows = (row for row in manifest["stages"] if not row["cached"] and row["stage"] not in never)
     return {" ".join(filter(None, (row["stage"], row["metric"]))) for row in rows}
 

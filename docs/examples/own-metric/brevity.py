@@ -23,7 +23,7 @@ def score(sample, found, options):
 
 UNIT = Metric(
     name="brevity",
-    version=1,  # raise it when scores change: what was scored by an earlier version is scored anew
+    version=1,  # raise it when scores change: reports and baselines name it
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
