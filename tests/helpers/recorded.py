@@ -10,7 +10,9 @@ from artifacts.store import Store
 from config.settings import Settings
 from data.batches import Batch, Cell, Ref
 from data.loading import responses_of
+from data.records import Metric
 from data.tables import ITEMS
+from data.units import identity_of
 from flows.runs import facts
 from tasks.load import given, items_of
 from tasks.models.systems import Identities
@@ -45,7 +47,7 @@ def recorded_run(folder: Path, name: str, suites: Iterable[Mapping[str, Any]], *
         asked = given.function(settings.store, items, model=responses_of(one))
         batch = Batch(Cell(one.name), items, asked.requests, asked.responses)
         scores = [
-            measure.function(settings.store, batch, metric=metric, options=one.options(metric))
+            measure.function(settings.store, batch, metric=identity_of(Metric, metric), options=one.options(metric))
             for metric in one.used
         ]
         for kind, refs in (("items", [items]), ("requests", [asked.requests]), ("responses", [asked.responses])):
