@@ -1,6 +1,6 @@
 """A run compared with a baseline: what is not alike, what each suite came to, the items that changed most."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ _NOTHING = 1e-12
 _LONGEST = 80
 _OF_METRIC = frozenset({"metrics", "judges", "judge_prompts"})
 
-Kind = Literal["decides", "tested", "unit", "new"]
+Kind = Literal["decides", "tested", "unit", "rescored", "new"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,8 @@ class Difference:
     """What is not the same in run and baseline; `what` names it.
 
     `decides`: a rule that decides scores, so that the two cannot be compared unless that is allowed. `tested`: what
-    a comparison is for. `unit`: no more than the version or source of what scores. `new`: the baseline lacks it.
+    a comparison is for. `unit`: no more than the version or source of what scores; `rescored`: the same, and the
+    baseline's replies were scored again by the run's. `new`: the baseline lacks it.
     """
 
     kind: Kind
@@ -122,8 +123,11 @@ class Against:
         return (*gone, *(suite.outcome for model in self.models for suite in model.suites))
 
 
-def unlike(baseline: Facts, run: Facts) -> list[Difference]:
-    """List what differs in the facts behind two runs, of the suites and metrics that both have."""
+def unlike(baseline: Facts, run: Facts, rescored: Collection[str] = ()) -> list[Difference]:
+    """List what differs in the facts behind two runs, of the suites and metrics that both have.
+
+    By the units `rescored` the baseline's replies were scored again.
+    """
     lone = min(len(baseline.suites), len(run.suites)) == 1  # then neither weights nor the whole's threshold decide
     found = [] if lone else [*_rules("decides", "", *_shared(baseline.rules, run.rules))]
     for suite, rules in baseline.suites.items():
@@ -141,15 +145,25 @@ def unlike(baseline: Facts, run: Facts) -> list[Difference]:
         Difference("new", f"suite {one}", "none", "evaluated") for one in run.suites if one not in baseline.suites
     ]
     found += _rules("tested", "", *_shared(baseline.tested, run.tested))
-    found += _units(baseline, run)
+    found += _units(baseline, run, rescored)
     return found
 
 
-def _of_metrics(rules: Mapping[str, Any], metrics: set[str]) -> dict[str, Any]:
-    """Return the rules of some metrics, and those of the suite as a whole."""
+def same_rules(baseline: Facts, run: Facts, suite: str, metric: str) -> bool:
+    """Say whether both score a suite by a metric, and by the same rules."""
+    sides = [one.suites.get(suite, SuiteRules(())) for one in (baseline, run)]
+    if not all(metric in one.score for one in sides):
+        return False
+    return not [*_rules("decides", "", *(_of_metrics(one.rules, {metric}, whole=False) for one in sides))]
+
+
+def _of_metrics(rules: Mapping[str, Any], metrics: set[str], *, whole: bool = True) -> dict[str, Any]:
+    """Return the rules of some metrics, and those of the suite as a `whole`."""
     parts = {path: path.split(".") for path in rules}
     return {
-        path: rules[path] for path, (kind, *rest) in parts.items() if kind not in _OF_METRIC or rest[0] in metrics
+        path: rules[path]
+        for path, (kind, *rest) in parts.items()
+        if (rest[0] in metrics if kind in _OF_METRIC else whole)
     }
 
 
@@ -168,11 +182,12 @@ def _rules(kind: Kind, of: str, before: Mapping[str, Any], after: Mapping[str, A
             yield Difference(kind, f"{path.removeprefix('metrics.')}{of}", *_apart(old, new))
 
 
-def _units(baseline: Facts, run: Facts) -> Iterator[Difference]:
+def _units(baseline: Facts, run: Facts, rescored: Collection[str]) -> Iterator[Difference]:
     for name in changed_units(baseline, run):
         old, new = baseline.units[name], run.units[name]
         what = "version" if old.get("version") != new.get("version") else "source"
-        yield Difference("unit", f"{what} of {name}", one_line(old.get(what)), one_line(new.get(what)))
+        kind: Kind = "rescored" if name in rescored else "unit"
+        yield Difference(kind, f"{what} of {name}", one_line(old.get(what)), one_line(new.get(what)))
 
 
 def changed_units(baseline: Facts, run: Facts) -> list[str]:
@@ -182,7 +197,7 @@ def changed_units(baseline: Facts, run: Facts) -> list[str]:
         name
         for name in both
         for old, new in [(baseline.units[name], run.units[name])]
-        if any(old[key] != new[key] for key in ("version", "source") if old.get(key) and new.get(key))
+        if any(old[key] != new[key] for key in ("version", "source") if key in old and key in new)
     ]
 
 

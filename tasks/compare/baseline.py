@@ -82,19 +82,25 @@ def against(
 ) -> Against | None:
     """Compare a run's scores with the configured baseline; None where there is none.
 
+    Where only a version or a source of what scores is another, the baseline's replies are scored again first.
+
     Raises:
         InputError: the two cannot be compared.
     """
-    known = baseline_of(settings)
-    if known is None:
+    from tasks.compare.rescore import rescore  # brings Prefect, which nobody needs who only pins a run
+
+    pinned = baseline_of(settings)
+    if pinned is None:
         return None
     facts = facts_of(manifest)
+    rescored = rescore(settings, pinned, facts)
+    known = rescored.baseline
     return compare_with_baseline(
         known.name,
         known.run,
         Side(known.scores, _with_texts(known, open_store(settings.store)), known.facts),
         Side(scores, items, facts),
         max_drop=settings.max_drop,
-        known=unlike(known.facts, facts),
+        known=unlike(known.facts, facts, rescored.units),
         allow_different=settings.allow_different,
     )

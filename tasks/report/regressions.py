@@ -73,9 +73,8 @@ def apart(held: Mapping[str, Any], language: str) -> Iterator[str]:
         yield phrase(f"regression.{'missing_allowed' if held['allowed'] else 'missing'}", language, what=what)
     for one in held["differences"]:
         spoken = {name: one[name] for name in ("what", "run", "baseline")}
-        yield phrase(
-            f"regression.{'differs_allowed' if one['kind'] == 'decides' else 'differs'}", language, **spoken
-        )
+        how = {"decides": "differs_allowed", "rescored": "rescored"}.get(one["kind"], "differs")
+        yield phrase(f"regression.{how}", language, **spoken)
 
 
 def summary(material: Material) -> str:

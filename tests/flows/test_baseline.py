@@ -2,14 +2,23 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
+from artifacts.runs import find
+from config.settings import Settings
 from flows.cli.application import main
+from tasks.compare.baseline import pin
+from tasks.compare.facts import facts_of
+from tasks.compare.rescore import rescore
 from tests.conftest import Run
+from tests.flows.scene import Scene
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai
 from tests.servers.script import last_user
@@ -111,3 +120,24 @@ def test_a_baseline_of_other_rules_is_refused_before_anything_is_asked(run: Run,
         assert (gone.returncode, "baselines/nowhere.json is not there" in gone.stderr) == (2, True)
         alone = run("--config", path, "--set", model, "--fail-on", "regression")
         assert (alone.returncode, "expected --baseline NAME" in alone.stderr) == (2, True)
+
+
+def test_replies_to_families_and_judges_verdicts_are_scored_again_as_the_run_scored_them(
+    undisturbed: Scene,
+) -> None:
+    """Of a run whose families and judged metrics have all another version since, and whose scores were all lost."""
+    run = find(str(latest(undisturbed.folder)), undisturbed.folder)
+    known = pin("main", run)
+    facts = facts_of(run.manifest)
+    assert {*facts.units} >= {"simple_logic", "response_groundedness", "factual_correctness"}
+    older = {name: {**one, "version": 0} for name, one in facts.units.items()}
+    lost = replace(known, facts=replace(facts, units=older), scores=known.scores.with_columns(value=pl.lit(0.0)))
+    settings = Settings.model_validate(run.configuration)
+    asked = len(undisturbed.server.requests)
+    found = rescore(settings, lost, facts)
+    assert {*found.units} == {*facts.units}
+    order = ["suite", "model", "metric", "item_id", "repeat"]
+    columns = [*order, "value", "status"]
+    assert_frame_equal(found.baseline.scores.select(columns).sort(order), known.scores.select(columns).sort(order))
+    assert known.scores["value"].max() == 1.0
+    assert len(undisturbed.server.requests) == asked

@@ -205,3 +205,36 @@ def test_a_baseline_is_read_as_it_was_written_and_holds_no_text(tmp_path: Path) 
     path.write_text(json.dumps(damaged), encoding="utf-8")
     with pytest.raises(InputError, match=r"is damaged \(.*Set it again"):
         read(str(path))
+
+
+def older(path: Path, value: float) -> None:
+    """Have a baseline be of an earlier version of its metric, which found another value in every reply."""
+    raw = json.loads(path.read_text("utf-8"))
+    raw["facts"]["units"]["exact_match"]["version"] = 0
+    for one in raw["scores"]:
+        one["value"] = [value] * len(one["value"])
+    path.write_text(json.dumps(raw), encoding="utf-8")
+
+
+def test_after_an_upgrade_the_baselines_replies_are_scored_again(tmp_path: Path) -> None:
+    """What the earlier version got wrong is no gain of today's replies, which are the same."""
+    older(pinned(tmp_path, declared(tmp_path, HALF_WRONG)), 0.0)
+    found, said, code = compared(tmp_path, declared(tmp_path, HALF_WRONG))
+    (part,) = found.models[0].suites
+    assert (part.n, part.mean, part.baseline, part.outcome, part.improved) == (100, 0.5, 0.5, "held", False)
+    assert any("version of exact_match" in line and "were scored again, without a call" in line for line in said)
+    assert code == Exit.PASSED
+
+
+def test_after_an_upgrade_scores_whose_replies_are_gone_stand_and_that_is_named(tmp_path: Path) -> None:
+    path = pinned(tmp_path, declared(tmp_path, HALF_WRONG))
+    older(path, 0.0)
+    raw = json.loads(path.read_text("utf-8"))
+    for one in raw["tables"]["responses"]:
+        one["digest"] = "0" * 64
+    path.write_text(json.dumps(raw), encoding="utf-8")
+    found, said, _ = compared(tmp_path, declared(tmp_path, HALF_WRONG))
+    (part,) = found.models[0].suites
+    assert (part.baseline, part.outcome) == (0.0, "held")
+    (line,) = (line for line in said if "version of exact_match" in line)
+    assert "scored again" not in line

@@ -1,0 +1,119 @@
+"""A baseline's replies scored again, without a call, where only a version or source of what scores changed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from artifacts.baselines import Baseline
+from artifacts.store import Damaged
+from config.settings import Settings
+from data.batches import Batch, Cell, Ref
+from data.errors import InputError
+from data.loading import families_of, verifiers_of
+from data.plugins import metric
+from data.records import Metric
+from data.suites import Suite
+from data.tables import TABLES
+from data.units import identity_of
+from metrics.analysis.baseline import Facts, changed_units, same_rules
+from tasks.models.systems import rival_of
+from tasks.runtime.storage import open_store
+from tasks.sandbox import kotlin_tools
+from tasks.score import measure, score, score_judged
+from tasks.verify import verify
+
+_REPLIES = ("items", "requests", "responses", "judgements", "evidence")
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """A baseline, and the `units` (metrics and families) by which all of its replies were scored again."""
+
+    baseline: Baseline
+    units: tuple[str, ...] = ()
+
+
+def rescore(settings: Settings, known: Baseline, facts: Facts) -> Rescored:
+    """Score a baseline's replies by today's metrics and families, as far as the store still has them.
+
+    What was decided by other rules stays as it was, and so does what was compared with another system's replies.
+    """
+    changed = changed_units(known.facts, facts)
+    scored: list[pl.DataFrame] = []
+    found: dict[str, bool] = {}
+    for suite in settings.suites if changed else ():
+        for name in suite.scored_by:
+            units = [one for one in _units(suite, name) if one in changed]
+            if not units or not same_rules(known.facts, facts, suite.name, name):
+                continue
+            try:
+                scored += _again(settings, suite, name, known)
+                again = True
+            except (Damaged, InputError):  # not all of it is in the store any more
+                again = False
+            found |= {unit: again and found.get(unit, True) for unit in units}
+    if not scored:
+        return Rescored(known)
+    fresh = pl.concat(scored)
+    kept = known.scores.join(fresh, on=["suite", "model", "metric"], how="anti", maintain_order="left")
+    columns = known.scores.columns
+    done = tuple(unit for unit, again in found.items() if again)
+    return Rescored(replace(known, scores=pl.concat([kept, fresh.select(columns)])), done)
+
+
+def _units(suite: Suite, name: str) -> list[str]:
+    """Return what a metric's scores come from: itself, or the families' verifiers that it goes by."""
+    return [one.name for one in families_of(suite)] if metric(name).verifies else [name]
+
+
+def _again(settings: Settings, suite: Suite, name: str, known: Baseline) -> Iterator[pl.DataFrame]:
+    """Yield the scores of each model's replies in a suite, by one metric.
+
+    Raises:
+        Damaged, InputError: the store does not have all that it takes.
+    """
+    store = open_store(settings.store)
+    listed = {kind: [*known.tables.get(kind, ())] for kind in _REPLIES}
+    if not all(listed[kind] for kind in ("items", "requests", "responses")):
+        raise InputError("the baseline does not say where its replies are")
+    frames = {kind: store.read_all(refs, TABLES[kind]) for kind, refs in listed.items()}
+    items = frames["items"].filter(pl.col("suite") == suite.name).unique("item_id", maintain_order=True)
+    for model in known.scores.filter(suite=suite.name, metric=name)["model"].unique(maintain_order=True):
+        if rival_of(settings, suite, name, model):
+            raise InputError("it takes another system's replies to the same items")
+        own = _replies(frames, items, model)
+        refs = {kind: store.write(TABLES[kind], frame) for kind, frame in own.items()}
+        evidence = refs["evidence"] if own["evidence"].height else None
+        batch = Batch(Cell(suite.name, model), refs["items"], refs["requests"], refs["responses"], evidence)
+        judgements = store.write(TABLES["judgements"], own["judgements"].filter(pl.col("metric") == name))
+        scores = store.read(_scored(settings, suite, name, batch, judgements))
+        yield scores.filter(pl.col("metric") == name).with_columns(suite=pl.lit(suite.name))
+
+
+def _replies(frames: dict[str, pl.DataFrame], items: pl.DataFrame, model: str) -> dict[str, pl.DataFrame]:
+    """Return the rows of one model's replies to some items, table by table."""
+    own = {
+        kind: frames[kind]
+        .filter(pl.col("model") == model)
+        .join(items, on="item_id", how="semi", maintain_order="left")
+        for kind in ("requests", "judgements", "evidence")
+    }
+    responses = frames["responses"].unique("request_id", maintain_order=True)
+    answered = responses.join(own["requests"], on="request_id", how="semi", maintain_order="left")
+    return {"items": items, "responses": answered, **own}
+
+
+def _scored(settings: Settings, suite: Suite, name: str, batch: Batch, judgements: Ref) -> Ref:
+    """Score a batch of replies by one metric, from what its judges said where it has any."""
+    unit, options, place = metric(name), suite.options(name), settings.store
+    if unit.verifies:
+        tools = settings.sandbox
+        runner = kotlin_tools.describe(tools.kotlin_compiler, tools.java)
+        families = verifiers_of(suite)
+        return score.function(place, verify.function(place, batch, families=families, tools=tools, runner=runner))
+    identity = identity_of(Metric, name)
+    if not unit.steps:
+        return measure.function(place, batch, metric=identity, options=options)
+    aggregate = suite.use(name).aggregate or suite.aggregate
+    return score_judged.function(place, batch, judgements, metric=identity, options=options, aggregate=aggregate)
