@@ -48,7 +48,9 @@ class Model(Frozen):
     context: int = Field(4096, ge=256, description="embedded: context length in tokens")
 
     system: str = Field("", description="the system prompt; none unless given")
-    temperature: float = Field(0.0, ge=0, le=2, description="of sampling; 0 is the same text again")
+    temperature: float | None = Field(
+        0.0, ge=0, le=2, description="of sampling; 0 is the same text again; null sends none"
+    )
     seed: Seed | None = Field(0, description="of sampling; null sends none")
     max_tokens: int = Field(512, ge=1, description="tokens of a reply at most; a longer one is cut")
     extra: dict[str, Any] = Field(
@@ -234,7 +236,7 @@ class Judge(Model):
     system: str = Field(
         "", description="said to the judge before the metric's own system prompt; nothing unless given"
     )
-    temperature: float | None = Field(  # type: ignore[assignment] # None: what the metric asks for
+    temperature: float | None = Field(
         None, ge=0, le=2, description="for every metric; the metric's own unless given"
     )
     max_tokens: int = Field(1024, ge=1, description="of a reply; lists and reasons are bounded to close within")

@@ -53,7 +53,7 @@ def _interval() -> float:
 class Count:
     """What some work has come to: calls, how many of them in a second, and whether batches of it are open.
 
-    `elsewhere` of them are asked by the `holders` now, and waited for.
+    `elsewhere` of them are waited for: the `holders` say who is asking them, or in what they wait.
     """
 
     total: int
@@ -321,8 +321,8 @@ def _told(count: Count) -> tuple[str, str, str]:
 
 
 def _awaited(count: Count) -> str:
-    """Say which calls of others are waited for."""
-    return f"waiting for {count.elsewhere} asked by {' and '.join(count.holders) or 'another run'}"
+    """Say what is waited for: what others ask now, or what waits in batches."""
+    return f"waiting for {count.elsewhere} ({', '.join(count.holders) or 'another run'})"
 
 
 def _measured(count: Count) -> str:

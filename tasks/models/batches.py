@@ -5,22 +5,27 @@ A reply is remembered under the same request id as a direct call's, and only the
 """
 
 import asyncio
+import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 import stamina
 
-from artifacts.replies import Remembered, ReplyCache
+from artifacts.replies import Failure, Remembered
 from artifacts.submissions import Submissions, Submitted
 from config.settings import Model
+from data.characters import visible
 from data.records import Call, Reply
 from tasks.models.protocol import RETRIED, Batches, BatchState, CallError
+from tasks.models.writer import Writer
 from tasks.runtime.logs import event
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 LEASE_S = 60.0
 CHUNK = 1_000
 """Replies that are written at once."""
@@ -29,23 +34,50 @@ MOST = 50_000
 LARGEST = 100_000_000
 """Characters of a batch's file: half of OpenAI's limit, since a character may be several bytes."""
 RETRY_S = 120.0
-"""How long a server may be away before the run ends; nothing is lost by that."""
+"""How long a piece of work is tried again while the server is away; nothing is lost by giving it up."""
+OUTAGE_S = 3600.0
+"""How long a run waits for a server that does not tell of a batch, before it leaves the batch to a later run."""
+WITHIN_S = 86_400.0
+"""The time that a batch has: a server that does not know one within it is not in order, and may yet know it."""
+SOUGHT_S = 300.0
+"""How long a batch may be missing from the server's list after its making: before, it is not made once more."""
+LOOK_S = 5.0
+"""Between two looks at that list."""
+SOUGHT = "their batch may be there, and is looked for in the server's list"
+HELD_S = 0.5
+"""Between two looks at what others are just asking or submitting."""
 
 Ended = Callable[[str, Remembered | CallError], None]
 """Called with what became of a request."""
 
 
+class Known(Protocol):
+    """What has become of requests already."""
+
+    def __contains__(self, request_id: str) -> bool:
+        """Say whether a request has ended."""
+
+
 @dataclass
-class Desk:
-    """Where a batch of requests is submitted and collected; `endpoint` names server and model."""
+class BatchQueue:
+    """Where requests are submitted as batches and collected; `endpoint` names server and model.
+
+    `known` counts what has become of requests already and returns it; `ended` is told what becomes of one;
+    `awaiting` how many are waited for, and what for. `lasting` is put around work that a stop lets come to its end.
+    """
 
     model: Model
     server: Batches
-    cache: ReplyCache
     submissions: Submissions
     endpoint: str
-    holder: str
+    writer: Writer
+    known: Callable[[Sequence[str]], Awaitable[Known]]
     ended: Ended
+    awaiting: Callable[[int, Sequence[str]], None]
+    lasting: Callable[[], AbstractContextManager[None]]
+    _lost: set[str] = field(default_factory=set)  # requests whose batch is lost, and the tokens of such batches
+    _dead: set[str] = field(default_factory=set)
+    _silent: dict[str, tuple[float, str]] = field(default_factory=dict)
 
     async def bring(self, calls: Mapping[str, Call]) -> None:
         """Submit what waits nowhere, collect what is there; wait for the rest if the model's entry says so.
@@ -53,93 +85,148 @@ class Desk:
         What still waits when this returns has ended with the error `submitted`.
         """
         left = dict(calls)
+        self.server.learn(await asyncio.to_thread(self.submissions.form, self.endpoint))
         while left:
-            await self._submit(left)
-            waiting = await asyncio.to_thread(self.submissions.waiting, list(left), self.endpoint)
-            for batch in waiting:
+            with self.lasting():
+                held = await self._submit(left)
+            for batch in await self._waiting(left):
                 if batch.batch_id is not None:
-                    for request_id in await self._collect(batch, batch.batch_id):
-                        left.pop(request_id, None)
-            known = await asyncio.to_thread(self.cache.lookup, list(left))
-            for request_id, entry in known.items():
-                left.pop(request_id)
-                self.ended(request_id, entry)
-            if not left:
-                return
-            if self.model.batch != "wait":
-                said = "it waits in a batch at the server; run the same command again later, or with --wait"
-                for request_id in left:
-                    self.ended(request_id, CallError("submitted", said))
-                return
-            await asyncio.sleep(self.model.batch_poll_s)
+                    with self.lasting():
+                        await self._collect(batch, batch.batch_id, left)
+            await self._settle(left)
+            waiting = await self._waiting(left)
+            there = {request_id for batch in waiting for request_id in batch.request_ids}
+            if any(one not in there and one not in held for one in left):
+                continue  # what was lost, or refused for its form, is submitted once more
+            if held:
+                self.awaiting(len(held), await asyncio.to_thread(self.writer.cache.holders, held))
+                await asyncio.sleep(HELD_S)
+            elif left:
+                if self.model.batch != "wait" or self._given_up():
+                    self._leave(left)
+                    return
+                self.awaiting(len(left), [f"batch {batch.batch_id}" for batch in waiting[:3]])
+                await asyncio.sleep(self.model.batch_poll_s)
 
-    async def _submit(self, left: dict[str, Call]) -> None:
-        """Submit what is in no batch yet, and bring batches to an end that somebody was killed at making."""
-        waiting = await asyncio.to_thread(self.submissions.waiting, list(left), self.endpoint)
+    async def _settle(self, left: dict[str, Call]) -> None:
+        """Take out what has ended elsewhere."""
+        known = await self.known(list(left))
+        for request_id in [one for one in left if one in known]:
+            left.pop(request_id)
+
+    async def _waiting(self, request_ids: Iterable[str]) -> list[Submitted]:
+        found = await asyncio.to_thread(self.submissions.waiting, list(request_ids), self.endpoint)
+        return [batch for batch in found if batch.token not in self._dead]
+
+    def _given_up(self) -> bool:
+        now = time.monotonic()
+        return any(now - since > OUTAGE_S for since, _ in self._silent.values())
+
+    def _leave(self, left: Iterable[str]) -> None:
+        """End what waits at the server; a later run collects it."""
+        why = next((f" (which does not tell of it now: {said})" for _, said in self._silent.values()), "")
+        said = f"it waits in a batch at the server{why}; run the same command again later, or with --wait"
+        for request_id in left:
+            self.ended(request_id, CallError("submitted", said))
+
+    async def _submit(self, left: dict[str, Call]) -> list[str]:
+        """Submit what is in no batch yet, and bring batches to an end that somebody was killed at making.
+
+        Returns what another is just submitting or asking.
+        """
+        waiting = await self._waiting(left)
         halves = [batch for batch in waiting if batch.batch_id is None]
         made = {request_id for batch in waiting if batch.batch_id for request_id in batch.request_ids}
         wanted = [request_id for request_id in left if request_id not in made]
         if not wanted:
-            return
+            return []
+        cache, holder = self.writer.cache, self.writer.holder
         # Whoever makes a batch of a request holds its claim: of one that is not granted, another makes it now.
-        granted = await asyncio.to_thread(self.cache.claim, wanted, holder=self.holder, lease_s=LEASE_S)
+        granted = await asyncio.to_thread(cache.claim, wanted, holder=holder, lease_s=LEASE_S)
         try:
             for half in halves:
                 if set(half.request_ids) <= granted:
-                    await self._adopt(half, left)
-            known = await asyncio.to_thread(self.cache.lookup, wanted)
-            again = await asyncio.to_thread(self.submissions.waiting, wanted, self.endpoint)
-            there = {request_id for batch in again for request_id in batch.request_ids} | set(known)
+                    await self._adopt(half)
+            await self._settle(left)
+            there = {request_id for batch in await self._waiting(wanted) for request_id in batch.request_ids}
             fresh = [one for one in wanted if one in granted and one not in there and one in left]
-            for portion in portions({one: left[one] for one in fresh}, self.model):
-                token = uuid.uuid4().hex
-                await asyncio.to_thread(self.submissions.begin, token, self.endpoint, list(portion))
-                await self._make(token, portion, left)
+            for again in (False, True):
+                chosen = {one: left[one] for one in fresh if (one in self._lost) is again}
+                for portion in portions(chosen, self.model):
+                    await self._make(portion, left, again=again)
         finally:
-            await asyncio.shield(asyncio.to_thread(self.cache.release, wanted, holder=self.holder))
+            await asyncio.shield(asyncio.to_thread(cache.release, wanted, holder=holder))
+        return [one for one in wanted if one in left and one not in granted and one not in there]
 
-    async def _adopt(self, half: Submitted, left: dict[str, Call]) -> None:
-        """Find the batch of a token whose making was broken off; without one, forget that it was begun."""
-        if batch_id := await self._trying(lambda: self.server.find(half.token)):
+    async def _adopt(self, half: Submitted) -> None:
+        """Find the batch of a token whose making was broken off; forget it only when it stays unlisted."""
+        left_s = min(SOUGHT_S, half.submitted_at + SOUGHT_S - time.time())
+        if batch_id := await self._found(half.token, left_s, len(half.request_ids)):
             await asyncio.to_thread(self.submissions.submitted, half.token, batch_id)
             event("batch_found", model=self.model.name, batch=batch_id, requests=len(half.request_ids))
         else:
-            await asyncio.to_thread(self.submissions.end, [one for one in half.request_ids if one in left])
+            await asyncio.to_thread(self.submissions.end, half.request_ids)
 
-    async def _make(self, token: str, portion: Mapping[str, Call], left: dict[str, Call]) -> None:
-        """Make a batch; where the answer to that is lost, look for it before it is made again."""
-        asked = False
+    async def _found(self, token: str, seconds: float, n: int) -> str | None:
+        """Look for a token's batch in the server's list, for some time: it may be late to show one."""
+        until = time.monotonic() + seconds
+        while not (batch_id := await self._trying(lambda: self.server.find(token))):
+            if (rest := until - time.monotonic()) <= 0:
+                return None
+            self.awaiting(n, [SOUGHT])
+            await asyncio.sleep(min(rest, LOOK_S, self.model.batch_poll_s))
+        return batch_id
 
-        async def once() -> str:
-            nonlocal asked
-            found = await self.server.find(token) if asked else None
-            asked = True
-            return found or await self.server.submit(portion, token)
-
+    async def _make(self, portion: Mapping[str, Call], left: dict[str, Call], *, again: bool) -> None:
+        """Make a batch; what cannot be submitted ends with the reason."""
+        token = uuid.uuid4().hex
+        begun, names = self.submissions.begin, list(portion)
+        await asyncio.to_thread(begun, token, self.endpoint, names, form=self.server.form, again=again)
+        maybe = False
         try:
-            batch_id = await self._trying(once)
+            file = await self._trying(lambda: self.server.upload(portion, token))
+            maybe = True
+            batch_id = await self._created(file, token, len(portion))
         except CallError as error:
-            if error.kind in RETRIED:
-                raise CallError(error.kind, f"no batch could be made: {error.message}") from None
-            await asyncio.to_thread(self.submissions.end, list(portion))
-            for request_id in portion:
-                left.pop(request_id)
-                self.ended(request_id, error)
+            if not maybe or error.kind not in RETRIED:  # else it may be there, which the next run finds out
+                await asyncio.to_thread(self.submissions.end, names)
+            await self._refuse(
+                dict.fromkeys(names, CallError(error.kind, f"no batch was made: {error.message}")), left
+            )
             return
         await asyncio.to_thread(self.submissions.submitted, token, batch_id)
         event("batch_submitted", model=self.model.name, batch=batch_id, requests=len(portion))
 
-    async def _collect(self, batch: Submitted, batch_id: str) -> list[str]:
-        """Remember what a batch that is over has come to; return the requests that have ended."""
+    async def _created(self, file: str, token: str, n: int) -> str:
+        """Make a batch of a file; where the answer to that is lost, look for it before it is made again."""
+        doubtful = False
+
+        async def once() -> str:
+            nonlocal doubtful
+            if doubtful and (found := await self._found(token, SOUGHT_S, n)):
+                return found
+            await asyncio.to_thread(self.submissions.asked, token)
+            doubtful = True
+            try:
+                return await self.server.create(file, token)
+            except CallError as error:
+                doubtful = error.kind in RETRIED - {"rate_limit"}
+                raise
+
+        return await self._trying(once)
+
+    async def _collect(self, batch: Submitted, batch_id: str, left: dict[str, Call]) -> None:
+        """Remember what a batch that is over has come to, and take it out of what is left."""
+        calls = {one: left[one] for one in batch.request_ids if one in left}
         try:
             state = await self._trying(lambda: self.server.look(batch_id))
+            found = dict(await self._trying(lambda: self._results(state, calls, batch.form))) if state.over else {}
         except CallError as error:
-            if error.kind != "missing":
-                raise
-            state = BatchState("missing", over=True, message=error.message)
+            await self._unsaid(batch, batch_id, error, left)
+            return
+        self._silent.pop(batch_id, None)
         if not state.over:
-            return []
-        found = dict(await self._trying(lambda: self._results(state)))
+            return
         # Of others in the same batch, the runs that want them collect them.
         own = {one: found.get(one) or _unanswered(batch_id, state) for one in batch.request_ids}
         kept = [
@@ -148,22 +235,58 @@ class Desk:
             if isinstance(reply, Reply)
         ]
         for start in range(0, len(kept), CHUNK):
-            await asyncio.to_thread(self.cache.remember, kept[start : start + CHUNK])
+            await asyncio.to_thread(self.writer.cache.remember, kept[start : start + CHUNK])
+        refused = {one: error for one, error in own.items() if isinstance(error, CallError)}
+        if self.server.form != batch.form:  # those who were refused for it are submitted in the new one
+            await asyncio.to_thread(self.submissions.learn, self.endpoint, self.server.form)
+            refused = {one: error for one, error in refused.items() if error.kind != "invalid"}
         await asyncio.to_thread(self.submissions.end, list(own))
         event("batch_collected", model=self.model.name, batch=batch_id, status=state.status, answered=len(kept))
         for entry in kept:
+            left.pop(entry.request_id, None)
             self.ended(entry.request_id, entry)
-        for request_id, refused in own.items():
-            if isinstance(refused, CallError):
-                self.ended(request_id, refused)
-        return list(own)
+        await self._refuse(refused, left)
 
-    async def _results(self, state: BatchState) -> list[tuple[str, Reply | CallError]]:
-        return [line async for line in self.server.results(state)]
+    async def _refuse(self, refused: Mapping[str, CallError], left: dict[str, Call]) -> None:
+        """End requests with errors, for all who want them in this run."""
+        failures = [Failure(one, error.kind, error.message) for one, error in refused.items()]
+        await asyncio.to_thread(self.writer.fail, failures)
+        for request_id, error in refused.items():
+            left.pop(request_id, None)
+            self.ended(request_id, error)
+
+    async def _unsaid(self, batch: Submitted, batch_id: str, error: CallError, left: dict[str, Call]) -> None:
+        """Heed that the server does not tell what became of a batch: it is away, or has lost it, or refuses to."""
+        if error.kind in RETRIED or (error.kind == "missing" and time.time() - batch.submitted_at < WITHIN_S):
+            since, _ = self._silent.get(batch_id, (time.monotonic(), ""))
+            self._silent[batch_id] = since, error.message
+            return
+        self._silent.pop(batch_id, None)
+        if error.kind == "missing" and not batch.again:
+            _log.warning(
+                "model %s: batch %s is lost: %s. Its %d requests are submitted once more, which may cost again.",
+                visible(self.model.name),
+                visible(batch_id),
+                visible(error.message),
+                len(batch.request_ids),
+            )
+            event("batch_lost", model=self.model.name, batch=batch_id, requests=len(batch.request_ids))
+            self._dead.add(batch.token)
+            self._lost.update(batch.request_ids)
+            return
+        if error.kind == "missing":
+            await asyncio.to_thread(self.submissions.end, batch.request_ids)
+            said = f"batch {batch_id}, in which it was submitted once more, is lost as well: {error.message}"
+            error = CallError("missing", f"{said}; run again to submit it anew, or with batch: off to ask directly")
+        await self._refuse(dict.fromkeys(batch.request_ids, error), left)
+
+    async def _results(
+        self, state: BatchState, calls: Mapping[str, Call], form: str
+    ) -> list[tuple[str, Reply | CallError]]:
+        return [line async for line in self.server.results(state, calls, form)]
 
     async def _trying(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do a piece of work at the server, again while that is away; its claims are kept meanwhile."""
-        started = time.monotonic()
+        """Do a piece of work at the server, again while that is away."""
 
         def passing(error: Exception) -> bool | float:
             return isinstance(error, CallError) and error.kind in RETRIED and (error.retry_after_s or True)
@@ -172,8 +295,6 @@ class Desk:
             on=passing, attempts=None, timeout=min(RETRY_S, self.model.deadline_s), wait_initial=0.25, wait_max=20.0
         ):
             with attempt:
-                if time.monotonic() - started > LEASE_S / 3:
-                    await asyncio.to_thread(self.cache.renew, holder=self.holder, lease_s=LEASE_S)
                 return await work()
         raise AssertionError("unreachable: the loop ends by return or raise")
 

@@ -13,6 +13,7 @@ from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAioHttpClient, RequestO
 
 from config.settings import Model
 from data.characters import visible
+from data.draw import canonical
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, Bounded, bound
 from tasks.models.errors import advise, judge, read_error, refusal, tls_error
@@ -24,6 +25,7 @@ _log = logging.getLogger(__name__)
 
 _OPTIONAL = ("temperature", "top_p", "seed", "stop", "presence_penalty", "frequency_penalty")
 _LIMITS = ("max_completion_tokens", "max_output_tokens")
+_STRENGTHS = ("schema", "json", "off")
 _STRUCTURED = ("response_format", "text.format", "json_schema", "json_object", "'json'", "guided", "json mode")
 _UNSUPPORTED = (
     "unsupported", "not support", "unknown", "unrecognized", "not permitted", "extra_forbidden", "unexpected",
@@ -129,7 +131,7 @@ class OpenAIClient:
                 )
                 return self._read(answer.content)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if not self._adapt(error, request):
+                if not self._adapt(error.response.status_code, error.response.text, request):
                     raise self._status(error) from None
             except openai.APIStatusError as error:
                 raise self._status(error) from None
@@ -150,6 +152,34 @@ class OpenAIClient:
     def body_of(self, call: Call) -> dict[str, Any]:
         """Return the body of a call's request, as a batch's file holds it."""
         return self._request(call)
+
+    @property
+    def learned(self) -> str:
+        """What was learned of the form in which the server takes requests, as text that `learn` reads."""
+        refused = sorted(self._left_out.difference(self.form.lacks))
+        if not refused and self._renamed == self.form.names and self._structured == self._model.structured:
+            return ""
+        told = {"left_out": refused, "renamed": self._renamed, "structured": self._structured}
+        return canonical({self.form.path: told})
+
+    def learn(self, learned: str) -> None:
+        """Take over what another client of the same model has learned."""
+        told = json.loads(learned or "{}").get(self.form.path)
+        if told is None:
+            return
+        self._left_out |= {*told["left_out"]}
+        self._renamed |= told["renamed"]
+        self._structured = max(self._structured, told["structured"], key=_STRENGTHS.index)
+        if told["left_out"]:
+            self._warn(f"has refused {', '.join(told['left_out'])} before; going on without")
+
+    def heed(self, told: Any, call: Call) -> None:
+        """Learn from a refusal of a call, in the form in which calls are made now, what a batch's results tell.
+
+        Raises:
+            CallError: it refuses a parameter that `extra` sets.
+        """
+        self._adapt(HTTPStatus.BAD_REQUEST, json.dumps(told), self._request(call))
 
     def read_line(self, response: Any, error: Any) -> Reply:
         """Read a line of a batch's results: the response of one request, or its error.
@@ -198,13 +228,13 @@ class OpenAIClient:
             self.form.constrain(request, call.schema if self._structured == "schema" else None)
         return request
 
-    def _adapt(self, error: openai.APIStatusError, request: Mapping[str, Any]) -> bool:
+    def _adapt(self, status: int, body: str, request: Mapping[str, Any]) -> bool:
         """Learn from a refusal; say whether the call may now be made in another form.
 
         Raises:
             CallError: it refuses a parameter that `extra` sets, as it would of every call.
         """
-        message, code, param = read_error(error.response.text)
+        message, code, param = read_error(body)
         said = f"{param} {message}".lower()
         refused = self.form.constrained(request)
         if refused and any(mark in said for mark in _STRUCTURED):
@@ -231,7 +261,7 @@ class OpenAIClient:
                 told = self._secrets.clean(message)
                 raise CallError(
                     "parameter",
-                    f"HTTP {error.response.status_code}: {told}; the entry's `extra` sets {name}, which the server "
+                    f"HTTP {status}: {told}; the entry's `extra` sets {name}, which the server "
                     "does not take: change it, or take it out",
                 )
         return False

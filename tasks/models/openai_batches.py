@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import openai
@@ -23,8 +24,17 @@ class OpenAIBatches:
         self._api = client.api
         self._address: Any = f"/v1{client.form.path}"
 
-    async def submit(self, calls: Mapping[str, Call], token: str) -> str:
-        """Upload calls as a file, make a batch of it under a token, and return the batch's id.
+    @property
+    def form(self) -> str:
+        """In which form requests are written now, by what the server has refused so far."""
+        return self._client.learned
+
+    def learn(self, form: str) -> None:
+        """Write requests in a form of which another process has learned."""
+        self._client.learn(form)
+
+    async def upload(self, calls: Mapping[str, Call], token: str) -> str:
+        """Upload calls as a file; return its id.
 
         Raises:
             CallError: the server refuses, or cannot be reached.
@@ -34,8 +44,17 @@ class OpenAIBatches:
         )
         with self._client.told():
             file = await self._api.files.create(file=(f"{token}.jsonl", lines.encode("utf-8")), purpose="batch")
+        return file.id
+
+    async def create(self, file: str, token: str) -> str:
+        """Make a batch of a file under a token; return its id.
+
+        Raises:
+            CallError: the server refuses, or cannot be reached.
+        """
+        with self._client.told():
             batch = await self._api.batches.create(
-                input_file_id=file.id,
+                input_file_id=file,
                 endpoint=self._address,
                 completion_window="24h",
                 metadata={TOKEN: token},
@@ -46,15 +65,19 @@ class OpenAIBatches:
         return {"custom_id": name, "method": "POST", "url": self._address, "body": self._client.body_of(call)}
 
     async def find(self, token: str) -> str | None:
-        """Return the batch that was made under a token; None where there is none.
+        """Return the batch that was made under a token; None where the server lists none.
 
         Raises:
             CallError: the server refuses, or cannot be reached.
         """
-        with self._client.told():
-            async for batch in self._api.batches.list(limit=100):
-                if (batch.metadata or {}).get(TOKEN) == token:
-                    return batch.id
+        try:
+            with self._missing("the list of batches"):
+                async for batch in self._api.batches.list(limit=100):
+                    if (batch.metadata or {}).get(TOKEN) == token:
+                        return batch.id
+        except CallError as error:
+            if error.kind != "missing":
+                raise
         return None
 
     async def look(self, batch_id: str) -> BatchState:
@@ -63,12 +86,9 @@ class OpenAIBatches:
         Raises:
             CallError: the server refuses, cannot be reached, or does not know the batch (`missing`).
         """
-        try:
-            with self._client.told(passing=(openai.NotFoundError,)):
-                batch = await self._api.batches.retrieve(batch_id)
-        except openai.NotFoundError:
-            raise CallError("missing", f"the server does not know batch {batch_id} any more; run again") from None
-        faults = [str(fault.message) for fault in (batch.errors.data or () if batch.errors else ())]
+        with self._missing(f"batch {batch_id}"):
+            batch = await self._api.batches.retrieve(batch_id)
+        faults = tuple(fault.model_dump() for fault in (batch.errors.data or () if batch.errors else ()))
         files = tuple(one for one in (batch.output_file_id, batch.error_file_id) if one)
         counts = batch.request_counts
         return BatchState(
@@ -77,22 +97,47 @@ class OpenAIBatches:
             files=files,
             seconds=float(max(0, _ended(batch) - batch.created_at)),
             done=counts.completed + counts.failed if counts else 0,
-            message="; ".join(faults[:3]),
+            message="; ".join(str(fault.get("message")) for fault in faults[:3]),
+            faults=faults,
         )
 
-    async def results(self, state: BatchState) -> AsyncIterator[tuple[str, Reply | CallError]]:
-        """Yield what became of each request that a batch's files tell of.
+    @contextmanager
+    def _missing(self, what: str) -> Iterator[None]:
+        """Tell the server's word that something is not there from what others answer in its place.
 
         Raises:
-            CallError: a file cannot be had.
+            CallError: what goes wrong inside; `missing` where the server itself does not know it.
         """
+        try:
+            with self._client.told(passing=(openai.NotFoundError,)):
+                yield
+        except openai.NotFoundError as error:
+            if not isinstance(error.body, Mapping):  # a page of a gateway, or of a server that is being put up
+                raise CallError("server", f"HTTP 404 for {what}, and not in the server's own words") from None
+            raise CallError("missing", f"the server does not know {what} any more") from None
+
+    async def results(
+        self, state: BatchState, calls: Mapping[str, Call], form: str
+    ) -> AsyncIterator[tuple[str, Reply | CallError]]:
+        """Yield what became of each request that a batch's files tell of, and learn from refusals of `calls`.
+
+        Raises:
+            CallError: a file cannot be had; `missing`: it, or all of them, are gone.
+        """
+        for fault in state.faults:
+            for call in list(calls.values())[:1]:  # a whole file is refused for what all of its calls have
+                self._heed({"error": fault}, call, form)
+        if state.done and not state.files:
+            raise CallError("missing", "the server has kept none of the batch's files")
         for name in state.files:
-            with self._client.told():
+            with self._missing(f"file {name} of the batch"):
                 content = await self._api.files.content(name)
-            for line in self._lines(content.content):
+            for line in self._lines(content.content, calls, form):
                 yield line
 
-    def _lines(self, content: bytes) -> Iterator[tuple[str, Reply | CallError]]:
+    def _lines(
+        self, content: bytes, calls: Mapping[str, Call], form: str
+    ) -> Iterator[tuple[str, Reply | CallError]]:
         for raw in content.splitlines():
             try:
                 line = json.loads(raw)
@@ -102,7 +147,18 @@ class OpenAIBatches:
             try:
                 yield name, self._client.read_line(response, error)
             except CallError as refused:
-                yield name, refused
+                told = response.get("body") if isinstance(response, dict) else None
+                heard = self._heed(told, calls[name], form) if refused.kind == "invalid" and name in calls else None
+                yield name, heard or refused
+
+    def _heed(self, told: Any, call: Call, form: str) -> CallError | None:
+        """Learn one thing from a refusal; return what it says of a parameter that the configuration sets."""
+        if self._client.learned == form:  # later lines of the same batch are told of the form that was
+            try:
+                self._client.heed(told, call)
+            except CallError as error:
+                return error
+        return None
 
 
 def _ended(batch: Any) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from data.records import Call, Reply
 
@@ -71,7 +71,8 @@ class Client(Protocol):
 class BatchState:
     """How a batch at a server stands: `over` once nothing more comes, `files` with what became of its requests.
 
-    `seconds` from its making to its end, `done` requests so far, `message` what the server says is wrong with it.
+    `seconds` from its making to its end, `done` requests so far, `message` what the server says is wrong with it,
+    `faults` the same as it says it.
     """
 
     status: str
@@ -80,20 +81,35 @@ class BatchState:
     seconds: float = 0.0
     done: int = 0
     message: str = ""
+    faults: tuple[Mapping[str, Any], ...] = ()
 
 
 class Batches(Protocol):
     """A server's batch endpoint."""
 
-    async def submit(self, calls: Mapping[str, Call], token: str) -> str:
-        """Submit calls by their ids as one batch under a token; return the batch's id.
+    @property
+    def form(self) -> str:
+        """In which form requests are written now, by what the server has refused so far; '' before any refusal."""
+
+    def learn(self, form: str) -> None:
+        """Write requests in a form of which another process has learned."""
+
+    async def upload(self, calls: Mapping[str, Call], token: str) -> str:
+        """Hand calls by their ids to the server as the file of a batch to be; return the file's id.
 
         Raises:
             CallError: the server refuses, or cannot be reached.
         """
 
+    async def create(self, file: str, token: str) -> str:
+        """Make a batch of a file under a token; return the batch's id.
+
+        Raises:
+            CallError: as above; where it cannot be reached, the batch may have been made.
+        """
+
     async def find(self, token: str) -> str | None:
-        """Return the batch that was made under a token; None where there is none.
+        """Return the batch that was made under a token; None where the server lists none.
 
         Raises:
             CallError: as above.
@@ -106,9 +122,13 @@ class Batches(Protocol):
             CallError: as above; `missing`: the server does not know it.
         """
 
-    def results(self, state: BatchState) -> AsyncIterator[tuple[str, Reply | CallError]]:
+    def results(
+        self, state: BatchState, calls: Mapping[str, Call], form: str
+    ) -> AsyncIterator[tuple[str, Reply | CallError]]:
         """Yield what became of each request, by its id.
 
+        What refusals of `calls`, which were written in a form, tell of a better one is learned.
+
         Raises:
-            CallError: as above.
+            CallError: as above; `missing`: the server does not have it any more.
         """

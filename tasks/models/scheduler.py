@@ -11,9 +11,9 @@ import hashlib
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeVar, cast
@@ -27,7 +27,7 @@ from config.settings import Model
 from data.draw import canonical
 from data.errors import InputError
 from data.records import Call, Reply
-from tasks.models.batches import Desk
+from tasks.models.batches import BatchQueue
 from tasks.models.constancy import Constancy
 from tasks.models.protocol import FATAL, RETRIED, CallError, Client, ErrorKind
 from tasks.models.rate_limits import Endpoint, too_long
@@ -76,7 +76,7 @@ class _Known:
 class Tally:
     """What a batch has come to so far; handed to the progress callback after every change.
 
-    `elsewhere` of them are asked by the `holders` now, and waited for.
+    `elsewhere` of them are waited for: the `holders` say who is asking them, or in what they wait.
     """
 
     total: int
@@ -356,7 +356,7 @@ class _Batch:
         left = [one for one in request_ids if one not in replies]
         return _Known(replies, self.cache.failures(left, run=self.writer.run, way=self.writer.way))
 
-    def recall(self, known: "_Known") -> None:
+    def _recall(self, known: "_Known") -> None:
         """Take over what has become of requests already."""
         for entry in known.replies.values():
             self._count(Answer(entry.request_id, entry.reply, entry.latency_s, cached=True))
@@ -393,10 +393,44 @@ class _Batch:
             else:
                 self._count(Answer(request_id, found.reply, found.latency_s, cached=False))
 
-        served = f"{endpoint_of(self.model)} {self.model.served}"
-        await Desk(self.model, make(self.client), self.cache, submissions, served, self.writer.holder, ended).bring(
-            dict(pending)
+        queue = BatchQueue(
+            model=self.model,
+            server=make(self.client),
+            submissions=submissions,
+            endpoint=f"{endpoint_of(self.model)} {self.model.served}",
+            writer=self.writer,
+            known=self.settled,
+            ended=ended,
+            awaiting=self._await,
+            lasting=self._lasting,
         )
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine runs in one
+        self._tasks.add(task)
+        try:
+            await queue.bring(dict(pending))
+        finally:
+            self._tasks.discard(task)
+            self._await(0, [])
+
+    async def settled(self, request_ids: Sequence[str]) -> "_Known":
+        """Count what has become of requests already, and return it."""
+        known = await asyncio.to_thread(self.known, request_ids)
+        self._recall(known)
+        return known
+
+    @contextmanager
+    def _lasting(self) -> Iterator[None]:
+        """Have a stop let what is inside come to its end."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine runs in one
+        self.flying.add(task)
+        try:
+            yield
+        finally:
+            self.flying.discard(task)
+        if self.stopping:
+            raise Stopped
 
     async def work(self, pending: list[tuple[str, Call]]) -> None:
         """Claim and ask until nothing is pending; what others hold is waited for."""
@@ -412,7 +446,7 @@ class _Batch:
                 await asyncio.sleep(POLL_S)
 
     def _await(self, n: int, holders: Sequence[str]) -> None:
-        """Tell what is waited for: so many requests, which these are asking."""
+        """Tell what is waited for: so many requests, and who asks them, or in what they wait."""
         tally = self.tally
         if holders and not tally.holders:
             event("waiting", model=self.model.name, calls=n, holders=holders)
@@ -438,7 +472,7 @@ class _Batch:
         """Put what this worker may ask into the queue, and what another holds into `elsewhere`."""
         for window in batched(todo, 4 * self.model.concurrency):
             granted, known = await asyncio.to_thread(self._take, window)
-            self.recall(known)
+            self._recall(known)
             elsewhere += [one for one in window if one not in granted and one not in known]
             for request_id in window:
                 if request_id in granted:
@@ -515,8 +549,7 @@ async def ask_all(
     holder = f"{owner()}:{uuid.uuid4().hex[:8]}"
     writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))
     batch = _Batch(model, client, cache, endpoint, writer, tally, progress)
-    known = await asyncio.to_thread(batch.known, list(distinct))
-    batch.recall(known)
+    known = await batch.settled(list(distinct))
     pending = [(request_id, read(call)) for request_id, call in distinct.items() if request_id not in known]
     progress(tally)
     if pending:

@@ -14,7 +14,7 @@ class Writer:
     """
 
     def __init__(self, cache: ReplyCache, *, holder: str, run: str, way: str) -> None:
-        self._cache = cache
+        self.cache = cache
         self.holder, self.run, self.way = holder, run, way
         self._queue: list[tuple[Remembered | Failure, asyncio.Future[None]]] = []
         self._busy = False
@@ -49,9 +49,12 @@ class Writer:
             self._busy = False
 
     def _write(self, ends: Sequence[Remembered | Failure]) -> None:
-        self._cache.remember([end for end in ends if isinstance(end, Remembered)])
-        failures = [end for end in ends if isinstance(end, Failure)]
-        self._cache.fail(failures, holder=self.holder, run=self.run, way=self.way)
+        self.cache.remember([end for end in ends if isinstance(end, Remembered)])
+        self.fail([end for end in ends if isinstance(end, Failure)])
+
+    def fail(self, failures: Sequence[Failure]) -> None:
+        """Keep failures at once; in a thread of its own."""
+        self.cache.fail(failures, holder=self.holder, run=self.run, way=self.way)
 
     async def settle(self) -> None:
         """Wait until everything handed over is written."""

@@ -29,6 +29,9 @@ class BatchServer:
     `ready`: a batch is over as soon as it is looked at; else once `finish` was called, or it was looked at
     `looks_needed` times. `lose_answers`: how many batches are made, and the connection cut before the answer.
     `hold_answer`, `hold_content`: an answer waits as long as they are true. `charged` counts each request taken.
+    `refused`: parameter -> message of the 400 that each line with it gets. `unlisted`: so many listings do not show
+    the last batch yet. `away`: 404 to every look, in the server's own words (`json`) or a gateway's (`html`);
+    `emptied` to every file of results.
     """
 
     answer: Callable[[dict[str, Any]], str]
@@ -46,6 +49,11 @@ class BatchServer:
     served: int = 0
     hold_answer: bool = False
     hold_content: bool = False
+    refused: dict[str, str] = field(default_factory=dict)
+    unlisted: int = 0
+    away: Literal["", "json", "html"] = ""
+    emptied: bool = False
+    listings: int = 0
 
     def finish(self) -> None:
         """Bring every batch to its end."""
@@ -123,6 +131,9 @@ class BatchServer:
     async def _list(self, request: web.Request) -> web.Response:
         after = request.query.get("after", "")
         names = list(self.made)
+        self.listings += not after
+        if self.listings <= self.unlisted:
+            names = names[:-1]
         rest = names[names.index(after) + 1 :] if after else names
         data = [self.made[name] for name in rest[:2]]
         told = {"object": "list", "data": data, "has_more": len(rest) > len(data)}
@@ -133,8 +144,10 @@ class BatchServer:
     async def _look(self, request: web.Request) -> web.Response:
         self.looks += 1
         batch = self.made.get(request.match_info["id"])
-        if batch is None:
+        if batch is None or self.away == "json":
             return web.json_response({"error": {"message": "no such batch", "code": "not_found"}}, status=404)
+        if self.away == "html":
+            return web.Response(status=404, text="<html>Not here</html>", content_type="text/html")
         if batch["status"] == "in_progress" and self.ready and self.looks > self.looks_needed:
             self._end(batch)
         return web.json_response(batch)
@@ -150,7 +163,11 @@ class BatchServer:
         told: dict[str, Any]
         for line in reversed(self.lines(batch["input_file_id"])):
             became = self.becomes(line["custom_id"], line["body"])
-            if became == "answered":
+            if param := next((name for name in self.refused if name in line["body"]), ""):
+                fault = {"message": self.refused[param], "code": "unsupported_parameter", "param": param}
+                told = {"response": {"status_code": 400, "body": {"error": fault}}, "error": None}
+                file = "error_file_id"
+            elif became == "answered":
                 response: dict[str, Any] = {
                     "status_code": 200,
                     "request_id": "r",
@@ -182,6 +199,8 @@ class BatchServer:
 
     async def _content(self, request: web.Request) -> web.Response:
         self.served += 1
+        if self.emptied:
+            return web.json_response({"error": {"message": "No such File object", "code": None}}, status=404)
         while self.hold_content:  # noqa: ASYNC110 - set from the test's own thread
             await asyncio.sleep(0.01)
         return web.Response(body=self.files[request.match_info["id"]])

@@ -1,10 +1,12 @@
 """Asking in batches: no request is paid twice, none is lost, and each that was not answered says why."""
 
 import asyncio
+import logging
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pydantic import ValidationError
@@ -13,9 +15,10 @@ from artifacts.replies import ReplyCache
 from artifacts.submissions import Submissions
 from config.settings import Model, Settings
 from data.records import Call, Message
-from tasks.models import open_client
+from tasks.models import batches, open_client
 from tasks.models.batches import portions
-from tasks.models.scheduler import Answer, Tally, ask_all
+from tasks.models.openai_batches import TOKEN
+from tasks.models.scheduler import Answer, Tally, ask_all, endpoint_of
 from tests.servers.batches import BatchServer, Became
 from tests.servers.running import serve
 
@@ -25,8 +28,17 @@ def model_at(url: str, **changes: Any) -> Model:
     return Model.model_validate({**raw, "batch": "submit", **changes})
 
 
-def calls_of(n: int) -> list[tuple[str, Call]]:
-    return [(f"{i:064d}", Call((Message("user", f"question {i}"),), {"max_tokens": 8})) for i in range(n)]
+def ids_of(n: int) -> list[str]:
+    return [f"{i:064d}" for i in range(n)]
+
+
+def calls_of(n: int, **parameters: Any) -> list[tuple[str, Call]]:
+    given = {"max_tokens": 8, **parameters}
+    return [(name, Call((Message("user", f"question {int(name)}"),), given)) for name in ids_of(n)]
+
+
+def endpoint_at(url: str) -> str:
+    return f"{endpoint_of(model_at(url))} tiny"
 
 
 @contextmanager
@@ -40,19 +52,22 @@ def store(folder: Path) -> Iterator[tuple[ReplyCache, Submissions]]:
         submissions.close()
 
 
-def bring(model: Model, folder: Path, n: int = 10) -> tuple[dict[str, Answer], Tally]:
+def bring(
+    model: Model, folder: Path, n: int = 10, *, run: str = "", **parameters: Any
+) -> tuple[dict[str, Answer], Tally]:
     """Ask n questions as one run does: with a client and a store of its own."""
 
-    async def run() -> tuple[dict[str, Answer], Tally]:
+    async def act() -> tuple[dict[str, Answer], Tally]:
         client = open_client(model)
         with store(folder) as (cache, submissions):
             waits = None if model.batch == "off" else submissions
             try:
-                return await ask_all(calls_of(n), model=model, client=client, cache=cache, submissions=waits)
+                calls = calls_of(n, **parameters)
+                return await ask_all(calls, model=model, client=client, cache=cache, submissions=waits, run=run)
             finally:
                 await client.close()
 
-    return asyncio.run(run())
+    return asyncio.run(act())
 
 
 def said(body: dict[str, Any]) -> str:
@@ -124,7 +139,7 @@ def test_what_was_not_answered_says_why_and_is_submitted_again(tmp_path: Path, s
     assert {int(name): n for name, n in server.charged.items() if n > 1} == {3: 2, 5: 2, 7: 2}
 
 
-def test_a_batch_that_the_server_fails_or_forgets_ends_in_a_stated_state(tmp_path: Path) -> None:
+def test_a_batch_that_the_server_fails_ends_in_a_stated_state(tmp_path: Path) -> None:
     server = BatchServer(said, status="failed")
     with serve(server.build()) as url:
         answers, _ = bring(model_at(url), tmp_path, 2)
@@ -132,13 +147,178 @@ def test_a_batch_that_the_server_fails_or_forgets_ends_in_a_stated_state(tmp_pat
         first = answers[f"{0:064d}"].error
         assert first is not None
         assert "the file is too long" in first.message
-        server.ready = False
-        bring(model_at(url), tmp_path, 2)
-        server.made.clear()
-        answers, _ = bring(model_at(url), tmp_path, 2)
-        assert set(errors(answers).values()) == {"missing"}
-        server.status, server.ready = "completed", True
+        server.status = "completed"
         assert bring(model_at(url), tmp_path, 2)[1].answered == 2
+
+
+def day_passes(folder: Path) -> None:
+    """Have every batch be submitted a day and an hour earlier than it was."""
+    with sqlite3.connect(folder / "batches.sqlite") as connection:
+        connection.execute("UPDATE batches SET submitted_at = submitted_at - 90000")
+
+
+@pytest.mark.parametrize("away", ["json", "html"])
+def test_a_404_within_a_day_is_an_outage_and_the_batch_is_collected_after_it(
+    tmp_path: Path, away: Literal["json", "html"]
+) -> None:
+    server = BatchServer(said, ready=False)
+    with serve(server.build()) as url:
+        model = model_at(url, deadline_s=0.5)
+        bring(model, tmp_path, 12)
+        server.away = away
+        server.finish()
+        answers, tally = bring(model, tmp_path, 12)
+        assert tally.submitted == 12
+        first = answers[f"{0:064d}"].error
+        assert first is not None
+        assert "which does not tell of it now" in first.message
+        server.away = ""
+        assert bring(model, tmp_path, 12)[1].answered == 12
+    assert set(server.charged.values()) == {1}
+
+
+def test_a_gateways_404_is_an_outage_however_old_the_batch_is(tmp_path: Path) -> None:
+    server = BatchServer(said, ready=False)
+    with serve(server.build()) as url:
+        model = model_at(url, deadline_s=0.5)
+        bring(model, tmp_path, 2)
+        day_passes(tmp_path)
+        server.away = "html"
+        assert bring(model, tmp_path, 2)[1].submitted == 2
+        server.away = ""
+        server.finish()
+        assert bring(model, tmp_path, 2)[1].answered == 2
+    assert set(server.charged.values()) == {1}
+
+
+def test_a_run_that_waits_leaves_a_server_that_stays_away_to_a_later_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "OUTAGE_S", 0.0)
+    server = BatchServer(said, away="json")
+    with serve(server.build()) as url:
+        _, tally = bring(model_at(url, batch="wait"), tmp_path, 2)
+        assert tally.submitted == 2
+        server.away = ""
+        assert bring(model_at(url, batch="wait"), tmp_path, 2)[1].answered == 2
+    assert set(server.charged.values()) == {1}
+
+
+@pytest.mark.parametrize("how", ["batch", "files"])
+def test_a_lost_batch_is_said_and_submitted_once_more_and_no_third_time(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    """After its day: the server does not know the batch, or has kept none of its files."""
+    server = BatchServer(said, ready=how == "files", emptied=how == "files")
+    with serve(server.build()) as url:
+        assert bring(model_at(url), tmp_path, 2)[1].submitted == 2
+        day_passes(tmp_path)
+        if how == "batch":
+            server.made["batch-0"]["id"] = "another"
+            server.made["another"] = server.made.pop("batch-0")
+        with caplog.at_level(logging.WARNING):
+            assert bring(model_at(url), tmp_path, 2)[1].submitted == 2
+        assert "batch-0 is lost" in caplog.text
+        assert "Its 2 requests are submitted once more" in caplog.text
+        assert set(server.charged.values()) == {2}
+        day_passes(tmp_path)
+        server.made.pop("batch-1")
+        answers, tally = bring(model_at(url), tmp_path, 2)
+        assert tally.failed == 2
+        first = answers[f"{0:064d}"].error
+        assert first is not None
+        assert first.kind == "missing"
+        assert "is lost as well" in first.message
+    assert set(server.charged.values()) == {2}
+
+
+def test_refused_parameters_are_left_out_and_remembered_with_the_model(tmp_path: Path) -> None:
+    """A thinking model: it takes no temperature, and calls the limit otherwise. What is refused costs nothing."""
+    server = BatchServer(said, ready=False)
+    server.refused = {
+        "temperature": "Unsupported value: 'temperature' does not support 0 with this model.",
+        "max_tokens": "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.",
+    }
+
+    def sent() -> list[set[str]]:
+        files = [batch["input_file_id"] for batch in server.made.values()]
+        return [{*server.lines(file)[0]["body"]} - {"model", "messages"} for file in files]
+
+    with serve(server.build()) as url:
+        model = model_at(url)
+        assert bring(model, tmp_path, 3, temperature=0.0)[1].submitted == 3
+        server.finish()
+        # Collected by a process that has not submitted it, and submitted anew until the server takes it.
+        _, tally = bring(model, tmp_path, 3, temperature=0.0)
+        assert tally.answered == 3
+        assert sent() == [{"temperature", "max_tokens"}, {"max_tokens"}, {"max_completion_tokens"}]
+        assert bring(model, tmp_path, 5, temperature=0.0)[1].answered == 2
+        assert sent()[3:] == [{"max_completion_tokens"}], "another run does not learn it anew"
+
+
+def test_a_parameter_of_the_entrys_own_that_is_refused_is_said_and_not_submitted_again(tmp_path: Path) -> None:
+    server = BatchServer(said, refused={"top_k": "Unknown parameter: 'top_k'."})
+    with serve(server.build()) as url:
+        answers, _ = bring(model_at(url, extra={"top_k": 3}), tmp_path, 2)
+        assert set(errors(answers).values()) == {"parameter"}
+        first = answers[f"{0:064d}"].error
+        assert first is not None
+        assert "sets top_k, which the server does not take" in first.message
+    assert len(server.made) == 1
+
+
+def test_what_a_batch_was_refused_is_refused_to_the_whole_run_and_to_no_other(tmp_path: Path) -> None:
+    server = BatchServer(said, lambda name, _: "refused" if int(name) % 2 else "answered")
+    with serve(server.build()) as url:
+        assert bring(model_at(url), tmp_path, 4, run="r")[1].failed == 2
+        assert bring(model_at(url), tmp_path, 4, run="r")[1].failed == 2
+        assert len(server.made) == 1
+        assert bring(model_at(url), tmp_path, 4, run="another")[1].failed == 2
+    assert len(server.made) == 2
+
+
+def test_a_batch_that_the_list_shows_late_is_not_made_again(tmp_path: Path) -> None:
+    """After a kill before its id came, and after a lost answer."""
+    server = BatchServer(said, lose_answers=1, unlisted=3)
+    with serve(server.build()) as url:
+        assert bring(model_at(url), tmp_path)[1].answered == 10
+    assert set(server.charged.values()) == {1}
+
+    server = BatchServer(said)
+    with serve(server.build()) as url:
+        bring(model_at(url), tmp_path / "killed")
+        with store(tmp_path / "other") as (_, submissions):
+            submissions.begin(server.made["batch-0"]["metadata"][TOKEN], endpoint_at(url), ids_of(10))
+        server.listings, server.unlisted = 0, 4
+        assert bring(model_at(url), tmp_path / "other")[1].answered == 10
+    assert set(server.charged.values()) == {1}
+
+
+def test_a_batch_that_was_never_made_is_made_once_its_time_in_the_list_has_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = BatchServer(said)
+    with serve(server.build()) as url:
+        with store(tmp_path) as (_, submissions):
+            submissions.begin("gone", endpoint_at(url), ids_of(10))
+        monkeypatch.setattr(batches, "SOUGHT_S", 0.05)
+        assert bring(model_at(url), tmp_path)[1].answered == 10
+    assert server.listings >= 1
+    assert set(server.charged.values()) == {1}
+
+
+def test_a_store_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
+    """Its batches were kept without the form in which they were written."""
+    server = BatchServer(said, ready=False)
+    with serve(server.build()) as url:
+        bring(model_at(url), tmp_path)
+        with sqlite3.connect(tmp_path / "batches.sqlite") as connection:
+            for column in ("form", "again"):
+                connection.execute(f"ALTER TABLE batches DROP COLUMN {column}")
+            connection.execute("DROP TABLE forms")
+        server.finish()
+        assert bring(model_at(url), tmp_path)[1].answered == 10
+    assert set(server.charged.values()) == {1}
 
 
 def test_a_refused_batch_is_an_error_of_its_requests_and_nothing_waits(tmp_path: Path) -> None:

@@ -154,8 +154,10 @@ def test_a_batch_goes_to_the_same_endpoint() -> None:
 
     async def act(client: Client) -> dict[str, Reply | CallError]:
         behind = OpenAIBatches(client)  # type: ignore[arg-type] # the client of provider openai
-        state: BatchState = await behind.look(await behind.submit({"one": call("a"), "two": call("b")}, "token"))
-        return {name: found async for name, found in behind.results(state)}
+        calls = {"one": call("a"), "two": call("b")}
+        batch = await behind.create(await behind.upload(calls, "token"), "token")
+        state: BatchState = await behind.look(batch)
+        return {name: found async for name, found in behind.results(state, calls, behind.form)}
 
     with serve(batches.build()) as url:
         entry = {"name": "m", "provider": "openai", "base_url": f"{url}/v1", "api": "responses"}
