@@ -37,6 +37,7 @@ _batches = sa.Table(
     sa.Column("form", sa.Text),
     sa.Column("again", sa.Integer),
 )
+_TOLD = ("token", "batch_id", "submitted_at", "form", "again")
 _submissions = sa.Table(
     "submissions",
     _metadata,
@@ -186,6 +187,3 @@ class Submissions:
     def close(self) -> None:
         """Let go of the connections."""
         self._engine.dispose()
-
-
-_TOLD = ("token", "batch_id", "submitted_at", "form", "again")

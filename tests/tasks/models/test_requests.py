@@ -102,3 +102,12 @@ def test_a_schema_reaches_the_server_as_it_was_declared(serve: Any, name: str) -
         body = server.requests[0].body
     sent = body["format"] if server.kind == "ollama" else body["response_format"]["json_schema"]["schema"]
     assert json.dumps(sent) == json.dumps(schema), "the same keys in the same order"
+
+
+def test_a_temperature_of_null_sends_none() -> None:
+    with serve_openai("yes") as server:
+        at = {"name": "m", "provider": "openai", "base_url": server.base_url}
+        for given in ({}, {"temperature": None}):
+            model = Model.model_validate({**at, **given})
+            ask(model, call_of(request(model, IDENTITY, QUESTION, item_id="i")))
+        assert ["temperature" in seen.body for seen in server.requests] == [True, False]
