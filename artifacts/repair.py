@@ -111,7 +111,7 @@ def responses_in(store: Store, wanted: Collection[str] | None = None) -> Iterato
 def remembered(row: Mapping[str, Any]) -> Remembered:
     """Return an answered row of a responses table as the cache keeps it."""
     reply = Reply(
-        row["text"],
+        row["text"] + (row["stop_tokens"] or ""),
         row["reasoning"] or "",
         row["finish_reason"] or "",
         row["tokens_in"],

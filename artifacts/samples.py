@@ -8,7 +8,7 @@ from typing import Any
 from artifacts.store import Store
 from data.batches import Batch, Ref, Rival
 from data.records import Sample
-from data.truncation import is_cut
+from data.truncation import CUT, is_cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ def answered(store: Store, batch: Batch) -> Iterator[Answered]:
                 **item,
                 **{name: value for name, value in facts[reply["item_id"]].items() if name == "answer"},
                 "response": reply["text"],
+                CUT: is_cut(reply),
                 **returned(json.loads(reply["extra"] or "{}"), facts[reply["item_id"]]),
                 **({"evidence": findings} if findings else {}),
             },

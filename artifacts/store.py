@@ -124,12 +124,11 @@ class Store:
             InputError: the frame does not fit the schema, or the store cannot be written.
         """
         table.check(frame)
-        blank = [name for name in table.added if frame[name].is_null().all()]
-        if len(blank) == len(table.added):  # the file is as it was before they were added, its content too
-            frame, blank = frame.drop(blank), []
+        # Where nothing stands in an added column the file is as it was before that was added, its content too.
+        frame = frame.drop([name for name in table.added if frame[name].is_null().all()])
         content = _parquet(frame)
         digest = hashlib.sha256(content).hexdigest()
-        ref = Ref(table.name, digest, frame.height, _content(table, frame.drop(blank), digest, anew=bool(blank)))
+        ref = Ref(table.name, digest, frame.height, _content(table, frame, digest))
         if self.whole(ref):
             return ref
         self._put(digest, content)
@@ -264,8 +263,8 @@ class Store:
         try:
             with self._reading(), self._place[0].open(self.address(digest), "rb") as file:
                 found = dict(pl.read_parquet_schema(file))
-                earlier = {name: kind for name, kind in table.columns.items() if name not in table.added}
-                return found in (dict(table.columns), earlier)
+                lacks = {name for name in table.added if name not in found}
+                return found == {name: kind for name, kind in table.columns.items() if name not in lacks}
         except (OSError, pl.exceptions.PolarsError) as error:
             raise Damaged(f"table {digest[:12]} cannot be read from {self.root}: {error}") from error
 
@@ -335,13 +334,9 @@ def _parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _content(table: Table, frame: pl.DataFrame, digest: str, *, anew: bool) -> str:
-    """Return the digest of what later stages depend on: all columns but those that tell of one run only.
-
-    Added columns in which nothing stands are not in the frame, so that it is what it was before they were added;
-    `anew`: they are in the file of that `digest`.
-    """
-    if not table.volatile and not anew:
+def _content(table: Table, frame: pl.DataFrame, digest: str) -> str:
+    """Return the digest of what later stages depend on: all columns but those that tell of one run only."""
+    if not table.volatile:
         return digest
     fixed = frame.with_columns(pl.lit(None, dtype=table.columns[name]).alias(name) for name in table.volatile)
     return hashlib.sha256(_parquet(fixed)).hexdigest()

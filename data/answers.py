@@ -30,6 +30,11 @@ class Answer:
     position: int
     anchor: int
 
+    @property
+    def said(self) -> bool:
+        """Whether a marker, a box or a cue states it; else it is inferred from the last number."""
+        return self.rule != "last number"
+
 
 @dataclass(frozen=True, slots=True)
 class Search:
@@ -118,21 +123,22 @@ _THEREFORE = pattern(
 _CHECK = pattern(r"\b(?:check|verif\w+|to confirm|провер\w+)\b|验证|檢驗|检验|检查", re.IGNORECASE)
 
 
-def final_number(text: str, question: str = "") -> Answer | None:
+def final_number(text: str, question: str = "", *, cut: bool = False) -> Answer | None:
     r"""Return the number that a text gives as its answer, or None.
 
     The cascade: the last `####` marker, else the last `\boxed{}`, else the last cue phrase (`the answer is`,
     `ANSWER:`, `A:`, `Ответ:`, `答案` …), else the last number that is not an operand, the end of a range, one of
     several alternatives, or the number of a step. A marker, box or cue with something after it that is not one
     number gives no answer. Of several in a sentence, the one in the currency or unit that `question` asks for, else
-    the last one computed. Percent and currency signs do not change a value. Never raises; the time is linear.
+    the last one computed. Percent and currency signs do not change a value. Of a reply that was `cut` the last
+    number is none: it stopped on the way there. Never raises; the time is linear.
 
     Source: SPEC 3 (seed 004), after the failures collected in notes/peers.md.
     """
-    return search(text, question).answer
+    return search(text, question, cut=cut).answer
 
 
-def search(text: str, question: str = "") -> Search:
+def search(text: str, question: str = "", *, cut: bool = False) -> Search:
     """Run the cascade of `final_number`; say also where the marker, box or cue stands.
 
     A heading `Answer:` above a derivation is no such place: the chain goes on below it.
@@ -144,7 +150,7 @@ def search(text: str, question: str = "") -> Search:
     for rule in rules:
         if (found := rule(reading)) is not None:
             return found
-    return Search(_last(reading, 0, len(text), "last number"), None)
+    return Search(None if cut else _last(reading, 0, len(text), "last number"), None)
 
 
 def _marked(reading: Reading) -> Search | None:

@@ -264,8 +264,8 @@ class Score:
 
 
 Sample = Mapping[str, Any]
-"""What a metric sees: an item's columns with `facts` decoded, and `response`; data sets add their columns
-(`question`, `reference`, `retrieved_contexts`, ...)."""
+"""What a metric sees: an item's columns with `facts` decoded, `response`, and `response_cut`, whether its tokens
+ran out; data sets add their columns (`question`, `reference`, `retrieved_contexts`, ...)."""
 
 Found = Mapping[str, Mapping[str, Any]]
 """What earlier steps found: step name -> question key -> parsed reply."""

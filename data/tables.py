@@ -34,8 +34,8 @@ class Table:
             InputError: it has not; the message names the columns.
         """
         expected = dict(self.columns)
-        if self.added and not set(self.added) & set(frame.columns):
-            missing = (pl.lit(None, expected[name]).alias(name) for name in self.added)
+        if lacks := [name for name in self.added if name not in frame.columns]:
+            missing = (pl.lit(None, expected[name]).alias(name) for name in lacks)
             frame = frame.with_columns(*missing).select(
                 *(n for n in expected if n in {*frame.columns, *self.added})
             )
@@ -80,13 +80,14 @@ RESPONSES = Table(
     "responses",
     {
         "request_id": _S, "text": _S, "reasoning": _S, "error": _S, "error_kind": _S, "finish_reason": _S,
-        "tokens_in": _I, "tokens_out": _I, "extra": _S, "latency_s": _F, "cached": _B,
+        "tokens_in": _I, "tokens_out": _I, "extra": _S, "latency_s": _F, "cached": _B, "stop_tokens": _S,
     },
     key=("request_id",),
     volatile=("cached",),
-    added=("extra",),
+    added=("extra", "stop_tokens"),
 )  # fmt: skip
-"""A call and how it ended; `extra` is JSON: what came beside its text (as in `Reply`), null where nothing."""
+"""A call and how it ended; `extra` is JSON: what came beside its text (as in `Reply`), null where nothing.
+`stop_tokens` stood at the end of the text, where the server had leaked them; null where it had not."""
 VERDICTS = Table(
     "verdicts",
     {
@@ -169,6 +170,7 @@ MEANINGS: Mapping[str, str] = {
     "tokens_out": "tokens of the reply, thinking included",
     "extra": "JSON: what came back beside the text, such as an application's contexts",
     "latency_s": "seconds from the call to its end; a remembered reply keeps its first",
+    "stop_tokens": "what the server leaked at the reply's end, which is no part of `text`; null where nothing",
     "cached": "whether this run took it from the reply cache",
     "correct": "the verifier's verdict; null where there is none",
     "status": "`scored`, `no_answer`, `truncated`, `model_error`, `judge_failed` or `not_applicable`",

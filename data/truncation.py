@@ -4,6 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+CUT = "response_cut"
+"""A sample's column: whether its reply was cut. Of such a reply only what it has said is an answer."""
+
 LIMITS = ("length", "max_tokens", "max_output_tokens", "model_length")
 """What servers call the token limit as the reason why a reply ended."""
 

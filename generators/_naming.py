@@ -28,7 +28,7 @@ _DENYING_PHRASE = pattern(
     r"are) out|вместо|неверн[^\W_]+|неправильн[^\W_]+|ошибочн[^\W_]+|ложн[^\W_]+)(?![^\W_])"
 )
 # 'anyone but Vera' and the like become one word of denial, so that a comma in them parts nothing.
-ALL_BUT = pattern(r"(?<![^\W_])(?:(?:any|every)(?:one|body)|all),? but(?![^\W_])")
+ALL_BUT = pattern(r"(?<![^\W_])(?:(?:any|every)(?:one|body|thing)|all),? but(?![^\W_])")
 IDIOM = pattern(
     r"(?<![^\W_])(?:(?:there (?:is|can be) |i have |i['’]m in |with |have |without )?(?:a |any |no |not a )?"
     r"(?:no|any|without(?: an?y?)?) (?:shadow of a )?doubts?(?: about it| whatsoever)?|do(?:es)?(?:n['’]t|"
@@ -80,7 +80,7 @@ _POSSIBLE = pattern(
     r"(?<![^\W_])(?:could|might|may|can|fits?|possible|plausible|likely|подход[^\W_]{1,4}|возможн[^\W_]{1,3}|может|могла?|"
     r"годится)(?![^\W_])"
 )
-_WHAT = pattern(r"\W*(?:что|будто|чтобы|that)(?![^\W_])")
+WHAT = pattern(r"\W*(?:что|будто|чтобы|that)(?![^\W_])")
 _VERB_DENIAL = pattern(
     r"\W*(?:(?:is|was|can|could|does|did|has|will)(?:n['’]t| not)|not|never|не|никак|"
     r"(?:(?:is|was|это) )?(?:wrong|incorrect|false|untrue|impossible|неверн[^\W_]+|неправильн[^\W_]+|"
@@ -135,7 +135,8 @@ def hangs(passage: str) -> bool:
     return bool(words) and words[-1] in _HANGING and tail.endswith(words[-1])
 
 
-def _denies(clause: str) -> bool:
+def denies(clause: str) -> bool:
+    """Tell whether a folded clause has a word of denial."""
     return not _DENIALS.isdisjoint(WORD.findall(clause)) or bool(_DENYING_PHRASE.search(clause))
 
 
@@ -176,7 +177,7 @@ def _clauses(passage: str) -> list[_Clause]:
 
 def _denied_clauses(clauses: list[_Clause], who: list[set[str]]) -> list[bool]:
     """Tell of each clause with a name whether it, or a nameless clause beside it, denies the name."""
-    denied = [bool(names) and _denies(clause.text) for clause, names in zip(clauses, who, strict=True)]
+    denied = [bool(names) and denies(clause.text) for clause, names in zip(clauses, who, strict=True)]
     last = -1
     for at, (clause, names) in enumerate(zip(clauses, who, strict=True)):
         if clause.opener == "end":
@@ -194,10 +195,10 @@ def _denied_before(clauses: list[_Clause], who: list[set[str]], at: int) -> bool
     before = at - 1
     if clauses[at].opener != "soft" or before < 0 or who[before]:
         return False
-    while before and clauses[before].opener == "soft" and not who[before - 1] and _WHAT.match(clauses[before].text):
+    while before and clauses[before].opener == "soft" and not who[before - 1] and WHAT.match(clauses[before].text):
         before -= 1
     text = clauses[before].text
-    return _denies(text) and set(WORD.findall(text)) - _JUST_NO != set()
+    return denies(text) and set(WORD.findall(text)) - _JUST_NO != set()
 
 
 def read(passage: str, forms: Forms) -> Reading:

@@ -143,6 +143,10 @@ def generate(
     )
 
 
+_MARK = "\ufeff"
+"""What some servers and files put before a text: the mark of its byte order."""
+
+
 def normalise(text: str) -> str:
     """Return the text with every run of white space as one space, and none at the ends."""
     return " ".join(text.split())
@@ -159,8 +163,10 @@ def unwrapped(text: str, wrappings: Sequence[re.Pattern[str]] = _WRAPPINGS) -> I
 def verify(item: Item, reply: str) -> Verdict:
     """Accept exactly the expected text, character by character after white space is normalised.
 
-    A label before it, and one code fence or pair of quotes or bold marks around the whole, are no content.
+    A byte-order mark or label before it, and one code fence or pair of quotes or bold marks around the whole, are
+    no content.
     """
+    reply = reply.lstrip(_MARK)
     given, expected = normalise(reply), normalise(item.answer)
     if given == expected:
         return Verdict(correct=True, reason="right")
@@ -301,6 +307,6 @@ UNIT = Family(
     titles={"en": "Instructions", "ru": "Инструкции"},
     reference=reference,
     near_misses=near_misses,
-    verifier_version=2,
+    verifier_version=3,
     scale=SCALE,
 )

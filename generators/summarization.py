@@ -11,6 +11,7 @@ from typing import Any
 
 from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
+from generators._naming import ALL_BUT, IDIOM, WHAT, denies
 from generators._topics import Topic, texts
 from prompts import render
 
@@ -31,6 +32,27 @@ _EMPHASIS = pattern(
 )
 _MARKED = pattern(r"[*~=_`<>\\]")  # what has none of these has no emphasis
 _GOES_ON = pattern(r",? [^\W\d_A-ZА-ЯЁ]|,? \d|-\w")
+_GOES_ON_ALOUD = pattern(r",? [^\W_]|-\w")
+_NEAR = 160
+"""Characters before a sentence in which a denial of it is sought."""
+_ENDED = pattern(r"[.!?…][\"*_)\]]* |\n")
+_CLAUSES = pattern(r"[,;:()—–]| - ")
+_AGAINST = pattern(r"\W*(?:and |а |и |но )?(?:not|не|rather than|instead of|as opposed to|вместо) [^\W_]")
+_MISTAKEN = r"disagree|den(?:y|ies)|mistake|lie|myth|avoid|skip|ложь|ошибк\w+|миф|избегайте"
+_CHOSEN = (
+    r"choose|pick|select|take|use|copy|recommend|say|important|key|main|central|right|correct|true|"
+    r"(?:выб[ие]р|бер|бр|указыва|главн|важн|верн|правильн|ключев)\w+"
+)
+_AVOIDED = pattern(
+    rf"(?:(?<![^\W_])(?:not|never|cannot|не|нельзя|никогда)|n['’]t)(?:\W+\w+){{0,2}}?\W+(?:{_CHOSEN})(?![^\W_])"
+    rf"|(?<![^\W_])(?:neither|none|except|кроме|{_MISTAKEN})(?![^\W_])"
+)
+_DENIED_AFTER = pattern(
+    r"[.!?…\"*_)\]]{0,6},? ?(?:[—–-] )?(?:(?:is|was|are|would be|seems|это) )?(?:(?:clearly|certainly|therefore) )?"
+    r"(?:(?:is|was|does|ca|could)n\"t|not(?! because| only| just)|never|cannot|does not|could not|can not|false|"
+    r"wrong|incorrect|untrue|не|ложн\w+|неверн\w+|неправ\w+|ошибочн\w+)(?![^\W_])"
+    r"|[\"*_)\]]{0,3}\?[\"*_)\]]{0,3} (?:No|Nope|Нет)(?![^\W_])"
+)
 _WORD = pattern(r"\w+")
 
 
@@ -130,19 +152,43 @@ def _holds(text: str, sentence: str) -> bool:
 
 
 def _holds_whole(text: str, sentence: str) -> bool:
-    """Tell whether the sentence stands in the text and ends there: 'from May only' does not hold 'from May'.
+    """Tell whether the sentence stands in the text, ends there, and is not denied where it stands last.
 
-    Its first letter may be of either case: 'It says that the town will …'.
+    'From May only' does not hold 'from May'. Its first letter may be of either case ('It says that the town …'), or
+    all of them capitals.
     """
-    first, rest = sentence[:1].lower(), sentence[1:]
-    at = text.find(rest, 1)
-    while at >= 0:
-        end = at + len(rest)
-        begins = text[at - 1].lower() == first and not text[max(0, at - 2) : at - 1].isalnum()
-        if begins and not text[end : end + 1].isalnum() and not _GOES_ON.match(text, end):
-            return True
-        at = text.find(rest, end)
+    for written, goes_on in ((sentence, _GOES_ON), (sentence.upper(), _GOES_ON_ALOUD)):
+        first, rest = written[:1].lower(), written[1:]
+        at = text.rfind(rest)
+        while at > 0:
+            end = at + len(rest)
+            begins = text[at - 1].lower() == first and not text[max(0, at - 2) : at - 1].isalnum()
+            if begins and not text[end : end + 1].isalnum() and not goes_on.match(text, end):
+                return not _denied(text, at - 1, end)
+            at = text.rfind(rest, 0, at)
     return False
+
+
+def _denied(text: str, start: int, end: int) -> bool:
+    """Tell whether what stands around a sentence denies it.
+
+    'It is false that …', 'Do not choose "…"', '"…" is not it'. 'The key point, not a detail: …' sets something else
+    against it; 'You cannot miss it: …' announces it.
+    """
+    lead = _ENDED.split(text[max(0, start - _NEAR) : start])[-1].lower().replace('n"t', "n't")
+    clauses = [
+        clause for clause in _CLAUSES.split(ALL_BUT.sub(" not ", IDIOM.sub(" ", lead))) if _WORD.search(clause)
+    ]
+    if len(clauses) > 1 and (WHAT.match(clauses[-1]) or _AGAINST.match(clauses[-1])):
+        del clauses[-1]
+    if clauses and _refuses(clauses[-1], announced=lead.rstrip('"*_ ').endswith(":")):
+        return True
+    return _DENIED_AFTER.match(text, end) is not None
+
+
+def _refuses(clause: str, *, announced: bool) -> bool:
+    """Tell whether a clause before a sentence denies it; one that announces it, where it speaks of the choice."""
+    return _AVOIDED.search(clause) is not None or (denies(clause) and not announced)
 
 
 def verify(item: Item, reply: str) -> Verdict:
@@ -249,6 +295,6 @@ UNIT = Family(
     titles={"en": "Summarization", "ru": "Суммаризация"},
     reference=reference,
     near_misses=near_misses,
-    verifier_version=2,
+    verifier_version=3,
     scale=SCALE,
 )

@@ -1,11 +1,13 @@
 """What the metrics of own suites share: the reply as it counts, and the answers that are expected."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
 from data.records import Sample, Score
 from data.thinking import split
+from data.truncation import CUT
 
 _EMPHASIS = re.compile(r"(?<![\w)\]}])(_{1,3})(?![\s_])([^_\n]*[^_\s])\1(?!\w)")
 _SPACE = re.compile(r"\s+")
@@ -19,6 +21,11 @@ NO_EXPECTED = Score(None, "not_applicable", "the row has no answer")
 def reply(sample: Sample) -> str:
     """Return the reply without its thinking, ends trimmed; '' where there is none."""
     return split(str(sample.get("response") or ""))[0].strip()
+
+
+def was_cut(sample: Sample) -> bool:
+    """Tell whether the reply was cut at its token limit: then only what it has said is an answer."""
+    return bool(sample.get(CUT))
 
 
 def expected(sample: Sample) -> list[Any]:
@@ -40,6 +47,14 @@ def written(value: Any) -> str:
 def spaced(text: str) -> str:
     """Return a text with its runs of white space as one space, ends trimmed."""
     return _SPACE.sub(" ", text).strip()
+
+
+_ALIKE = str.maketrans({**dict.fromkeys("’‘ʼ‛′´`＇", "'"), "ё": "е", "Ё": "Е"})
+
+
+def folded(text: str) -> str:
+    """Return a text as others are compared with it: composed (NFC), apostrophes alike, ё as е, spaces single."""
+    return spaced(unicodedata.normalize("NFC", text).translate(_ALIKE))
 
 
 def unemphasised(text: str) -> str:

@@ -1,7 +1,6 @@
 """Contains: any, all or none of some texts stand in the reply, in any case."""
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -9,7 +8,7 @@ from pydantic import Field
 
 from data.options import Frozen
 from data.records import Found, Metric, Sample, Score
-from metrics._replies import NO_EXPECTED, NO_REPLY, WORD, reply, spaced, texts, unemphasised
+from metrics._replies import NO_EXPECTED, NO_REPLY, WORD, folded, reply, spaced, texts, unemphasised
 
 
 class Options(Frozen):
@@ -20,18 +19,26 @@ class Options(Frozen):
     texts: tuple[str, ...] = Field((), description="what to look for; the row's answer unless given")
 
 
+_NUMBER_BEGINS = r"(?<![0-9][.,])(?<![^\w.][.])(?<![^\w)\]%][-−–‑])(?<!^[.])(?<!^[-−–‑])"
+_NUMBER_ENDS = r"(?![.,][0-9])"
+"""Where a number begins and ends: not after a decimal point, a thousands' comma or a minus sign, nor before one."""
+
+
 def holds(reply: str, text: str, *, words: bool) -> bool:
     """Say whether a text stands in a reply, in any case, white space normalised.
 
     A boundary is wanted only at an end of the text that is a letter or a digit: '$5' ends so, '(a)' does not, nor
-    does what is written without spaces, such as Chinese. Markdown's emphasis is no part of a word: `_Paris_`.
+    does what is written without spaces, such as Chinese. 12 is no part of 12.5, 12,500 or -12. Markdown's emphasis
+    is no part of a word: `_Paris_`. All apostrophes are alike, and ё is е.
     """
-    text, reply = (spaced(unicodedata.normalize("NFC", one)).casefold() for one in (text, reply))
+    text, reply = (folded(one).casefold() for one in (text, reply))
     reply = reply if "_" in text else unemphasised(reply)
     wanted = re.escape(text)
     if words:
         before = f"(?<!{WORD})" if re.match(WORD, text) else ""
+        before += _NUMBER_BEGINS if text[:1].isdigit() else ""
         after = f"(?!{WORD})" if re.search(f"{WORD}$", text) else ""
+        after += _NUMBER_ENDS if text[-1:].isdigit() else ""
         wanted = f"{before}{wanted}{after}"
     return re.search(wanted, reply) is not None
 
@@ -60,7 +67,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="contains",
-    version=3,
+    version=4,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

@@ -3,7 +3,7 @@
 import re
 import string
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import Field
@@ -11,7 +11,7 @@ from pydantic import Field
 from data.options import Frozen
 from data.patterns import pattern
 from data.records import Found, Metric, Sample, Score
-from metrics._replies import NO_EXPECTED, NO_REPLY, reply, spaced, texts
+from metrics._replies import NO_EXPECTED, NO_REPLY, folded, reply, spaced, texts
 
 _ARTICLES = pattern(r"\b(?:a|an|the)\b", re.IGNORECASE)
 _MARKS = string.punctuation
@@ -25,18 +25,58 @@ class Options(Frozen):
     case: bool = Field(default=False, description="true: upper and lower case are alike")
     punctuation: bool = Field(default=False, description="true: punctuation is left out")
     articles: bool = Field(default=False, description="true: a, an and the are left out")
+    wrapping: bool = Field(
+        default=True,
+        description="true: Markdown's emphasis and quotation marks around the whole, and a full stop at its end, "
+        "are no part of a text; false: they are",
+    )
 
 
 def _without_marks(text: str) -> str:
     return "".join(c for c in text if c not in _MARKS and not unicodedata.category(c).startswith("P"))
 
 
+_PAIRS = (
+    *((marks, marks) for marks in ("***", "**", "*", "___", "__", "_", "~~", '"', "'")),
+    *(("“", "”"), ("‘", "’"), ("„", "“"), ("«", "»"), ("「", "」"), ("『", "』")),
+)
+_STOPS = (".", "。", "．")
+_LAYERS = 6
+"""Wrappings one within another that are taken off."""
+
+
+def unwrapped(text: str) -> Iterator[str]:
+    """Yield a text, and what is left as its wrappings are taken off: emphasis, quotation marks, a final full stop.
+
+    Only what stands around the whole is taken off, not around a part (`"A" or "B"`); three dots stay.
+    """
+    for _ in range(_LAYERS):
+        text = text.strip()
+        yield text
+        if text.endswith(_STOPS) and not text.endswith(".."):
+            text = text[:-1].rstrip()
+            yield text
+        inner = next((inside for pair in _PAIRS if (inside := _inside(text, *pair))), "")
+        if not inner:
+            return
+        text = inner
+
+
+def _inside(text: str, begin: str, end: str) -> str:
+    """Return what stands between two marks that wrap a whole text; '' where they do not, or stand within it too."""
+    if not (text.startswith(begin) and text.endswith(end)) or len(text) <= len(begin) + len(end):
+        return ""
+    inner = text[len(begin) : -len(end)]
+    within = rf"(?<!\w)(?:{re.escape(begin)}|{re.escape(end)})|(?:{re.escape(begin)}|{re.escape(end)})(?!\w)"
+    return "" if re.search(within, inner) else inner
+
+
 def normalise(text: str, options: Mapping[str, Any]) -> str:
-    """Return a text as it is compared: Unicode composed (NFC), then as the options say, white space last.
+    """Return a text as it is compared: folded, then as the options say.
 
     Source: ours, after SQuAD's normalisation (Rajpurkar et al. 2016).
     """
-    text = unicodedata.normalize("NFC", text)
+    text = folded(text)
     if options["case"]:
         text = text.casefold()
     if options["punctuation"]:
@@ -52,23 +92,29 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     Source: SPEC 14.
     """
     del found
-    wanted = [normalise(text, options) for text in texts(sample)]
+    wanted = {normalise(text, options) for text in texts(sample)}
     if not wanted:
         return NO_EXPECTED
     if not (said := reply(sample)):
         return NO_REPLY
-    if normalise(said, options) in wanted:
+    if options["wrapping"]:
+        wanted |= {text[:-1] for text in wanted if text.endswith(_STOPS) and len(text) > 1}
+    layers = unwrapped(said) if options["wrapping"] else (said,)
+    if any(normalise(text, options) in wanted for text in layers):
         return Score(1.0, reason="equal")
     return Score(0.0, reason="another text")
 
 
 UNIT = Metric(
     name="exact_match",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
     needs=("answer",),
     yes_no=True,
-    title={"en": "Exact match", "ru": "Точное совпадение"},
+    title={
+        "en": "Exact match (emphasis, quotes, final full stop aside)",
+        "ru": "Точное совпадение (без выделения, кавычек и точки в конце)",
+    },
 )

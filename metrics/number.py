@@ -9,7 +9,7 @@ from pydantic import Field
 from data.answers import final_number
 from data.options import Frozen, Number
 from data.records import Found, Metric, Sample, Score
-from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, unemphasised, written
+from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, unemphasised, was_cut, written
 
 
 class Options(Frozen):
@@ -38,10 +38,10 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     question = str(sample.get("question") or "")
     if options["unit"]:
         question = f"{question} How many {options['unit']}?"
-    answer = final_number(unemphasised(said), question)
+    answer = final_number(unemphasised(said), question, cut=was_cut(sample))
     if answer is None:
         return Score(0.0, "no_answer", "no final answer could be extracted")
-    details = {"answer": answer.text[:100], "rule": answer.rule}
+    details = {"answer": answer.text[:100], "rule": answer.rule, "how": "said" if answer.said else "inferred"}
     if any(abs(answer.value - value) <= Fraction(str(options["tolerance"])) for value in wanted):
         return Score(1.0, reason="equal", details=details)
     return Score(0.0, reason="another number", details=details)
@@ -49,7 +49,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="number",
-    version=3,
+    version=4,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

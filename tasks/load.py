@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from config.settings import Store
+from data import stop_tokens
 from data.batches import Asked, Ref
 from data.draw import canonical, content_id
 from data.loading import RESPONSE, offered
@@ -112,13 +113,13 @@ def load(store: Store, wanted: Wanted) -> list[Ref]:
 def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:
     reason, counts = facts.get("finish_reason"), {name: facts.get(name) for name in ("tokens_in", "tokens_out")}
     return {
-        "text": facts[RESPONSE],
+        **stop_tokens.reply(facts[RESPONSE]),
         "finish_reason": reason if isinstance(reason, str) else "",
         **{name: n for name, n in counts.items() if isinstance(n, int) and not isinstance(n, bool) and n >= 0},
     }
 
 
-@stage(version=2)
+@stage(version=3)
 def given(store: Store, items: Ref, *, model: str) -> Asked:
     """Take the responses that a data set holds, as if `model` had been asked: no call is made or counted.
 

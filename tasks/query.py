@@ -12,6 +12,7 @@ import polars as pl
 
 from config.settings import Model
 from config.settings import Store as StoreSettings
+from data import stop_tokens
 from data.batches import Asked, Cell, Ref
 from data.draw import canonical
 from data.errors import InputError
@@ -89,7 +90,7 @@ def _response(answer: Answer) -> dict[str, Any]:
     reply = answer.reply
     return {
         "request_id": answer.request_id,
-        "text": reply.text if reply else None,
+        **stop_tokens.reply(reply.text if reply else None),
         "reasoning": reply.reasoning if reply else None,
         "error": error.message if error else None,
         "error_kind": error.kind if error else None,

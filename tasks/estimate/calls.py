@@ -13,6 +13,7 @@ from artifacts.replies import Remembered
 from artifacts.samples import Answered, returned
 from config.prices import Prices
 from config.settings import Judge, Model, Settings
+from data import stop_tokens
 from data.errors import InputError
 from data.loading import RESPONSE, compared, judged_by, needs_of, responses_of
 from data.plugins import metric
@@ -258,7 +259,7 @@ def _sample(
     item: Mapping[str, Any], model: str, repeat: int, text: str, extra: Mapping[str, Any] | None = None
 ) -> Answered:
     facts = _facts(item)
-    sample = {**item, **facts, "response": text, **returned(extra or {}, facts)}
+    sample = {**item, **facts, "response": stop_tokens.split(text)[0], **returned(extra or {}, facts)}
     return Answered(item["item_id"], model, repeat, item["language"], sample, None, None)
 
 

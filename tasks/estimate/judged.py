@@ -9,6 +9,7 @@ from typing import Any
 
 from artifacts.replies import Remembered
 from artifacts.samples import Answered
+from data import stop_tokens
 from data.draw import canonical
 from data.plugins import metrics
 from metrics.judging import Session, advance, begin
@@ -94,7 +95,7 @@ def rehearse(
                 entry = known.get(row["request_id"]) if surely else None
                 if entry is None:
                     real.discard(n)
-                replies.append(entry.reply.text if entry else canonical(stand_in(ask.schema)))
+                replies.append(stop_tokens.split(entry.reply.text)[0] if entry else canonical(stand_in(ask.schema)))
                 if surely and row["request_id"] in seen:
                     continue
                 if surely:

@@ -18,6 +18,8 @@ from tasks.report.words import say
 from tasks.runtime.spending import spent
 
 FEW = 10
+_TOKENS = 5
+"""Kinds of leaked stop tokens that are named."""
 
 
 def usage(material: Material) -> list[dict[str, Any]]:
@@ -103,6 +105,9 @@ def _failures(material: Material, models: Sequence[str], language: str) -> Itera
             told = (translated(str(k), language) for k in failed["error_kind"].drop_nulls().unique().sort())
             kinds = ", ".join(told) or "–"
             yield "warn", say("note_errors", language, model=model, k=failed.height, n=own.height, kinds=kinds)
+        if leaked := own["stop_tokens"].drop_nulls().to_list():
+            tokens = ", ".join([*dict.fromkeys(token for one in leaked for token in one.split())][:_TOKENS])
+            yield "info", say("note_stop_tokens", language, model=model, k=len(leaked), n=own.height, tokens=tokens)
         if cut := int(own["finish_reason"].is_in(LIMITS).sum()):
             yield "warn", say("note_cut", language, model=model, k=cut, n=own.height)
     plain = ~pl.col("metric").str.contains(".", literal=True)

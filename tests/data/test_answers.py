@@ -305,3 +305,29 @@ def test_never_raises(text: str) -> None:
 def test_a_megabyte_takes_bounded_time(unit: str) -> None:
     with bounded(10):
         final_number(unit * (1_000_000 // len(unit)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("She has 9 + 9 = 18", None),
+        ("9 + 9 = 18\nSo", None),
+        ("9 + 9 = 18\n#### ", None),
+        ("The answer is 18. Let me check: 18 - 9 =", "18"),
+        ("\\boxed{18}\nTo verify, 18 /", "18"),
+        ("#### 18", "18"),
+    ],
+)
+def test_a_cut_reply_has_only_what_it_has_said(text: str, expected: str | None) -> None:
+    found = final_number(text, cut=True)
+    assert (None if found is None else str(found.value)) == expected
+    assert found is None or found.said
+
+
+def test_an_answer_is_said_or_inferred() -> None:
+    how = {
+        text: found.said
+        for text in ("#### 18", "\\boxed{18}", "Ответ: 18", "It makes 18.")
+        if (found := final_number(text))
+    }
+    assert how == {"#### 18": True, "\\boxed{18}": True, "Ответ: 18": True, "It makes 18.": False}

@@ -188,3 +188,10 @@ def test_russian_words_agree(part: str, ending: str, grammemes: set[str]) -> Non
         form = f"{word}{ending}"
         assert morph.word_is_known(form), form
         assert any(grammemes in parse.tag for parse in morph.parse(form)), form
+
+
+@pytest.mark.parametrize("form", ["\ufeff{}", "\ufeff```\n{}\n```", "\ufeff**{}**", "\ufeff  {}\n"])
+def test_a_byte_order_mark_is_no_content(form: str) -> None:
+    item = draw(UNIT, level="easy", language="en", seed=3, count=1)[0]
+    assert verify(item, form.format(item.answer)).correct is True
+    assert verify(item, form.format(f"{item.answer}x")).correct is False

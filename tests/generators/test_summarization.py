@@ -123,7 +123,7 @@ def test_a_copy_passes_however_it_is_dressed_and_hides_no_second_sentence(
             assert verify(item, style(other)).correct is False, style(other)
             assert verify(item, f"{key}\n\n{style(other)}").correct is False, style(other)
         assert verify(item, style(key.rsplit(" ", 1)[0])).correct is False
-        assert verify(item, style(key.upper())).correct is False
+        assert verify(item, style(key.title())).correct is False
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_copy_passes_however_it_is_dressed_and_hides_no_second_sentence(
         (f"{KEY} {SENTENCES[3].upper()}", "added an aside"),
         (f"{SENTENCES[0].rstrip('.')}, and: {KEY}", "added a detail"),
         (KEY.replace("close", "shut"), "changed the key sentence"),
-        (KEY.upper(), "changed the key sentence"),
+        (KEY.title(), "changed the key sentence"),
         (KEY.replace("May.", "Mayor."), "changed the key sentence"),
         (f"X{KEY}", "changed the key sentence"),
         (KEY.replace("May.", "May only at night."), "changed the key sentence"),
@@ -277,3 +277,36 @@ def test_numbers_in_a_text_end_in_0_or_5(language: str, level: str) -> None:
 def test_a_megabyte_ends_soon_and_does_not_pass(text: str) -> None:
     assert verify(ITEM, text).correct is False
     assert verify(ITEM, f"{text}. {SENTENCES[0]} {KEY}").correct is False
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "It is false that {k}.", "Don't choose \"{K}\"", "“{K}” is not the key point.",
+        "Anything but “{K}”", "No, “{K}” isn't it.",
+        "I would not choose: {K}", "{K}? No.", "Неверно, что {k}.",
+        "Не выбирайте «{K}»", "Нельзя сказать, что {k}.",
+        "«{K}» — не главное.", "Самое важное предложение — не «{K}».",
+    ],
+)  # fmt: skip
+def test_a_key_sentence_that_is_denied_is_refused(form: str) -> None:
+    said = form.format(K=KEY.rstrip("."), k=lowered(KEY.rstrip(".")))
+    assert verify(ITEM, said).correct is False
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "There is no doubt: {K}", "The key, not a detail, is “{K}”", "You can't miss it:\n\n{K}",
+        "{K}\n\nIt is not a detail.",
+        "Sure, no problem! {K}", "Главное, а не деталь: «{K}»", "I choose “{K}” since the others do not matter.",
+    ],
+)  # fmt: skip
+def test_a_denial_of_something_else_does_no_harm(form: str) -> None:
+    assert verify(ITEM, form.format(K=KEY)).correct is True
+
+
+def test_capitals_throughout_are_accepted() -> None:
+    assert verify(ITEM, KEY.upper()).correct is True
+    assert verify(ITEM, f"ANSWER: {KEY.upper()} IT IS THE POINT.").correct is True
+    assert verify(ITEM, KEY.upper().replace("MAY.", "MAY ONLY")).correct is False

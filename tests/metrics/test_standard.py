@@ -21,7 +21,7 @@ EXACT: list[tuple[str, Any, dict[str, bool], float]] = [
     ("Paris", "Paris", {}, 1), (" Paris\n", "Paris", {}, 1), ("Paris ", " Paris", {}, 1), ("New  York", "New York", {}, 1),
     ("New\nYork", "New York", {}, 1), ("New\u00a0York", "New York", {}, 1), ("<think>London</think>Paris", "Paris", {}, 1),
     ("<think>\nhm\n</think>\n\nParis", "Paris", {}, 1), ("paris", "Paris", {}, 0), ("paris", "Paris", {"case": True}, 1),
-    ("PARIS", "paris", {"case": True}, 1), ("Paris.", "Paris", {}, 0), ("Paris.", "Paris", {"punctuation": True}, 1),
+    ("PARIS", "paris", {"case": True}, 1), ("Paris.", "Paris", {}, 1), ("Paris.", "Paris", {"wrapping": False}, 0), ("Paris.", "Paris", {"punctuation": True}, 1),
     ("«Paris»", "Paris", {"punctuation": True}, 1), ("“Paris”!", "Paris", {"punctuation": True}, 1), ("**Paris**", "Paris", {"punctuation": True}, 1),
     ("the Paris", "Paris", {}, 0), ("The Paris", "Paris", {"articles": True}, 1), ("a cat and an owl", "cat and owl", {"articles": True}, 1),
     ("theatre", "atre", {"articles": True}, 0), ("The Eiffel Tower.", "eiffel tower", ALL, 1), ("an apple, a day", "apple day", ALL, 1),
@@ -31,7 +31,10 @@ EXACT: list[tuple[str, Any, dict[str, bool], float]] = [
     ("café", "cafe\u0301", {}, 1), ("й", "и\u0306", {}, 1), ("18", 18, {}, 1), ("18", 18.0, {}, 1), ("18.5", 18.5, {}, 1), ("true", True, {}, 1),
     ("True", True, {"case": True}, 1), ("B", ["A", "B"], {}, 1), ("C", ["A", "B"], {}, 0), ("b", ["A", "B"], {"case": True}, 1),
     ("3,5", "35", {"punctuation": True}, 0), ("3.5", "35", {"punctuation": True}, 0), ("-5", "5", {"punctuation": True}, 0), ("x-y", "xy", {"punctuation": True}, 1),
-    ("...", "", {"punctuation": True}, 0), ("0", 0, {}, 1), ("ё", "е", ALL, 0),
+    ("...", "", {"punctuation": True}, 0), ("0", 0, {}, 1), ("ё", "е", {}, 1), ("don’t", "don't", {}, 1), ("'don't'", "don’t", {}, 1),
+    ("**Paris**", "Paris", {}, 1), ("**Paris**", "Paris", {"wrapping": False}, 0), ("_Paris_", "Paris", {}, 1), ("“Paris”.", "Paris", {}, 1), ("**«Париж».**", "Париж", {}, 1),
+    ("巴黎。", "巴黎", {}, 1), ('"A" or "B"', 'A" or "B', {}, 0), ("**A** B **C**", "A** B **C", {}, 0), ("_snake_case_", "snake_case", {}, 1), ("Wait...", "Wait", {}, 0),
+    ("U.S.", "U.S", {}, 1), ("U.S", "U.S.", {}, 1), ("init", "__init__", {}, 0), ("__init__", "__init__", {}, 1), ("Paris!", "Paris", {}, 0), ("`Paris`", "Paris", {}, 0), ("**Not Paris**", "Paris", {}, 0),
 ]  # fmt: skip
 
 
@@ -57,6 +60,9 @@ CONTAINS: list[tuple[str, Any, dict[str, Any], float]] = [
     ("Извините, не могу.", None, {"texts": ["извините", "простите"]}, 1), ("«Титаник» затонул", "титаник", {}, 1), ("首都是巴黎。", "巴黎", {}, 1),
     ("首都是伦敦。", "巴黎", {}, 0), ("18", 18, {}, 1), ("It is 18.", 18, {}, 1), ("It is 180.", 18, {}, 0), ("It is 18.5", "18.5", {}, 1),
     ("cafe\u0301", "café", {}, 1), ("STRASSE", "Straße", {}, 1), ("a_b", "a", {}, 0), ("it's", "it", {}, 1), ("co-op", "co", {}, 1), ("1,000", "1,000", {}, 1),
+    *((said, "12", {}, 0) for said in ("12.5", "12,500", "-12", "x = −12", "(-12)", "0.12", "1,12", ".12", "at .12", "112", "12th", "X12", "–12")),
+    *((said, "12", {}, 1) for said in ("12.", "12, 500", "10-12", "- 12", "it is 12!", "(12)", "**12**", "12%", "$12", "no.12", "…12", "共12个")),
+    ("It is -12.", "-12", {}, 1), ("$12.50", "$12", {}, 0), ("12.5", "12", {"words": False}, 1), ("the king’s", "King's", {}, 1), ("орёл", "орел", {}, 1), ("Орел", "орёл", {}, 1),
 ]  # fmt: skip
 
 

@@ -20,24 +20,27 @@ ALWAYS = (
     "<think>{b}?</think>{a}",
     "<think>\n{b}\n</think>\n\n{a}",
 )
-MARKED = (  # equal once punctuation does not count
+WRAPPED = (  # equal unless their wrapping counts
     "{a}.",
-    "{a}!",
     "**{a}**",
     "**{a}.**",
     "*{a}*",
     "_{a}_",
     "__{a}__",
-    "`{a}`",
-    "```\n{a}\n```",
     '"{a}"',
     "'{a}'",
     "«{a}»",
     "“{a}”",
     "„{a}“",
     "「{a}」",
-    "《{a}》",
     "{a}。",
+    "**“{a}”**.",
+)
+MARKED = (  # equal once punctuation does not count
+    "{a}!",
+    "`{a}`",
+    "```\n{a}\n```",
+    "《{a}》",
     "（{a}）",
     "({a})",
     "[{a}]",
@@ -47,7 +50,6 @@ MARKED = (  # equal once punctuation does not count
     "— {a}",
     "{a}…",
     "{a}?",
-    "**“{a}”**.",
 )
 NEVER = {
     "en": (
@@ -71,7 +73,7 @@ EQUAL: tuple[tuple[Any, dict[str, bool], str, int], ...] = (  # answer, options,
     ("Paris", {"case": True}, "PARIS", 1),
     ("Париж", {"case": True}, "ПАРИЖ", 1),
     ("Париж", {}, "париж", 0),
-    ("Paris", {"case": True}, "Paris.", 0),
+    ("Paris", {"case": True}, "Paris.", 1),
     ("Paris", {"punctuation": True}, "paris.", 0),
     ("the Louvre", {}, "Louvre", 0),
     ("the Louvre", {"articles": True}, "Louvre", 1),
@@ -191,7 +193,7 @@ HOLDS: tuple[tuple[Any, dict[str, Any], str, int], ...] = (  # answer, options, 
     ("café", {}, "the cafe\u0301 there", 1),
     ("Париж", {}, "в Парижах", 0),
     ("Париж", {"words": False}, "в Парижах", 1),
-    ("ё", {"words": False}, "ежик", 0),
+    ("ё", {"words": False}, "ежик", 1),
     (["Paris", "France"], {}, "Paris", 1),
     (["Paris", "France"], {}, "Rome", 0),
     (["Paris", "France"], {"mode": "all"}, "Paris", 0),
@@ -217,8 +219,10 @@ def equal_texts(language: str) -> Iterator[Case]:
             for options in ({}, ALL):
                 yield Case("exact_match", fill(form, a=answer, b=other), 1.0, row, options, "scored")
                 yield Case("exact_match", fill(form, a=other, b=answer), 0.0, row, options, "scored")
-        for form in MARKED:
-            yield Case("exact_match", fill(form, a=answer), 0.0, row, {}, "scored")
+        for form in (*WRAPPED, *MARKED):
+            plain = {} if form in MARKED else {"wrapping": False}
+            yield Case("exact_match", fill(form, a=answer), 0.0, row, plain, "scored")
+            yield Case("exact_match", fill(form, a=answer), float(form in WRAPPED), row, {}, "scored")
             yield Case("exact_match", fill(form, a=answer), 1.0, row, {"punctuation": True}, "scored")
             yield Case("exact_match", fill(form, a=answer.upper()), 1.0, row, ALL, "scored")
             yield Case("exact_match", fill(form, a=other), 0.0, row, ALL, "scored")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from artifacts.repair import remembered
 from artifacts.replies import ReplyCache, owner
 from config.settings import Model, Store
 from data.batches import Cell
@@ -41,6 +42,20 @@ def test_everything_is_answered_once_and_then_remembered(tmp_path: Path) -> None
     assert (second.answered, second.cached, second.failed) == (0, 40, 0)
     assert prompts_seen(server) == Counter(NUMBERS)
     assert again.drop("cached").equals(responses.drop("cached"))
+
+
+def test_leaked_stop_tokens_are_no_part_of_a_reply_and_the_cache_keeps_it_as_it_came(tmp_path: Path) -> None:
+    place = Store(root=str(tmp_path))
+    with serve_openai("ANSWER: 18<|im_end|>\n") as server:
+        model = model_at(server)
+        requests = requests_of(model, ["hello"])
+        for _ in range(2):  # from the server, then from the cache
+            responses, _ = ask(requests, model, place, Cell("x"))
+            assert responses.select("text", "stop_tokens").row(0) == ("ANSWER: 18", "<|im_end|>\n")
+    (request_id,) = requests["request_id"]
+    kept = ReplyCache(cache_url(place)).lookup([request_id])[request_id].reply
+    assert kept.text == "ANSWER: 18<|im_end|>\n"
+    assert remembered(responses.row(0, named=True)).reply.text == kept.text
 
 
 def test_equal_requests_are_asked_once_and_repeats_each(tmp_path: Path) -> None:

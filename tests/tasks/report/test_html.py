@@ -178,6 +178,15 @@ def test_what_to_be_wary_of_is_said(material: Material) -> None:
     assert "unasked" not in said, "a judge of no suite of this run"
 
 
+def test_leaked_stop_tokens_are_told_once_a_model(material: Material) -> None:
+    assert "stop tokens" not in str(operations.notes(material, MODELS))
+    tokens = pl.when(pl.col("model") == MODELS[0]).then(pl.lit("</s>\n<eos>"))
+    leaked = replace(material, replies=material.replies.with_columns(stop_tokens=tokens))
+    n = material.replies.filter(model=MODELS[0]).height
+    (said,) = [text for _, text in operations.notes(leaked, MODELS) if "stop tokens" in text]
+    assert f"{MODELS[0]}: {n} of {n} replies ended in stop tokens that its server leaked (</s>, <eos>)" in said
+
+
 def test_cost_is_tokens_times_price(material: Material) -> None:
     row = next(row for row in operations.usage(material) if row["model"] == MODELS[0])
     own = material.replies.filter(model=MODELS[0])

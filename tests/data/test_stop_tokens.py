@@ -1,0 +1,54 @@
+"""Stop tokens that servers leak at a reply's end are taken off; those that a reply speaks of stay."""
+
+import pytest
+
+from data.stop_tokens import reply, split
+from tests.helpers.bounds import bounded
+
+LEAKED = [
+    "</s>",
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<end_of_turn>",
+    "<|endoftext|>",
+    "<｜end▁of▁sentence｜>",
+    "<eos>",
+    "[EOS]",
+]
+KEPT = [
+    "The token is `</s>`.",
+    'print("<|im_end|>")', "The <s>old</s>", "It was <s>ten</s> <s>nine</s>", "a <b> c", "x < y > z",
+    "See [1]", "<data>RIVER</data>", "</s> ends it", "", "18",
+]  # fmt: skip
+HOSTILE = ["</s>", "<s></s>", "<|a|>", "<", " ", "[EOS]", "<|", " >"]
+
+
+@pytest.mark.parametrize("token", LEAKED)
+@pytest.mark.parametrize("text", ["18", "ОТВЕТ: Вера", "答案是 C。", "so:\n\n```\nx\n```"])
+def test_a_leaked_token_is_taken_off(text: str, token: str) -> None:
+    for tail in (token, f"\n{token}\n", f" {token}{token}", f"{token}\n\n<|im_end|> "):
+        assert split(text + tail) == (text, tail)
+
+
+@pytest.mark.parametrize("text", KEPT)
+def test_what_a_reply_says_stays(text: str) -> None:
+    assert split(text) == (text, "")
+
+
+def test_a_leaked_opening_strikes_nothing_through() -> None:
+    assert split("<s> 18</s>") == ("<s> 18", "</s>")
+    assert split("an <s>old</s></s>") == ("an <s>old</s>", "</s>")
+
+
+def test_a_row_of_the_responses_holds_both_apart() -> None:
+    assert reply("18</s>") == {"text": "18", "stop_tokens": "</s>"}
+    assert reply("18\n") == {"text": "18\n", "stop_tokens": None}
+    assert reply(None) == {"text": None, "stop_tokens": None}
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_a_megabyte_takes_linear_time(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    with bounded(3.0):
+        for one in (text, f"{text}</s>", f"18{text}>"):
+            assert "".join(split(one)) == one
