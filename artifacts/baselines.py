@@ -16,9 +16,10 @@ from data.tables import ITEMS, SCORES
 from metrics.analysis.baseline import Facts, SuiteRules
 
 SCHEMA = 2
-_KEYS = ("name", "run", "started", "facts", "questions", "scores", "tables")
+_KEYS = ("name", "run", "started", "facts", "questions", "scores", "replies", "tables")
 _QUESTIONS = ("item_id", *ITEMS.added)
-_VALUES = ("item_id", "repeat", "value", "status")
+_VALUES = ("item_id", "repeat", "value", "status", "reason")
+_REPLIES = {"item_id": pl.String(), "repeat": pl.Int64(), "reply": pl.String()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,8 @@ class Baseline:
     """A pinned run: the facts behind its numbers, its questions, and its scores with their suites.
 
     `questions` has the columns item_id, suite and the ids of the question, `scores` those of the scores table that
-    tell a value. `tables` are the run's own, by which its replies are found as long as a store has them.
+    tell a value (the reason only of calls that failed), `replies` has a digest of each reply. `tables` are the
+    run's own, by which its replies are found as long as a store has them.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Baseline:
     facts: Facts
     questions: pl.DataFrame
     scores: pl.DataFrame
+    replies: pl.DataFrame
     tables: Mapping[str, tuple[Ref, ...]]
 
 
@@ -55,13 +58,15 @@ def write(baseline: Baseline, path: Path) -> Path:
         kind: [{"table": one.table, "digest": one.digest, "rows": one.rows} for one in refs]
         for kind, refs in baseline.tables.items()
     }
+    reason = pl.when(pl.col("status") == "model_error").then("reason").otherwise(pl.lit("")).alias("reason")
     listed = {
         "questions": _grouped(baseline.questions.sort("suite", "item_id"), ("suite",), _QUESTIONS),
         "scores": _grouped(
-            baseline.scores.sort("model", "suite", "metric", "item_id", "repeat"),
+            baseline.scores.with_columns(reason).sort("model", "suite", "metric", "item_id", "repeat"),
             ("model", "suite", "metric"),
             _VALUES,
         ),
+        "replies": _grouped(baseline.replies.sort("model", "item_id", "repeat"), ("model",), (*_REPLIES,)),
     }
     text = json.dumps(head, ensure_ascii=False, indent=1)[:-2]
     for name, groups in listed.items():
@@ -125,6 +130,7 @@ def _baseline(raw: Mapping[str, Any]) -> Baseline:
         Facts(suites, *(dict(told[name]) for name in ("rules", "units", "tested"))),
         _frame(raw["questions"], ("suite",), questions),
         _frame(raw["scores"], ("model", "suite", "metric"), values),
+        _frame(raw["replies"], ("model",), _REPLIES),
         {
             str(kind): tuple(Ref(str(one["table"]), str(one["digest"]), int(one["rows"]), "") for one in refs)
             for kind, refs in raw["tables"].items()

@@ -13,7 +13,7 @@ from artifacts.store import Damaged
 from config.settings import Rerun, Settings
 from data.batches import Cell, Ref, spanned_s
 from data.errors import InputError
-from data.loading import makers_of, runs_programs, scorers_of
+from data.loading import digests_of, makers_of, runs_programs, scorers_of
 from flows.earlier import settings_of
 from tasks import sandbox
 from tasks.compare.facts import judge_prompts
@@ -143,6 +143,7 @@ def facts(settings: Settings, identities: Identities) -> dict[str, Any]:
         "sources": {unit.name: unit.source for unit in (*makers, *scorers)},
         "identities": {name: dict(identity) for name, identity in identities.models.items()},
         "judge_prompts": judge_prompts(settings),
+        "files": {suite.name: [*digests_of(suite)] for suite in settings.suites},
         "judge_identities": {name: dict(identity) for name, identity in identities.judges.items()},
     }
 

@@ -6,11 +6,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from artifacts.store import Store as TableStore
 from config.settings import Settings, Store
 from data.batches import Ref
 from data.plugins import metric
 from data.suites import Suite
-from data.tables import ITEMS, SCORES, SUMMARY
+from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, SUMMARY
 from metrics.analysis.explainability import EXPLAINED, Terms
 from metrics.analysis.results import Circumstances, Results, RunTables, build
 from metrics.analysis.scores import Labels, Withheld
@@ -81,6 +84,7 @@ def results(
         missing=identities.missing,
     )
     day = date.fromisoformat(str(conduct.run["started"])[:10])
+    texts = _texts(place, tables) if settings.baseline else pl.DataFrame()
     return build(
         RunTables(every, drawn, place.read(summary)),
         known,
@@ -90,9 +94,17 @@ def results(
         own_models=own_models(settings),
         # Of this run, not of what it found: one that does it again finds all in the cache.
         spending=spending_of(place, settings, tables.asked, tables.judged, day),
-        baseline=against(settings, conduct.facts, every, drawn),
+        baseline=against(settings, conduct.facts, every, drawn, texts),
         terms=terms_of(settings),
     )
+
+
+def _texts(place: TableStore, tables: Tables) -> pl.DataFrame:
+    """Return all replies of a run: item_id, model, repeat, text."""
+    requests = place.read_all([one.requests for one in tables.asked], REQUESTS)
+    responses = place.read_all([one.responses for one in tables.asked], RESPONSES).unique("request_id")
+    asked = requests.select("request_id", "item_id", "model", "repeat").join(responses, on="request_id", how="left")
+    return asked.select("item_id", "model", "repeat", "text").unique(["item_id", "model", "repeat"])
 
 
 def circumstances(

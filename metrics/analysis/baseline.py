@@ -279,11 +279,15 @@ def matched(run: Sequence[str], baseline: Sequence[str]) -> list[tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of the comparison; the items of a baseline may lack prompts and answers."""
+    """One side of the comparison; the items of a baseline may lack prompts and answers.
+
+    `replies` has a digest of each reply: item_id, model, repeat, reply (null: there is none).
+    """
 
     scores: pl.DataFrame
     items: pl.DataFrame
     facts: Facts
+    replies: pl.DataFrame
 
 
 def compare_with_baseline(
@@ -337,6 +341,8 @@ def _model(
         if after.is_empty():
             gone.append(suite)
             continue
+        before = _with_replies(before, baseline.replies, against)
+        after = _with_replies(after, run.replies, model)
         asked = (
             side.items.filter(suite=suite).join(values, on="item_id", how="semi", maintain_order="left")
             for side, values in ((baseline, before), (run, after))
@@ -354,6 +360,12 @@ def _model(
     changed.sort(key=lambda one: (-abs(one.after - one.before), one.after > one.before, one.suite, one.item_id))
     suites = tuple(_limited(one, own, allowed=allowed) for one, own in zip(told, moved, strict=True))
     return ModelChange(model, against, suites, tuple(changed[:SHOWN])), gone
+
+
+def _with_replies(values: pl.DataFrame, replies: pl.DataFrame, model: str) -> pl.DataFrame:
+    """Give a model's values the digests of its replies."""
+    own = replies.filter(model=model).select(*KEY, "reply").unique(KEY)
+    return values.join(own, on=list(KEY), how="left", maintain_order="left")
 
 
 def _limited(found: Regression, moved: Moved, *, allowed: bool) -> SuiteChange:

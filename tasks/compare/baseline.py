@@ -6,10 +6,11 @@ from typing import Any
 import polars as pl
 
 from artifacts.baselines import Baseline, read
-from artifacts.runs import Run, load
+from artifacts.runs import Run, load, replies
 from artifacts.store import Damaged, Store
 from config.settings import Settings
 from data.batches import Ref
+from data.draw import content_id
 from data.tables import ITEMS
 from metrics.analysis.baseline import Against, Side, compare_with_baseline, refuse, unlike
 from tasks.compare.facts import facts_of
@@ -42,11 +43,18 @@ def pin(name: str, run: Run, root: str = "") -> Baseline:
         facts,
         items.select("item_id", "suite", *ITEMS.added),
         scores.join(pairs, on=["suite", "metric"], how="semi"),
+        reply_digests(replies(run, root)),
         {
             kind: tuple(Ref(one["table"], one["digest"], one["rows"], "") for one in listed.get(kind) or ())
             for kind in _KEPT
         },
     )
+
+
+def reply_digests(texts: pl.DataFrame) -> pl.DataFrame:
+    """Return a digest of each reply (item_id, model, repeat, `text`) as `reply`; null where there is none."""
+    digest = pl.col("text").map_elements(lambda text: content_id("reply", text), pl.String, skip_nulls=True)
+    return texts.select("item_id", "model", "repeat", reply=digest)
 
 
 def baseline_of(settings: Settings) -> Baseline | None:
@@ -78,9 +86,11 @@ def _with_texts(known: Baseline, store: Store) -> pl.DataFrame:
 
 
 def against(
-    settings: Settings, manifest: Mapping[str, Any], scores: pl.DataFrame, items: pl.DataFrame
+    settings: Settings, manifest: Mapping[str, Any], scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame
 ) -> Against | None:
     """Compare a run's scores with the configured baseline; None where there is none.
+
+    `texts` are the replies: item_id, model, repeat, text.
 
     Where only a version or a source of what scores is another, the baseline's replies are scored again first.
 
@@ -98,8 +108,8 @@ def against(
     return compare_with_baseline(
         known.name,
         known.run,
-        Side(known.scores, _with_texts(known, open_store(settings.store)), known.facts),
-        Side(scores, items, facts),
+        Side(known.scores, _with_texts(known, open_store(settings.store)), known.facts, known.replies),
+        Side(scores, items, facts, reply_digests(texts)),
         max_drop=settings.max_drop,
         known=unlike(known.facts, facts, rescored.units),
         allow_different=settings.allow_different,

@@ -136,6 +136,8 @@ def _tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[tuple[
     repeats = (manifest.get("configuration") or {}).get("repeats", 1)
     for suite in suites:
         yield f"parameters of suite {suite.name}", _set({"repeats": repeats, **_set(dict(suite), _ASKING)}, _ASKING)
+        if files := (manifest.get("files") or {}).get(suite.name):
+            yield f"data of suite {suite.name}", [one[:_SHOWN] for one in files]
         prompts = suite.asked_by.items()
         yield (
             f"prompt of suite {suite.name}",

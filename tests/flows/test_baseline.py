@@ -19,6 +19,8 @@ from tasks.compare.facts import facts_of
 from tasks.compare.rescore import rescore
 from tests.conftest import Run
 from tests.flows.scene import Scene
+from tests.helpers.recorded import suite
+from tests.helpers.recorded import written as rows_in
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai
 from tests.servers.script import last_user
@@ -141,3 +143,40 @@ def test_replies_to_families_and_judges_verdicts_are_scored_again_as_the_run_sco
     assert_frame_equal(found.baseline.scores.select(columns).sort(order), known.scores.select(columns).sort(order))
     assert known.scores["value"].max() == 1.0
     assert len(undisturbed.server.requests) == asked
+
+
+def test_recorded_replies_that_became_wrong_fail_the_build_and_what_is_loosened_or_gone_does_not_pass(
+    run: Run, tmp_path: Path
+) -> None:
+    """The golden of SPEC 15 from outside: 100 rows, all right; then half of them wrong. Nobody is asked."""
+    rows = [{"question": f"Question {n}?", "answer": f"Answer {n}", "response": f"Answer {n}"} for n in range(100)]
+    wrong = [{**row, "response": "nothing"} if n % 2 else row for n, row in enumerate(rows)]
+
+    def configured(name: str, listed: list[dict[str, str]], **changes: Any) -> list[str]:
+        suites = [
+            suite(rows_in(tmp_path / f"{name}.jsonl", listed), one, threshold=0.1) for one in ("own", "other")
+        ]
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(json.dumps({"suites": [{**suites[0], **changes}, suites[1]]}), encoding="utf-8")
+        return ["--config", str(path), "--set", "threshold=0.1"]
+
+    metrics = {"exact_match": {}, "contains": {"mode": "all"}}
+    done = run(*configured("right", rows, metrics=metrics))
+    assert done.returncode == 0, done.stderr
+    baseline = str(tmp_path / "main.json")
+    assert main(["baseline", "set", baseline, str(latest(tmp_path)), "--root", str(tmp_path / "store")]) == 0
+    gate = ["--baseline", baseline, "--fail-on", "regression"]
+    fell = run(*configured("wrong", wrong, metrics=metrics), *gate)
+    assert fell.returncode == 1, fell.stderr
+    assert "own app: −50.0 points" in fell.stdout
+    assert "100 pairs: regressed" in fell.stdout
+    loose = run(*configured("loose", rows, metrics={**metrics, "contains": {"mode": "any"}}), *gate)
+    assert loose.returncode == 2
+    assert "contains.mode of suite own: any, in the baseline all" in loose.stderr
+    (tmp_path / "one.yaml").write_text(
+        json.dumps({"suites": json.loads((tmp_path / "right.yaml").read_text("utf-8"))["suites"][:1]}),
+        encoding="utf-8",
+    )
+    gone = run("--config", str(tmp_path / "one.yaml"), "--set", "threshold=0.1", *gate)
+    assert gone.returncode == 1, gone.stderr
+    assert "regressed: suite other is missing" in gone.stdout

@@ -61,6 +61,11 @@ def facts(*suites: str, score: Sequence[str] = ("m",), **rules: Any) -> Facts:
     return Facts({one: SuiteRules(tuple(score), rules) for one in suites or ("s",)})
 
 
+def side(values: pl.DataFrame, asked: pl.DataFrame, known: Facts) -> Side:
+    """Every reply is the same."""
+    return Side(values, asked, known, values.select("item_id", "model", "repeat", reply=pl.lit("r")).unique())
+
+
 def against(
     run: pl.DataFrame,
     baseline: pl.DataFrame,
@@ -75,8 +80,8 @@ def against(
     return compare_with_baseline(
         "main",
         "r1",
-        Side(baseline.with_columns(suite=pl.lit("s")), items(200) if pinned is None else pinned, before),
-        Side(run, items(200) if asked is None else asked, after),
+        side(baseline.with_columns(suite=pl.lit("s")), items(200) if pinned is None else pinned, before),
+        side(run, items(200) if asked is None else asked, after),
         known=unlike(before, after),
         **{"max_drop": 0.0, **more},
     )
@@ -150,7 +155,7 @@ def test_a_suite_that_a_model_takes_no_part_in_any_more_is_missing() -> None:
         ]
     )
     found = compare_with_baseline(
-        "main", "r1", Side(before, pinned, both), Side(scores([1.0] * 10), pinned, both), max_drop=0.0
+        "main", "r1", side(before, pinned, both), side(scores([1.0] * 10), pinned, both), max_drop=0.0
     )
     assert found.missing == ("suite t of model a",)
     assert "regressed" in found.outcomes

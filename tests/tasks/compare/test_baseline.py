@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from artifacts.baselines import read, write
-from artifacts.runs import find, load
+from artifacts.runs import find, load, replies
 from config.settings import Settings
 from data.errors import InputError
 from data.exits import Exit
@@ -50,7 +50,7 @@ def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[Agai
         {**run.configuration, "baseline": str(folder / "main.json"), "allow_different": allow}
     )
     check(settings, run.manifest)
-    found = against(settings, run.manifest, load(run, "scores", "scores"), items_of(run))
+    found = against(settings, run.manifest, load(run, "scores", "scores"), items_of(run), replies(run))
     assert found
     results = Results({}, (), baseline=found)
     said = [*lines(as_json(results)["baseline"], "en")]
@@ -94,17 +94,17 @@ def test_a_third_of_the_rows_gone_holds_nothing(tmp_path: Path) -> None:
 
 
 def test_a_suite_that_is_gone_has_regressed_unless_that_is_allowed(tmp_path: Path) -> None:
-    pinned(tmp_path, declared(tmp_path, ROWS), declared(tmp_path, ROWS, "rag"))
+    pinned(tmp_path, declared(tmp_path, ROWS), declared(tmp_path, ROWS, "other"))
     _, said, code = compared(tmp_path, declared(tmp_path, ROWS))
-    assert "  regressed: suite rag is missing" in said
+    assert "  regressed: suite other is missing" in said
     assert code == Exit.FAILED
 
 
 def test_what_is_missing_and_allowed_is_named_instead(tmp_path: Path) -> None:
     both: dict[str, Any] = {"exact_match": {}, "contains": {}}
-    pinned(tmp_path, declared(tmp_path, ROWS, metrics=both), declared(tmp_path, ROWS, "rag"))
+    pinned(tmp_path, declared(tmp_path, ROWS, metrics=both), declared(tmp_path, ROWS, "other"))
     _, said, code = compared(tmp_path, declared(tmp_path, ROWS), allow=True)
-    assert "  Compared all the same: suite rag is missing" in said
+    assert "  Compared all the same: suite other is missing" in said
     assert "  Compared all the same: metric contains of suite own is missing" in said
     assert code == Exit.PASSED
 
@@ -198,6 +198,7 @@ def test_a_baseline_is_read_as_it_was_written_and_holds_no_text(tmp_path: Path) 
     path = pinned(tmp_path, declared(tmp_path, ROWS))
     text = path.read_text("utf-8")
     assert not [word for word in ("Question 1", "Answer 1") if word in text]
+    assert read(str(path)).replies["reply"].n_unique() == 100, "digests of them"
     again = write(read(str(path)), tmp_path / "again.json")
     assert again.read_text("utf-8") == text
     damaged = json.loads(text)
