@@ -154,12 +154,12 @@ class Settings(Frozen):
         "nothing",
         description="what a judged suite needs to be decided: its judges' passports, or people's labels",
     )
-    baseline: str = Field("", description="the baseline to hold the run against; the same as --baseline NAME")
+    baseline: str = Field("", description="the baseline to compare the run with; the same as --baseline NAME")
     fail_on: Literal["threshold", "regression"] = Field(
         "threshold", description="regression: a suite that fell below its baseline fails the run as well"
     )
     max_drop: Share = Field(MAX_DROP, description="the drop from the baseline that is tolerated")
-    allow_different: bool = Field(default=False, description="compare with a baseline that was made otherwise")
+    allow_different: bool = Field(default=False, description="compare although rules differ or parts are missing")
     store: Store = Store()
     sandbox: Sandbox = Sandbox()
     report: Report = Report()

@@ -53,14 +53,15 @@ class Options:
     markdown: Annotated[str, Parameter(metavar="FILE", help="write a summary, such as for a merge request")] = ""
     json: Annotated[str, Parameter(metavar="FILE", help="write results.json there as well")] = ""
     baseline: Annotated[
-        str, Parameter(metavar="NAME", help="hold the run against this baseline (docs/baselines.md)")
+        str, Parameter(metavar="NAME", help="compare the run with this baseline (docs/baselines.md)")
     ] = ""
     fail_on: Annotated[
         Literal["", "threshold", "regression"],
         Parameter(help="regression: what fell below the baseline fails the run as well", show_choices=False),
     ] = ""
     allow_different: Annotated[
-        bool, Parameter(help="hold it against a baseline that was made with other verifiers, judges or questions")
+        bool,
+        Parameter(help="compare although rules differ or parts are missing, and name them (docs/baselines.md)"),
     ] = False
     log: Annotated[
         str, Parameter(choices=FORMS, help=f"json: one object a line on stderr; the same as {VARIABLE}=json")
@@ -158,7 +159,7 @@ def _ready(settings: "Settings") -> None:
         if path and not os.access(folder := Path(path).parent, os.W_OK):
             raise InputError(f"--{option} {path}: {folder} is no folder that can be written; name another.")
     if settings.fail_on == "regression" and not settings.baseline:
-        raise InputError("--fail-on regression: expected --baseline NAME beside it, what the run is held against.")
+        raise InputError("--fail-on regression: expected --baseline NAME beside it, to compare the run with.")
     if settings.baseline:
         from artifacts.baselines import read
 

@@ -1,4 +1,4 @@
-"""Pin the scores of a run as a baseline, for later runs to be held against (docs/baselines.md)."""
+"""Pin the scores of a run as a baseline, which later runs are compared with (docs/baselines.md)."""
 
 from pathlib import Path
 from typing import Annotated
