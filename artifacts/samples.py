@@ -7,7 +7,7 @@ from typing import Any
 
 from artifacts.store import Store
 from data.batches import Batch, Ref, Rival
-from data.records import Sample
+from data.records import HIDDEN_KEYS, Sample
 from data.truncation import CUT, is_cut
 
 
@@ -34,9 +34,12 @@ def _evidence(store: Store, ref: Ref | None) -> dict[tuple[str, str, int], dict[
     return found
 
 
+_OURS = ("usage", HIDDEN_KEYS)
+
+
 def returned(extra: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return what an application returned beside its text, where the row itself has none of it."""
-    return {name: value for name, value in extra.items() if name != "usage" and not facts.get(name)}
+    return {name: value for name, value in extra.items() if name not in _OURS and not facts.get(name)}
 
 
 def _rivals(store: Store, rival: Rival | None) -> dict[tuple[str, int], str | None]:

@@ -232,6 +232,10 @@ class Call:
     item: Mapping[str, Any] = field(default_factory=dict)
 
 
+HIDDEN_KEYS = "hidden_keys"
+"""Under which a reply's `extra` says how many keys were hidden in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A model's reply. `reasoning` is what it thought aloud, kept apart from the answer in `text`.

@@ -20,6 +20,7 @@ from artifacts.submissions import Submissions, Submitted
 from config.settings import Model
 from data.characters import visible
 from data.records import Call, Reply
+from tasks.models.masking import masked
 from tasks.models.protocol import RETRIED, Batches, BatchState, CallError
 from tasks.models.writer import Writer
 from tasks.runtime.logs import event
@@ -283,7 +284,8 @@ class BatchQueue:
     async def _results(
         self, state: BatchState, calls: Mapping[str, Call], form: str
     ) -> list[tuple[str, Reply | CallError]]:
-        return [line async for line in self.server.results(state, calls, form)]
+        found = [line async for line in self.server.results(state, calls, form)]
+        return [(one, masked(end) if isinstance(end, Reply) else end) for one, end in found]
 
     async def _trying(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do a piece of work at the server, again while that is away."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from data.records import Call, Reply
+from tasks.models.masking import hide
 
 ErrorKind = Literal[
     "connection",      # no connection, or it broke; a cut body; retried
@@ -33,11 +34,12 @@ FATAL: frozenset[ErrorKind] = frozenset({"auth", "unknown_model", "quota", "para
 class CallError(Exception):
     """A call that was not answered.
 
-    `message` says what happened and what to do, and never holds a key; `retry_after_s` is what the server
+    `message` says what happened and what to do, and holds no key; `retry_after_s` is what the server
     asked to wait, in seconds.
     """
 
     def __init__(self, kind: ErrorKind, message: str, retry_after_s: float | None = None) -> None:
+        message, _ = hide(message)
         super().__init__(message)
         self.kind: ErrorKind = kind
         self.message = message

@@ -29,6 +29,7 @@ from data.errors import InputError
 from data.records import Call, Reply
 from tasks.models.batches import BatchQueue
 from tasks.models.constancy import Constancy
+from tasks.models.masking import masked
 from tasks.models.protocol import FATAL, RETRIED, CallError, Client, ErrorKind
 from tasks.models.rate_limits import Endpoint, too_long
 from tasks.models.writer import Writer
@@ -317,7 +318,7 @@ class _Batch:
         assert task is not None  # noqa: S101 - a coroutine runs in one
         self.flying.add(task)
         try:
-            reply = await self.client.ask(call)
+            reply = masked(await self.client.ask(call))
         except CallError as error:
             self.flying.discard(task)
             endpoint.failed(error, started, self.model.name, deadline_s)

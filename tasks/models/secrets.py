@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, url
 from config.settings import Model
 from data.characters import visible
 from data.errors import InputError
+from tasks.models.masking import know
 
 
 class _Bare(logging.Filter):
@@ -46,6 +47,7 @@ def find_key(model: Model, usual: str, *, needed: bool) -> str:
             f"model {model.name!r}: the key in {variable} holds characters that no header can carry; set it anew, "
             "without line breaks or quotation marks of a text editor"
         )
+    know(key)
     if key or not variable:
         return key
     named = "api_key_env names" if model.api_key_env else "provider " + model.provider + " reads its key from"
@@ -118,6 +120,8 @@ class Secrets:
     def __init__(self, key: str = "", url: str = "") -> None:
         parts = urlsplit(url)
         hidden = {key, *(part.partition("=")[2] for part in parts.query.split("&"))}
+        for one in hidden:
+            know(one)
         if parts.password:
             hidden |= {parts.password, unquote(parts.password), _pair(parts)}
         spelt = {form for one in hidden for form in (*_quoted(one), json.dumps(one)[1:-1], *_encoded(one))}

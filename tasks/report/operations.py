@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from data.extras import installing
+from data.records import HIDDEN_KEYS
 from data.truncation import LIMITS
 from metrics.analysis.summary import OF_SUITES, cells
 from prompts.phrases import translated
@@ -108,6 +109,8 @@ def _failures(material: Material, models: Sequence[str], language: str) -> Itera
         if leaked := own["stop_tokens"].drop_nulls().to_list():
             tokens = ", ".join([*dict.fromkeys(token for one in leaked for token in one.split())][:_TOKENS])
             yield "info", say("note_stop_tokens", language, model=model, k=len(leaked), n=own.height, tokens=tokens)
+        if n := own.filter(pl.col("extra").fill_null("").str.contains(f'"{HIDDEN_KEYS}"', literal=True)).height:
+            yield "warn", say("note_keys", language, model=model, k=n, n=own.height)
         if cut := int(own["finish_reason"].is_in(LIMITS).sum()):
             yield "warn", say("note_cut", language, model=model, k=cut, n=own.height)
     plain = ~pl.col("metric").str.contains(".", literal=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from data.draw import canonical
 from metrics.citation import parse
 from metrics.sources import Finding, Url, check_answer, judge_outcome, locate
+from tasks.models.masking import hide
 from tasks.web.policy import Net
 
 if TYPE_CHECKING:
@@ -54,7 +55,9 @@ class Cited:
         """Return the source's row of the evidence table."""
         names = ("item_id", "model", "repeat", "number", "source_id")
         blank = dict.fromkeys(_NETWORK_COLUMNS)
-        return {**{name: getattr(self, name) for name in names}, "url": self.text, **blank, **self.rule, **more}
+        row = {**{name: getattr(self, name) for name in names}, "url": self.text, **blank, **self.rule, **more}
+        # A page may repeat what another program sent it.
+        return {name: hide(value)[0] if isinstance(value, str) else value for name, value in row.items()}
 
 
 def cited(answer: "Answered") -> Iterator[Cited]:

@@ -1,0 +1,104 @@
+"""A key that comes back is hidden in every form, and nothing else is."""
+
+import html
+import json
+import random
+import string
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+
+from data.records import Reply
+from tasks.models import masking
+from tasks.models.masking import HIDDEN, LEAST, hide, is_key, know, masked
+from tasks.models.protocol import CallError
+
+KEYS = (
+    "sk-proj-Q7x2Lm9Zt4Vb8Nc1Ks5Rw3Yd6",
+    'Jh8/Tq+2=Zw7&Lp4<Xn9Bv1"Mc6',
+    "hf_RkWzYbXcNdMfPgQhSjTlVm",
+)
+SPELT: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "upper case": str.upper,
+    "reversed": lambda key: key[::-1],
+    "URL-encoded": lambda key: quote(key, safe=""),
+    "URL-encoded twice": lambda key: quote(quote(key, safe=""), safe=""),
+    "every byte URL-encoded": lambda key: "".join(f"%{ord(c):02X}" for c in key),
+    "HTML-escaped": html.escape,
+    "in HTML's numbers": lambda key: "".join(f"&#{ord(c)};" for c in key),
+    "in JSON": lambda key: json.dumps(key)[1:-1],
+    "with \\u escapes": lambda key: "".join(f"\\u{ord(c):04x}" for c in key),
+    "hexadecimal": lambda key: key.encode().hex(),
+    "HEXADECIMAL": lambda key: key.encode().hex().upper(),
+    "base64": lambda key: b64encode(key.encode()).decode(),
+    "base64 after one more": lambda key: b64encode(f":{key}".encode()).decode(),
+    "base64 of basic credentials": lambda key: b64encode(f"me:{key}".encode()).decode(),
+    "base64 for URLs": lambda key: urlsafe_b64encode(f"{key}, {key}".encode()).decode(),
+}
+
+
+@pytest.fixture(autouse=True)
+def _known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(masking, "_known", {})
+    monkeypatch.setattr(masking, "_quick", None)
+    for key in KEYS:
+        know(key)
+
+
+@pytest.mark.parametrize("form", SPELT)
+@pytest.mark.parametrize("key", KEYS)
+def test_no_form_of_a_key_is_left(key: str, form: str) -> None:
+    spelt = SPELT[form](key)
+    text, n = hide(f"Your header was: {spelt}! And again <{spelt}>.")
+    assert text.count(HIDDEN) == n >= 2
+    # Of base64, neighbours share a character at either end.
+    assert not [at for at in range(len(spelt) - 7) if spelt[at : at + 8] in text]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_cut_at_either_end_is_hidden_down_to_twelve_characters_of_its_random_part(key: str) -> None:
+    common = len(key) - len(key.removeprefix("sk-proj-").removeprefix("hf_"))
+    parts = [key[common:][at : at + LEAST] for at in range(len(key) - common - LEAST + 1)]
+    for part in parts:
+        assert hide(f"({part})") == (f"({HIDDEN})", 1)
+        assert hide(b64encode(part.encode()).decode())[1] <= 1
+    assert hide(f"{key[common:][: LEAST - 1]}")[1] == 0, "fewer may stand anywhere by chance"
+
+
+def test_what_all_keys_of_a_kind_begin_with_and_placeholders_are_no_keys() -> None:
+    assert hide("Keys begin with sk-proj- or hf_, set OPENAI_API_KEY=EMPTY or sk-proj-xxxxxxxxxxxxxxxx.")[1] == 0
+    assert not any(map(is_key, ("EMPTY", "none", "sk-test-0000", "x" * 40, "sk-proj-" + "ab" * 6, "")))
+
+
+def test_other_texts_stay_as_they_are() -> None:
+    generator = random.Random(7)
+    letters = string.ascii_letters + string.digits + "+/=%&;\\ "
+    for _ in range(300):
+        text = "".join(generator.choices(letters, k=2000))
+        assert hide(text) == (text, 0)
+
+
+def test_a_megabyte_of_a_keys_pieces_is_no_key() -> None:
+    piece = KEYS[0][8:14]
+    text, n = hide(piece * 160_000)
+    assert (len(text), n) == (960_000, 0), "six characters of it, however often, are not twelve"
+
+
+def test_a_reply_is_masked_whole_and_says_how_often() -> None:
+    key = KEYS[0]
+    reply = Reply(f"It is {key}.", f"I saw {key[::-1]}", "stop", 3, 4, {"retrieved_contexts": [f"a {key}", "b"]})
+    found = masked(reply)
+    assert key not in json.dumps([found.text, found.reasoning, found.extra])
+    assert (found.text, found.extra["hidden_keys"]) == (f"It is {HIDDEN}.", 3)
+    assert found.extra["retrieved_contexts"] == [f"a {HIDDEN}", "b"]
+    assert (found.tokens_in, found.tokens_out) == (3, 4)
+    plain = Reply("nothing here", extra={"usage": {"cached": 1}})
+    assert masked(plain) is plain
+
+
+def test_an_error_never_holds_a_key() -> None:
+    error = CallError("invalid", f"HTTP 400: bad key {KEYS[0].upper()}")
+    assert error.message == str(error) == f"HTTP 400: bad key {HIDDEN}"
