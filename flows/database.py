@@ -21,6 +21,10 @@ VARIABLES = ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "PREFECT_API_DATABASE_CON
 """How the environment names another one; Prefect reads both."""
 
 
+CHECKED = 200_000_000
+"""Bytes of a database whose pages are all looked at before a run: a larger one takes seconds."""
+
+
 def url_of(database: Path) -> str:
     """Return the URL of a file; '' where its path holds what no URL of SQLAlchemy's can."""
     path = str(database.absolute())
@@ -30,6 +34,28 @@ def url_of(database: Path) -> str:
 def template() -> Path:
     """Return where this user's migrated database for this version of Prefect is, or will be."""
     return platformdirs.user_cache_path("basic-control", appauthor=False) / "prefect" / f"{version('prefect')}.db"
+
+
+def fault(database: Path) -> str:
+    """Return why a database that is there cannot be used: it is damaged, or cannot be written; '' where it can."""
+    if not database.exists():
+        return ""
+    try:
+        with contextlib.closing(sqlite3.connect(database, timeout=0.1)) as opened:
+            if database.stat().st_size < CHECKED:
+                (found,) = opened.execute("PRAGMA quick_check(1)").fetchone()
+                if found != "ok":
+                    return str(found).splitlines()[-1]
+            opened.execute("BEGIN IMMEDIATE")
+            opened.execute("CREATE TABLE basic_control_probe AS SELECT zeroblob(65536) AS it")
+            opened.execute("DROP TABLE basic_control_probe")
+            opened.commit()
+    except sqlite3.OperationalError as error:
+        # Another run writes it just now.
+        return "" if "locked" in str(error) or "busy" in str(error) else str(error)
+    except (sqlite3.Error, OSError) as error:
+        return str(error)
+    return ""
 
 
 def begin(database: Path) -> bool:

@@ -70,7 +70,13 @@ def serving(database: Path, tell: Callable[[str], None], lost: Callable[[str], N
     `tell` is called, from another thread, with what there is to say when the server dies and another is started;
     `lost` when none can be had any more.
     """
-    with socket.socket() as door, tempfile.TemporaryFile("w+") as said:
+    with socket.socket() as door, tempfile.TemporaryFile("w+") as said, tempfile.TemporaryDirectory() as spare:
+        if why := databases.fault(database):
+            tell(
+                f"{database}: Prefect's record of local runs cannot be used ({why}). It decides nothing and may be "
+                "deleted; this run goes on with another one."
+            )
+            database = Path(spare) / database.name
         door.bind(("127.0.0.1", 0))
         # Open here as long as the run lasts: while one server follows another, calls wait and do not fail.
         door.listen(128)

@@ -1,14 +1,18 @@
 """The server of a single run: for that run alone, in the run's own store, and followed by another when it dies."""
 
 import base64
+import contextlib
 import http.client
 import json
 import os
 import re
+import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +91,53 @@ def test_a_new_store_begins_with_a_copy_of_the_migrated_database(tmp_path: Path)
         assert not database.begin(tmp_path / "2" / "prefect.db"), "without a template it is migrated as ever"
     finally:
         made.with_suffix(".aside").rename(made)
+
+
+def damaged(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(4096 * 3)
+        file.write(b"\xff" * 4096 * 20)
+
+
+def replaced(path: Path) -> None:
+    path.write_bytes(b"no database" * 1000)
+
+
+@pytest.mark.usefixtures("lone")
+@pytest.mark.parametrize("wreck", [damaged, replaced])
+def test_a_damaged_record_of_local_runs_ends_no_run(tmp_path: Path, wreck: Callable[[Path], None]) -> None:
+    subprocess.run([sys.executable, "-m", "flows.database"], cwd=TOP, check=True)
+    place = tmp_path / "store" / "prefect.db"
+    place.parent.mkdir()
+    assert database.begin(place)
+    assert database.fault(place) == ""
+    wreck(place)
+    before = place.read_bytes()
+    with serve_openai("ANSWER: nobody") as server:
+        done = start(server, tmp_path)
+        said = "".join(done.communicate())
+    assert done.returncode == 0, said
+    assert f"{place}: Prefect's record of local runs cannot be used (" in " ".join(said.split())
+    assert "may be deleted" in said
+    assert "defect" not in said
+    assert place.read_bytes() == before
+
+
+def test_a_record_that_can_grow_no_more_is_told_from_one_that_another_run_writes(tmp_path: Path) -> None:
+    place = tmp_path / "prefect.db"
+    with contextlib.closing(sqlite3.connect(place)) as opened:
+        opened.execute("CREATE TABLE a (b)")
+        opened.execute("BEGIN IMMEDIATE")
+        assert database.fault(place) == ""
+        opened.rollback()
+    assert database.fault(place) == ""
+    assert database.fault(tmp_path / "none.db") == ""
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limit[1]))
+    try:
+        assert "disk" in database.fault(place)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
 
 
 @pytest.mark.usefixtures("lone")
