@@ -128,9 +128,10 @@ SUMMARY = Table(
         "n_asked": _I, "n_scored": _I, "n_no_answer": _I, "n_model_error": _I, "n_judge_failed": _I,
         "n_not_applicable": _I, "mean": _F, "ci_low": _F, "ci_high": _F,
         "n_truncated": _I, "upper": _F, "upper_low": _F, "upper_high": _F,
+        "lower": _F, "lower_low": _F, "lower_high": _F,
     },
     key=("suite", "family", "level", "language", "model", "metric"),
-    added=("n_truncated", "upper", "upper_low", "upper_high"),
+    added=("n_truncated", "upper", "upper_low", "upper_high", "lower", "lower_low", "lower_high"),
 )  # fmt: skip
 
 TABLES: Mapping[str, Table] = {
@@ -203,8 +204,11 @@ MEANINGS: Mapping[str, str] = {
     "mean": "their mean, 0 to 1",
     "ci_low": "the lower end of its 95 % interval",
     "ci_high": "the upper end",
-    "upper": "the mean had each cut reply been right",
+    "upper": "the mean were all that is missing, or was cut, right",
     "upper_low": "the lower end of that mean's interval",
     "upper_high": "the upper end of that mean's interval",
+    "lower": "the mean were all that is missing wrong",
+    "lower_low": "the lower end of that mean's interval",
+    "lower_high": "the upper end of that mean's interval",
 }
 """What each column holds, for people (docs/reference.md); a name means the same in every table."""

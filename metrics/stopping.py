@@ -18,14 +18,15 @@ from data.draw import content_id
 from data.errors import InputError
 from data.suites import Stop, Suite
 from data.tables import SUMMARY
+from metrics.analysis.observations import observations
 from metrics.stats.calibration import bounds
 from metrics.stats.intervals import Codes, Floats
+from metrics.stats.missing import highest, lowest, scored
 from metrics.stats.sequential import Look, Side, decided, follow, side
 
 GROWTH = 0.15
 """By how much of what was asked a round adds to it."""
 _STRATUM = ("family", "level", "language")
-_FAILED = ("model_error", "judge_failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +114,15 @@ def narrowings(
     """Follow each model's score against the suite's threshold and, where it is `ranked`, every two models'.
 
     `rounds` are the items that were put, in order; `scores` may hold other suites' as well. `alpha` is each
-    sequence's own. An item counts where each metric of the suite's score has a value or does not apply; its value
-    is their mean (over repeats too). A cut reply lies between its value and 1. `exam` is that of the suite's judge.
+    sequence's own. Rows of one question are one observation; its value is the mean of the metrics of the suite's
+    score (over repeats too). A cut reply lies between its value and 1, a failed call or an unreadable reply of a
+    judge between 0 and 1. `exam` is that of the suite's judge.
     """
-    asked = pl.concat(rounds).select("item_id", *_STRATUM).with_row_index("at")
+    put = pl.concat(rounds)
     numbers = np.cumsum([frame.height for frame in rounds])
-    valued = _valued(scores.join(asked, on="item_id", how="semi"), suite)
+    once = observations(scores.join(put, on="item_id", how="semi"), put)
+    asked = put.select("item_id", *_STRATUM).with_row_index("at").join(once.items, on="item_id", how="semi")
+    valued = _valued(once.scores, suite)
     there = [model for model in models if model in valued]
     found = [_narrowing(_Put(asked, numbers, suite, alpha, exam), valued[model], model) for model in there]
     if suite.stop and suite.stop.when == "ranked":
@@ -174,22 +178,18 @@ def without_peeking(summary: pl.DataFrame, found: Sequence[Narrowing], suites: S
 
 
 def _valued(scores: pl.DataFrame, suite: Suite) -> Mapping[str, pl.DataFrame]:
-    """Return each model's items: the lower and upper value, null where there is none, and whether any applies."""
-    status, value = pl.col("status"), pl.col("value").fill_null(0.0)
-    there = ~status.is_in([*_FAILED, "not_applicable"])
-    whole = ~status.is_in(_FAILED).any()
-    items = (
-        scores.filter(pl.col("metric").is_in(suite.scored_by))
-        .group_by("model", "item_id")
-        .agg(
-            applies=(status != "not_applicable").any(),
-            low=pl.when(whole).then(value.filter(there).mean()),
-            high=pl.when(whole).then(
-                pl.when(status == "truncated").then(1.0).otherwise(value).filter(there).mean()
-            ),
-        )
+    """Return each model's items: the lower and upper value, null where nothing applies, and whether anything does.
+
+    A model of which nothing is scored has none.
+    """
+    rows = scores.filter(pl.col("metric").is_in(suite.scored_by))
+    items = rows.group_by("model", "item_id").agg(
+        applies=(pl.col("status") != "not_applicable").any(),
+        low=lowest().mean(),
+        high=highest().mean(),
     )
-    return {str(model): own.drop("model") for (model,), own in items.group_by("model")}
+    there = {*rows.filter(scored().is_not_null())["model"]}
+    return {str(model): own.drop("model") for (model,), own in items.group_by("model") if model in there}
 
 
 def _observations(rows: pl.DataFrame, suite: Suite) -> tuple[Floats, Floats, Codes]:

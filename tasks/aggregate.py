@@ -15,6 +15,7 @@ from data.plugins import metric
 from data.suites import Suite
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, SUMMARY
 from metrics.analysis.explainability import EXPLAINED, Terms
+from metrics.analysis.observations import observations
 from metrics.analysis.results import Circumstances, Results, RunTables, build
 from metrics.analysis.scores import Labels, Withheld
 from metrics.analysis.summary import summarise
@@ -35,17 +36,18 @@ from tasks.stage import stage
 UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
 
 
-@stage(version=1)
+@stage(version=2)
 def aggregate(store: Store, items: list[Ref], scores: list[Ref], watched: Sequence[Watched] = ()) -> Ref:
     """Sum all scores of a run up into the summary table.
 
     Suites that are `watched` have their sequences' intervals.
     """
     place = open_store(store)
-    summary = summarise(place.read_all(scores, SCORES), place.read_all(items, ITEMS))
+    found = observations(place.read_all(scores, SCORES), place.read_all(items, ITEMS))
+    summary = summarise(found.scores, found.items)
     if watched:
-        found = follow_all(place, items, scores, watched)
-        summary = without_peeking(summary, found, [one.suite for one in watched])
+        followed = follow_all(place, items, scores, watched)
+        summary = without_peeking(summary, followed, [one.suite for one in watched])
     return place.write(SUMMARY, summary)
 
 
@@ -85,8 +87,9 @@ def results(
     )
     day = date.fromisoformat(str(conduct.run["started"])[:10])
     texts = _texts(place, tables) if settings.baseline else pl.DataFrame()
+    once = observations(every, drawn)
     return build(
-        RunTables(every, drawn, place.read(summary)),
+        RunTables(once.scores, once.items, place.read(summary), once.doubled),
         known,
         run={**conduct.run, "identities": conduct.facts.get("identities", {})},
         find=found.passport,

@@ -10,6 +10,7 @@ from config.settings import Settings
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.document import document
+from metrics.analysis.observations import observations
 from metrics.analysis.results import Results, RunTables, build_interim
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import Policy, Verdict, decide
@@ -48,7 +49,8 @@ def interim(
     place = open_store(settings.store)
     every = place.read_all(tables.scores, SCORES)
     scores = every.filter(every["metric"].is_in(suite.scored_by))
-    drawn = place.read_all(tables.items, ITEMS).unique("item_id")
+    drawn = place.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
+    once = observations(scores, drawn)
     alone = settings.only(suite.name)
     found = Examined(settings, identities.judges, place)
     # The sequences of the whole run share alpha.
@@ -60,7 +62,8 @@ def interim(
         waiting=waiting,
         missing=identities.missing,
     )
-    verdict = decide(build_interim(RunTables(scores, drawn, summarise(scores, drawn)), known), policy_of(alone))
+    counted = RunTables(once.scores, once.items, summarise(once.scores, once.items))
+    verdict = decide(build_interim(counted, known), policy_of(alone))
     told = ("score", "outcome", "reason", "n_scored", "n_asked", "n_deciding", "gate_on", "k", "mean", "measured")
     return {
         model.model: {

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from data.records import VALUED
 from data.suites import Suite
 from data.tables import SUMMARY
 from metrics.analysis.summary import summarise
 from metrics.stats.agreement import pass_all, pass_at
+from metrics.stats.missing import highest, lowest, scored
 
 _SHARES: dict[str, Callable[[int, int, int], float]] = {"pass_at_k": pass_at, "pass_all_k": pass_all}
 
@@ -19,8 +19,9 @@ def repeated(
     """Return the cells of suites gated on k answers, None where there is no such suite; their rows are questions.
 
     A row of `scores` is an answer; `summary` is the table of means: of its cells `n_truncated`, the number of cut
-    replies, is kept, and `upper` is the share had each of them been right. Every suite has its `k`. Intervals are
-    over questions, or over their templates where there are enough (`metrics.stats.intervals`).
+    replies, is kept. `lower` and `upper` are the shares at the bounds of answers that failed or were cut. Every
+    suite has its `k`. Intervals are over questions, or over their templates where there are enough
+    (`metrics.stats.intervals`).
     """
     found = []
     for suite in suites:
@@ -29,13 +30,15 @@ def repeated(
             continue
         drawn = items.filter(pl.col("suite") == suite.name)
         cells = summarise(_each(own, suite), drawn)
-        best = summarise(_each(own, suite, at_best=True), drawn)
-        cut = summary.select(*SUMMARY.key, cut="n_truncated")
-        uppers = best.select(*SUMMARY.key, top="mean", top_low="ci_low", top_high="ci_high")
-        joined = cells.join(cut, on=SUMMARY.key, how="left").join(uppers, on=SUMMARY.key)
-        told = {"upper": "top", "upper_low": "top_low", "upper_high": "top_high"}
-        bounds = {name: pl.when(pl.col("cut") > 0).then(value) for name, value in told.items()}
-        found.append(SUMMARY.check(joined.with_columns(n_truncated="cut", **bounds).select(cells.columns)))
+        lost = pl.col("n_model_error") + pl.col("n_judge_failed")
+        joined = cells.join(summary.select(*SUMMARY.key, cut="n_truncated", lost=lost), on=SUMMARY.key, how="left")
+        bounds = {"n_truncated": pl.col("cut")}
+        for name, open_ in (("lower", pl.col("lost") > 0), ("upper", pl.col("lost") + pl.col("cut") > 0)):
+            ends = {f"_{name}": "mean", f"_{name}_low": "ci_low", f"_{name}_high": "ci_high"}
+            end = summarise(_each(own, suite, bound=name), drawn).select(*SUMMARY.key, **ends)
+            joined = joined.join(end, on=SUMMARY.key, how="left")
+            bounds |= {one[1:]: pl.when(open_ & pl.col("mean").is_not_null()).then(one) for one in ends}
+        found.append(SUMMARY.check(joined.with_columns(**bounds).select(cells.columns)))
     return pl.concat(found) if found else None
 
 
@@ -45,16 +48,18 @@ def _own(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> pl.DataFram
     return scores.filter(pl.col("metric").is_in(suite.scored_by)).join(drawn, on="item_id", how="semi")
 
 
-def _each(own: pl.DataFrame, suite: Suite, *, at_best: bool = False) -> pl.DataFrame:
-    """Return a row for each question, model and metric; `at_best`: had every cut reply been right."""
+def _each(own: pl.DataFrame, suite: Suite, *, bound: str = "") -> pl.DataFrame:
+    """Return a row for each question, model and metric.
+
+    `bound`: had every failed call and unreadable judge's reply been wrong (`lower`); had these and every cut reply
+    been right (`upper`).
+    """
     k = suite.k or 1
     status = pl.col("status")
-    right = (pl.col("value") == 1).fill_null(value=False)
-    if at_best:
-        right |= status == "truncated"
+    values = {"lower": lowest(), "upper": highest()}.get(bound, scored())
     counted = own.group_by("item_id", "model", "metric", maintain_order=True).agg(
-        n=status.is_in(VALUED).sum(),
-        c=(status.is_in(VALUED) & right).sum(),
+        n=values.is_not_null().sum(),
+        c=(values == 1).fill_null(value=False).sum(),
         failed=pl.when((status == "model_error").any())
         .then(pl.lit("model_error"))
         .when((status == "judge_failed").any())

@@ -9,6 +9,8 @@ import polars as pl
 from data.suites import Suite
 from metrics.analysis.baseline import Against
 from metrics.analysis.explainability import Explainability, Terms, explained
+from metrics.analysis.failures import failures
+from metrics.analysis.observations import Doubled
 from metrics.analysis.repeated import repeated
 from metrics.analysis.scores import Labels, ModelScore, Withheld, headline, scores_of, totals_of
 from metrics.analysis.summary import Cell, Total, cells
@@ -33,7 +35,8 @@ class Results:
     to. `totals` has a TOTAL for each model, `judges` the agreement of judges for each metric, `corrected` judged
     means beside what their judges' passports make of them, `panels` means of several judges, weighed;
     `self_preference` how judges grade their own models; `passports` what an exam showed of judges that sat it in
-    this run; `explainability` the results of SPEC 5; `baseline` what the run came to against a baseline.
+    this run; `explainability` the results of SPEC 5; `baseline` what the run came to against a baseline; `doubled`
+    the suites in whose data questions repeat.
     """
 
     run: Mapping[str, Any]
@@ -51,6 +54,7 @@ class Results:
     stated: Sequence[Stated] = ()
     corrected: Sequence[CorrectedMean] = ()
     baseline: Against | None = None
+    doubled: Sequence[Doubled] = ()
     panels: Sequence[PanelMean] = ()
     self_preference: Sequence[SelfPreference] = ()
     passports: Sequence[Passport] = ()
@@ -58,11 +62,15 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class RunTables:
-    """A run's tables: scores and items (each once), and the summary of the scores."""
+    """A run's tables: scores and items, each question once (`metrics.analysis.observations`), and their summary.
+
+    `doubled` are the suites in whose data questions repeat.
+    """
 
     scores: pl.DataFrame
     items: pl.DataFrame
     summary: pl.DataFrame
+    doubled: tuple[Doubled, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +138,7 @@ def build(
         stated=tuple(beside(scores, items, {suite.name: suite.scored_by for suite in suites})),
         corrected=known.corrected,
         baseline=baseline,
+        doubled=tables.doubled,
         panels=panel_means(scores, items, suites, find) if find else (),
         self_preference=self_preferences(scores, items, suites, own_models or {}),
         passports=passports,
@@ -147,6 +156,7 @@ def build_interim(tables: RunTables, known: Circumstances) -> Results:
         missing=known.missing,
         repeated=repeated(tables.scores, tables.items, known.suites, tables.summary),
         labels=known.labels,
+        failures=failures(tables.scores, tables.items, known.suites),
     )
     return Results({}, models, known.waiting)
 

@@ -10,6 +10,7 @@ from data.errors import InputError
 from data.plugins import metric, metrics
 from data.suites import GateOn, Suite
 from data.tables import SUMMARY
+from metrics.analysis.failures import Failure
 from metrics.analysis.summary import OF_SUITES, Cell, Total, cells, totals
 from metrics.stats.intervals import Interval
 from metrics.stats.labelled import Powered
@@ -38,16 +39,17 @@ class SuiteScore:
     """One model in one suite.
 
     `score` is unrounded, in [0, 1]; None where nothing can be said (then `problem` says why). `weight` is the
-    suite's share of the overall score, renormalised over the suites that the model took part in. `parts` are
-    the means that the score is made of (with strata: of each family), `beside` those of other headlines.
-    `left_out` were not applicable. `n_asked` and `n_scored` count rows of all its metrics. `coverage` is the
-    smallest share of applicable rows that a metric has scored, `answered` that of rows whose call brought a reply.
-    `stopping`: the suite was asked until it was decided; its interval is that of the sequence, which alone decides.
-    Of `n_truncated` rows the reply was cut: `upper` is the score had all of these been right (None where there are
-    none). `withheld` says why no score decides the suite ('' where it does); `measured` is false where that is for
-    want of a judge that is to be believed: the score is then no more than what judges said. `waiting` requests are
-    in batches at a server. Where people's labels decide, `score` is put right by `n_labels` of them (the fewest of
-    a metric), and `as_judged` is what it was.
+    suite's share of the overall score, renormalised over the suites that the model took part in. `parts` are the
+    means that the score is made of (with strata: of each family), `beside` those of other headlines. `left_out`
+    were not applicable. `n_asked` and `n_scored` count rows of all its metrics. `coverage` is the smallest share of
+    applicable rows that a metric has scored, `answered` that of rows whose call brought a reply. `stopping`: the
+    suite was asked until it was decided; its interval is that of the sequence, which alone decides. Of `n_failed`
+    rows the call failed, of `n_unread` no judge's reply could be read: `lower` is the score were all of these wrong
+    (None where there are none), and `failures` say why, the commonest cause first. Of `n_truncated` rows the reply
+    was cut: `upper` is the score were all of these right, and those. `withheld` says why no score decides the suite
+    ('' where it does); `measured` is false where that is for want of a judge that is to be believed: the score is
+    then no more than what judges said. `waiting` requests are in batches at a server. Where people's labels decide,
+    `score` is put right by `n_labels` of them (the fewest of a metric), and `as_judged` is what it was.
 
     With `gate_on` other than `mean` the score is that of `k` answers to each question (pass@k, pass^k), its rows
     are questions, and `mean` is that of all answers, with its interval.
@@ -67,6 +69,11 @@ class SuiteScore:
     beside: Mapping[str, float | None] = field(default_factory=dict)
     stopping: Narrowing | None = None
     n_truncated: int = 0
+    n_failed: int = 0
+    n_unread: int = 0
+    failures: tuple[Failure, ...] = ()
+    lower: float | None = None
+    lower_interval: Interval = field(default_factory=Interval)
     upper: float | None = None
     upper_interval: Interval = field(default_factory=Interval)
     gate_on: GateOn = "mean"
@@ -82,7 +89,7 @@ class SuiteScore:
 
 @dataclass(frozen=True, slots=True)
 class ModelScore:
-    """One model over all its suites: the weighted score, with what it would be at best (`upper`).
+    """One model over all its suites: the weighted score, and what it would be at the suites' bounds.
 
     `missing` says why the model could not be asked. `measured` is false where the score rests on a suite that is
     not.
@@ -92,6 +99,8 @@ class ModelScore:
     score: float | None
     suites: tuple[SuiteScore, ...]
     interval: Interval = field(default_factory=Interval)
+    lower: float | None = None
+    lower_interval: Interval = field(default_factory=Interval)
     upper: float | None = None
     upper_interval: Interval = field(default_factory=Interval)
     missing: str = ""
@@ -108,6 +117,7 @@ def scores_of(
     missing: Mapping[str, str] | None = None,
     repeated: pl.DataFrame | None = None,
     labels: Labels | None = None,
+    failures: Mapping[tuple[str, str], tuple[Failure, ...]] | None = None,
 ) -> tuple[ModelScore, ...]:
     """Join the suites that each model took part in (`members`) into its score.
 
@@ -117,9 +127,10 @@ def scores_of(
     `withheld` are the suites that no score decides, by model and suite. `stopping` are the sequences of suites that
     were asked until they were decided: their intervals stand, and the overall one is that of means whose intervals
     hold at once. `waiting`: of suites, how many requests wait in batches. `missing` says why models could not be
-    asked. `labels` are prediction-powered means by suite, model and metric: they stand in the place of what judges
-    said, and `as_judged` keeps that. `repeated` are the cells (`metrics.analysis.repeated`) of suites that are
-    gated on k answers to each question: these take the place of the means, which stand beside them.
+    asked, `failures` by model and suite why calls brought nothing that could be scored. `labels` are
+    prediction-powered means by suite, model and metric: they stand in the place of what judges said, and
+    `as_judged` keeps that. `repeated` are the cells (`metrics.analysis.repeated`) of suites that are gated on k
+    answers to each question: these take the place of the means, which stand beside them.
 
     Intervals (`metrics.stats.strata`): TOTAL's from its families' and the overall one from the suites', as strata;
     a suite's of several metrics on the same items as of correlated parts.
@@ -151,6 +162,7 @@ def scores_of(
                     weight=suite.weight / share,
                     problem=f"the model could not be asked: {why}" if why and not plain.n_asked else plain.problem,
                     answered=_answered(summary, suite, model),
+                    failures=(failures or {}).get((model, suite.name), ()),
                     withheld=held.why,
                     measured=held.measured,
                     waiting=(waiting or {}).get(suite.name, 0),
@@ -162,15 +174,21 @@ def scores_of(
 
 def _overall(model: str, suites: tuple[SuiteScore, ...], missing: str) -> ModelScore:
     score, interval = weighted(suites)
-    best = at_best(suites)
-    upper, upper_interval = weighted(best) if best != [*suites] else (None, Interval())
+    lower, upper = (
+        weighted(ends) if (ends := at_bound(suites, best=best)) != [*suites] else (None, Interval())
+        for best in (False, True)
+    )
     measured = all(suite.measured for suite in suites if suite.weight)
-    return ModelScore(model, score, suites, interval, upper, upper_interval, missing, measured)
+    return ModelScore(model, score, suites, interval, *lower, *upper, missing, measured)
 
 
-def at_best(suites: Sequence[SuiteScore]) -> list[SuiteScore]:
-    """Return suites' scores had every cut reply been right."""
-    return [s if s.upper is None else replace(s, score=s.upper, interval=s.upper_interval) for s in suites]
+def at_bound(suites: Sequence[SuiteScore], *, best: bool) -> list[SuiteScore]:
+    """Return suites' scores were all that is missing wrong; or right, with all that was cut (`best`)."""
+    ends = [(s.upper, s.upper_interval) if best else (s.lower, s.lower_interval) for s in suites]
+    return [
+        s if end is None else replace(s, score=end, interval=interval)
+        for s, (end, interval) in zip(suites, ends, strict=True)
+    ]
 
 
 def reaches(score: float, threshold: float) -> bool:
@@ -227,6 +245,8 @@ def _suite(summary: pl.DataFrame, suite: Suite, model: str, labels: Labels) -> S
         left_out=tuple(name for name, cell in mine.items() if cell not in applicable),
         beside={cell.metric: cell.mean for cell in cells(ours)},
         n_truncated=sum(cell.n_truncated for cell in mine.values()),
+        n_failed=sum(cell.n_model_error for cell in mine.values()),
+        n_unread=sum(cell.n_judge_failed for cell in mine.values()),
     )
     if lost or not blank.n_scored:
         counts = f"0 of {blank.n_asked} rows" if not lost else f"no row of {', '.join(lost)}"
@@ -251,13 +271,23 @@ def _by_labels(cell: Cell, found: Powered) -> Cell:
     def joined(value: float | None) -> float | None:
         return None if value is None else min(max(share * value + settled, 0.0), 1.0)
 
+    mean, low, high = map(joined, (found.value, found.interval.low, found.interval.high))
+    known = replace(cell, mean=mean, ci_low=low, ci_high=high, n_truncated=0)
+    kept = cell.n_scored / (cell.n_scored + cell.n_lost)
+
+    def at(end: float) -> list[float | None]:
+        parts = [mean, low, high] if cell.n_lost else []
+        return [None if one is None else kept * one + end * (1 - kept) for one in parts] or [None] * 3
+
+    (lower, lower_low, lower_high), (upper, upper_low, upper_high) = at(0.0), at(1.0)
     return replace(
-        cell,
-        mean=joined(found.value),
-        ci_low=joined(found.interval.low),
-        ci_high=joined(found.interval.high),
-        n_truncated=0,
-        upper=None,
+        known,
+        lower=lower,
+        lower_low=lower_low,
+        lower_high=lower_high,
+        upper=upper,
+        upper_low=upper_low,
+        upper_high=upper_high,
     )
 
 
@@ -295,10 +325,13 @@ def _total(summary: pl.DataFrame, blank: SuiteScore, model: str, metric: str) ->
     counted = [cell for cell in families if cell.family in found.included]
     interval = stratified([(1 / len(counted), cell.mean or 0.0, _interval(cell)) for cell in counted])
     known = replace(known, score=found.percent / 100, interval=interval)
-    if found.upper is None:
-        return known
-    best = stratified([(1 / len(counted), *_at_best(cell)) for cell in counted])
-    return replace(known, upper=found.upper / 100, upper_interval=best)
+    if found.lower is not None:
+        worst = stratified([(1 / len(counted), *_at(cell, best=False)) for cell in counted])
+        known = replace(known, lower=found.lower / 100, lower_interval=worst)
+    if found.upper is not None:
+        best = stratified([(1 / len(counted), *_at(cell, best=True)) for cell in counted])
+        known = replace(known, upper=found.upper / 100, upper_interval=best)
+    return known
 
 
 def _mean(blank: SuiteScore, applicable: Sequence[Cell]) -> SuiteScore:
@@ -312,20 +345,31 @@ def _mean(blank: SuiteScore, applicable: Sequence[Cell]) -> SuiteScore:
         parts = [(1 / len(known), cell.mean or 0.0, _interval(cell)) for cell in applicable]
         interval = correlated(parts)
     found = replace(blank, score=math.fsum(known) / len(known), interval=interval)
-    if not any(cell.n_truncated for cell in applicable):
-        return found
-    best = [(1 / len(known), *_at_best(cell)) for cell in applicable]
-    upper = math.fsum(mean for _, mean, _ in best) / len(best)
-    return replace(found, upper=upper, upper_interval=correlated(best) if len(best) > 1 else best[0][2])
+    if any(cell.lower is not None for cell in applicable):
+        lower, around = _joined(applicable, best=False)
+        found = replace(found, lower=lower, lower_interval=around)
+    if any(cell.upper is not None for cell in applicable):
+        upper, around = _joined(applicable, best=True)
+        found = replace(found, upper=upper, upper_interval=around)
+    return found
 
 
-def _at_best(cell: Cell) -> tuple[float, Interval]:
-    """Return a cell's mean and interval had every cut reply been right."""
-    if cell.upper is None:
+def _joined(applicable: Sequence[Cell], *, best: bool) -> tuple[float, Interval]:
+    """Return the mean of metrics' means at one of their bounds, with its interval."""
+    parts = [(1 / len(applicable), *_at(cell, best=best)) for cell in applicable]
+    mean = math.fsum(mean for _, mean, _ in parts) / len(parts)
+    return mean, correlated(parts) if len(parts) > 1 else parts[0][2]
+
+
+def _at(cell: Cell, *, best: bool) -> tuple[float, Interval]:
+    """Return a cell's mean and interval at one of its bounds."""
+    end, low, high = (
+        (cell.upper, cell.upper_low, cell.upper_high) if best else (cell.lower, cell.lower_low, cell.lower_high)
+    )
+    if end is None:
         return cell.mean or 0.0, _interval(cell)
-    if cell.upper_low is None or cell.upper_high is None:
-        return cell.upper, Interval()
-    return cell.upper, Interval(cell.upper_low, cell.upper_high, "combined", cell.n_scored)
+    units = cell.n_scored + cell.n_lost
+    return end, Interval() if low is None or high is None else Interval(low, high, "combined", units)
 
 
 def _interval(cell: Cell) -> Interval:

@@ -14,6 +14,7 @@ from data.errors import InputError
 from data.records import STATUSES, VALUED
 from data.tables import SUMMARY
 from metrics.stats.intervals import Bounds, Codes, Estimate, Floats, Pool, estimate, pool
+from metrics.stats.missing import LOST
 
 ROLL_UPS: tuple[tuple[str, ...], ...] = (
     (),
@@ -28,6 +29,7 @@ ROLL_UPS: tuple[tuple[str, ...], ...] = (
 
 _DIMENSIONS = ("suite", "family", "level", "language")
 _SCORED, _TRUNCATED = STATUSES.index("scored"), STATUSES.index("truncated")
+_LOST = [STATUSES.index(status) for status in LOST]
 _HOLLOW = [STATUSES.index(status) for status in VALUED if status != "scored"]
 
 
@@ -35,7 +37,9 @@ _HOLLOW = [STATUSES.index(status) for status in VALUED if status != "scored"]
 class Cell:
     """One row of the summary: what was asked, how it ended, the mean and its 95 % interval.
 
-    Where replies were cut, `upper` is the mean had each of them been right, with its interval; None elsewhere.
+    `lower` is the mean were all rows wrong that were asked and are not scored (`n_model_error`, `n_judge_failed`),
+    `upper` the mean were these right, and all whose reply was cut; each with its interval. None where no row makes
+    a difference.
     """
 
     suite: str
@@ -57,6 +61,14 @@ class Cell:
     upper: float | None = None
     upper_low: float | None = None
     upper_high: float | None = None
+    lower: float | None = None
+    lower_low: float | None = None
+    lower_high: float | None = None
+
+    @property
+    def n_lost(self) -> int:
+        """How many rows were asked and are not scored."""
+        return self.n_model_error + self.n_judge_failed
 
     @property
     def coverage(self) -> float | None:
@@ -70,8 +82,8 @@ class Total:
     """A model's TOTAL in percent, unrounded, over the families in `included`.
 
     None where an applicable family has nothing scored (it stands in `missing`), or where no family applies.
-    `left_out` are the families that were not applicable. `upper` is the TOTAL had every cut reply been right;
-    None where none was cut.
+    `left_out` are the families that were not applicable. `lower` and `upper` are the TOTAL at the families' bounds;
+    None where they make no difference.
     """
 
     percent: float | None
@@ -79,6 +91,7 @@ class Total:
     left_out: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     upper: float | None = None
+    lower: float | None = None
 
 
 def summarise(
@@ -109,6 +122,7 @@ def summarise(
     kinds = _kinds(coded, bounds or {})
     groups = _groups(coded)
     parts = list(dict.fromkeys(groups.values()))
+    lost = [part for part in parts if _partly(coded.counts[list(part)])]
     cut = [part for part in parts if coded.counts[list(part), _TRUNCATED].any()]
 
     def estimated(rows: _Coded, listed: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], Estimate]:
@@ -120,8 +134,9 @@ def summarise(
         )
         return dict(zip(listed, found, strict=True))
 
-    uppers = estimated(_at_best(coded, kinds), cut) if cut else {}
-    return SUMMARY.frame(_rows(groups, estimated(coded, parts), uppers, coded.counts))
+    uppers = estimated(_bound(coded, kinds, best=True), [*{*lost, *cut}]) if lost or cut else {}
+    lowers = estimated(_bound(coded, kinds, best=False), lost) if lost else {}
+    return SUMMARY.frame(_rows(groups, estimated(coded, parts), lowers, uppers, coded.counts))
 
 
 OVER_ALL = (pl.col("level") == "") & (pl.col("language") == "")
@@ -149,14 +164,19 @@ def totals(summary: pl.DataFrame, *, suite: str, metric: str) -> dict[str, Total
         listed = cells(group)
         counted = [cell for cell in listed if cell.n_asked > cell.n_not_applicable]
         mean = _mean([cell.mean for cell in counted])
-        upper = _mean([cell.mean if cell.upper is None else cell.upper for cell in counted])
-        cut = any(cell.n_truncated for cell in counted)
+        lower, upper = (
+            _mean([cell.mean if end is None else end for cell, end in zip(counted, ends, strict=True)])
+            if mean is not None and any(end is not None for end in ends)
+            else None
+            for ends in ([cell.lower for cell in counted], [cell.upper for cell in counted])
+        )
         found[str(model)] = Total(
             percent=None if mean is None else 100 * mean,
             included=tuple(cell.family for cell in counted if cell.mean is not None),
             left_out=tuple(cell.family for cell in listed if cell not in counted),
             missing=tuple(cell.family for cell in counted if cell.mean is None),
-            upper=100 * upper if cut and upper is not None else None,
+            upper=None if upper is None else 100 * upper,
+            lower=None if lower is None else 100 * lower,
         )
     return found
 
@@ -185,7 +205,10 @@ _Key = tuple[str, str, str, str, str, str]
 
 
 class _Coded(NamedTuple):
-    """Scores as small numbers: `rows` has leaf (the finest cell), item, cluster, value and whether it was cut."""
+    """Scores as small numbers: `rows` has leaf (the finest cell), item, cluster and value.
+
+    The value could be more where the reply was `cut`, and anything where it is `lost`.
+    """
 
     rows: pl.DataFrame
     leaves: list[_Key]
@@ -216,6 +239,7 @@ def _coded(scores: pl.DataFrame, items: pl.DataFrame) -> _Coded:
         .when(pl.col("status").is_in(_HOLLOW))
         .then(pl.col("value").fill_null(0.0)),
         cut=pl.col("status") == _TRUNCATED,
+        lost=pl.col("status").is_in(_LOST),
     )
     slots = len(models) * len(metrics) * len(dimensions)
     width = len(STATUSES)
@@ -275,11 +299,19 @@ def _kinds(coded: _Coded, bounds: Mapping[str, Bounds]) -> dict[str, tuple[bool,
     return found
 
 
-def _at_best(coded: _Coded, kinds: Mapping[str, tuple[bool, Bounds]]) -> _Coded:
-    """Return the scores had every cut reply been fully right."""
-    most = [limits[1] if (limits := kinds[leaf[-1]][1]) else None for leaf in coded.leaves]
-    best = pl.col("leaf").replace_strict(list(range(len(most))), most, return_dtype=pl.Float64)
-    value = pl.when("cut").then(pl.coalesce(best, "value")).otherwise("value")
+def _partly(counts: Codes) -> bool:
+    """Say whether some of a cell's rows are scored, and some were asked and are not."""
+    ended = counts.sum(axis=0)
+    return bool(ended[_LOST].any() and ended[[_SCORED, *_HOLLOW]].any())
+
+
+def _bound(coded: _Coded, kinds: Mapping[str, tuple[bool, Bounds]], *, best: bool) -> _Coded:
+    """Return the scores were all that is missing, or was cut, right; or were all that is missing wrong."""
+    limits = [kinds[leaf[-1]][1] for leaf in coded.leaves]
+    ends = [None if limit is None else limit[best] for limit in limits]
+    end = pl.col("leaf").replace_strict(list(range(len(ends))), ends, return_dtype=pl.Float64)
+    open_ = pl.col("lost") | pl.col("cut") if best else pl.col("lost")
+    value = pl.when(open_).then(pl.coalesce(end, "value")).otherwise("value")
     return coded._replace(rows=coded.rows.with_columns(value=value))
 
 
@@ -344,11 +376,12 @@ def _take(column: _Column, slices: Sequence[slice]) -> _Column:
 def _rows(
     groups: Mapping[_Key, tuple[int, ...]],
     estimates: Mapping[tuple[int, ...], Estimate],
+    lowers: Mapping[tuple[int, ...], Estimate],
     uppers: Mapping[tuple[int, ...], Estimate],
     counts: Codes,
 ) -> Iterator[dict[str, Any]]:
     for key, part in groups.items():
-        estimated, upper = estimates[part], uppers.get(part)
+        estimated = estimates[part]
         ended = dict(zip(STATUSES, counts[list(part)].sum(axis=0).tolist(), strict=True))
         yield {
             **dict(zip(SUMMARY.key, key, strict=True)),
@@ -358,7 +391,12 @@ def _rows(
             "mean": estimated.mean,
             "ci_low": estimated.interval.low,
             "ci_high": estimated.interval.high,
-            "upper": upper.mean if upper else None,
-            "upper_low": upper.interval.low if upper else None,
-            "upper_high": upper.interval.high if upper else None,
+            **_ends("lower", lowers.get(part)),
+            **_ends("upper", uppers.get(part)),
         }
+
+
+def _ends(name: str, found: Estimate | None) -> dict[str, float | None]:
+    """Return the columns of a bound and of its interval."""
+    low, high = (found.interval.low, found.interval.high) if found else (None, None)
+    return {name: found.mean if found else None, f"{name}_low": low, f"{name}_high": high}

@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
 from data.exits import OUTCOMES, Exit, Outcome
+from metrics.analysis.failures import lost
 from metrics.analysis.results import Results
-from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, at_best, reaches, weighted
+from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, at_bound, reaches, weighted
 from metrics.analysis.summary import percent
 from metrics.stats.intervals import Interval
 from metrics.stats.power import deciding_n
@@ -19,6 +20,12 @@ Undecided = Literal["undecided", "pass"]
 
 SUBMITTED = "submitted"
 """How the reason begins of a suite whose requests wait in batches at a server."""
+_AGAIN = {
+    (True, False): "ask them again with --only-failed",
+    (False, True): "ask them again with more tokens",
+    (True, True): "ask the failed ones again with --only-failed, the cut ones with more tokens",
+}
+"""How to get what is missing, what was cut, and both."""
 _SIDES: Mapping[Side, Outcome] = {"above": "pass", "below": "fail", "": "undecided"}
 
 
@@ -118,10 +125,11 @@ def decide(results: Results, policy: Policy) -> Verdict:
 
     Thresholds compare unrounded values. A suite is an error when nothing of it is scored, when a component of its
     score is missing, or when less than `MIN_COVERAGE` of its applicable rows are scored; the overall score is then
-    an error too. What would come out otherwise were every cut reply right is undecided. A suite that is withheld
-    is undecided; the whole is then decided only where it comes out the same whatever that suite's score was. That a
-    judge failed that is not to be believed is no error besides. Of suites that were asked until they were decided
-    the sequences decide, whatever the gate. A suite of which requests wait is undecided where scores are lacking.
+    an error too. What would come out otherwise were all that is missing wrong, or that and every cut reply right,
+    is undecided. A suite that is withheld is undecided; the whole is then decided only where it comes out the same
+    whatever that suite's score was. That a judge failed that is not to be believed is no error besides. Of suites
+    that were asked until they were decided the sequences decide, whatever the gate. A suite of which requests wait
+    is undecided where scores are lacking.
     """
     models = tuple(_model(model, policy) for model in results.models)
     changes = results.baseline.outcomes if results.baseline and policy.regressions else ()
@@ -144,23 +152,18 @@ def _gated(result: SuiteResult, gate: Gate) -> SuiteResult:  # noqa: PLR0911 - a
     if result.score is None:
         return replace(result, outcome="error", reason=result.problem)
     if result.coverage is not None and result.coverage < MIN_COVERAGE:
-        reason = (
-            f"only {percent(result.coverage)} of the applicable rows are scored, expected at least "
-            f"{percent(MIN_COVERAGE)}; look at its model errors and judge failures"
-        )
+        share, floor = percent(result.coverage), percent(MIN_COVERAGE)
+        reason = f"only {share} of the applicable rows are scored, expected at least {floor}: {_missing([result])}"
         return replace(result, outcome="error", reason=reason)
     if result.withheld:
         return replace(result, outcome="undecided", reason=result.withheld)
-    sequence, threshold = result.stopping, result.threshold
-    outcome = _SIDES[sequence.side] if sequence else _at(result.score, result.interval, threshold, gate)
-    if result.upper is not None and outcome != _at_upper(
-        outcome, result.upper, result.upper_interval, threshold, None if sequence else gate
-    ):
-        reason = _cut(f"cut replies ({result.n_truncated})", result.score, result.upper)
-        return replace(result, outcome="undecided", reason=reason)
+    sequence = result.stopping
+    outcome = _SIDES[sequence.side] if sequence else _at(result.score, result.interval, result.threshold, gate)
+    if not _holds(outcome, result, None if sequence else gate):
+        return replace(result, outcome="undecided", reason=_hanging(result, [result]))
     if sequence:
         return replace(result, outcome=outcome, reason=_open(sequence) if outcome == "undecided" else "")
-    n = deciding_n(result.score, result.interval, threshold, result.n_scored)
+    n = deciding_n(result.score, result.interval, result.threshold, result.n_scored)
     return replace(result, outcome=outcome, n_deciding=n)
 
 
@@ -172,18 +175,37 @@ def _open(stopping: Narrowing) -> str:
     return f"{said}: with the errors that its exam showed of the judge, the mean lies between {low} and {high}"
 
 
-def _at_upper(outcome: Outcome, upper: float, interval: Interval, threshold: float, gate: Gate | None) -> Outcome:
-    """Return what the outcome would be had every cut reply been right; no gate: a sequence decided."""
-    if gate is not None:
-        return _at(upper, interval, threshold, gate)
-    return "undecided" if outcome == "fail" and reaches(upper, threshold) else outcome
+def _holds(outcome: Outcome, result: SuiteResult | ModelResult, gate: Gate | None) -> bool:
+    """Say whether an outcome is the same at the bounds of what is missing or cut; no gate: a sequence decided."""
+    for end, interval in ((result.lower, result.lower_interval), (result.upper, result.upper_interval)):
+        if end is None:
+            continue
+        if gate is None:
+            against = "fail" if outcome == "pass" else "pass"
+            if outcome != "undecided" and _at(end, interval, result.threshold, "point") == against:
+                return False
+        elif _at(end, interval, result.threshold, gate) != outcome:
+            return False
+    return True
 
 
-def _cut(what: str, score: float, upper: float) -> str:
-    return (
-        f"it hangs on {what}: {percent(score)} if they are wrong, {percent(upper)} if they are right; "
-        "ask them again with more tokens"
-    )
+def _hanging(result: SuiteResult | ModelResult, suites: Sequence[SuiteScore]) -> str:
+    """Say on which replies of its suites an outcome hangs, and how to get them."""
+    low = result.score if result.lower is None else result.lower
+    high = result.score if result.upper is None else result.upper
+    missing, cut = _missing(suites), sum(suite.n_truncated for suite in suites)
+    what = " + ".join(filter(None, (missing, f"cut replies ({cut})" if cut else "")))
+    how = _AGAIN[bool(missing), bool(cut)]
+    ends = f"{percent(low or 0.0)} if they are wrong, {percent(high or 0.0)} if they are right"
+    return f"it hangs on {what}: {ends}; {how}"
+
+
+def _missing(suites: Sequence[SuiteScore]) -> str:
+    """Say what was asked and is not scored."""
+    if told := lost(one for suite in suites for one in suite.failures):
+        return told
+    n = sum(suite.n_failed + suite.n_unread for suite in suites)
+    return f"rows that are not scored ({n})" if n else ""
 
 
 def _at(score: float, interval: Interval, threshold: float, gate: Gate) -> Outcome:
@@ -219,13 +241,12 @@ def _whole(result: ModelResult, gate: Gate) -> ModelResult:  # noqa: PLR0911 - a
         return replace(result, outcome="undecided", reason=_hangs(withheld))
     threshold, sequence = result.threshold, result.interval.method == "sequence"
     outcome = _at(result.score, result.interval, threshold, "interval" if sequence else gate)
-    if result.upper is not None and outcome != _at_upper(
-        outcome, result.upper, result.upper_interval, threshold, None if sequence else gate
-    ):
-        return replace(result, outcome="undecided", reason=_cut("cut replies", result.score, result.upper))
+    weighing = [suite for suite in result.suites if suite.weight]
+    if not _holds(outcome, result, None if sequence else gate):
+        return replace(result, outcome="undecided", reason=_hanging(result, weighing))
     if sequence:
         return replace(result, outcome=outcome)
-    n = sum(suite.n_scored for suite in result.suites if suite.weight)
+    n = sum(suite.n_scored for suite in weighing)
     return replace(result, outcome=outcome, n_deciding=deciding_n(result.score, result.interval, threshold, n))
 
 
@@ -236,10 +257,9 @@ def _hangs(suites: Sequence[str]) -> str:
 def _ends(suites: Sequence[SuiteScore], threshold: float, gate: Gate) -> set[Outcome]:
     """Return what the whole would come to were the scores of suites that are withheld 0, and were they 1."""
     found: set[Outcome] = set()
-    for value in (0.0, 1.0):
+    for value, best in ((0.0, False), (1.0, True)):
         fixed = Interval(value, value, "combined")
-        for bound in (suites, at_best(suites)):
-            supposed = [replace(s, score=value, interval=fixed) if s.withheld else s for s in bound]
-            end, around = weighted(supposed)
-            found.add(_at(end or 0.0, around, threshold, gate))
+        bound = at_bound(suites, best=best)
+        end, around = weighted([replace(s, score=value, interval=fixed) if s.withheld else s for s in bound])
+        found.add(_at(end or 0.0, around, threshold, gate))
     return found

@@ -46,7 +46,8 @@ def gates(material: Material) -> ET.Element:
             score = "no score" if part["score"] is None else f"score {part['score']:.4f}"
             if part["score"] is not None and not part.get("measured", True):
                 score = f"no measured score (as judged {part['score']:.4f})"
-            bound = "" if part.get("upper") is None else f" to {part['upper']:.4f}"
+            low, high = (part["score"] if part.get(end) is None else part[end] for end in ("lower", "upper"))
+            bound = "" if low == high else f" (from {low:.4f} to {high:.4f})"
             if named := measure(part):
                 score = (
                     f"{named} {score}, mean {part['mean']:.4f}" if part["mean"] is not None else f"{named} {score}"

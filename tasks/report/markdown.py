@@ -23,6 +23,7 @@ from tasks.report.passports import corrected, passport_tables, self_lines, warni
 from tasks.report.stopping import followed
 from tasks.report.text import code, percent, plain, table, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
+from tasks.report.warnings import run_warnings
 from tasks.report.words import scored, shared, why
 
 SHOWN_ERRORS = 5
@@ -317,6 +318,8 @@ def compose(material: Material) -> str:
                 lines += analysis(material, suite, model)
     if material.results:
         lines += [f"## {shared('verdict', language)}", "", *verdict_table(material), ""]
+        for said in run_warnings(material.results, language):
+            lines += [f"**{shared('warning', language)}:** {plain(said)}.", ""]
     lines += judges_table(material)
     for made in passport_tables(material.results, material.settings.report.language):
         lines += [f"## {made.title}", "", *made.markdown(), "", made.caption, ""]

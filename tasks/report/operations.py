@@ -15,6 +15,7 @@ from tasks.models.sizes import size_of, too_small
 from tasks.report.material import Material
 from tasks.report.passports import self_lines, warnings
 from tasks.report.titles import metric_title, suite_title
+from tasks.report.warnings import run_warnings
 from tasks.report.words import say
 from tasks.runtime.spending import spent
 
@@ -88,7 +89,8 @@ def notes(
     `missing` is a package that charts lack, `failed` why single charts could not be drawn.
     """
     language = material.settings.report.language
-    listed = [*_failures(material, models, language), *_judges(material, language)]
+    listed = [("warn", said) for said in run_warnings(material.results, language)]
+    listed += [*_failures(material, models, language), *_judges(material, language)]
     if days := ((material.results.get("run") or {}).get("spending") or {}).get("stale_days"):
         listed.append(("info", say("prices_stale", language, days=days)))
     listed += _thin(material, models, language)

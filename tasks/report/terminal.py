@@ -15,6 +15,7 @@ from tasks.report.stopping import lines_of
 from tasks.report.tables import Table, columns
 from tasks.report.text import percent, total_percent
 from tasks.report.titles import row_title, shown_text
+from tasks.report.warnings import run_warnings
 from tasks.report.words import say, scored, shared, unmeasured, why
 
 COLUMNS = ("model", "what", "metric", "mean", "interval", "scored")
@@ -63,7 +64,10 @@ def lines(results: Mapping[str, Any], requests: Mapping[str, int], settings: Set
     yield from (f"  {line}" for line in lines_of(results, language))
     yield from (f"  {line}" for line in corrected_lines(results, language))
     yield from self_lines(results, language)
-    yield from dict.fromkeys(f"{shared('warning', language)}: {said}" for _, _, said in warnings(results, language))
+    warned = dict.fromkeys(
+        (*run_warnings(results, language), *(said for _, _, said in warnings(results, language)))
+    )
+    yield from (f"{shared('warning', language)}: {said}" for said in warned)
     yield from regressions.lines(results.get("baseline"), language)
     yield from _notes(final["models"], settings)
     live = any(model.provider != "replay" for model in settings.models)  # recorded replies stay as they were cut

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from metrics.analysis.failures import Failure, lost
 from prompts import phrases
 from prompts.phrases import phrase, translated
 from tasks.report.text import percent
@@ -30,8 +31,11 @@ def unmeasured(results: Mapping[str, Any]) -> set[tuple[str, str]]:
 
 
 def bound(part: Mapping[str, Any], language: str) -> str:
-    """Say how high a score would be were the replies right that were cut; '' where none was."""
-    upper = part.get("upper")
+    """Say between which bounds a score lies by what is missing or was cut; '' where nothing is."""
+    lower, upper = part.get("lower"), part.get("upper")
+    if lower is not None:
+        high = part["score"] if upper is None else upper
+        return phrase("common.bounds", language, lower=percent(lower), upper=percent(high))
     return "" if upper is None else phrase("common.bound", language, upper=percent(upper))
 
 
@@ -57,9 +61,12 @@ def scored(part: Mapping[str, Any], language: str) -> str:
 
 
 def why(part: Mapping[str, Any], language: str) -> str:
-    """Say why a suite or a model came to its outcome: the reason, or how many answers would decide it."""
-    if part["reason"]:
-        return translated(part["reason"], language)
-    if part["outcome"] == "undecided" and part["n_deciding"]:
-        return phrase(f"common.deciding{'_questions' if measure(part) else ''}", language, n=part["n_deciding"])
-    return ""
+    """Say why a suite or a model came to its outcome: the reason, or how many answers would decide it.
+
+    What failed is said with its commonest cause, whatever the outcome.
+    """
+    said = translated(part["reason"], language)
+    if not said and part["outcome"] == "undecided" and part["n_deciding"]:
+        said = phrase(f"common.deciding{'_questions' if measure(part) else ''}", language, n=part["n_deciding"])
+    failed = lost(Failure(**one) for one in part.get("failures", ()))
+    return said if failed in part["reason"] else "; ".join(filter(None, (said, translated(failed, language))))

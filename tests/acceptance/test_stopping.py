@@ -263,11 +263,16 @@ def test_a_total_is_followed_by_rounds_of_one_item_of_every_stratum() -> None:
     assert found.side == "below"
 
 
-def test_what_failed_is_no_observation() -> None:
+def test_what_failed_could_be_anything() -> None:
+    """50 right and 10 failed of 100: the mean lies between that of 50 and that of 60 right."""
     rows: Sequence[tables.Row] = [
         *[("scored", 1.0)] * 50,
         *[("model_error", None)] * 10,
         *[("no_answer", 0.0)] * 40,
     ]
     found = put({"a": rows})[2][0]
-    assert (found.looks[-1].n, found.looks[-1].mean) == pytest.approx((90, 50 / 90))
+    last = found.looks[-1]
+    assert (last.n, last.mean) == pytest.approx((100, 0.5))
+    plain = [[*[("scored", 1.0)] * n, *[("scored", 0.0)] * (100 - n)] for n in (50, 60)]
+    low, high = (put({"a": rows})[2][0].looks[-1] for rows in plain)
+    assert (last.low, last.high) == pytest.approx((low.low, high.high))

@@ -130,7 +130,8 @@ def test_a_total_is_followed_by_rounds_in_which_families_weigh_equally() -> None
     assert found.looks[-1].low == follow([0.75] * 50, alpha=0.05, looks=[look.n for look in found.looks])[-1].low
 
 
-def test_what_failed_is_left_out_and_what_does_not_apply_is_no_observation() -> None:
+def test_what_failed_is_bounded_and_what_does_not_apply_is_no_observation() -> None:
+    """Of one stratum of two 1 of 30 failed: between 59/60 and 1."""
     suite = suite_of(total=True)
     rounds = arranged(items_of(dict.fromkeys(STRATA, 30)), suite, Stop(first=90, most=90))
     ids = list(rounds[0].select("item_id", "family").iter_rows())
@@ -142,8 +143,11 @@ def test_what_failed_is_left_out_and_what_does_not_apply_is_no_observation() -> 
         for item_id, family in ids
     ]  # fmt: skip
     (found,) = narrowings(rounds, scores_of({"m": rows}), suite, ["m"], 0.05)
-    assert found.looks[0].n == 29
-    assert found.looks[0].mean == 1.0
+    (look,) = found.looks
+    assert (look.n, look.mean) == pytest.approx((30, 59 / 60))
+    below = [0.5] + [1.0] * 29
+    (expected,) = follow(sorted(below), alpha=0.05, looks=[30], ceiling=[1.0] * 30)
+    assert (look.low, look.high) == pytest.approx((expected.low, expected.high))
 
 
 def test_a_model_without_any_value_is_not_asked_on() -> None:

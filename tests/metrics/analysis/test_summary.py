@@ -217,14 +217,18 @@ def test_counts_and_means_are_those_of_a_plain_loop(rows: list[tuple[int, str, i
                 assert not mine
                 continue
             counted = [v if s == "scored" else 0.0 for _, _, _, s, v in mine if s in VALUED]
-            best = [v if s == "scored" else float(s == "truncated") for _, _, _, s, v in mine if s in VALUED]
+            there = [(s, v) for _, _, _, s, v in mine if s != "not_applicable"]
+            best = [v if s == "scored" else float(s != "no_answer") for s, v in there]
+            worst = [v if s == "scored" else 0.0 for s, v in there]
+            lost = counted and len(counted) < len(there)
             assert cell.n_asked == len(mine)
             assert cell.n_scored == len(counted)
             assert cell.n_asked == cell.n_scored + cell.n_model_error + cell.n_judge_failed + cell.n_not_applicable
             assert cell.mean == (pytest.approx(np.mean(counted)) if counted else None)
             assert (cell.ci_low is None) == (not counted)
             assert cell.n_truncated == sum(s == "truncated" for _, _, _, s, _ in mine)
-            assert cell.upper == (pytest.approx(np.mean(best)) if cell.n_truncated else None)
+            assert cell.upper == (pytest.approx(np.mean(best)) if cell.n_truncated or lost else None)
+            assert cell.lower == (pytest.approx(np.mean(worst)) if lost else None)
             json.dumps(asdict(cell), allow_nan=False)
 
 
