@@ -6,11 +6,13 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from data.answers import Answer, search
+from data.answers import Answer, Search, search
 from metrics._cot_equations import Equation, equations
-from metrics._cot_expressions import Exact, Operand, Token, operands, operators, tokens
+from metrics._cot_expressions import Exact, Operand, Token, evaluate, number, operands, operators, tokens
 from metrics._cot_judging import Verdict, judge
 from metrics._cot_notation import normalise, plain, undashed
+from metrics._cot_said import says, spoken
+from metrics._cot_steps import Part, parts
 
 LONGEST = 500
 """Characters of an annotation, and of one side of an equation in the text, that are read."""
@@ -53,7 +55,7 @@ class Calculation(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A line of a chain: its calculations, and the text before the first of them (all of it without any)."""
+    """A line (or sentence) of a chain: its calculations, and the text before them (all of it without any)."""
 
     text: str
     before: str
@@ -70,44 +72,65 @@ class Chain(NamedTuple):
 
 
 _ANNOTATION = re.compile(rf"<<([^<>\n]{{0,{LONGEST}}})>>")
-_EQUALS = ("=", "＝", "≈", "approx")
 _CONTINUES = re.compile(r"[\s&>|]*(?:\\[(\[])?[\s&]*(?:=|＝|≈|\\approx)")
+_BREAKS_OFF = re.compile(r"(?:[=＝≈×÷/+·]|\\(?:times|div|cdot|approx)|(?<=[\s])[-*−–x])[\s&\\]*\Z")
+_END = 20
+_NUMBERED = re.compile(r"\s*[0-9]{1,3}[.)、]\s")
+_SIDES = re.compile(r"[=＝≈]|\\approx")
+_UNDECIDABLE = re.compile(
+    r"\\?\b(?:log|lg|ln|mod|pmod|bmod|sin|cos|tan)(?=[\s_({0-9]|\b)|≡|\\equiv|[0-9)}]_\{?[0-9]|[₀₁₂₃₄₅₆₇₈₉]|логарифм"
+)
 
 
 def read(text: str, question: str = "") -> Chain:
     """Read a chain: a response to a question, or a GSM8K answer.
 
-    Steps are the non-empty lines before the line where the final answer's marker, box or cue stands; all lines
-    where none does (but a text that is only a number has none). A calculation is an annotation
-    `<<expression=result>>`; in a step without one, each equation in the text that has an operator on its left
-    side. Where a chain annotates at all, an equation with a currency sign is no plain one: whoever annotates says
-    so where they calculate (one GSM8K answer says `$32 - $20 = $300` in passing). An empty annotation is nothing;
-    one that cannot be read (a power, letters, brackets that do not match, no result) is a calculation that is
-    wrong.
+    Steps are the non-empty lines before the final answer's marker, box or cue, with the text before it on its own
+    line where that calculates; all lines where none stands (but a text that is only a number has none); the lines
+    after it where the reply states its answer first; and sentences where a reply has one line. A calculation is an
+    annotation `<<expression=result>>`, or an equation in the text that has an operator on its left side; what an
+    annotation repeats of the text before it is one calculation. An empty annotation is nothing; one that cannot be
+    read (letters, brackets that do not match, no result) is a calculation that is wrong. In a line with a
+    logarithm,
+    a congruence or a base nothing is decidable.
 
     Source: SPEC 3 (seed 004); the cases that they leave open are ours.
     """
     found = search(text, question)
-    end = len(text) if found.anchor is None else text.rfind("\n", 0, found.anchor) + 1
-    lines = [line for line in text[:end].split("\n") if line.strip()]
-    if len(lines) == 1 and found.answer is not None and found.answer.text == lines[0].strip():
-        lines = []
+    before, after = parts(text, found)
+    if len(before) == 1 and found.answer is not None and found.answer.text == before[0].text.strip():
+        before = []
+    chain = _collected(before, found)
+    if after and not chain.calculations and len(before) <= _OPENING:
+        other = _collected(after, found)
+        return other if other.calculations else chain
+    return chain
+
+
+_OPENING = 2
+"""Lines without a calculation that may stand before an answer which is stated first."""
+
+
+def _collected(read_parts: Sequence[Part], found: Search) -> Chain:
+    """Read the parts of a reply as steps."""
     steps: list[Step] = []
     once: dict[str, tuple[Calculation, int]] = {}
     hashed: dict[int, set[str]] = {}
     count = 0
-    annotates = _ANNOTATION.search(text) is not None
-    for place, line in enumerate(lines, 1):
-        last = lines[place - 2] if place > 1 else ""
-        step = _step(line, last, look=count < MOST_EQUATIONS, money=not annotates)
+    last = ""
+    for part in read_parts:
+        step = _step(part.text, last, look=count < MOST_EQUATIONS)
+        last = part.text
         made = step.calculations
+        if part.open and not made:
+            continue
         kept = tuple([one for one in made if not one.hashed or _scattered(one, hashed)])
         if len(kept) < len(made):
             step = step._replace(calculations=kept)
         steps.append(step)
         count += len(step.calculations)
         for calculation in step.calculations:
-            once.setdefault(calculation.key, (calculation, place))
+            once.setdefault(calculation.key, (calculation, len(steps)))
     calculations, places = zip(*once.values(), strict=True) if once else ((), ())
     return Chain(tuple(steps), found.answer, calculations, places)
 
@@ -123,29 +146,90 @@ def _scattered(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
     return True
 
 
-def _step(line: str, last: str, *, look: bool, money: bool) -> Step:
+def _step(line: str, last: str, *, look: bool) -> Step:
     """Read a line; `last` is the one before it."""
     annotations = [*_ANNOTATION.finditer(line)] if "<<" in line else []
-    if annotations:
-        made = tuple([annotated(inside) for match in annotations if (inside := match[1].strip())])
-        return Step(line, line[: annotations[0].start()], made)
-    if not look or not any(sign in line for sign in _EQUALS):
-        return Step(line, line, ())
-    tail = _tail(line, last)
-    text = plain(tail + line[:LONGEST_LINE], money=money)
+    if not annotations:
+        made, before = _equations(line, last) if look else ((), line)
+        return Step(line, before, made)
+    before = line[: annotations[0].start()]
+    repeats = [_repeats(line, match) for match in annotations]
+    signs = (
+        line.count("=") - sum([match[1].count("=") for match in annotations]) - sum([end >= 0 for end in repeats])
+    )
+    if not look or (not signs and line.isascii() and not says(line, equal=False)):
+        return Step(
+            line, before, tuple([annotated(inside) for match in annotations if (inside := match[1].strip())])
+        )
+    listed: list[Calculation] = []
+    text, end = "", 0
+    for match, begin in zip(annotations, repeats, strict=True):
+        if begin >= 0:
+            listed += _equations(text + line[end:begin])[0]
+            text = ""
+        else:
+            text += line[end : match.start()]
+        end = match.end()
+        if inside := match[1].strip():
+            listed.append(annotated(inside))
+    return Step(line, before, (*listed, *_equations(text + line[end:])[0]))
+
+
+_AWAITS = re.compile(r"[=＝≈]\s*(?:\\?[$€£¥₽])?\s*\Z")
+_RESULT = re.compile(r"\s*\\?[$€£¥₽]?\s*(-?[0-9][0-9.,]*)")
+_SIGN = 8
+_OPERATES = re.compile(r"[*+/^(\\]|[-:xX]\s?\$?[0-9]|plus|minus|times|of")
+
+
+def _repeats(line: str, match: re.Match[str]) -> int:
+    """Return where the equals sign stands by which an annotation repeats the text before it; -1 where it does not.
+
+    It does not where the text gives another result than the annotation.
+    """
+    awaits = _AWAITS.search(line, max(0, match.start() - _SIGN), match.start())
+    if awaits is None:
+        return -1
+    result = _RESULT.match(line, match.end())
+    if result is None:
+        return awaits.start()
+    written, meant = result[1].rstrip(".,"), match[1].rpartition("=")[2].strip()
+    return awaits.start() if written == meant or number(written) == evaluate(tokens(meant)) else -1
+
+
+def _equations(line: str, last: str = "") -> tuple[tuple[Calculation, ...], str]:
+    """Read the equations of a text without annotations, and what stands before the first of them."""
+    equal = "=" in line or (not line.isascii() and any(sign in line for sign in "＝≈")) or "approx" in line
+    said = says(line, equal=equal)
+    if not said and not equal and not (last and _BREAKS_OFF.search(last[-_END:])):
+        return (), line
+    tail = _tail(line, last) if last else ""
+    if not said and not tail and line.isascii() and not _OPERATES.search(line, 0, line.rfind("=") + 1 or len(line)):
+        return (), line
+    made, before = equated(tail + line[:LONGEST_LINE], said=said)
+    return made, "" if tail and made else before if made else line
+
+
+@lru_cache(maxsize=1 << 14)
+def equated(line: str, *, said: bool) -> tuple[tuple[Calculation, ...], str]:
+    """Read the equations of a line, and what stands before them; `said`: it may hold operations in words."""
+    if _UNDECIDABLE.search(line):
+        return (), line
+    text = plain(spoken(line) if said else line)
     found = [*equations(text)]
-    if not found:
-        return Step(line, line, ())
-    before = "" if tail else text[: found[0].left[0].start]
-    return Step(line, before, tuple(map(_equated, found)))
+    return tuple(map(_equated, found)), text[: found[0].left[0].start] if found else line
 
 
 def _tail(line: str, last: str) -> str:
-    """Return the last side of the line before, where a line goes on with an equals sign."""
-    if not last or "<<" in last or not _CONTINUES.match(line):
+    """Return the last side of the line before, where an equation goes on over the end of that line."""
+    if not last or "<<" in last:
         return ""
-    side = re.split("[=＝≈]", last[-LONGEST:])[-1]
-    return f"{side.removesuffix(chr(92) * 2)} "
+    cut = last[-LONGEST:].rstrip().removesuffix("\\\\")
+    if _CONTINUES.match(line):
+        return f"{_SIDES.split(cut)[-1]} "
+    if not _BREAKS_OFF.search(cut) or _NUMBERED.match(line):
+        return ""
+    sides = _SIDES.split(cut)
+    return f"{sides[-1]} " if sides[-1].strip(" &\\") else f"{sides[-2]} = "
 
 
 @lru_cache(maxsize=1 << 16)
@@ -177,6 +261,9 @@ def _equated(equation: Equation) -> Calculation:
     return _made([equation.left, equation.right], equation.verdict, key, key)
 
 
+_COUNTED = frozenset("+-*/")
+
+
 def _made(sides: Sequence[Sequence[Token]], verdict: Verdict, key: str, text: str) -> Calculation:
     before = sides[:-1] or sides
     value = verdict.found
@@ -195,7 +282,7 @@ def _made(sides: Sequence[Sequence[Token]], verdict: Verdict, key: str, text: st
         right=verdict.right,
         operands=tuple(needed),
         results=results,
-        operators=frozenset().union(*map(operators, sides)),
+        operators=frozenset().union(*map(operators, sides)) & _COUNTED,
         numbers=numbers,
         bare=sum(map(len, before)) == 1,
         hashed=tuple([value for value in known if not (isinstance(value, int) and -SMALL < value < SMALL)]),

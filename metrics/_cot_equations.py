@@ -9,7 +9,7 @@ from metrics._cot_expressions import Token, operators, tokens
 from metrics._cot_judging import Verdict, judge
 from metrics._cot_notation import UNKNOWN
 from metrics._cot_units import LETTERS, joined, unit
-from metrics._cot_words import LABELS, LEFT_OVER, REMAINDERS, ROUNDED, VAGUE, operates, splits
+from metrics._cot_words import LABELS, LEFT_OVER, ORDERED, REMAINDERS, ROUNDED, VAGUE, operates, splits
 
 _UNIT_WORDS = 8
 _REACH = 100
@@ -52,7 +52,7 @@ def equations(text: str) -> Iterator[Equation]:
     tokens make an expression (words after a number are its unit). In `3 / 2 = 1.5 + 3 = 4.5` there are two:
     where a right side is not the left one's value, but begins with it, it gives that number. What is not decidable
     is no equation: an unknown in letters or words (`2x + 8 = 22`, `21 - 3 = 2 * Sally's books`, `half of 10 + 3 =
-    8`), a time of day, a power, a question.
+    8`), a time of day, a label (`Part 1 + Part 2`), a part of something (`1/2 dozen = 6`), a question.
     """
     found = joined(tokens(text))
     for at, sign in enumerate(found):
@@ -68,7 +68,7 @@ def equations(text: str) -> Iterator[Equation]:
 
 def _equation(found: Sequence[Token], at: int, sign: Token) -> Equation | None:
     left = _leftwards(found, at)
-    if left is None or not operators(left.side):
+    if left is None or not (operators(left.side) or left.others):
         return None
     right = _rightwards(found, at, frozenset(token.mark for token in left.side))
     return _decided(found, left, sign, right) if right.side else None
@@ -78,15 +78,17 @@ def _decided(found: Sequence[Token], left: _Left, sign: Token, right: _Right) ->
     """Recompute an equality in the ways it may be read; None where it is wrong only if it is complete."""
     leading = _leading(right.side)
     ends = [right.side] if len(leading) == len(right.side) else [right.side, leading]
+    if [token.text for token in right.side[1:4:2]] == ["/", "*"]:
+        ends.insert(1, right.side[:3])  # 1/3 of what is left
     wrong: Equation | None = None
-    for side in (left.side, *left.others):
+    for side in (left.side, *left.others) if operators(left.side) else left.others:
         for end in ends:
             verdict = judge([side, end])
             if verdict.right:
                 return Equation(side, sign, end, verdict)
             readable = verdict.found is not None or end is ends[-1]
             wrong = wrong or (Equation(side, sign, end, verdict) if readable else None)
-    if left.loose or right.loose or wrong is None or _unsaid(wrong):
+    if left.loose or right.loose or wrong is None or _unsaid(wrong) or _names_a_part(found, wrong):
         return None
     return wrong._replace(verdict=wrong.verdict._replace(right=True)) if _cut(found, wrong, right.end) else wrong
 
@@ -95,6 +97,22 @@ def _unsaid(equation: Equation) -> bool:
     """Say whether a result in two units (`1 hour 15 minutes`) is one of numbers that do not all name theirs."""
     compound = any(token.kind == "open" and token.mark for token in equation.right)
     return compound and not all(unit(token.mark) for token in equation.left if token.kind == "number")
+
+
+def _names_a_part(found: Sequence[Token], equation: Equation) -> bool:
+    """Say whether a left side is one fraction of something: `1/2 dozen = 6`, `3/5 of the rest = (3/5) * 700`."""
+    numeric = [token for token in equation.left if token.kind == "number"]
+    if {"/"} != {token.text for token in equation.left if token.kind == "operator"} or len(numeric) != _PAIR:
+        return False
+    over, under = numeric[0].value, numeric[1].value
+    if over is None or under is None or over >= under:
+        return False
+    at = next(k for k, token in enumerate(found) if token.start >= equation.sign.start)
+    begin = next(k for k, token in enumerate(found) if token.start >= equation.left[0].start)
+    return found[at - 1].kind == "word" or (begin > 0 and found[begin - 1].text.endswith("的"))
+
+
+_PAIR = 2
 
 
 def _cut(found: Sequence[Token], equation: Equation, end: int) -> bool:
@@ -114,13 +132,16 @@ def _cut(found: Sequence[Token], equation: Equation, end: int) -> bool:
     return any(word.startswith(ROUNDED) for word in follows)
 
 
-_VARIABLES = frozenset("хуХУ")
+_VARIABLES = frozenset("ху")
 
 
 def _variable(found: Sequence[Token], at: int) -> bool:
     """Say whether a word is a variable: one letter that touches a number, a bracket, or an operation."""
     token = found[at]
-    if len(token.text) != 1 or not (token.text.isascii() or token.text in _VARIABLES):
+    letter = token.text
+    if len(letter) != 1 or not (
+        letter.isascii() or letter in _VARIABLES or (letter.isupper() and letter < "\u0530")
+    ):
         return False
     before = found[at - 1] if at else None
     after = found[at + 1] if at + 1 < len(found) else None
@@ -136,16 +157,45 @@ def _variable(found: Sequence[Token], at: int) -> bool:
 
 
 class _UndecidableError(Exception):
-    """A side of an equation holds what is no number: a variable, an unknown in words, a power."""
+    """A side of an equation holds what is no number: a variable, an unknown in words, a label."""
 
 
 def _leftwards(found: Sequence[Token], at: int) -> _Left | None:
     """Return the expression that ends before the token at `at`, without units; None if there is none.
 
+    A number before another one that only belongs to a name (`10 2-legged animals`) counts in its stead.
+
+    Raises:
+        _UndecidableError: it says more than its digits.
+    """
+    left, first = _backwards(found, at)
+    label = _label(found, first, at)
+    if label == "-":
+        return _backwards([*found[:first], *found[first + 1 :]], at - 1)[0]
+    if left is not None and label == "?":
+        other = _backwards([*found[:first], *found[first + 1 :]], at - 1)[0]
+        return left._replace(others=[*left.others, other.side]) if other and operators(other.side) else left
+    return left
+
+
+def _label(found: Sequence[Token], first: int, at: int) -> str:
+    """Say whether the number at `first` names something that a number before it counts: `-`, perhaps `?`, or ''."""
+    if not 0 < first < at - 1 or found[first].kind != "number" or found[first + 1].kind != "word":
+        return ""
+    counted = [token.kind for token in found[max(0, first - 2) : first]]
+    if counted[-1] == "number":
+        return found[first + 1].mark or "?"
+    return "?" if counted == ["number", "word"] else ""
+
+
+def _backwards(found: Sequence[Token], at: int) -> tuple[_Left | None, int]:
+    """Read an expression backwards from the token at `at`; return it, and where it begins.
+
     Raises:
         _UndecidableError: it says more than its digits.
     """
     side: list[Token] = []
+    named: list[str] = []
     unit = ""
     words = 0
     place = start = at - 1
@@ -160,11 +210,34 @@ def _leftwards(found: Sequence[Token], at: int) -> _Left | None:
             continue
         if _ends(found, place, side, words):
             break
-        side.append(token._replace(mark=unit) if unit and token.kind == "number" else token)
+        if token.kind == "number":
+            token = _counted(found, place, token._replace(mark=unit), named)
+        side.append(token)
         words, unit, start = 0, "", place
         place -= 1
     side.reverse()
-    return _opened(found, side, start - 1)
+    return _opened(found, side, start - 1), start
+
+
+def _counted(found: Sequence[Token], at: int, token: Token, named: list[str]) -> Token:
+    """Return a number of an expression; `named` are the words before those after it.
+
+    Raises:
+        _UndecidableError: it is no quantity, but a time of day (`0730`) or a name: `Part 1 + Part 2`, `5 年级`.
+    """
+    before = found[at - 1] if at else None
+    if before is not None and before.kind == "word":
+        word = before.text.lower()
+        if word in named:
+            raise _UndecidableError
+        if len(word) > 1 or word >= _HAN:
+            named.append(word)
+    if token.mark.startswith(ORDERED) or (token.text[0] == "0" and token.text[1:].isdigit()):
+        raise _UndecidableError
+    return token
+
+
+_HAN = "\u2e80"
 
 
 def _before_word(found: Sequence[Token], at: int, side: Sequence[Token], words: int) -> int:
@@ -184,8 +257,6 @@ def _ends(found: Sequence[Token], at: int, side: Sequence[Token], words: int) ->
     """Say whether an expression, read backwards as far as `side`, does not reach over the token at `at`."""
     token = found[at]
     nearest = side[-1].kind if side else "equals"
-    if token.text in _RAISED:
-        raise _UndecidableError
     if token.kind == "close" and nearest == "number":
         if token.end < side[-1].start and _numbers_a_step(found, at):
             return True
@@ -203,7 +274,6 @@ def _numbers_a_step(found: Sequence[Token], at: int) -> bool:
 
 
 _LABELS = tuple(LABELS)
-_RAISED = frozenset("^√")
 _NAME_WORDS = 4
 
 
@@ -238,7 +308,9 @@ def _opened(found: Sequence[Token], side: list[Token], place: int) -> _Left | No
     side = _balanced(side)
     if not side:
         return None
-    label = before is not None and before.kind == "word" and before.text.lower() in LABELS
+    label = before is not None and before.kind == "word" and before.text.lower().removesuffix("s") in LABELS
+    if label and [t.kind for t in side] == _RANGE and side[1].text == "-" and side[1].end == side[2].start:
+        raise _UndecidableError
     places = (
         k
         for k, token in enumerate(side)
@@ -251,6 +323,7 @@ def _opened(found: Sequence[Token], side: list[Token], place: int) -> _Left | No
 
 _UNKNOWNS = frozenset({UNKNOWN, "?", "□", "_"})
 _MOST_CUTS = 2
+_RANGE = ["number", "operator", "number"]
 
 
 def _balanced(side: list[Token]) -> list[Token]:
@@ -267,14 +340,14 @@ def _balanced(side: list[Token]) -> list[Token]:
         side, depth = side[opened[0] + 1 :], 0  # 45 (40 + 5 = 45)
     while depth > 0 and side and side[0].kind == "open":
         side, depth = side[1:], depth - 1
-    begins = bool(side) and (side[0].kind in {"number", "open"} or side[0].text == "-")
+    begins = bool(side) and (side[0].kind in {"number", "open"} or side[0].text in {"-", "√"})
     side = side if begins and depth == 0 else []
     return side if _readable(side) else []
 
 
 def _readable(side: Sequence[Token]) -> bool:
     """Say whether operands and operators take turns; a division by zero may be read."""
-    pairs = [(one.kind, other.kind) for one, other in pairwise(side)]
+    pairs = [(one.kind, other.kind) for one, other in pairwise(side) if other.text != "√"]
     return ("operator", "operator") not in pairs and (not side or side[-1].kind != "operator")
 
 
@@ -304,10 +377,8 @@ def _rightwards(found: Sequence[Token], at: int, units: frozenset[str]) -> _Righ
         side.append(token)
         place += 1
     stop = found[place].text if place < len(found) else ""
-    if stop in _RAISED:
-        raise _UndecidableError
     while side and side[-1].kind in {"operator", "open"}:
-        if side[-1].text in {"*", "+"}:
+        if side[-1].text in {"*", "+", "^"}:
             raise _UndecidableError
         loose |= side[-1].kind == "operator"
         side.pop()

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from math import gcd
+from math import gcd, isqrt
 from typing import Literal, NamedTuple
 
 from data.numerals import MOST_DIGITS, exact
@@ -23,7 +23,8 @@ DEEPEST = 50
 class Token(NamedTuple):
     """A token, where it begins and ends in the text it was read from, and the value of a number.
 
-    `mark` is the unit after a number, or the dash that a minus is written as.
+    `mark` is the unit after a number, the dash that a minus is written as, or the hyphen before a word
+    (`10-year`).
     """
 
     kind: Kind
@@ -47,7 +48,8 @@ class Operand(NamedTuple):
 
 _TOKEN = re.compile(
     r"(?P<number>[0-9]+[.,][0-9]+(?:…|\.{2,})|[0-9]{1,3}(?: [0-9]{3})+(?![0-9])(?:[.,][0-9]+)?"
-    r"|[0-9]{1,6} [0-9]{1,3}/[0-9]{1,3}(?![0-9/])|[0-9]+(?:[.,'][0-9]+)*|\.[0-9]+)|(?P<operator>//|[-+*/:–—])"
+    r"|[0-9]{1,6} [0-9]{1,3}/[0-9]{1,3}(?![0-9/])|[0-9]+(?:[.,'][0-9]+)*|\.[0-9]+)"
+    r"|(?P<operator>//|\*\*|[-+*/:–—^√])"
     r"|(?P<open>\()|(?P<close>\))|(?P<equals>[=≈])|(?P<percent>%)"
     r"|(?P<word>[xyn](?=[\u2e80-\uffff])|[^\W\d_]+)|(?P<break>[^\s$€£¥₽])"
 )
@@ -90,16 +92,23 @@ def tokens(text: str) -> list[Token]:
     return [*_settled(found)] if unsettled else found
 
 
-_UNSETTLED = frozenset({":", "//", "–", "—"})
+_UNSETTLED = frozenset({":", "//", "**", "–", "—"})
+_ROOT = "√"
+_ROOTS = frozenset({"sqrt", "корень"})
+_OTHERWISE_WRITTEN = {"//": "/", "**": "^"}
 _MINUSES = frozenset({"-", "–", "—"})
 
 
 def _settled(found: Sequence[Token]) -> Iterator[Token]:
     """Say of each word, colon and dash what it is, and drop the second half of units such as km/h."""
-    skipped = False
+    skipped = hyphened = False
     for at, token in enumerate(found):
         if skipped:
             skipped = False
+            continue
+        if hyphened:
+            hyphened = False
+            yield token._replace(mark="-")
             continue
         before = found[at - 1].kind if at else "break"
         after = found[at + 1].kind if at + 1 < len(found) else "break"
@@ -109,10 +118,10 @@ def _settled(found: Sequence[Token]) -> Iterator[Token]:
         elif token.text == ":":
             divides = before in _NUMERIC and after in {"number", "open"} and _even(found, at)
             yield token._replace(text="/") if divides else token._replace(kind="break")
-        elif token.text == "//":
-            yield token._replace(text="/")
+        elif token.text in _OTHERWISE_WRITTEN:
+            yield token._replace(text=_OTHERWISE_WRITTEN[token.text])
         elif token.text in _MINUSES and after == "word" and _hyphen(found, at, before):
-            continue
+            hyphened = before == "number"
         elif token.text in {"–", "—"}:
             between = before in {*_NUMERIC, "word", "equals", "open"} and after in {"number", "open"}
             yield token._replace(text="-", mark=token.text) if between else token._replace(kind="break")
@@ -155,6 +164,8 @@ def _word(found: Sequence[Token], at: int, before: Kind, after: Kind) -> Token:
             return token._replace(kind="operator", text=_PLUS[lowered])
         if lowered in _PART_OF and _part(found, at):
             return token._replace(kind="operator", text="*")
+        if lowered in _ROOTS and after == "open":
+            return token._replace(kind="operator", text=_ROOT)
     if before == "number" and lowered[0] in "pп" and _PERCENT.fullmatch(lowered):
         return token._replace(kind="percent", text="%")
     return token
@@ -206,12 +217,12 @@ Base = Literal["", "running", "first"]
 
 
 def evaluate(found: Sequence[Token], *, percent: Exact = Fraction(1, 100), base: Base = "") -> Exact | None:
-    """Return the exact value of an expression of `+ - * /`, brackets, signs and percents; None if it is none.
+    """Return the exact value of an expression of `+ - * / ^ √`, brackets and percents; None if it is none.
 
     A percent sign multiplies by `percent`. A percentage that is added or taken away is one of nothing (`base` ''),
     of what stands before it (`running`), or of the first term (`first`).
-    Units (words after a number) are skipped. A power, a division by
-    zero, more than 300 tokens or brackets deeper than 50 make no expression.
+    Units (words after a number) are skipped. A power beyond some 4000 bits, a root that is not rational, a division
+    by zero, more than 300 tokens or brackets deeper than 50 make no expression.
     """
     if len(found) == 1:
         return found[0].value
@@ -280,7 +291,7 @@ class _Parser:
         value = self._factor(depth)
         while True:
             sign = self._next("*", "/")
-            bracket = self.at < len(self.found) and self.found[self.at].kind == "open"
+            bracket = self.at < len(self.found) and self.found[self.at].text in _FACTOR
             if not sign and not bracket:
                 return value
             factor = self._factor(depth)
@@ -297,6 +308,8 @@ class _Parser:
         value: Exact | None = None
         if token.kind == "number":
             value = token.value
+        elif token.text == _ROOT:
+            value = _root(self._factor(depth + 1))
         elif token.kind == "open":
             value = self.sum(depth + 1)
             if not self._next(")"):
@@ -305,7 +318,43 @@ class _Parser:
             raise _UnreadableError
         if self._next("%"):
             value *= self.percent
+        if self._next("^"):
+            value = _power(value, self._factor(depth + 1))
         return -value if negative else value
+
+
+_FACTOR = frozenset({"(", _ROOT})
+_HIGHEST = 64
+_MOST_BITS = 4096
+
+
+def _power(base: Exact, exponent: Exact) -> Exact:
+    """Raise to a whole power.
+
+    Raises:
+        _UnreadableError: the exponent is not whole, or the power too long.
+        ZeroDivisionError: 0 to a negative power.
+    """
+    exact_base = Fraction(base)
+    bits = max(exact_base.numerator.bit_length(), exact_base.denominator.bit_length())
+    if not isinstance(exponent, int) or abs(exponent) > _HIGHEST or bits * abs(exponent) > _MOST_BITS:
+        raise _UnreadableError
+    return _whole(Fraction(exact_base**exponent))
+
+
+def _root(value: Exact) -> Exact:
+    """Return the square root where it is rational.
+
+    Raises:
+        _UnreadableError: it is not.
+    """
+    square = Fraction(value)
+    if square < 0:
+        raise _UnreadableError
+    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+    if root * root != square:
+        raise _UnreadableError
+    return _whole(root)
 
 
 def divide(over: Exact, under: Exact) -> Exact:
@@ -359,7 +408,7 @@ def operators(found: Sequence[Token]) -> frozenset[str]:
     signs: set[str] = set()
     for at, token in enumerate(found):
         before = found[at - 1].kind if at else "equals"
-        if token.kind == "operator" and before in {"number", "close", "percent", "word"}:
+        if token.kind == "operator" and (before in {"number", "close", "percent", "word"} or token.text == _ROOT):
             signs.add(token.text)
         elif token.kind == "open" and before in {"number", "close"}:
             signs.add("*")

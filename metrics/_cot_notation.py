@@ -28,7 +28,7 @@ _LATEX = (
     (re.compile(r"\\(?:times|cdot|ast)(?![a-zA-Z])"), "*"),
     (re.compile(r"\\div(?![a-zA-Z])"), "/"),
     (re.compile(r"\\(?:approx|simeq|cong)(?![a-zA-Z])"), "≈"),
-    (re.compile(r"\\equiv(?![a-zA-Z])"), "="),
+    (re.compile(r"\\sqrt(?=\s?[{0-9])"), "√"),
     (re.compile(r"\\(?:overline|bar)\s?\{([0-9]{1,9})\}"), r"(\1)"),
     (re.compile(r"\\l?dots(?![a-zA-Z])"), "…"),
     (re.compile(r"\\\\|\\(?:implies|Rightarrow|rightarrow|to|begin|end)(?![a-zA-Z])"), " ; "),
@@ -37,7 +37,9 @@ _LATEX = (
     (re.compile(r"\\([$%#&])"), r"\1"),
 )
 _TIE = re.compile(r"(?<=[0-9])~(?=[0-9]{3}(?![0-9]))")  # LaTeX's space in 2~700; elsewhere ~ makes a range
-_NESTED = re.compile(r"(?<=/ )([0-9]{1,6}/[0-9]{1,6})(?![0-9/.])")
+_NESTED = re.compile(r"(?<=/ )([0-9]{1,6}/[0-9]{1,6})(?![0-9.]|/[0-9 ])")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}")
 _AREA = re.compile(r"(?<=[^\W\d_])(?:\s?\^\s?[({]?[23][)}]?|[²³])")
 
 
@@ -56,9 +58,13 @@ def normalise(text: str) -> str:
     if not text.isascii() or "[" in text or "{" in text or "&" in text:
         text = narrow(text).translate(_SIGNS)
         text = _VULGARS.sub(_vulgar, text)
-    if "^" in text or "²" in text or "³" in text:
-        text = _AREA.sub(" ", text).replace("²", "^2").replace("³", "^3")
+    if "^" in text or _RAISED.search(text):
+        text = _RAISED.sub(_power, _AREA.sub(" ", text))
     return _NESTED.sub(r"(\1)", text) if "/ " in text else text
+
+
+def _power(match: re.Match[str]) -> str:
+    return f"^{match[0].translate(_SUPERSCRIPTS)}"
 
 
 def _vulgar(match: re.Match[str]) -> str:
@@ -74,13 +80,21 @@ def undashed(text: str) -> str:
 _BULLET = re.compile(
     r"\s*(?:[-*•+–—>#]{1,4}\s|\(?[0-9]{1,3}(?:\.\s|\)\s?|、)|[a-zа-я]\)\s|[①-⑳]\s?)", re.IGNORECASE
 )
+_POWER = re.compile(r"(?<=[0-9)])\*\*(?=[0-9(])")
 _BOLD = re.compile(r"\*\*+|__+|`")
 _INNER = r"(?:[^*\n]|(?<=\s)\*(?=\s)|(?<=[\w)])\*(?=[\w(]))"  # a times sign among italics
 _ITALIC = re.compile(rf"(?:(?<=[\s=(])|^)\*(?=[^\s*])({_INNER}{{1,80}})(?<=\S)\*(?=[\s.,;:!?)]|$)")
-_CURRENCY = re.compile(r"[$€£¥₽]")
 _ASIDE = re.compile(
-    r"(?<=[\w)%])\s?\((?!rem|round|ост|окр|余|取|四|R)(?:[^\W\d_]{2}|[\u2e80-\uffff]|[mghslLtмгчлтс]\s?(?=\)))[^()=*+\n]{0,80}\)"
+    r"(?<=[\w)%])\s?\(\s?(?!rem|round|ост|окр|余|取|四|R)(?:[^\W\d_]{2}|[\u2e80-\uffff]|[mghslLtмгчлтс]\s?(?=\)))[^()=*+\n]{0,80}\)"
 )
+_EXPLAINED = re.compile(
+    r"(?P<number>[0-9][0-9.,]{0,20}(?<=[0-9]))(?P<percent>\s?%)?(?:\s?[$€£¥₽])?\s?\((?P<inside>[^()=≈\n]{1,80})\)"
+)
+_AND_PART = re.compile(r"(?<=[0-9]) and \(?([0-9]{1,3}/[0-9]{1,3})\)?(?![0-9/])")
+_CENTS = re.compile(r"(?<!per)(?<!per )\bcents?\b|¢")
+_DOLLARS = re.compile(r"\$\s?([0-9][0-9.,]{0,20}(?<=[0-9]))")
+_TIMES_UNKNOWN = re.compile(r"(?<=[0-9])\([A-Z][^()=\n]{0,80}\)")  # 20(Pencil Price)
+_IDEOGRAPH = "\u2e80"
 _ABBREVIATION = re.compile(
     r"\b(sq|oz|lbs?|ft|in|hrs?|mins?|secs?|yd|gal|руб|р|коп|шт|кг|мин|сек|ч|г|м|т|тыс|млн|млрд|л|см|км|дн|нед|мес|чел"
     r"|стр|кв)\.(?=\s{0,3}(?:[^\W\d_]|[-+*/=)]))"
@@ -103,8 +117,10 @@ _QUARTERS = frozenset({"00", "15", "30", "45"})
 _HOURS = 24
 
 
-def plain(line: str, *, money: bool) -> str:
-    """Return a line of text in which equations are looked for; without `money`, a currency sign breaks them off."""
+def plain(line: str) -> str:
+    """Return a line of text in which equations are looked for."""
+    if "**" in line:
+        line = _POWER.sub(_raised, line)
     line = _unlisted(_unlisted(_BOLD.sub(" ", line)))
     if "*" in line:
         line = _ITALIC.sub(r"\1", line)
@@ -117,15 +133,41 @@ def plain(line: str, *, money: bool) -> str:
         text = _colons(text)
     if "m" in text or "M" in text:
         text = _HALF_DAY.sub(f" {UNKNOWN} ", text)
+    return _unmarked(text)
+
+
+def _unmarked(text: str) -> str:
+    """Return a normalised line without what stands beside its numbers: prices, asides, abbreviations' dots."""
+    if " and " in text:
+        text = _AND_PART.sub(r" \1", text)
+    if "$" in text and _CENTS.search(text):
+        text = _DOLLARS.sub(r"\1 dollars", text)
     if "(" in text:
-        text = _ASIDE.sub(" ", text)
+        text = _TIMES_UNKNOWN.sub(f" {UNKNOWN} ", text)
+        text = _EXPLAINED.sub(_unexplained, _ASIDE.sub(" ", text))
     if "." in text or "/" in text:
         text = _ABBREVIATION.sub(r"\1 ", _PRICE.sub("", _POINTED_UNIT.sub("", text)))
     if "%" in text:
         text = _LEADING_PERCENT.sub("", text)
-    if not money:
-        text = _CURRENCY.sub(" ; ", text)
     return text.replace("==", "=")
+
+
+def _raised(match: re.Match[str]) -> str:
+    """Tell a power from the end of bold type: `5**2`, `**Step 1)**5 * 2`."""
+    opened = len(_BOLD.findall(_POWER.sub("", match.string[: match.start()]))) % 2
+    return match[0] if opened else "^"
+
+
+def _unexplained(match: re.Match[str]) -> str:
+    """Take brackets off that explain the number before them: `72 (6 a month)`, `72 (6 * 12)`, `10% ($30)`."""
+    inside = tokens(match["inside"])
+    worded = any(token.kind == "word" and len(token.text) > 1 - (token.text >= _IDEOGRAPH) for token in inside)
+    first = inside[0].kind == "number" if inside else False
+    if (worded and first) or (match["percent"] and len(inside) == 1):
+        return match["number"] + (match["percent"] or "") + " "
+    value = evaluate(tokens(match["number"])) if len(inside) > 1 else None
+    same = value is not None and evaluate(inside) == value
+    return match["number"] + " " if same else match[0]
 
 
 def _unlisted(line: str) -> str:

@@ -72,6 +72,23 @@ SHOWN = Shown(
             chart="counts",
         ),
         Distribution(
+            "sound",
+            lambda details: [details["sound"]] if details.get("sound") else [],
+            {
+                "sound": {"en": "sound", "ru": "без ошибок"},
+                "unsound": {"en": "unsound", "ru": "с ошибкой"},
+                "not checkable": {"en": "not checkable", "ru": "нечего проверить"},
+            },
+            title={"en": "Is the answer right and the chain sound?", "ru": "Верен ли ответ, и верна ли цепочка?"},
+            note={
+                "en": "Not checkable: the answer is right, and nothing in the chain can be recomputed. The mean of "
+                "cot.sound leaves these out.",
+                "ru": "Нечего проверить: ответ верен, но в цепочке нет ни одного проверяемого вычисления. Среднее "
+                "cot.sound таких не учитывает.",
+            },
+            chart="",
+        ),
+        Distribution(
             "unsupported",
             lambda details: ["yes" if details.get("unsupported") else "no"],
             {"no": {"en": "no", "ru": "нет"}, "yes": {"en": "yes", "ru": "да"}},
@@ -96,10 +113,10 @@ SHOWN = Shown(
         "en": "Measured on 7914 labelled replies, the number of steps (L2) and known operands (coherence) do not "
         "separate right answers from wrong ones (AUC 0.51 and 0.54), and 98.5 % of chains with one wrong "
         "intermediate result pass 0.8. So cot.sound stands beside the score: the share of answers that are right "
-        "with no wrong step and, where the reference calculates, at least one calculation to check.",
+        "with no wrong step, among those that can be checked.",
         "ru": "По измерению на 7914 размеченных ответах число шагов (L2) и известность операндов (связность) не "
         "отличают верные ответы от неверных (AUC 0.51 и 0.54), а 98.5 % цепочек с одним неверным промежуточным "
         "результатом проходят порог 0.8. Поэтому рядом с оценкой стоит cot.sound: доля верных ответов без единого "
-        "неверного шага и, если эталон содержит вычисления, хотя бы с одним проверяемым вычислением.",
+        "неверного шага среди тех, что можно проверить.",
     },
 )

@@ -47,8 +47,9 @@ _MEASURES: tuple[tuple[tuple[Fraction | int, str], ...], ...] = (
     ),
     ((1, "oz ounce ounces"), (8, "cup cups"), (16, "pint pints"), (32, "quart quarts"), (128, "gallon gallons")),
     (
-        (1, "cent cents penny pennies ¢"), (5, "nickel nickels"), (10, "dime dimes"), (25, "quarter quarters"),
-        (100, "dollar dollars buck bucks"),
+        (1, "cent cents penny pennies ¢ цент цента центы центов 美分"),
+        (5, "nickel nickels"), (10, "dime dimes"), (25, "quarter quarters"),
+        (100, "dollar dollars buck bucks доллар доллара доллары долларов 美元"),
     ),
     ((1, "pence p"), (100, "pound pounds")),
     ((1, "коп копейка копейки копеек"), (100, "р руб рубль рубля рублей")),

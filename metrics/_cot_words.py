@@ -12,6 +12,9 @@ LABELS = frozenset(
 )
 """What is numbered, so that a dash or a colon after its number is punctuation: `Step 1 - 5 + 3 = 8`."""
 
+ORDERED = ("年级", "班", "号", "等奖", "楼")
+"""What a number only names where it stands before: 5 年级."""
+
 VAGUE = frozenset(
     "about approximately around roughly nearly almost exactly just only usd us eur rs rub cny rmb aud cad gbp "
     "примерно около приблизительно почти ровно всего 约 大约 约为 共 共计".split()

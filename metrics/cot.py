@@ -19,6 +19,8 @@ from metrics._cot_shown import SHOWN
 LISTED = 200
 """Calculations that are listed in an item's details; all of them are counted."""
 
+SOUNDNESS: Mapping[float | None, str] = {1.0: "sound", 0.0: "unsound", None: "not checkable"}
+
 WEIGHTS: Mapping[str, float] = {"l1": 0.4, "l2": 0.1, "l3": 0.2, "l4": 0.3}
 
 
@@ -141,10 +143,10 @@ def accuracy(chain: Chain) -> float | None:
 def coherence(traced: Sequence[Support]) -> float | None:
     """Return the share of calculations all of whose operands are known; None without calculations.
 
-    The reference answers of GSM8K's test set themselves have 0.835 here, not 1.0 (mean of the 1313 that calculate;
-    733 of their 4458 calculations fall short). Some 350 of these use a number that neither the question nor any
+    The reference answers of GSM8K's test set themselves have 0.844 here, not 1.0 (mean of the 1313 that calculate;
+    711 of their 4521 calculations fall short). Some 350 of these use a number that neither the question nor any
     calculation gives: units of measure and time (with 7, 12, 24, 60, 100 and 365 as `known_constants` the mean is
-    0.889), 0.01 for a percent, 2 for a way there and back, and steps done in the head. The others build on them.
+    0.898), 0.01 for a percent, 2 for a way there and back, and steps done in the head. The others build on them.
 
     Source: SPEC 3 (seed 004).
     """
@@ -166,17 +168,16 @@ def soundness(response: Chain, reference: Chain, traced: Sequence[Support]) -> f
 
 
 def sound(response: Chain, reference: Chain, right_answer: float | None) -> float | None:
-    """Return 1.0 where the answer is right and the chain holds, else 0.0; None without an answer in the reference.
+    """Return 1.0 where the answer is right and no calculation wrong, else 0.0; None where that cannot be told.
 
-    A chain holds with no wrong calculation and, where the reference calculates, at least one that is decidable.
+    It cannot without an answer in the reference, and not where the answer is right, the reference calculates, and
+    nothing in the chain is decidable: such a chain is not checkable.
 
     Source: ours (SPEC 3).
     """
-    if right_answer is None:
+    if right_answer is None or (right_answer == 1 and reference.calculations and not response.calculations):
         return None
-    holds = all(calculation.right for calculation in response.calculations)
-    shows = bool(response.calculations) or not reference.calculations
-    return float(right_answer == 1 and holds and shows)
+    return float(right_answer == 1 and all(calculation.right for calculation in response.calculations))
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  # noqa: ARG001 - no judge, nothing found
@@ -188,7 +189,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  #
 
     Parts: `l1` … `l4`; `accuracy` and `coherence`, which L4 is made of; `right_answer_invalid_chain`, 1.0 where
     the answer is right and a calculation is wrong; `sound` (of ours, beside the seed's score), 1.0 where the answer
-    is right and the chain holds.
+    is right and the chain holds, None where it is not checkable.
 
     Source: SPEC 3 (seed 004).
     """
@@ -215,6 +216,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  #
     details = {
         **_details(response, reference, traced),
         "right": None if levels["l1"] is None else levels["l1"] == 1,
+        "sound": SOUNDNESS[parts["sound"]] if levels["l1"] is not None else None,
     }
     if value is None:
         return Score(None, "not_applicable", "the reference has neither steps nor an answer", details, parts)
@@ -313,7 +315,7 @@ class Options(Frozen):
 
 UNIT = Metric(
     name="cot",
-    version=5,
+    version=6,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

@@ -1,6 +1,7 @@
 """The four levels of a chain of thought: seed 004's example, the real data set, mutants, and hostile responses."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,10 @@ class TestGolden:
         assert metrics()["cot"] is cot.UNIT
 
 
+WRONG_IN_GOLD = {"97d0c439577d397d": "3/4*364=364/4", "2374dd5f8a38c584": "32-20=300"}
+"""References of the test set with a calculation that is wrong, by the hash of their text."""
+
+
 class TestRealData:
     """GSM8K's test set against itself."""
 
@@ -87,26 +92,16 @@ class TestRealData:
         assert len(scores) == 1319
         for name in ("l1", "l2", "l3"):
             assert {one.parts[name] for one in scores} == {1.0}
-        wrong = [
-            (number, calculation["text"])
-            for number, one in enumerate(scores)
+        wrong = {
+            sha256(row["answer"].encode()).hexdigest()[:16]: calculation["text"]
+            for row, one in zip(rows, scores, strict=True)
             for calculation in one.details["calculations"]
             if not calculation["right"]
-        ]
-        assert wrong == []
-        assert sum(one.parts["accuracy"] == 1.0 for one in scores) + sum(
-            one.parts["accuracy"] is None for one in scores
-        ) == len(scores)
+        }
+        assert wrong == WRONG_IN_GOLD
         assert sum(one.parts["accuracy"] is None for one in scores) <= 10
         coherent = [one.parts["coherence"] for one in scores if one.parts["coherence"] is not None]
-        assert round(sum(coherent) / len(coherent), 3) == 0.835  # as the docstring of `coherence` says
-
-    def test_sums_of_money_in_passing_are_no_calculations_of_a_chain_that_annotates(self) -> None:
-        """Problem 1024 (from 0) of the test set has `$32 - $20 = $300` beside right annotations."""
-        annotated_chain = "She has 8 * 4 = $<<8*4=32>>32.\nSo she has $32 - $20 = $300 left.\n#### 300"
-        assert score(annotated_chain, annotated_chain, "8 and 4").parts["accuracy"] == 1.0
-        plain_chain = "So she has $32 - $20 = $300 left.\n#### 300"
-        assert score(plain_chain, plain_chain, "32 and 20").parts["accuracy"] == 0.0
+        assert round(sum(coherent) / len(coherent), 3) == 0.844  # as the docstring of `coherence` says
 
     def test_every_annotation_is_right(self, shared: Path) -> None:
         for name in ("test", "train"):
@@ -209,9 +204,9 @@ class TestCalculations:
     @pytest.mark.parametrize(
         "text",
         [
-            "2+3=6", "10/3=3.34", "10/3=3.4", "10/3=4", "2/3=0.66", "7=8", "5/0=1", "9**9**9=1", "2^3=8", "2+=5",
-            "=5", "5=", "5", "x=5", "2x=10", "(2+3=5", "2+3)=5", "1.2.3=1", "2+3=5=6", "abc", "__import__('os')=1",
-            "2 3=6", "*=*", "((((((((1=1", "1e3=1000", "10/4=3.5", "2+2=22/10",
+            "2+3=6", "10/3=3.34", "10/3=3.4", "10/3=4", "2/3=0.66", "7=8", "5/0=1", "9**9**9=1", "2^3=9",
+            "sqrt(2)=2", "2+=5", "=5", "5=", "5", "x=5", "2x=10", "(2+3=5", "2+3)=5", "1.2.3=1", "2+3=5=6",
+            "abc", "__import__('os')=1", "2 3=6", "*=*", "((((((((1=1", "1e3=1000", "10/4=3.5", "2+2=22/10",
         ],
     )  # fmt: skip
     def test_wrong(self, text: str) -> None:
@@ -252,8 +247,19 @@ class TestCalculations:
     def test_a_plain_equation_counts_in_a_step_without_annotation(self, line: str, texts: list[str]) -> None:
         assert [calculation.text for calculation in read(f"{line}\n#### 1").calculations] == texts
 
-    def test_an_annotation_silences_the_text_of_its_step(self) -> None:
-        assert [c.text for c in read("2 + 2 = 5 so <<2+2=4>>4\n#### 4").calculations] == ["2+2=4"]
+    @pytest.mark.parametrize(
+        ("line", "texts"),
+        [
+            ("2 + 2 = 5 so <<2+2=4>>4", ["2+2=4", "2+2=5"]),
+            ("There are 2 * 8 = 19 lamps. So 4 + 16 = <<4+16=20>>20", ["2*8=19", "4+16=20"]),
+            ("two dozen * 12 = <<2*12=24>>24, and 24 - 4 = 20", ["2*12=24", "24-4=20"]),
+            ("4 + 16 = <<4+16=20>>21", ["4+16=20", "4+16=21"]),
+            ("He pays 5 * $3 = $<<5*3=15>>15 and $20 - $15 = $4", ["5*3=15", "20-15=4"]),
+            ("3 + <<2*2=4>>4 = 7", ["2*2=4", "3+4=7"]),
+        ],
+    )
+    def test_an_annotation_is_one_calculation_among_others(self, line: str, texts: list[str]) -> None:
+        assert [c.text for c in read(f"{line}\n#### 4").calculations] == texts
 
     def test_identical_calculations_count_once(self) -> None:
         chain = read("<<2+2=5>>\n<<2 + 2=5>>\n<<1+1=2>>\n#### 2")

@@ -195,12 +195,12 @@ class TestSound:
             ("2 + 3 = 6\n#### 5", 0.0),
             ("2 + 3 = 5\n#### 6", 0.0),
             ("2 + 3 = 5\n#### none", 0.0),
-            ("Clearly five.\n#### 5", 0.0),
+            ("Clearly five.\n#### 5", None),
             ("2 + 1 + 2 = 3 + 3 = 5\n#### 5", 0.0),
             ("", 0.0),
         ],
     )
-    def test_values(self, response: str, expected: float) -> None:
+    def test_values(self, response: str, expected: float | None) -> None:
         assert self.score(response).parts["sound"] == expected
 
     def test_where_the_reference_does_not_calculate_no_calculation_is_asked_for(self) -> None:

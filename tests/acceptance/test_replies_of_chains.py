@@ -1,0 +1,70 @@
+"""Chains composed from the rules alone: slips are found at every place, and no right chain is accused.
+
+A selection of some 3400 replies in the styles of a dozen models; `slip_text` is the line with the slip.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.options import options_of
+from data.records import Score
+from metrics import cot
+from metrics._cot_chain import read
+
+REPLIES = Path(__file__).parent / "replies"
+
+
+def rows(name: str) -> Iterator[dict[str, Any]]:
+    for line in (REPLIES / f"{name}.jsonl").read_text("utf-8").splitlines():
+        yield json.loads(line)
+
+
+def accused(row: dict[str, Any]) -> list[str]:
+    """Return the lines with a wrong calculation."""
+    chain = read(row["reply"], row["question"])
+    return [
+        chain.steps[place - 1].text
+        for place, calculation in zip(chain.places, chain.calculations, strict=True)
+        if not calculation.right
+    ]
+
+
+def score(row: dict[str, Any]) -> Score:
+    sample = {"question": row["question"], "reference": row["reference"], "response": row["reply"]}
+    return cot.score(sample, {}, options_of(cot.UNIT, {}))
+
+
+def test_no_right_chain_is_accused() -> None:
+    assert [(row["reply"], wrong) for row in rows("chains_right") if (wrong := accused(row))] == []
+
+
+def test_each_right_chain_has_something_to_check() -> None:
+    assert [
+        row["reply"] for row in rows("chains_right") if not read(row["reply"], row["question"]).calculations
+    ] == []
+
+
+PLACES = sorted({row["place"] for row in rows("chains_slip")})
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_slips_are_found_where_they_stand(place: str) -> None:
+    lost = []
+    for row in rows("chains_slip"):
+        wrong = accused(row)
+        if row["place"] == place and not (
+            wrong and " ".join(wrong[0].split()) in " ".join(row["slip_text"].split())
+        ):
+            lost.append((row["reply"], wrong))
+    assert lost == []
+
+
+def test_what_cannot_be_checked_is_never_accused_and_leaves_the_mean() -> None:
+    for row in rows("not_checkable"):
+        found = score(row)
+        assert accused(row) == [], row["reply"]
+        assert found.details["right"] is not True or found.parts["sound"] is None, row["reply"]
