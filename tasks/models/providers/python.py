@@ -16,6 +16,9 @@ class Options(Frozen):
 
     function: str = Field(description="my_app.py:answer or package.module:function")
     version: str = Field("", description="the application's; another one is asked everything anew")
+    python: str = Field(
+        "", description="the interpreter that runs it; the one that runs Basic Control unless given"
+    )
 
     @field_validator("function")
     @classmethod

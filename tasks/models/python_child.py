@@ -1,0 +1,299 @@
+"""A user's application in a process of its own: what runs there. Only Python's own library, from 3.8 on.
+
+`tasks.models.python_process` starts it with a module, or a file, the folder that this is imported from, which
+goes first on the path, and the folder of Basic Control's own modules, which must not be on it. Questions come as
+JSON lines on standard input, and answers go as JSON lines to standard output; what the application itself prints
+goes to standard error, and what it reads is empty. It ends with its standard input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Found = tuple[Callable[..., Any], frozenset[str], bool]
+    """A function, the names that it takes, and whether the prompt goes first, without a name."""
+
+OFFERED = ("system", "messages", "parameters", "item")
+"""What a function gets beside the prompt where it has parameters of these names."""
+STRANGE = "\0"
+"""The key under which the type stands of a value that JSON cannot hold."""
+_DEEPEST = 200
+_LARGEST = 2**64
+
+
+class Refused(Exception):  # noqa: N818 - said of the application
+    """The application cannot be called; the text says why."""
+
+
+class Channel:
+    """The lines to and from the process that asks, on descriptors that the application does not have."""
+
+    def __init__(self) -> None:
+        self.lines = os.fdopen(os.dup(0), "rb")
+        self._out = os.fdopen(os.dup(1), "wb")
+        self._writing = threading.Lock()
+        empty = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(empty, 0)
+        os.close(empty)
+        os.dup2(2, 1)
+
+    def send(self, **message: Any) -> None:
+        """Send a line; nobody may be there any more."""
+        line = json.dumps(message).encode("ascii") + b"\n"
+        with self._writing:
+            try:
+                self._out.write(line)
+                self._out.flush()
+            except OSError:
+                os._exit(0)
+
+
+def find_module(module: str, place: str, ours: str) -> Any:
+    """Import the application with its own folder first on the path, and ours not on it."""
+    kept = [path for path in sys.path if path and os.path.realpath(path) != os.path.realpath(ours)]
+    sys.path[:] = [place, *(path for path in kept if path != place)]
+    if not module.endswith(".py"):
+        return importlib.import_module(module)
+    name = Path(module).stem
+    if name in sys.modules:  # one of Python's own that this file needs: it keeps its name
+        name = "application_" + name
+    spec = importlib.util.spec_from_file_location(name, module)
+    if spec is None or spec.loader is None:
+        raise ImportError("not a Python file")
+    loaded = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def loaded_from(module: str, place: str, ours: str) -> Any:
+    """Return the application's module.
+
+    Raises:
+        Refused: there is none of that name.
+    """
+    try:
+        return find_module(module, place, ours)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if module == missing or module.startswith(missing + "."):
+            raise Refused(f"there is no module {missing!r}; install it, or name a file.") from None
+        raise
+
+
+def function_of(module: Any, name: str) -> Found:
+    """Return the function of that name in a module, and how it is called.
+
+    Raises:
+        Refused: there is none, or it asks for other arguments.
+    """
+    source = Path(getattr(module, "__file__", None) or "").name
+    found = module
+    for step in name.split("."):
+        if not hasattr(found, step):
+            where = source or module.__name__
+            raise Refused(f"{where} has no {step!r}; expected a function of that name.")
+        found = getattr(found, step)
+    if not callable(found):
+        raise Refused(f"found a {type(found).__name__}, expected a function.")
+    return (found, *_taken(found))
+
+
+def _taken(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # one that is not written in Python
+        return frozenset(), True
+    every = list(signature.parameters.values())
+    kinds = {one.kind for one in every}
+    named = [one for one in every if one.kind not in {one.VAR_POSITIONAL, one.VAR_KEYWORD}]
+    first = named[0] if named else None
+    by_position = inspect.Parameter.VAR_POSITIONAL in kinds or (
+        first is not None and first.kind != first.KEYWORD_ONLY and first.name not in OFFERED
+    )
+    offered = OFFERED if by_position else ("prompt", *OFFERED)
+    takes_all = inspect.Parameter.VAR_KEYWORD in kinds
+    keywords = {one.name for one in named if one.kind != one.POSITIONAL_ONLY}
+    takes = frozenset(name for name in offered if takes_all or name in keywords)
+    try:
+        if not (by_position or takes):
+            raise TypeError("it takes nothing")  # noqa: TRY301 - the same advice as for too much
+        signature.bind(*([""] if by_position else []), **dict.fromkeys(takes))
+    except TypeError:
+        raise Refused(
+            f"it takes {signature}; expected the prompt first, and beside it only {', '.join(OFFERED)}."
+        ) from None
+    return takes, by_position
+
+
+def told_of(error: BaseException, source: str) -> dict[str, str]:
+    """Return an exception's type and message, and where in the user's file it was raised."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == source]
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 - a class of the user's
+        said = ""
+    told = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    at = f" ({Path(source).name}, line {frames[-1].lineno})" if frames else ""
+    return {"raised": told, "at": at}
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Return a value as JSON has it; what that cannot hold as its type alone."""
+    if value is None or isinstance(value, (bool, float)):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int) and abs(value) < _LARGEST:
+        return int(value)
+    if depth < _DEEPEST:
+        if isinstance(value, (list, tuple)):
+            return [plain(one, depth + 1) for one in value]
+        if isinstance(value, dict) and all(isinstance(key, str) and key != STRANGE for key in value):
+            return {key: plain(one, depth + 1) for key, one in value.items()}
+    return {STRANGE: type(value).__name__}
+
+
+def answered(value: Any) -> dict[str, Any]:
+    """Return a function's answer as fields of a message: a mapping, or of which type it is instead."""
+    if isinstance(value, str):
+        value = {"text": value}
+    if not isinstance(value, Mapping):
+        return {"returned": type(value).__name__}
+    return {"answer": {str(key): plain(one) for key, one in value.items()}}
+
+
+class Raised(Exception):  # noqa: N818 - carries what is one
+    """What a function raised, which as itself may end more than its call."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+class Application:
+    """A loaded module whose functions are called: in threads, or on the loop where they are coroutines."""
+
+    def __init__(self, module: Any, channel: Channel, loop: asyncio.AbstractEventLoop) -> None:
+        self.module = module
+        self.source = getattr(module, "__file__", None) or ""
+        self.channel = channel
+        self.loop = loop
+        self.functions: dict[str, Found] = {}
+        self.tasks: dict[int, asyncio.Task[None]] = {}
+
+    def take(self, message: Mapping[str, Any]) -> None:
+        """Begin what a message asks for, or stop what it names."""
+        number = message["id"]
+        if message.get("stop"):
+            task = self.tasks.pop(number, None)
+            if task is not None:
+                task.cancel()
+            return
+        task = self.tasks[number] = self.loop.create_task(self.answer(message))
+        task.add_done_callback(lambda _: self.tasks.pop(number, None))
+
+    async def answer(self, message: Mapping[str, Any]) -> None:
+        """Send what a function comes to, or what it takes; whatever it raises ends this call alone."""
+        number = message["id"]
+        try:
+            found = self.function(message["function"])
+            if "offered" in message:
+                said = answered(await self.called(found, message["offered"]))
+            else:
+                said = {"takes": sorted(found[1]), "digest": self.digest()}
+        except Refused as error:
+            said = {"refused": str(error)}
+        except BaseException as error:  # noqa: BLE001 - SystemExit and the like would end every other call
+            if number not in self.tasks:
+                return  # it was stopped, and nobody waits
+            error = error.error if isinstance(error, Raised) else error
+            said = told_of(error, self.source)
+        self.channel.send(id=number, **said)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the application's own file."""
+        source = Path(self.source)
+        return hashlib.sha256(source.read_bytes() if source.is_file() else b"").hexdigest()
+
+    def function(self, name: str) -> Found:
+        """Return a function by its name in the module, looked up once."""
+        if name not in self.functions:
+            self.functions[name] = function_of(self.module, name)
+        return self.functions[name]
+
+    async def called(self, found: Found, offered: Mapping[str, Any]) -> Any:
+        """Call a function with what it takes of what is offered."""
+        function, takes, by_position = found
+        given = [offered["prompt"]] if by_position else []
+        named = {name: offered[name] for name in takes}
+        if not inspect.iscoroutinefunction(function):
+            answer = await self.in_thread(lambda: function(*given, **named))
+            if not inspect.isawaitable(answer):
+                return answer
+            return await answer
+        return await function(*given, **named)
+
+    async def in_thread(self, act: Callable[[], Any]) -> Any:
+        """Act in a thread of its own, which does not hold up the end."""
+        future = self.loop.create_future()
+
+        def settle(result: Any, error: BaseException | None) -> None:
+            if not future.done():
+                future.set_result((result, error))
+
+        def run() -> None:
+            result, error = None, None
+            try:
+                result = act()
+            except BaseException as raised:  # noqa: BLE001 - handed on, whatever it is
+                error = raised
+            self.loop.call_soon_threadsafe(settle, result, error)
+
+        threading.Thread(target=run, daemon=True).start()
+        result, error = await future
+        if error is not None:
+            raise Raised(error)
+        return result
+
+
+def listen(channel: Channel, loop: asyncio.AbstractEventLoop, applications: list[Application]) -> None:
+    """Hand every message on; end the process when there will be none, whatever the application is doing."""
+    for line in channel.lines:
+        loop.call_soon_threadsafe(applications[0].take, json.loads(line))
+    os._exit(0)
+
+
+def main(module: str, place: str, ours: str) -> None:
+    """Import the application, say so, and answer until nobody can ask any more."""
+    channel, loop = Channel(), asyncio.new_event_loop()
+    applications: list[Application] = []
+    asyncio.set_event_loop(loop)
+    sys.argv[:] = [module]
+    threading.Thread(target=listen, args=(channel, loop, applications), daemon=True).start()
+    try:
+        applications.append(Application(loaded_from(module, place, ours), channel, loop))
+    except Refused as error:
+        channel.send(id=0, refused=str(error))
+    except BaseException as error:  # noqa: BLE001 - whatever an import may raise, it is told
+        channel.send(id=0, **told_of(error, module))
+    else:
+        channel.send(id=0)
+        loop.run_forever()
+
+
+if __name__ == "basic_control_application":
+    main(*sys.argv[2:])
