@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -262,6 +263,17 @@ def test_the_demo_shows_its_report_in_a_hostile_folder(installed: Installed, hos
     (report,) = (hostile / "basic-control-demo" / "runs").glob("*/reports/*.html")
     assert f"Open in a browser: {report.as_uri()}\n" in done.stdout
     assert "Your own models, in the same form: basic-control run --config config/ollama.yaml\n" in done.stdout
+
+
+def test_an_application_imports_its_own_config(installed: Installed, tmp_path: Path) -> None:
+    """Of the example, which has one; ours is on no path of its process."""
+    folder = tmp_path / "mine"
+    shutil.copytree(TOP / "docs" / "examples" / "python-function", folder)
+    done = installed.run(folder, "basic-control", "run", "--config", "run.yaml", "--set", "gate=off")
+    assert done.returncode == 0, done.stderr
+    (run,) = (folder / "artifacts" / "runs").iterdir()
+    (model,) = json.loads((run / "results.json").read_text(encoding="utf-8"))["final"]["models"]
+    assert model["suites"][0]["parts"] == {"exact_match": pytest.approx(2 / 3)}
 
 
 @pytest.mark.parametrize("runner", ["dask", "ray"])

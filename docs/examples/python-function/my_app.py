@@ -2,7 +2,7 @@
 
 import re
 
-FLIGHTS = {"17": "Oslo", "23": "Porto", "40": "Cork"}
+from config import FLIGHTS
 
 
 def answer(prompt):
