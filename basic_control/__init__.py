@@ -4,9 +4,13 @@ In a wheel the rooms (flows, tasks, data, …) stand inside this folder, in a ch
 the same names in both, such as `from data.records import Family`.
 """
 
-import importlib
-import sys
-from pathlib import Path
+from basic_control.interrupts import leave_while_starting
+
+leave_while_starting()
+
+import importlib  # noqa: E402 - imports take longer than people take to press Ctrl-C
+import sys  # noqa: E402
+from pathlib import Path  # noqa: E402
 
 _HERE = Path(__file__).resolve().parent
 HOME = str(_HERE if (_HERE / "flows").is_dir() else _HERE.parent)

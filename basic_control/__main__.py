@@ -4,10 +4,12 @@ import sys
 from collections.abc import Sequence
 
 from basic_control import start
+from basic_control.interrupts import leave_at_once
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code."""
+    leave_at_once()
     start()
     # Only now: the rooms are found.
     from flows.cli.application import main as run

@@ -6,3 +6,7 @@ class InputError(Exception):
 
     The command line prints the message and exits with 2; it never shows a traceback for it.
     """
+
+
+class Stopped(Exception):  # noqa: N818 - said of a run
+    """The run was stopped; everything answered so far is kept."""

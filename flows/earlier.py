@@ -10,22 +10,49 @@ from pathlib import Path
 from typing import Any
 
 from artifacts import manifest as manifests
-from artifacts.inventory import runs_in
+from artifacts.inventory import Run, runs_in
 from config.reading import parse
 from config.settings import Settings
 from data.errors import InputError
 
 
-def latest(runs: Path) -> str:
-    """Return the last run, finished or not.
+def to_resume(runs: Path) -> str:
+    """Return the last run, which was broken off, or some of whose requests wait in batches.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no run, or the last one has ended: doing that again is not what was meant.
     """
     there = [run for run in runs_in(runs) if (run.folder / "manifest.json").exists()]
     if not there:
         raise InputError(f"{runs}: found no run; expected folders with a manifest.json. Start one first.")
-    return there[-1].name
+    last = there[-1]
+    if _open(last):
+        return last.name
+    older = next((run.name for run in reversed(there) if _open(run)), "")
+    todo = f"The last that was broken off is {older}: --resume {older}." if older else "Start the command itself."
+    raise InputError(
+        f"--resume: the last run, {last.name}, has ended, and left nothing to go on with. {todo} What failed in it "
+        f"is asked again with --run {last.name} --only-failed; --resume {last.name} does it again from the caches."
+    )
+
+
+def _open(run: Run) -> bool:
+    """Say whether there is something to go on with; a manifest that cannot be read says why by itself."""
+    return bool(run.problem) or not run.finished or bool(run.manifest.get("requests", {}).get("submitted"))
+
+
+def ended(runs: str, name: str) -> bool:
+    """Say whether a run has come to its end and waits for nothing."""
+    return any(run.name == name and not _open(run) for run in runs_in(Path(runs)))
+
+
+def begun_afresh(runs: str, fresh: str) -> str:
+    """Return the run that was begun with a mark of `--fresh`; '' where none was."""
+    for run in reversed(runs_in(Path(runs))):
+        configuration = run.manifest.get("configuration")
+        if isinstance(configuration, Mapping) and configuration.get("fresh") == fresh:
+            return run.name
+    return ""
 
 
 def settings_of(runs: str, run: str, sets: Sequence[str] = (), only: str = "") -> tuple[Settings, dict[str, Any]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cyclopts import App, CycloptsError, Parameter
 
+from basic_control.interrupts import interrupt_again
 from data.commands import SCRIPT
 from data.errors import InputError
 from data.exits import EXPLAINED, Exit
@@ -96,6 +97,7 @@ def _call(app: App, words: Sequence[str]) -> int | None:
         raise InputError(f"{str(error).removesuffix('.')}. See {app.name[0]} --help.") from error
     if getattr(command, "__name__", "") == "help_print" and not {"-h", "--help"} & {*words}:
         raise InputError(f"{' '.join(words) or app.name[0]}: found no command behind it. See {app.name[0]} --help.")
+    interrupt_again()
     code: int | None = command(*bound.args, **bound.kwargs)
     return code
 
@@ -128,6 +130,7 @@ def _end(work: Callable[[], int | None]) -> int:
         )
         complain(f"{said} Everything answered so far is kept.")
         return Exit.ERROR
-    except KeyboardInterrupt:
-        say("Stopped. Everything answered so far is kept; run the same command again to go on.")
+    except KeyboardInterrupt as interrupt:
+        go_on = str(interrupt) or "run the same command again to go on."
+        say(f"Stopped. Everything answered so far is kept; {go_on}")
         return Exit.STOPPED

@@ -12,8 +12,11 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from basic_control.interrupts import interrupt_again, leave_at_once
+from data.errors import Stopped
 from data.exits import Exit
 from flows.cli.console import complain, say
 from flows.cli.progress import progress
@@ -34,6 +37,7 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Out
 
     Raises:
         InputError: it would come to nothing, which is told before Prefect is there; or as the flow itself.
+        KeyboardInterrupt: it was stopped; the message says how to go on.
     """
 
     def imported() -> "Callable[[], Outcome]":
@@ -50,15 +54,43 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Out
 
         return work
 
-    return serve(settings, imported)
+    def go_on() -> str:
+        from flows.earlier import begun_afresh
+
+        if not settings.fresh or again.resume:
+            return SAME
+        if name := begun_afresh(settings.store.runs, settings.fresh):
+            return f"go on with --resume {name} in place of --fresh, which would ask everything once more."
+        return "nothing has been asked yet."
+
+    return serve(settings, imported, go_on)
 
 
-def serve(settings: "Settings", imported: Callable[[], Callable[[], T]]) -> T:
+SAME = "run the same command again to go on."
+"""What to do after a stop, unless the same command would do something else."""
+
+
+def serve(
+    settings: "Settings", imported: Callable[[], Callable[[], T]], go_on: Callable[[], str] = lambda: SAME
+) -> T:
     """Run a flow beside a Prefect server, its progress shown; `imported` imports it and returns its start.
+
+    `go_on` says what to do after a stop.
 
     Raises:
         InputError: as `evaluate`.
+        KeyboardInterrupt: as `evaluate`.
     """
+    leave_at_once()
+    try:
+        return _serve(settings, imported, go_on)
+    except (KeyboardInterrupt, Stopped):
+        raise KeyboardInterrupt(go_on()) from None
+    finally:
+        interrupt_again()
+
+
+def _serve(settings: "Settings", imported: Callable[[], Callable[[], T]], go_on: Callable[[], str]) -> T:
     from flows.environment import database_of, prepare, results_of
     from flows.preflight import check
 
@@ -73,11 +105,12 @@ def serve(settings: "Settings", imported: Callable[[], Callable[[], T]]) -> T:
 
         if ephemeral.wanted():
             say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
-            server = stack.enter_context(ephemeral.serving(database_of(settings), say, _end))
+            lost = partial(_end, go_on, Exit.ERROR)
+            server = stack.enter_context(ephemeral.serving(database_of(settings), say, lost))
         work = imported()
         from tasks.query import watch
 
-        _interruptible()
+        _interruptible(go_on)
         if server:
             _import_ahead(settings)
         gc.freeze()
@@ -100,22 +133,25 @@ def _import_ahead(settings: "Settings") -> None:
             importlib.import_module(name)
 
 
-def _end(why: str) -> None:
-    """End the run at once, from whatever thread: without a Prefect server it would wait for minutes."""
+def _end(go_on: Callable[[], str], code: Exit, why: str) -> None:
+    """End the run at once, from whatever thread: what it still waits for would take long."""
     from rich.console import Console
 
-    complain(f"{why} Everything answered so far is kept; run the same command again to go on.")
+    told = f"{why} Everything answered so far is kept; {go_on()}"
+    if code == Exit.STOPPED:
+        say(told)
+    else:
+        complain(told)
     Console(stderr=True).show_cursor()  # which the progress display hides
     sys.stdout.flush()
-    os._exit(Exit.ERROR)
+    os._exit(code)
 
 
-def _interruptible() -> None:
-    """Have Ctrl-C and a polite kill stop the asking first, from whatever thread waits for it."""
-    from tasks.models.scheduler import stop
+def _interruptible(go_on: Callable[[], str]) -> None:
+    """Have Ctrl-C and a polite kill stop the asking first, from whatever thread waits for it; a second one all."""
+    from tasks.models.scheduler import GRACE_S, stop
 
     def interrupt(_signal: int, _frame: Any) -> None:
-        stop()
         raise KeyboardInterrupt
 
     for each in STOPPING:
@@ -127,9 +163,18 @@ def _interruptible() -> None:
     signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
 
     def heed() -> None:
+        stops = 0
         with wakes:
             while heard := told.recv(1):
-                if heard[0] in STOPPING:
-                    stop()
+                if heard[0] not in STOPPING:
+                    continue
+                stops += 1
+                if stops > 1:
+                    _end(go_on, Exit.STOPPED, "Stopped at once.")
+                if calls := stop():
+                    say(
+                        f"Stopping: {calls} calls in flight have {GRACE_S:g} s to end, since they are paid. Ctrl-C "
+                        "again stops at once."
+                    )
 
     threading.Thread(target=heed, name="signals", daemon=True).start()

@@ -96,7 +96,7 @@ class Options:
             group=AGAIN,
             consume_multiple=(0, 1),
             json_list=False,
-            help="go on with this run; the last one unless given",
+            help="go on with this run; the last one unless given, if it was broken off",
         ),
     ] = None
 
@@ -196,12 +196,14 @@ def choose(only: str, given: Options) -> tuple["Settings", "Rerun"]:
     _agree(given)
     resume = ""
     if given.resume is not None or given.run:
-        from flows.earlier import latest, settings_of
+        from flows.earlier import ended, settings_of, to_resume
 
         runs = settings.store.runs
-        run = given.run or [*(given.resume or ()), ""][0] or latest(Path(runs))
+        run = given.run or [*(given.resume or ()), ""][0] or to_resume(Path(runs))
         settings, _ = settings_of(runs, run, sets, only)
         resume = run if given.resume is not None else ""
+        if resume and ended(runs, resume):
+            say(f"--resume {resume}: this run has ended; it is done again, from the caches.")
     settings = settings.waiting() if given.wait else settings
     settings = settings.until_decided() if given.until_decided else settings
     if given.suite and given.suite not in settings.named:

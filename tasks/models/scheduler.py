@@ -25,7 +25,7 @@ from artifacts.replies import Failure, Remembered, ReplyCache, batched, owner
 from artifacts.submissions import Submissions
 from config.settings import Model
 from data.draw import canonical
-from data.errors import InputError
+from data.errors import InputError, Stopped
 from data.records import Call, Reply
 from tasks.models.batches import BatchQueue
 from tasks.models.constancy import Constancy
@@ -45,10 +45,6 @@ T = TypeVar("T")
 
 # Retries are shown in the progress bar; the arguments of a call do not belong in a log.
 stamina.instrumentation.set_on_retry_hooks([])
-
-
-class Stopped(Exception):  # noqa: N818 - said of a run
-    """The run was stopped; everything answered so far is kept."""
 
 
 @dataclass(frozen=True, slots=True)

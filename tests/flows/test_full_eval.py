@@ -161,7 +161,8 @@ def test_a_run_goes_on_from_the_cache_with_a_temporary_server(
     alone = {name: value for name, value in environment.items() if name != "PREFECT_API_URL"}
     with serve_openai("yes") as server:
         run("--set", at(server), *ONLY)
-        command = [sys.executable, "-m", "flows.full_eval", "--set", f"store.runs={tmp_path}/runs", "--resume"]
+        place, name = f"store.runs={tmp_path}/runs", latest(tmp_path).name
+        command = [sys.executable, "-m", "flows.full_eval", "--set", place, "--resume", name]
         done = subprocess.run(command, cwd=TOP, env=alone, capture_output=True, text=True, check=False, timeout=240)
     assert "Starting a temporary Prefect server" in done.stderr
     assert "verify basic_control acme/tiny:1b: from the cache" in done.stdout, done.stderr

@@ -15,7 +15,8 @@ from data.errors import InputError
 from data.records import Message, Question
 from data.tables import RESPONSES
 from flows.cli.application import main
-from flows.earlier import latest, settings_of
+from flows.cli.options import Options, choose
+from flows.earlier import begun_afresh, ended, settings_of, to_resume
 from flows.environment import results_of
 from flows.runs import anew, layers_of, open_run, restore
 from metrics.judging import Ask
@@ -137,7 +138,34 @@ def test_a_manifest_of_another_version_is_one_message(tmp_path: Path, more: dict
     name = begun(tmp_path, **more)
     with pytest.raises(InputError, match=words):
         settings_of(f"{tmp_path}/runs", name)
-    assert latest(tmp_path / "runs") == name
+    assert to_resume(tmp_path / "runs") == name
+
+
+def test_resume_goes_on_with_the_last_run_and_does_none_again_that_has_ended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done: dict[str, object] = {"status": "completed", "tables": {"summary": []}, "requests": {"submitted": 0}}
+    broken_off, waits = begun(tmp_path), begun(tmp_path, **done | {"requests": {"submitted": 3}})
+    assert to_resume(tmp_path / "runs") == waits, "its requests wait in a batch"
+    last = begun(tmp_path, **done)
+    with pytest.raises(InputError, match=f"{last}, has ended.* The last that was broken off is {waits}"):
+        to_resume(tmp_path / "runs")
+    assert not ended(f"{tmp_path}/runs", broken_off)
+    assert ended(f"{tmp_path}/runs", last)
+    assert main(["run", "--resume", "--set", f"store.runs={tmp_path}/runs"]) == 2
+    assert f"--resume {last} does it again from the caches" in capsys.readouterr().err
+    options = Options(resume=(last,), sets=(f"store.runs={tmp_path}/runs",))
+    assert choose("", options)[1].resume == last
+    assert "this run has ended; it is done again" in capsys.readouterr().err, "and not silently"
+
+
+def test_a_fresh_runs_folder_is_found_by_its_mark(tmp_path: Path) -> None:
+    fresh = settings(tmp_path).model_copy(update={"fresh": "20261121_120000"})
+    assert begun_afresh(f"{tmp_path}/runs", fresh.fresh) == ""
+    begun(tmp_path)
+    name = open_run(fresh, Rerun()).folder.name
+    begun(tmp_path)
+    assert begun_afresh(f"{tmp_path}/runs", fresh.fresh) == name
 
 
 def test_a_judge_recorded_before_suites_were_declarations_is_asked_at_the_metrics_temperature(
