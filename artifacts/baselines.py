@@ -53,7 +53,7 @@ def write(baseline: Baseline, path: Path) -> Path:
         InputError: it cannot be written.
     """
     head = {"schema": SCHEMA, "name": baseline.name, "run": baseline.run, "started": baseline.started}
-    head["facts"] = asdict(baseline.facts)
+    head["facts"] = _stored(baseline.facts)
     head["tables"] = {
         kind: [{"table": one.table, "digest": one.digest, "rows": one.rows} for one in refs]
         for kind, refs in baseline.tables.items()
@@ -78,6 +78,11 @@ def write(baseline: Baseline, path: Path) -> Path:
     except OSError as error:
         raise explain(error, f"cannot write the baseline {path}") from error
     return path
+
+
+def _stored(facts: Facts) -> dict[str, Any]:
+    suites = {name: {"score": [*one.score], "rules": dict(one.rules)} for name, one in facts.suites.items()}
+    return {**asdict(facts), "suites": suites}
 
 
 def _grouped(frame: pl.DataFrame, by: tuple[str, ...], columns: tuple[str, ...]) -> Iterable[dict[str, Any]]:

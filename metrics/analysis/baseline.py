@@ -27,11 +27,13 @@ class SuiteRules:
     """What decides a suite's score: the metrics that make it, and every rule by its path.
 
     Paths are `threshold`, `metrics.<metric>.<option>`, `judges.<metric>.<judge>`, `judge_prompts.<metric>.<prompt>`
-    and so on; values are JSON.
+    and so on; values are JSON. `defaults` are those of the metrics' options, which decided where a baseline is
+    older than an option; a baseline holds none.
     """
 
     score: tuple[str, ...]
     rules: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +136,7 @@ def unlike(baseline: Facts, run: Facts, rescored: Collection[str] = ()) -> list[
         if suite not in run.suites:
             continue
         own = run.suites[suite]
-        both = {*rules.score} & {*own.score}
-        kept = [_of_metrics(one.rules, both) for one in (rules, own)]
+        kept = _comparable(rules, own, {*rules.score} & {*own.score})
         for side in kept if lone else ():
             side.pop("weight", None)
         found += _rules("decides", f" of suite {suite}", *kept)
@@ -151,20 +152,39 @@ def unlike(baseline: Facts, run: Facts, rescored: Collection[str] = ()) -> list[
 
 def same_rules(baseline: Facts, run: Facts, suite: str, metric: str) -> bool:
     """Say whether both score a suite by a metric, and by the same rules."""
-    sides = [one.suites.get(suite, SuiteRules(())) for one in (baseline, run)]
-    if not all(metric in one.score for one in sides):
+    before, after = (one.suites.get(suite, SuiteRules(())) for one in (baseline, run))
+    if metric not in before.score or metric not in after.score:
         return False
-    return not [*_rules("decides", "", *(_of_metrics(one.rules, {metric}, whole=False) for one in sides))]
+    kept = _comparable(before, after, {metric})
+    whole = [{path: value for path, value in side.items() if _metric_of(path)} for side in kept]
+    return not [*_rules("decides", "", *whole)]
 
 
-def _of_metrics(rules: Mapping[str, Any], metrics: set[str], *, whole: bool = True) -> dict[str, Any]:
-    """Return the rules of some metrics, and those of the suite as a `whole`."""
-    parts = {path: path.split(".") for path in rules}
-    return {
-        path: rules[path]
-        for path, (kind, *rest) in parts.items()
-        if (rest[0] in metrics if kind in _OF_METRIC else whole)
-    }
+def _metric_of(path: str) -> str:
+    """Return the metric that a rule is of; '' where it is the suite's."""
+    kind, _, rest = path.partition(".")
+    return rest.partition(".")[0] if kind in _OF_METRIC else ""
+
+
+def _comparable(baseline: SuiteRules, run: SuiteRules, metrics: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what is to be compared of both sides' rules: of `metrics`, and of the suite as a whole.
+
+    An option that only the run has is newer than the baseline, which was decided by its default; what only the
+    baseline has is not there any more. Of a suite's own rules, and of judges' prompts, what both have is compared.
+    """
+    before, after = (dict(one.rules) for one in (baseline, run))
+    for path in {*before} ^ {*after}:
+        kind, dotted, _ = path.partition(".")
+        if kind == "metrics" and path in after and path in run.defaults:
+            before[path] = run.defaults[path]
+        elif kind in {"metrics", "judge_prompts"} or not dotted:
+            before.pop(path, None)
+            after.pop(path, None)
+
+    def kept(side: Mapping[str, Any]) -> dict[str, Any]:
+        return {path: value for path, value in side.items() if _metric_of(path) in {*metrics, ""}}
+
+    return kept(before), kept(after)
 
 
 def _shared(*sides: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -175,9 +195,6 @@ def _shared(*sides: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _rules(kind: Kind, of: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Difference]:
     for path in dict.fromkeys((*before, *after)):
-        # A prompt that only one side has is in a language, or of a form, that the other does not know.
-        if path.startswith("judge_prompts.") and not (path in before and path in after):
-            continue
         if canonical(old := before.get(path)) != canonical(new := after.get(path)):
             yield Difference(kind, f"{path.removeprefix('metrics.')}{of}", *_apart(old, new))
 

@@ -47,7 +47,10 @@ def facts_of(manifest: Mapping[str, Any]) -> Facts:
     names = {suite.name for suite in suites}
     explained = dict(flatten(configuration.get("explainability") or {}, "explainability"))
     return Facts(
-        suites={suite.name: SuiteRules(suite.scored_by, dict(_rules(suite, manifest))) for suite in suites},
+        suites={
+            suite.name: SuiteRules(suite.scored_by, dict(_rules(suite, manifest)), dict(_defaults(suite)))
+            for suite in suites
+        },
         rules={"threshold": configuration.get("threshold"), **(explained if names >= {*EXPLAINED} else {})},
         units=_units(manifest),
         tested=dict(_tested(suites, manifest)),
@@ -59,10 +62,10 @@ def _rules(suite: Suite, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any
     told = suite.model_dump(mode="json", include={*_OF_SUITE})
     yield from ((name, told[name]) for name in _OF_SUITE)
     for family, options in (suite.source.get("options") or {}).items() if suite.loader == "families" else ():
-        yield from flatten(options, f"families.{family}")
+        yield f"families.{family}", options
     asked = (manifest.get("judge_prompts") or {}).get(suite.name) or {}
     for name in suite.scored_by:
-        yield from flatten(_filled(name, suite.options(name)), f"metrics.{name}")
+        yield from ((f"metrics.{name}.{option}", value) for option, value in suite.options(name).items())
         if name in asked or _judged(name):
             use = suite.use(name)
             yield f"metrics.{name}.aggregate", use.aggregate or suite.aggregate
@@ -71,15 +74,17 @@ def _rules(suite: Suite, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any
             yield from ((f"judge_prompts.{name}.{prompt}", one) for prompt, one in asked.get(name, {}).items())
 
 
-def _filled(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a metric's options, with the defaults of those that are newer than the run."""
-    try:
-        return {**_defaults(metric(name).options), **options}
-    except InputError:  # of a plug-in that is not there any more
-        return dict(options)
+def _defaults(suite: Suite) -> Iterator[tuple[str, Any]]:
+    """Yield the defaults of the options of a suite's metrics, by path."""
+    for name in suite.scored_by:
+        try:
+            declared = metric(name).options
+        except InputError:  # of a plug-in that is not there any more
+            continue
+        yield from ((f"metrics.{name}.{option}", value) for option, value in _of_options(declared).items())
 
 
-def _defaults(declared: Declared) -> dict[str, Any]:
+def _of_options(declared: Declared) -> dict[str, Any]:
     if isinstance(declared, Mapping):
         return dict(declared)
     found = {name: one.get_default(call_default_factory=True) for name, one in declared.model_fields.items()}

@@ -18,6 +18,7 @@ from metrics.analysis.baseline import (
     compare_with_baseline,
     missing,
     refuse,
+    same_rules,
     unlike,
     values_of,
 )
@@ -260,6 +261,18 @@ def test_an_upgrade_refuses_nothing_and_is_named() -> None:
         unlike(under_test(), Facts(under_test().suites, units={"m": {"version": 1}}, tested=under_test().tested))
         == []
     )
+
+
+def test_an_option_that_is_newer_or_gone_refuses_nothing_unless_it_is_set() -> None:
+    """The baseline knows `old` and not `case`, whose default is false."""
+    rules: dict[str, Any] = {"metrics.m.old": 1, "metrics.m.mode": "all", "strata": ""}
+    before = Facts({"s": SuiteRules(("m",), rules)})
+    now = {"metrics.m.case": False, "metrics.m.mode": "all", "strata": "", "newer": 1}
+    for case, refused in ((False, []), (True, ["m.case of suite s: True, in the baseline False"])):
+        own = SuiteRules(("m",), {**now, "metrics.m.case": case}, {"metrics.m.case": False})
+        after = Facts({"s": own})
+        assert [str(one) for one in unlike(before, after)] == refused
+        assert same_rules(before, after, "s", "m") == (not refused)
 
 
 def test_what_the_run_has_in_addition_is_named() -> None:
