@@ -338,7 +338,8 @@ def compare_with_baseline(
         told = _model(model, against, baseline, run, clusters, max_drop=max_drop, allowed=allow_different)
         gone += [f"suite {suite} of model {against}" for suite in told[1]]
         found.append(told[0])
-    return Against(name, pinned, tuple(known), tuple(found), tuple(gone), allow_different)
+    others = [Difference("tested", "model", against, model) for model, against in models if model != against]
+    return Against(name, pinned, (*known, *others), tuple(found), tuple(gone), allow_different)
 
 
 def _model(

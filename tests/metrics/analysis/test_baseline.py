@@ -163,7 +163,9 @@ def test_a_suite_that_a_model_takes_no_part_in_any_more_is_missing() -> None:
 
 
 def test_models_are_matched_by_name_or_the_only_one_with_the_only_one() -> None:
-    assert against(scores([1.0], model="b"), scores([1.0])).models[0].against == "a"
+    other = against(scores([1.0], model="b"), scores([1.0]))
+    assert other.models[0].against == "a"
+    assert [str(one) for one in other.differences] == ["model: b, in the baseline a"]
     two = pl.concat([scores([1.0], model="b"), scores([1.0], model="c")])
     with pytest.raises(InputError, match="it has the models a, the run has b, c: none in common"):
         against(two, scores([1.0]))
