@@ -1,6 +1,10 @@
 """The examples of docs/applications.md run as they stand, and what applications retrieve is what judges see."""
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +12,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from tests.conftest import Run
+from tests.conftest import TOP, Run
 from tests.helpers.pages import blocks
 from tests.helpers.runs import latest
 from tests.servers.running import serve, serve_openai
@@ -122,3 +126,27 @@ def test_rows_of_ones_own_need_no_contexts_where_each_system_brings_them(run: Ru
     assert "4 calls" in planned.stdout, "two of the application, two of the judge"
     assert refused.returncode == 2
     assert "found no column 'retrieved_contexts', which a metric of the suite needs" in refused.stderr
+
+
+def test_an_interrupt_ends_a_function_that_never_returns(environment: dict[str, str], folder: Path) -> None:
+    (folder / "my_app.py").write_text(
+        f"import os, pathlib, threading\nPID = pathlib.Path({str(folder / 'pid')!r})\n"
+        "def answer(prompt):\n    PID.write_text(f'{os.getpid()}\\n')\n    threading.Event().wait()\n"
+    )
+    places = ["--set", f"store.root={folder}/store", "--set", f"store.runs={folder}/runs"]
+    begun = {**environment, "OPENAI_API_KEY": "k-123456"}
+    with serve_openai(judge) as judges:
+        config = written(folder, PYTHON, judges.base_url)
+        command = [sys.executable, "-m", "flows.full_eval", "--config", config, *places]
+        process = subprocess.Popen(command, cwd=TOP, env=begun, stderr=subprocess.PIPE, text=True)
+        while not ((folder / "pid").exists() and (folder / "pid").read_text().endswith("\n")):
+            assert process.poll() is None
+            time.sleep(0.05)
+        application = Path("/proc", (folder / "pid").read_text().strip())
+        assert application.exists()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    while application.exists():
+        time.sleep(0.05)
