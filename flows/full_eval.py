@@ -24,7 +24,7 @@ from flows.judges_exam import sit
 from flows.runners import running
 from flows.runs import Outcome, anew, counts_of, describe, facts, open_run, recorded
 from flows.suite import run_suite
-from tasks.aggregate import Conduct, aggregate, results
+from tasks.aggregate import Conduct, results
 from tasks.compare.baseline import check
 from tasks.decide import watched
 from tasks.gate import gate, interim, policy_of, write
@@ -37,6 +37,7 @@ from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache
 from tasks.runtime.telemetry import traced
 from tasks.stage import Ledger, keeping
+from tasks.summary import aggregate
 
 
 def identify_all(settings: Settings) -> Identities:

@@ -13,7 +13,6 @@ from data.tables import ITEMS, SCORES
 from flows.full_eval import identify_all
 from flows.runs import counts_of, describe, open_run
 from flows.suite import Numbered, answered
-from tasks.aggregate import aggregate
 from tasks.probe import curves, families, probe
 from tasks.query import sharing_failures
 from tasks.report.level import Found, write
@@ -22,6 +21,7 @@ from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache, open_store
 from tasks.runtime.telemetry import traced
 from tasks.stage import Ledger, keeping
+from tasks.summary import aggregate
 
 
 @flow(name="level", flow_run_name="level of {settings.title}")

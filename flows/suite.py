@@ -112,14 +112,15 @@ def ask(
 def value(settings: Settings, suite: Suite, batch: Batch, name: str, identities: Identities) -> Tables:
     """Score one batch of replies by one of the suite's metrics."""
     unit, options, store = metric(name), suite.options(name), settings.store
+    identity = identity_of(Metric, name)
     cell = Cell(batch.cell.suite, batch.cell.model, batch.cell.batch, name)
     if unit.verifies:
         runner = kotlin_tools.describe(settings.sandbox.kotlin_compiler, settings.sandbox.java)
         families = verifiers_of(suite)
         verdicts = verify(batch.cell, store, batch, families=families, tools=settings.sandbox, runner=runner)
-        return Tables(verdicts=[verdicts], scores=[score(batch.cell, store, verdicts)])
+        return Tables(verdicts=[verdicts], scores=[score(batch.cell, store, verdicts, metric=identity)])
     if not unit.steps:
-        return Tables(scores=[measure(cell, store, batch, metric=identity_of(Metric, name), options=options)])
+        return Tables(scores=[measure(cell, store, batch, metric=identity, options=options)])
     panel = panel_of(settings, suite, name, identities.judges)
     afresh = ledger().failed or ledger().anew(judge.name, cell)
     judged = judge(
@@ -138,7 +139,7 @@ def value(settings: Settings, suite: Suite, batch: Batch, name: str, identities:
         store,
         batch,
         judged.judgements,
-        metric=identity_of(Metric, name),
+        metric=identity,
         options=options,
         aggregate=suite.use(name).aggregate or suite.aggregate,
     )

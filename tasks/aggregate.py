@@ -1,4 +1,4 @@
-"""Aggregate: scores to the summary's cells, and all of a run's tables to its results."""
+"""Results: what all of a run's tables come to."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,21 +9,20 @@ from typing import Any
 import polars as pl
 
 from artifacts.store import Store as TableStore
-from config.settings import Settings, Store
+from config.settings import Settings
 from data.batches import Ref
 from data.plugins import metric
 from data.suites import Suite
-from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, SUMMARY
+from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
 from metrics.analysis.explainability import EXPLAINED, Terms
 from metrics.analysis.observations import observations
 from metrics.analysis.results import Circumstances, Results, RunTables, build
 from metrics.analysis.scores import Labels, Withheld
-from metrics.analysis.summary import summarise
 from metrics.corrected import CorrectedMean, corrected_means
 from metrics.passports import passports
-from metrics.stopping import Narrowing, without_peeking
+from metrics.stopping import Narrowing
 from tasks.compare.baseline import against
-from tasks.decide import Watched, follow_all, watched
+from tasks.decide import follow_all, watched
 from tasks.judges.labels import kept_labels
 from tasks.judges.passports import Examined, sittings
 from tasks.judges.trust import withheld_by_judges
@@ -34,21 +33,6 @@ from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
-
-
-@stage(version=2)
-def aggregate(store: Store, items: list[Ref], scores: list[Ref], watched: Sequence[Watched] = ()) -> Ref:
-    """Sum all scores of a run up into the summary table.
-
-    Suites that are `watched` have their sequences' intervals.
-    """
-    place = open_store(store)
-    found = observations(place.read_all(scores, SCORES), place.read_all(items, ITEMS))
-    summary = summarise(found.scores, found.items)
-    if watched:
-        followed = follow_all(place, items, scores, watched)
-        summary = without_peeking(summary, followed, [one.suite for one in watched])
-    return place.write(SUMMARY, summary)
 
 
 @dataclass(frozen=True, slots=True)

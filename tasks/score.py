@@ -13,35 +13,34 @@ from data.records import VALUED, Found, Metric, Score, Status
 from data.suites import Aggregate
 from data.tables import SCORES
 from data.units import UnitIdentity
-from metrics.correct import UNIT as correct  # noqa: N811 - a unit, not a constant
 from metrics.judging import combine
 from tasks.judge import reopen
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 
-def scores_of(verdict: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, Any]]:
     """Yield the scores of one row of the verdicts table: the family's verdict, and the values kept beside it."""
-    found = correct.score({"verdict": verdict}, {}, {})
+    found = unit.score({"verdict": verdict}, {}, {})
     shared = {
         "item_id": verdict["item_id"],
         "model": verdict["model"],
         "repeat": verdict["repeat"],
         "status": verdict["status"],
         "reason": verdict["reason"],
-        "version": correct.version,
+        "version": unit.version,
     }
-    yield {**shared, "metric": correct.name, "value": found.value, "details": verdict["details"]}
+    yield {**shared, "metric": unit.name, "value": found.value, "details": verdict["details"]}
     for name, value in found.parts.items():
         yield {**shared, "metric": name, "value": value, "details": "{}"}
 
 
 @stage(version=1)
-def score(store: Store, verdicts: Ref) -> Ref:
-    """Turn a batch of verdicts into scores."""
-    place = open_store(store)
+def score(store: Store, verdicts: Ref, *, metric: UnitIdentity) -> Ref:
+    """Turn a batch of verdicts into scores of the metric that says what they are worth."""
+    place, unit = open_store(store), find(Metric, metric.name)
     rows = place.read(verdicts).iter_rows(named=True)
-    return place.write(SCORES, SCORES.frame(entry for verdict in rows for entry in scores_of(verdict)))
+    return place.write(SCORES, SCORES.frame(entry for verdict in rows for entry in scores_of(verdict, unit)))
 
 
 def metric_rows(metric: Metric, scored: Iterable[tuple[Answered, Score]]) -> Iterator[dict[str, Any]]:

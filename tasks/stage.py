@@ -26,7 +26,7 @@ from prefect.context import TaskRunContext
 from pydantic import BaseModel
 
 from config.settings import Store as StoreSettings
-from data.batches import Asked, Cell, Ref
+from data.batches import Asked, Batch, Cell, Ref
 from data.draw import canonical
 from data.plugins import generation
 from data.units import Module, UnitIdentity, source_of
@@ -318,12 +318,12 @@ class Stage(Generic[P, R]):
         return result
 
     def _subject(self, given: Given) -> tuple[str, dict[str, str]]:
-        """Return a hash of what the stage's units are given, without judges' findings, and these units."""
-        units = {one.name: f"{one.version} {one.source}" for one in found_in(given, UnitIdentity)}
-        if not (units and self.cached):
-            return "", {}
+        """Return the stage's units where they look at replies, and a hash of these and of all else but findings."""
         args, kwargs = given
         inputs = inspect.signature(self.function).bind(*args, **kwargs).arguments
+        units = {one.name: f"{one.version} {one.source}" for one in found_in(given, UnitIdentity)}
+        if not (units and self.cached and any(isinstance(one, Batch) for one in inputs.values())):
+            return "", {}
         told = {name: _bare(value) for name, value in inputs.items() if not isinstance(value, Ref)}
         return digest_of(self.name, told), units
 

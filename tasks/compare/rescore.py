@@ -107,12 +107,13 @@ def _replies(frames: dict[str, pl.DataFrame], items: pl.DataFrame, model: str) -
 def _scored(settings: Settings, suite: Suite, name: str, batch: Batch, judgements: Ref) -> Ref:
     """Score a batch of replies by one metric, from what its judges said where it has any."""
     unit, options, place = metric(name), suite.options(name), settings.store
+    identity = identity_of(Metric, name)
     if unit.verifies:
         tools = settings.sandbox
         runner = kotlin_tools.describe(tools.kotlin_compiler, tools.java)
         families = verifiers_of(suite)
-        return score.function(place, verify.function(place, batch, families=families, tools=tools, runner=runner))
-    identity = identity_of(Metric, name)
+        verdicts = verify.function(place, batch, families=families, tools=tools, runner=runner)
+        return score.function(place, verdicts, metric=identity)
     if not unit.steps:
         return measure.function(place, batch, metric=identity, options=options)
     aggregate = suite.use(name).aggregate or suite.aggregate

@@ -23,11 +23,13 @@ from config.settings import Model, Sandbox, Settings
 from config.settings import Store as Place
 from data.batches import Asked, Batch, Cell, Ref
 from data.loading import makers_of, verifiers_of
-from tasks.aggregate import aggregate
+from data.records import Metric
+from data.units import identity_of
 from tasks.load import Wanted, generate
 from tasks.query import prepare, query
 from tasks.runtime.storage import cache_url, open_store
 from tasks.score import score
+from tasks.summary import aggregate
 from tasks.verify import verify
 from tests.servers.postgres import Postgres
 from tests.servers.running import serve_openai
@@ -117,7 +119,8 @@ def street(place: Place, items: int, base_url: str) -> None:
             for ref, one in each
         ],
     )
-    scores = timed("score", rows, lambda: [score.function(place, ref) for ref in verdicts])
+    unit = identity_of(Metric, "correct")
+    scores = timed("score", rows, lambda: [score.function(place, ref, metric=unit) for ref in verdicts])
     timed("aggregate", rows, lambda: aggregate.function(place, drawn, scores))
     sizes = {
         "items": size_of(place, drawn),

@@ -52,13 +52,13 @@ def verdict(status: str, *, correct: bool | None, details: str = "{}") -> dict[s
     ],
 )
 def test_a_verdict_is_one_score_in_its_own_state(status: str, correct: bool | None, value: float | None) -> None:  # noqa: FBT001 - a case
-    (row,) = scores_of(verdict(status, correct=correct))
+    (row,) = scores_of(verdict(status, correct=correct), metrics()["correct"])
     assert (row["metric"], row["value"], row["status"], row["reason"]) == ("correct", value, status, "why")
 
 
 def test_what_a_verifier_keeps_beside_its_verdict_is_scored_beside_it() -> None:
     details = '{"precision": 0.5, "recall": 1, "similarity": "near", "other": 0.3}'
-    rows = list(scores_of(verdict("scored", correct=False, details=details)))
+    rows = list(scores_of(verdict("scored", correct=False, details=details), metrics()["correct"]))
     assert [(row["metric"], row["value"]) for row in rows] == [
         ("correct", 0.0),
         ("precision", 0.5),
@@ -71,7 +71,9 @@ def test_what_a_verifier_keeps_beside_its_verdict_is_scored_beside_it() -> None:
 def test_a_table_of_verdicts_becomes_a_table_of_scores(tmp_path: Path) -> None:
     place = Store(root=str(tmp_path))
     rows = [verdict("scored", correct=True), {**verdict("no_answer", correct=None), "item_id": "j"}]
-    ref = score.function(place, open_store(place).write(VERDICTS, VERDICTS.frame(rows)))
+    ref = score.function(
+        place, open_store(place).write(VERDICTS, VERDICTS.frame(rows)), metric=identity_of(Metric, "correct")
+    )
     found = open_store(place).read(ref)
     assert ref.table == "scores"
     assert found.select("item_id", "value", "status").rows() == [("i", 1.0, "scored"), ("j", 0.0, "no_answer")]

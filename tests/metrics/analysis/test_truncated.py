@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from data.plugins import find
 from data.records import Metric, Score
 from data.tables import ITEMS, SCORES
 from data.truncation import is_cut
@@ -149,5 +150,5 @@ def test_of_a_cut_reply_all_that_is_not_fully_right_is_truncated() -> None:
 
 def test_a_truncated_verdict_is_a_wrong_answer_in_its_own_state() -> None:
     verdict = {"item_id": "i", "model": "m", "repeat": 0, "correct": False, "status": "truncated", "reason": "why"}
-    (row,) = scores_of({**verdict, "details": "{}"})
+    (row,) = scores_of({**verdict, "details": "{}"}, find(Metric, "correct"))
     assert (row["value"], row["status"]) == (0.0, "truncated")

@@ -266,7 +266,9 @@ def build(count: int = 6, *, change: Change | None = None, **configured: Any) ->
         pairs = [(item, change(item, asked)) for item, asked in pairs]
     log: list[Row] = []
     verdicts = VERDICTS.frame(_verdicts(pairs))
-    scored = [*(row for v in verdicts.iter_rows(named=True) for row in scores_of(v)), *_scored(pairs, log)]
+    correct = metrics()["correct"]
+    verified = (row for v in verdicts.iter_rows(named=True) for row in scores_of(v, correct))
+    scored = [*verified, *_scored(pairs, log)]
     columns = {**REQUESTS.columns, **RESPONSES.columns}
     columns.pop("payload")
     asked = pl.DataFrame([row for _, row in pairs], schema=columns)
