@@ -12,10 +12,13 @@ import platform
 import resource
 import struct
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
+_PR_CAPBSET_DROP, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 24, 28, 47, 4
+_NO_ROOT = 0b101111  # no rights by being root, nor kept over a change of user, each locked
+_CAPSET, _CAPABILITIES_V3 = (126, 91), 0x20080522
 _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446  # the same on every architecture
 _LANDLOCK_RULE = 445
 _LANDLOCK_VERSION = 1
@@ -42,25 +45,28 @@ _NEEDED: dict[str, tuple[int, int]] = {
     "futex_waitv": (449, 449), "set_robust_list": (273, 99), "rseq": (334, 293), "membarrier": (324, 283),
     "getrandom": (318, 278), "restart_syscall": (219, 128), "exit": (60, 93), "exit_group": (231, 94),
 }  # fmt: skip
-_REACHING_OUT: dict[str, tuple[int, int]] = {
-    # without socketpair, which ties a process to itself only: Java needs it to open files
-    "socket": (41, 198), "connect": (42, 203), "bind": (49, 200), "listen": (50, 201),
-    "accept": (43, 202), "accept4": (288, 242), "sendto": (44, 206), "fork": (57, -1), "vfork": (58, -1),
-    "execveat": (322, 281), "kill": (62, 129), "tkill": (200, 130), "rt_sigqueueinfo": (129, 138),
-    "rt_tgsigqueueinfo": (297, 240), "pidfd_open": (434, 434), "pidfd_send_signal": (424, 424),
-    "pidfd_getfd": (438, 438), "ptrace": (101, 117), "process_vm_readv": (310, 270),
-    "process_vm_writev": (311, 271), "unshare": (272, 97),
-    "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41),
-    "chroot": (161, 51), "setsid": (112, 157), "bpf": (321, 280), "perf_event_open": (298, 241),
-    "userfaultfd": (323, 282), "io_uring_setup": (425, 425), "add_key": (248, 217), "request_key": (249, 218),
-    "keyctl": (250, 219), "memfd_create": (319, 279), "kexec_load": (246, 104), "init_module": (175, 105),
-    "finit_module": (313, 273), "reboot": (169, 142), "swapon": (167, 224), "settimeofday": (164, 170),
-    # what Landlock leaves free: files by their names, without opening them
-    "chmod": (90, -1), "fchmodat": (268, 53), "fchmodat2": (452, 452), "chown": (92, -1), "lchown": (94, -1),
-    "fchownat": (260, 54), "utime": (132, -1), "utimes": (235, -1), "futimesat": (261, -1), "utimensat": (280, 88),
-    "setxattr": (188, 5), "lsetxattr": (189, 6), "removexattr": (197, 14), "lremovexattr": (198, 15),
-    "truncate": (76, 45), "fchmod": (91, 52), "fchown": (93, 55), "fsetxattr": (190, 7), "fremovexattr": (199, 16),
+_MACHINE: dict[str, tuple[int, int]] = {
+    # beside those: what a Java virtual machine was seen to make of system calls (17 and 25), and its close kin
+    "open": (2, -1), "openat": (257, 56), "stat": (4, -1), "lstat": (6, -1), "newfstatat": (262, 79),
+    "statx": (332, 291), "statfs": (137, 43), "fstatfs": (138, 44), "access": (21, -1), "faccessat": (269, 48),
+    "faccessat2": (439, 439), "readlink": (89, -1), "readlinkat": (267, 78), "getdents64": (217, 61),
+    "getcwd": (79, 17), "pread64": (17, 67), "pwrite64": (18, 68), "sendfile": (40, 71),
+    "copy_file_range": (326, 285), "fadvise64": (221, 223), "ftruncate": (77, 46), "fsync": (74, 82),
+    "fdatasync": (75, 83), "flock": (73, 32), "mkdir": (83, -1), "mkdirat": (258, 34), "rmdir": (84, -1),
+    "unlink": (87, -1), "unlinkat": (263, 35), "rename": (82, -1), "renameat": (264, 38), "renameat2": (316, 276),
+    "dup": (32, 23), "dup2": (33, -1), "dup3": (292, 24), "pipe": (22, -1), "pipe2": (293, 59),
+    "socketpair": (53, 199), "shutdown": (48, 210), "msync": (26, 227), "mincore": (27, 232), "uname": (63, 160),
+    "sysinfo": (99, 179), "times": (100, 153), "umask": (95, 166), "getuid": (102, 174), "geteuid": (107, 175),
+    "getgid": (104, 176), "getegid": (108, 177), "getrlimit": (97, 163), "arch_prctl": (158, -1),
+    "set_tid_address": (218, 96), "execve": (59, 221), "rt_sigtimedwait": (128, 137), "rt_sigpending": (127, 136),
+    "rt_sigsuspend": (130, 133), "sched_getparam": (143, 121), "sched_getscheduler": (145, 120),
+    "sched_get_priority_max": (146, 125), "sched_get_priority_min": (147, 126),
 }  # fmt: skip
+_IOCTL, _PRCTL, _TGKILL = (16, 29), (157, 167), (234, 131)
+_TERMINALS = (0x5401, 0x5413, 0x541B)
+"""What may be asked of an open file by ioctl: is it a terminal, how large, how many bytes wait."""
+_NAMES = (15, 16, 0x53564D41)
+"""What may be set by prctl: a thread's name, and that of memory."""
 _CLONE, _CLONE3, _MMAP, _MPROTECT, _PRLIMIT = (56, 220), (435, 435), (9, 222), (10, 226), (302, 261)
 _CLONE_THREAD, _PROT_EXEC = 0x10000, 4
 
@@ -114,17 +120,35 @@ def only_computing(audit: int) -> bytes:
     third = _ARGUMENTS + 2 * 8
     for number in (_MMAP[k], _MPROTECT[k]):
         body.append(_when(number, [_op(_LOAD, third), _op(_ANY_BIT, _PROT_EXEC, 0, 1), _REFUSE, _PERMIT]))
-    body.append(_when(_PRLIMIT[k], [_op(_LOAD, _ARGUMENTS), _op(_EQUAL, 0, 0, 1), _PERMIT, _REFUSE]))
+    body.append(_own_limits(k))
     return _frame(audit, body, _ERRNO | errno.EPERM)
 
 
-def no_others(audit: int) -> bytes:
-    """Return the filter of a virtual machine, which compiles and loads as it goes: it may not reach out.
+def only_a_machine(audit: int) -> bytes:
+    """Return the filter of a virtual machine, which compiles and loads as it goes; anything else fails with EPERM.
 
-    Sockets, new processes, signals to others, other processes' memory and the system's own levers fail with EPERM.
+    Beside what computing needs it may open files (Landlock says which), have executable memory, and signal its own
+    threads; of new processes, sockets, signals to others and limits of others there is no call.
     """
     k = _column(audit)
-    return _frame(audit, _each([numbers[k] for numbers in _REACHING_OUT.values()], _REFUSE), _ALLOW)
+    body = _each([numbers[k] for table in (_NEEDED, _MACHINE) for numbers in table.values()], _PERMIT)
+    body += [_op(_EQUAL, number, 0, 1) + _PERMIT for number in (_MMAP[k], _MPROTECT[k])]
+    body.append(_own_limits(k))
+    body.append(_when(_IOCTL[k], _one_of(_ARGUMENTS + 8, _TERMINALS)))
+    body.append(_when(_PRCTL[k], _one_of(_ARGUMENTS, _NAMES)))
+    # The process's number stays what it is when it becomes the machine.
+    body.append(_when(_TGKILL[k], _one_of(_ARGUMENTS, (os.getpid(),))))
+    return _frame(audit, body, _ERRNO | errno.EPERM)
+
+
+def _own_limits(k: int) -> bytes:
+    """Return the check of prlimit: of this process alone."""
+    return _when(_PRLIMIT[k], _one_of(_ARGUMENTS, (0,)))
+
+
+def _one_of(place: int, values: Sequence[int]) -> list[bytes]:
+    """Return the check of an argument's lower half: allowed where it is one of some values."""
+    return [_op(_LOAD, place), *(_op(_EQUAL, value, 0, 1) + _PERMIT for value in values), _REFUSE]
 
 
 class _Fprog(ctypes.Structure):
@@ -132,7 +156,7 @@ class _Fprog(ctypes.Structure):
 
 
 def seccomp(filtered: Callable[[int], bytes] = only_computing) -> str:
-    """Restrict this process's system calls by `only_computing` or `no_others`; '' where it cannot be done."""
+    """Restrict this process's system calls by `only_computing` or `only_a_machine`; '' where it cannot be done."""
     audit = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine())
     # a 32-bit Python on a 64-bit kernel makes other calls
     if sys.platform != "linux" or audit is None or sys.maxsize < 2**32:
@@ -156,6 +180,23 @@ def no_new_privs() -> str:
     if sys.platform != "linux":
         return ""
     return "on" if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 else ""
+
+
+def no_capabilities() -> str:
+    """Give up every capability for good, also as root; '' where it cannot be done."""
+    if sys.platform != "linux":
+        return ""
+    for capability in range(64):
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # those that the kernel does not know are refused
+    _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    # Else root gets all of its bounding set, and what is inheritable, at the next program.
+    _libc.prctl(_PR_SET_SECUREBITS, _NO_ROOT, 0, 0, 0)
+    header, none = struct.pack("=Ii", _CAPABILITIES_V3, 0), bytes(24)
+    return "on" if _libc.syscall(_CAPSET[_column_here()], header, none) == 0 else ""
+
+
+def _column_here() -> int:
+    return 0 if platform.machine() == "x86_64" else 1
 
 
 def landlock_abi() -> int:

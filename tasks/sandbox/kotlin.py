@@ -117,7 +117,7 @@ class _Machine:
         }
         readable = tools.readable(compiled.jar, compiled.runtime)
         given = json.dumps({"limits": limits, "readable": readable, "writable": []})
-        self.command = child.command("tasks.sandbox.launch", given, tools.java, *_flags(memory_mb))
+        self.command = child.command("tasks.sandbox.launch", given, tools.java, *tools.guarded, *_flags(memory_mb))
         self.command += ["-cp", f"{compiled.jar}{os.pathsep}{compiled.runtime}", compiled.main]
 
     def run(self) -> tuple[Outcome, ...]:

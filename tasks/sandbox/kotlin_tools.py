@@ -1,6 +1,7 @@
 """What Kotlin needs here: a compiler, a Java, and a kernel that can hold a virtual machine."""
 
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ NO_COMPILER, NO_JAVA = "no Kotlin compiler", "no Java for Kotlin"
 NO_CONFINEMENT = "no Landlock or seccomp to confine Kotlin"
 
 _JAR = Path("lib/kotlin-compiler.jar")
+_RELEASE = re.compile(r'^JAVA_VERSION="(\d+)', re.MULTILINE)
+_GUARDS = 24
+"""The Java that brought `--illegal-native-access`."""
 _MAIN = "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler"
 
 
@@ -33,6 +37,21 @@ class Tools:
     def compiler(self) -> list[str]:
         """Return the command of the compiler; its script would start other programs first."""
         return [self.java, *_FLAGS, "-cp", self.jar, _MAIN, "-kotlin-home", str(self.home)]
+
+    @property
+    def major(self) -> int:
+        """The Java's version, such as 21; 0 where its folder does not tell it."""
+        try:
+            told = (Path(self.java).parents[1] / "release").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return 0
+        found = _RELEASE.search(told)
+        return int(found[1]) if found else 0
+
+    @property
+    def guarded(self) -> list[str]:
+        """The flags by which a Java keeps programs from calling native code, where it knows them."""
+        return ["--illegal-native-access=deny"] if self.major >= _GUARDS else []
 
     def driver(self, jar: Path) -> list[str]:
         """Return the command of `driver.kt`, compiled into `jar`."""
@@ -77,7 +96,10 @@ def describe(compiler: str = "", java: str = "") -> str:
     tools = find(compiler, java)
     if isinstance(tools, str):
         return f"off ({tools})"
-    return f"kotlinc {version(tools) or 'that does not say its version'}, Landlock, seccomp"
+    java = f"Java {tools.major}" if tools.major else "a Java that does not say its version"
+    native = ", no native code" if tools.guarded else ""
+    held = f"{java}{native}, Landlock, seccomp allow-list, no capabilities"
+    return f"kotlinc {version(tools) or 'that does not say its version'}, {held}"
 
 
 def _home(named: str, environment: Mapping[str, str]) -> Path | None:

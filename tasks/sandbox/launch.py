@@ -16,9 +16,10 @@ def main() -> None:
     given = json.loads(sys.argv[1])
     confinement.limit(**given["limits"])
     confinement.no_new_privs()
+    confinement.no_capabilities()
     if not confinement.landlock(given["readable"], given["writable"]):
         sys.exit("no Landlock")
-    if not confinement.seccomp(confinement.no_others):
+    if not confinement.seccomp(confinement.only_a_machine):
         sys.exit("no seccomp")
     os.execv(sys.argv[2], sys.argv[2:])  # noqa: S606 - without a shell, as it should be
 

