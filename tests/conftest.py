@@ -121,11 +121,15 @@ def environment(prefect_api: str) -> dict[str, str]:
 
 @pytest.fixture
 def run(environment: dict[str, str], forks: Preloaded, tmp_path: Path) -> Run:
-    """Return a function that runs `python -m flows.<flow> …` in a fresh store and returns what it printed."""
+    """Return a function that runs `python -m flows.<flow> …` in a fresh store and returns what it printed.
+
+    With `command` it runs that command of `python -m basic_control`.
+    """
 
     def start(
         *arguments: str,
         flow: str = "full_eval",
+        command: str = "",
         extra: Mapping[str, str] | None = None,
         root: str = "",
         cwd: Path = TOP,
@@ -133,7 +137,8 @@ def run(environment: dict[str, str], forks: Preloaded, tmp_path: Path) -> Run:
     ) -> subprocess.CompletedProcess[str]:
         places = ["--set", f"store.root={root or tmp_path / 'store'}", "--set", f"store.runs={tmp_path}/runs"]
         there = {} if cwd == TOP else {"PYTHONPATH": str(TOP)}
-        begun = forks.start(f"flows.{flow}", [*arguments, *places], {**environment, **there, **(extra or {})}, cwd)
+        module, words = ("basic_control", (command, *arguments)) if command else (f"flows.{flow}", arguments)
+        begun = forks.start(module, [*words, *places], {**environment, **there, **(extra or {})}, cwd)
         out, err = begun.communicate(timeout=timeout)
         return subprocess.CompletedProcess([flow, *arguments], begun.wait(), out, err)
 

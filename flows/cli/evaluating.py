@@ -168,10 +168,11 @@ def _interruptible(go_on: Callable[[], str]) -> None:
             while heard := told.recv(1):
                 if heard[0] not in STOPPING:
                     continue
-                stops += 1
-                if stops > 1:
+                # Prefect sends SIGTERM once more to itself, so that a second one says nothing.
+                if stops and heard[0] == signal.SIGINT:
                     _end(go_on, Exit.STOPPED, "Stopped at once.")
-                if calls := stop():
+                stops += 1
+                if (calls := stop()) and stops == 1:
                     say(
                         f"Stopping: {calls} calls in flight have {GRACE_S:g} s to end, since they are paid. Ctrl-C "
                         "again stops at once."

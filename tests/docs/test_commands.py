@@ -164,6 +164,11 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory, prefect_api: str) -> tup
     runs = folder / "artifacts" / "runs"
     (run,) = (path.parent.name for path in runs.glob("*/manifest.json"))
     shutil.copytree(runs / run, runs / "20261121_020000")
+    broken_off = runs / "29991231_235959"  # what `--resume` goes on with
+    broken_off.mkdir()
+    manifest = json.loads((runs / run / "manifest.json").read_text(encoding="utf-8"))
+    begun = {**{key: manifest[key] for key in ("schema", "started", "configuration")}, "status": "running"}
+    (broken_off / "manifest.json").write_text(json.dumps(begun), encoding="utf-8")
     with contextlib.chdir(folder):
         assert application.main(["baseline", "set", "main", run]) == 0
     return folder, run

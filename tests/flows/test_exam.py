@@ -50,9 +50,9 @@ def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: py
     with serve_openai(speak) as server:
         words = ["--n", str(N), "--data", "wice,lidirus", *arguments(server, tmp_path)]
         fetched = {"BASIC_CONTROL_DATA": str(tmp_path / "data")}
-        done = run(*words, flow="judges_exam", extra=fetched)
+        done = run(*words, command="exam", extra=fetched)
         asked = len(server.requests)
-        again = run(*words, flow="judges_exam", extra=fetched)
+        again = run(*words, command="exam", extra=fetched)
         after = len(server.requests)
     assert done.returncode == 0, done.stderr
     assert "Passport of judge" in done.stdout
@@ -75,7 +75,7 @@ def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: py
 
 def test_a_judge_that_there_is_not_is_one_message(run: Run, tmp_path: Path) -> None:
     with serve_openai("x") as server:
-        done = run("--judge", "nobody", *arguments(server, tmp_path), flow="judges_exam")
+        done = run("--judge", "nobody", *arguments(server, tmp_path), command="exam")
     assert done.returncode == 2
     assert "nobody" in done.stderr
     assert "expected one of judge" in done.stderr
@@ -121,7 +121,7 @@ def test_a_run_is_corrected_by_its_judges_passport_and_undecided_without(run: Ru
         rag += ["--set", "threshold=0.2"]
         before = run(*rag, flow="rag")
         found = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
-        sat = run("--n", "12", *words, "--set", "judges_exam.families=[exam_groundedness]", flow="judges_exam")
+        sat = run("--n", "12", *words, "--set", "judges_exam.families=[exam_groundedness]", command="exam")
         after = run(*rag, flow="rag")
         document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
         stop = ["--set", "rag.stop={first: 12, most: 12}", "--set", "rag.threshold=0.95"]
