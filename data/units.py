@@ -121,15 +121,20 @@ def files_of(module: Module, counts: Callable[[Module], bool] = everything) -> l
 
 @cache
 def _digest(path: Path, known: int) -> str:
+    """Hash a file; '' for what is no file, such as a module in an archive, which its version alone tells."""
     del known
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
 
 
 @cache
 def _read(path: Path, known: int) -> _Source:
     """Read a module's file; a compiled one says nothing."""
     del known
-    text = path.read_text("utf-8", "replace") if path.suffix == ".py" else ""
+    text = path.read_text("utf-8", "replace") if path.suffix == ".py" and path.is_file() else ""
     imports = [*_imports(text)]
     if "import_module" in text or "__import__" in text:
         imports += [(0, match["module"], ()) for match in _BY_NAME.finditer(text)]
@@ -240,18 +245,18 @@ def _beside(code: Iterable[Path]) -> Iterator[Path]:
 @cache
 def _folders(folder: Path, known: int) -> tuple[str, ...]:
     """Return the names of the folders in a folder that hold no package."""
-    del known
-    there = (one for one in folder.iterdir() if one.is_dir() and not one.name.startswith((".", "__")))
-    return tuple(sorted(one.name for one in there if not (one / "__init__.py").exists()))
+    named = (name for name in _entries(str(folder), known) if not name.startswith((".", "__")))
+    inside = {name: _entries(f"{folder}/{name}", known) for name in named if Path(name).suffix not in _CODE}
+    return tuple(sorted(name for name, there in inside.items() if there and "__init__.py" not in there))
 
 
 @cache
 def _files(folder: Path, below: str, known: int) -> tuple[tuple[Path, frozenset[str]], ...]:
     """Return the files in a folder, or anywhere below one in it, that are no code, with all their names."""
-    del known
     found = []
-    for path in (folder / below).rglob("*") if below else folder.iterdir():
-        if path.is_file() and path.suffix not in _CODE and path.name not in UNREAD:
+    inside = (folder / below).rglob("*") if below else (folder / name for name in _entries(str(folder), known))
+    for path in inside:
+        if path.suffix not in _CODE and path.name not in UNREAD and path.is_file():
             parts = path.relative_to(folder).parts
             names = {path.name, "/".join(parts), "/".join(parts[1:])}
             names |= {path.suffix} if path.with_suffix(".py").is_file() else {""}

@@ -262,6 +262,13 @@ def test_a_distributions_unit_is_hashed_with_the_distributions_own_files(
         plugins.forget()
 
 
+def test_a_module_that_is_no_file_has_no_source_to_read(tmp_path: Path) -> None:
+    """One of an archive: its version alone tells it."""
+    plugins.forget()
+    module = Module("packed", tmp_path / "packed.zip" / "packed.py", plugins.Home(tmp_path / "packed.zip"))
+    assert source_of(module) == source_of(Module("packed", Path(tmp_path.name, "packed.py")))
+
+
 def test_every_unit_has_an_identity() -> None:
     found = [identity_of(Family, name) for name in plugins.families()]
     found += [identity_of(Metric, name) for name in plugins.metrics()]
