@@ -39,7 +39,8 @@ class Cell:
 class Asked:
     """What a batch of requests came to; `span_s` is from the first call, at `began_s` (epoch), to the last reply.
 
-    `submitted` ones wait in batches at a server.
+    `submitted` ones wait in batches at a server. `model` is the name of the entry that was asked, a judge's too; ''
+    where nobody was.
     """
 
     requests: Ref
@@ -53,6 +54,7 @@ class Asked:
     span_s: float
     submitted: int = 0
     began_s: float = 0.0
+    model: str = ""
 
 
 def spanned_s(asked: Iterable[Asked]) -> float:

@@ -223,4 +223,5 @@ def query(
         tokens_out=tally.tokens_out,
         span_s=max(0.0, tally.last_s - tally.first_s),
         began_s=time.time() - (time.monotonic() - tally.first_s) if tally.first_s else 0.0,
+        model=model.name,
     )

@@ -115,16 +115,6 @@ class ContentAddress(CachePolicy):
         return f"{name}-{digest_of(name, inputs, version=self.version, rules=rules)}"
 
 
-def calls_in(value: Any) -> dict[str, int]:
-    """Return the counts of the calls that a stage's result tells of; empty where it made none."""
-    every = [value] if isinstance(value, Asked) else getattr(value, "asked", ())
-    found = [one for one in every if isinstance(one, Asked)] if isinstance(every, list | tuple) else []
-    if not found:
-        return {}
-    names = {"asked": "total", **dict.fromkeys(("cached", "answered", "failed", "tokens_in", "tokens_out"))}
-    return {name: sum(getattr(one, field or name) for one in found) for name, field in names.items()}
-
-
 @dataclass(frozen=True, slots=True)
 class Execution:
     """What became of one stage in this run: its wall time, when it `ended` (Unix time), its calls by outcome.
@@ -139,7 +129,7 @@ class Execution:
     seconds: float
     note: str = ""
     ended: float = 0.0
-    calls: Mapping[str, int] = field(default_factory=dict)
+    asked: tuple[Asked, ...] = ()
     subject: str = ""
     units: Mapping[str, str] = field(default_factory=dict)
     changed: tuple[str, ...] = ()
@@ -305,9 +295,9 @@ class Stage(Generic[P, R]):
         before = book.earlier().get(subject, {}) if units and not cached else {}
         changed = tuple(name for name, unit in units.items() if before.get(name, unit) != unit)
         note = note or (f"changed since: {', '.join(changed)}" if changed else "")
-        calls = calls_in(result)
+        asked = tuple(found_in(result, Asked))
         book.executions.append(
-            Execution(self.name, cell, cached, seconds, note, time.time(), calls, subject, units, changed)
+            Execution(self.name, cell, cached, seconds, note, time.time(), asked, subject, units, changed)
         )
         rows: Counter[str] = Counter()
         for ref in found_in(result, Ref):

@@ -11,13 +11,13 @@ Source: OpenTelemetry's semantic conventions for generative AI (`gen_ai.*`); wha
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from config.settings import Settings
-from data.batches import Cell
+from data.batches import Asked, Cell
 from data.errors import InputError
 from data.extras import installing
 from tasks.runtime.logs import event
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 3.0
 """How long the end of a run waits for a collector."""
-COUNTS = ("asked", "cached", "answered", "failed")
+OUTCOMES = ("cached", "answered", "failed", "submitted")
+TOKENS = (("input", "tokens_in"), ("output", "tokens_out"))
+QUERY = "query"
+"""The stage that asks."""
 _CHUNK = 500
 _NANO = 1_000_000_000
 
@@ -64,12 +67,29 @@ def check(settings: Settings) -> None:
 def _named(cell: Cell) -> dict[str, Any]:
     told = {
         "evaluation.suite": cell.suite,
-        "gen_ai.request.model": cell.model,
+        "evaluation.model": cell.model,
         "evaluation.batch": cell.batch,
         "evaluation.metric": cell.metric,
         "evaluation.judge": cell.judge,
     }
     return {key: value for key, value in told.items() if value not in {"", None}}
+
+
+def _work(cell: Cell) -> Cell:
+    """Return the cell of a stage whose calls may be its own or those of the queries inside of it."""
+    return replace(cell, judge="")
+
+
+def _queries(stages: Iterable[Execution]) -> frozenset[Cell]:
+    """Return whose queries are stages of their own here; those inside of a stage on another machine are not."""
+    return frozenset(_work(one.cell) for one in stages if one.stage == QUERY)
+
+
+def _asked(one: Execution, queries: Collection[Cell]) -> tuple[Asked, ...]:
+    """Return what is counted of a stage's calls, so that each is once: a judge's stand at its queries."""
+    if one.stage != QUERY and _work(one.cell) in queries:
+        return ()
+    return tuple(each for each in one.asked if each.model)
 
 
 def _path(cell: Cell) -> tuple[str, ...]:
@@ -103,12 +123,16 @@ def _spans(run: str, exit_code: int | None, began: float, ended: float, stages: 
     paths = dict.fromkeys(_path(one.cell) for one in stages)
     above = dict.fromkeys(path[: n + 1] for path in paths for n in range(len(path)))
     spans += [_around(path, stages) for path in sorted(above, key=len)]
+    own = _queries(stages)
     for number, one in enumerate(stages):
         told = {"evaluation.stage": one.stage, "evaluation.cached": one.cached, **_named(one.cell)}
-        told |= {f"evaluation.calls.{name}": one.calls[name] for name in COUNTS if name in one.calls}
-        if one.calls:
-            told["gen_ai.usage.input_tokens"] = one.calls["tokens_in"]
-            told["gen_ai.usage.output_tokens"] = one.calls["tokens_out"]
+        if asked := _asked(one, own):
+            told |= {f"evaluation.calls.{name}": sum(getattr(each, name) for each in asked) for name in OUTCOMES}
+            told["evaluation.calls.asked"] = sum(each.total for each in asked)
+            told |= {
+                f"gen_ai.usage.{kind}_tokens": sum(getattr(each, name) for each in asked) for kind, name in TOKENS
+            }
+            told["gen_ai.request.model"] = ", ".join(dict.fromkeys(each.model for each in asked))
         spans.append(
             _Span(
                 (*_path(one.cell), f"{number} {one.stage}"), one.stage, (one.ended - one.seconds), one.ended, told
@@ -137,7 +161,7 @@ def _made(spans: Iterable[_Span], resource: "Resource") -> "list[ReadableSpan]":
     return made
 
 
-def _counted(endpoint: str, resource: "Resource", stages: Iterable[Execution]) -> bool:
+def _counted(endpoint: str, resource: "Resource", stages: Sequence[Execution]) -> bool:
     """Send the counts of calls and tokens, by model and suite; tell whether the collector took them."""
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
     from opentelemetry.sdk.metrics import MeterProvider
@@ -149,12 +173,14 @@ def _counted(endpoint: str, resource: "Resource", stages: Iterable[Execution]) -
     meter = provider.get_meter("basic-control")
     calls = meter.create_counter("evaluation.calls", unit="{call}", description="calls, by what became of them")
     tokens = meter.create_counter("evaluation.tokens", unit="{token}", description="tokens of calls made now")
-    for one in (one for one in stages if one.calls):
-        named = _named(one.cell)
-        for name in ("cached", "answered", "failed"):
-            calls.add(one.calls[name], {**named, "evaluation.outcome": name})
-        for kind, name in (("input", "tokens_in"), ("output", "tokens_out")):
-            tokens.add(one.calls[name], {**named, "gen_ai.token.type": kind})
+    queries = _queries(stages)
+    for stage in stages:
+        for asked in _asked(stage, queries):
+            named = {**_named(stage.cell), "gen_ai.request.model": asked.model}
+            for name in OUTCOMES:
+                calls.add(getattr(asked, name), {**named, "evaluation.outcome": name})
+            for kind, name in TOKENS:
+                tokens.add(getattr(asked, name), {**named, "gen_ai.token.type": kind})
     taken = provider.force_flush(int(PATIENCE_S * 1000))
     provider.shutdown()
     return taken

@@ -1,5 +1,7 @@
 """What batches came to together."""
 
+from typing import Any
+
 import pytest
 
 from data.batches import Asked, Ref, spanned_s
@@ -8,7 +10,7 @@ NOTHING = Ref("requests", "", 0, "")
 
 
 def asked(began_s: float, span_s: float) -> Asked:
-    counts = dict.fromkeys(("total", "cached", "answered", "failed", "tokens_in", "tokens_out"), 0)
+    counts: dict[str, Any] = dict.fromkeys(("total", "cached", "answered", "failed", "tokens_in", "tokens_out"), 0)
     return Asked(NOTHING, NOTHING, **counts, span_s=span_s, began_s=began_s)
 
 

@@ -1,11 +1,14 @@
 """A run's trace reaches a collector with the right parents; a collector that is gone changes nothing."""
 
 import gzip
+import json
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
@@ -18,6 +21,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from data.batches import Asked, Cell, Ref
+from tasks.runtime import telemetry
+from tasks.stage import Execution
 from tests.conftest import Run, free_port
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai
@@ -32,7 +38,8 @@ class Collector(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Taking)
         self.spans: list[Span] = []
-        self.counts: dict[tuple[str, str], float] = {}
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.by_model: Counter[tuple[str, str]] = Counter()
         self.raw = b""
 
 
@@ -59,7 +66,8 @@ class Taking(BaseHTTPRequestHandler):
                         for point in metric.sum.data_points:
                             told = {one.key: one.value.string_value for one in point.attributes}
                             kind = told.get("evaluation.outcome") or told["gen_ai.token.type"]
-                            self.server.counts[metric.name, kind] = point.as_int
+                            self.server.counts[metric.name, kind] += point.as_int
+                            self.server.by_model[told["gen_ai.request.model"], kind] += point.as_int
             said = ExportMetricsServiceResponse().SerializeToString()
         self.send_response(200)
         self.send_header("Content-Type", "application/x-protobuf")
@@ -116,6 +124,59 @@ def test_a_runs_spans_reach_a_collector_under_their_parents(run: Run, tmp_path: 
     assert collector.counts["evaluation.calls", "answered"] == 3
     assert collector.counts["evaluation.tokens", "output"] == told(query, "gen_ai.usage.output_tokens")
     assert b"ANSWER" not in collector.raw, "no prompt and no reply is sent"
+
+
+def test_each_call_is_counted_once_under_the_model_that_was_asked(run: Run, tmp_path: Path) -> None:
+    """A judge's calls are its own, not those of the model that is judged, and no second time those of the stage."""
+
+    def reply(body: dict[str, Any]) -> str:
+        return json.dumps({"reason": "clear", "rating": 5}) if body["model"] == "the judge" else "ANSWER: 7"
+
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(json.dumps({"question": f"{n}?", "answer": "7"}) + "\n" for n in range(5)), "utf-8")
+    with collecting() as collector, serve_openai(reply) as server:
+        judge = {"name": "the judge", "provider": "openai", "base_url": server.base_url}
+        suite = {
+            "name": "own",
+            "items": {"data": str(data)},
+            "prompt": "{{ question }}",
+            "metrics": {"exact_match": {}, "rubric": {"criteria": "Clear.", "scale": [1, 5]}},
+        }
+        sets = {"judges": [judge], "suites": [suite], "gate": "off"}
+        words = [word for key, value in sets.items() for word in ("--set", f"{key}={json.dumps(value)}")]
+        endpoint = f"telemetry.endpoint=http://127.0.0.1:{collector.server_port}"
+        done = run("--set", at(server), *words, "--set", endpoint)
+        assert done.returncode == 0, done.stderr
+        seen = Counter(str(seen.body["model"]) for seen in server.requests)
+    assert seen == {"acme/tiny:1b": 5, "the judge": 5}
+    calls = {key: count for key, count in collector.by_model.items() if key[1] == "answered"}
+    assert calls == {(model, "answered"): count for model, count in seen.items()}
+    assert collector.by_model["the judge", "output"] == 5 * 7
+    spans = Counter[object]()
+    for span in collector.spans:
+        if count := told(span, "evaluation.calls.answered"):
+            assert isinstance(count, int)
+            spans[told(span, "gen_ai.request.model")] += count
+    assert spans == seen
+    (asking,) = [span for span in collector.spans if told(span, "gen_ai.request.model") == "the judge"]
+    assert told(asking, "evaluation.model") == "acme/tiny:1b", "whom it judges"
+
+
+def stage_of(name: str, cell: Cell, *asked: Asked) -> Execution:
+    return Execution(name, cell, cached=False, seconds=1.0, asked=asked)
+
+
+def test_calls_of_workers_elsewhere_are_counted_at_the_stage_that_came_back() -> None:
+    """Their queries are no stages here: a judge's stage on a cluster tells of them."""
+    ref = Ref("responses", "0", 1, "0")
+    calls = Asked(
+        ref, ref, total=3, cached=1, answered=2, failed=0, tokens_in=1, tokens_out=1, span_s=1.0, model="j"
+    )
+    judging = stage_of("judge", Cell("own", "m", None, "rubric"), calls)
+    inside = stage_of("query", Cell("own", "m", None, "rubric", "j"), calls)
+    for stages in ([judging], [inside, judging]):
+        spans = telemetry._spans("r", 0, 0.0, 1.0, stages)
+        assert sum(span.attributes.get("evaluation.calls.answered", 0) for span in spans) == 2
 
 
 def test_a_collector_that_is_gone_changes_nothing_but_is_told(run: Run, tmp_path: Path) -> None:
