@@ -244,6 +244,6 @@ class Judge(Model):
         0,
         ge=0,
         le=1000,
-        description="questions of each judged step that it is asked in a run, where it has no passport there; the "
-        "short form of the exam",
+        description="questions of each truth of each judged step that it is asked in a run, where it has no "
+        "passport there; the short form of the exam",
     )

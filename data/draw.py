@@ -3,7 +3,7 @@
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from random import Random
 from typing import Any
@@ -41,15 +41,16 @@ def draw(
     level: str,
     language: str,
     seed: int,
-    count: int,
+    count: int = 0,
+    given: Sequence[Mapping[str, Any]] = (),
     options: Mapping[str, Any] | None = None,
     seen: set[str] | None = None,
     suite: str = "",
 ) -> list[Item]:
     """Draw `count` items of a family at a level, or a rung of its scale, with indices 0 … count - 1.
 
-    A prompt in `seen` (the run's prompts of this family; updated) is redrawn, in index order, with an attempt
-    counter in the hash.
+    `given`, in place of a count: what each item is drawn with beside the level's parameters. A prompt in `seen`
+    (the run's prompts of this family; updated) is redrawn, in index order, with an attempt counter in the hash.
 
     Raises:
         InputError: the family has no such level, language or option, or not that many different items.
@@ -66,17 +67,18 @@ def draw(
         parameters["language"] = language
     seen = set() if seen is None else seen
     items: list[Item] = []
-    for index in range(count):
+    wanted = given or ({},) * count
+    for index, own in enumerate(wanted):
         for attempt in range(REDRAWS):
             rng = source(family.name, family.version, level, language, seed, index, attempt)
-            item = family.generate(rng, **parameters)
+            item = family.generate(rng, **parameters, **own)
             if item.prompt not in seen:
                 break
         else:
             raise InputError(
-                f"family {family.name}, level {level}, language {language}: asked for {count} different items, "
-                f"but there are only {len(items)} to be had (the last {REDRAWS} draws all repeated a prompt of "
-                f"this run). Ask for {len(items)} or fewer, or for another level."
+                f"family {family.name}, level {level}, language {language}: asked for {len(wanted)} different "
+                f"items, but there are only {len(items)} to be had (the last {REDRAWS} draws all repeated a prompt "
+                f"of this run). Ask for {len(items)} or fewer, or for another level."
             )
         seen.add(item.prompt)
         # not dataclasses.replace, which takes twice as long

@@ -141,6 +141,8 @@ class Family:
     `near_misses(item)` replies that must be refused: every family is tested on them. Items are drawn from
     `version`; `verifier_version` rises where a reply may be judged otherwise than before. `scale` is the difficulty
     as one number, for the search for a model's level; without one, the levels are its rungs.
+    `balanced(level parameters, n)`: of a family of the exam, what `generate` is given for each item so that each
+    truth comes up n times.
     """
 
     name: str
@@ -157,6 +159,7 @@ class Family:
     near_misses: Callable[[Item], Sequence[str]] | None = None
     verifier_version: int = 1
     scale: Scale | None = None
+    balanced: Callable[[Mapping[str, Any], int], Sequence[Mapping[str, Any]]] | None = None
 
     @property
     def rungs(self) -> Mapping[str, Mapping[str, Any]]:
@@ -319,12 +322,18 @@ class Measured:
 
     `part` names the value that is their mean, '' the metric's own. `exam` is the step's exam; `values` are what its
     labels are worth, the best first. `of(details)` yields the labels in one judge's score, read from its details.
+    `alone(options)`: with these options the part is all that the metric's own value is.
     """
 
     part: str
     exam: str
     values: Mapping[str, float]
     of: Callable[[Mapping[str, Any]], Iterable[str]]
+    alone: Callable[[Mapping[str, Any]], bool] | None = None
+
+    def whole(self, options: Mapping[str, Any]) -> bool:
+        """Say whether the metric's own value is the mean of these verdicts."""
+        return not self.part or bool(self.alone and self.alone(options))
 
 
 @dataclass(frozen=True, slots=True)

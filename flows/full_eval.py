@@ -20,7 +20,6 @@ from config.settings import Rerun, Settings
 from data.batches import Cell
 from data.errors import InputError
 from flows.interface import publish
-from flows.judges_exam import sit
 from flows.runners import running
 from flows.runs import Outcome, anew, counts_of, describe, facts, open_run, recorded
 from flows.suite import run_suite
@@ -99,8 +98,6 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
                 part = named(settings, suite, identities)
                 waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
                 tables = tables.join(part)
-                examined = sit(settings, suite, part, identities, about=opened.facts, runner=runner)
-                tables = tables.join(examined)
                 if changed := book.changed(suite.name):
                     event("scored_again", run=opened.folder.name, suite=suite.name, changed=changed)
                 models = interim(settings, suite, part, identities, waiting)

@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING, Any
 from config.settings import Settings
 from data.batches import Ref
 from data.errors import InputError
+from data.exam import family_of
 from data.plugins import family
-from data.suites import Suite
 from data.tables import ITEMS, SCORES
 
 if TYPE_CHECKING:  # Prefect is imported once the environment is set, when the run begins
     from flows.runs import Outcome
-    from metrics.passports import Passport
-    from tasks.models.systems import Identities
-    from tasks.report.material import Tables
+    from metrics.analysis.passports import Passport
 
 SUITE = "judges_exam"
 LEVELS = ("easy",)
 """Of the short form: what a judge cannot do there it cannot do elsewhere."""
-FAMILIES = {"entails": "exam_entailment", "split": "exam_splitting"}
-"""The exam's families where they are named otherwise than the step."""
-
 Step = tuple[str, str]
 """A judged step by its exam's name, and a language."""
 
@@ -58,12 +53,12 @@ def examination(settings: Settings, judges: Sequence[str]) -> Settings:
 def record(outcome: "Outcome", settings: Settings) -> "list[Passport]":
     """Keep the passports that an exam's run earned its judges, and return them."""
     from artifacts import manifest as manifests
-    from tasks.judges.passports import sat
+    from tasks.judges.passports import keep_passports
     from tasks.runtime.storage import open_store
 
     manifest = manifests.read(Path(outcome.folder))
     store = open_store(settings.store)
-    return sat(
+    return keep_passports(
         settings,
         manifest["judge_identities"],
         store.read_all(_refs(manifest, "scores"), SCORES),
@@ -74,16 +69,16 @@ def record(outcome: "Outcome", settings: Settings) -> "list[Passport]":
 
 
 def short_forms(settings: Settings, lacking: Mapping[str, Collection[Step]]) -> Iterator[Settings]:
-    """Yield the short exams that judges of a run sit: one for each judge and language, of the steps that it lacks.
+    """Yield the short exams that judges of a run take: one for each judge and language, of the steps that it lacks.
 
     `lacking` are steps and languages without a passport, by judge. Only a judge whose `exam` says how many
-    questions sits it; they are easy ones, with as many of each truth.
+    questions of each truth takes it; they are easy ones.
     """
     for judge in settings.judges:
         asked = lacking.get(judge.name, ()) if judge.exam else ()
         for language in sorted({language for _, language in asked}):
             steps = sorted(step for step, spoken in asked if spoken == language)
-            named = ((step, FAMILIES.get(step, f"exam_{step}")) for step in steps)
+            named = ((step, family_of(step)) for step in steps)
             names = {step: name for step, name in named if language in family(name).languages}
             if not names:
                 continue
@@ -92,52 +87,12 @@ def short_forms(settings: Settings, lacking: Mapping[str, Collection[Step]]) -> 
                 "levels": LEVELS,
                 "languages": [language],
                 "n_items": judge.exam,
-                "balanced": True,
             }
             made = Settings(judges=(judge,), suites=(SUITE,), store=settings.store, **{SUITE: options})
             own = made.suite(SUITE)
             metrics = {f"exam_{step}": {**own.metrics[f"exam_{step}"], "judge": judge.served} for step in names}
             changes = {"suites": (own.model_copy(update={"metrics": metrics}),), "batch_size": settings.batch_size}
             yield made.model_copy(update=changes)
-
-
-def sit(
-    settings: Settings,
-    suite: Suite,
-    tables: "Tables",
-    identities: "Identities",
-    *,
-    about: Mapping[str, Any],
-    runner: Any,
-) -> "Tables":
-    """Have a suite's judges sit the short form, where they are to and have no passport; return what was asked.
-
-    `about` says of which run the passports are.
-    """
-    from flows.suite import run_suite
-    from tasks.judges.passports import Examined, lacking, sat
-    from tasks.report.material import Tables
-    from tasks.runtime.storage import open_store
-
-    asked = Tables()
-    if not any(judge.exam for judge in settings.judges) or suite.name == SUITE:
-        return asked
-    store = open_store(settings.store)
-    found = Examined(settings, identities.judges, store)
-    scores, items = store.read_all(tables.scores, SCORES), store.read_all(tables.items, ITEMS)
-    for form in short_forms(settings, lacking(found, suite, scores, items)):
-        named = run_suite.with_options(name=SUITE, flow_run_name=f"{SUITE} of {suite.name}", task_runner=runner)
-        part = named(form, form.suite(SUITE), identities)
-        sat(
-            form,
-            identities.judges,
-            store.read_all(part.scores, SCORES),
-            store.read_all(part.items, ITEMS),
-            store,
-            about=about,
-        )
-        asked = asked.join(Tables(judged=part.judged))
-    return asked
 
 
 def _refs(manifest: Mapping[str, Any], name: str) -> list[Ref]:

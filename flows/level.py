@@ -51,7 +51,7 @@ def find_level(settings: Settings) -> tuple[Found, list[Path]]:
             units=units,
         ):
             rounds: Numbered = {len(tables.items): batch[0]}
-            tables = tables.join(answered(settings, suite, rounds, identities, [model.name]))
+            tables = tables.join(answered(settings, suite, rounds, identities, [model.name], left_out={}))
         summary = aggregate(Cell(), settings.store, tables.items, tables.scores)
         store = open_store(settings.store)
         found = Found(

@@ -1,9 +1,11 @@
 """One suite, whichever it is: items → query → sources → verify, score or judge, for every system and batch."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
 
-from prefect import flow
+from prefect import Flow, flow
+from prefect.context import FlowRunContext
 
 from config.settings import Settings
 from data.batches import Asked, Batch, Cell, Ref, Rival
@@ -11,13 +13,17 @@ from data.loading import compared, digests_of, makers_of, offered, responses_of,
 from data.plugins import loader, metric
 from data.records import Metric
 from data.suites import Suite
+from data.tables import ITEMS, SCORES
 from data.units import identity_of
+from flows.judges_exam import SUITE as EXAM
+from flows.judges_exam import short_forms
+from metrics.analysis.judged import LeftOut, Standing, left_out
 from prompts import digests
 from tasks.arrange import arrange
 from tasks.cite import cite
 from tasks.decide import decide, watched
 from tasks.judge import judge
-from tasks.judges.passports import Examined
+from tasks.judges.passports import Examined, keep_passports, lacking, standings_in
 from tasks.load import Wanted, generate, given, load
 from tasks.models.constancy import told_by_server
 from tasks.models.systems import (
@@ -56,6 +62,20 @@ def items_of(settings: Settings, suite: Suite) -> list[Ref]:
     if suite.stop is None:
         return items
     return arrange(Cell(suite.name), settings.store, items, suite=suite, stop=suite.stop)
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """How a suite's judges stand before they are asked, and what the short form of the exam asked them."""
+
+    standings: Sequence[Standing]
+    judged: list[Asked]
+
+    @property
+    def left_out(self) -> dict[str, LeftOut]:
+        """The judges that do not count, by metric."""
+        names = dict.fromkeys(one.metric for one in self.standings)
+        return {name: left_out([one for one in self.standings if one.metric == name]) for name in names}
 
 
 Numbered = Mapping[int | None, Ref]
@@ -109,8 +129,10 @@ def ask(
         yield Batch(cell, batch, asked.requests, asked.responses), asked
 
 
-def value(settings: Settings, suite: Suite, batch: Batch, name: str, identities: Identities) -> Tables:
-    """Score one batch of replies by one of the suite's metrics."""
+def value(
+    settings: Settings, suite: Suite, batch: Batch, name: str, identities: Identities, *, left_out: LeftOut
+) -> Tables:
+    """Score one batch of replies by one of the suite's metrics; `left_out` are its judges that do not count."""
     unit, options, store = metric(name), suite.options(name), settings.store
     identity = identity_of(Metric, name)
     cell = Cell(batch.cell.suite, batch.cell.model, batch.cell.batch, name)
@@ -142,6 +164,7 @@ def value(settings: Settings, suite: Suite, batch: Batch, name: str, identities:
         metric=identity,
         options=options,
         aggregate=suite.use(name).aggregate or suite.aggregate,
+        left_out=left_out,
     )
     return Tables(judged=judged.asked, judgements=[judged.judgements], scores=[scores])
 
@@ -167,9 +190,18 @@ def faced(settings: Settings, suite: Suite, batch: Batch, name: str, others: Ite
 
 
 def answered(
-    settings: Settings, suite: Suite, items: Numbered, identities: Identities, systems: Collection[str]
+    settings: Settings,
+    suite: Suite,
+    items: Numbered,
+    identities: Identities,
+    systems: Collection[str],
+    *,
+    left_out: Mapping[str, LeftOut],
 ) -> Tables:
-    """Ask systems batches of items and score the replies by the suite's metrics."""
+    """Ask systems batches of items and score the replies by the suite's metrics.
+
+    `left_out` are the judges that do not count, by metric.
+    """
     tables = Tables(items=list(items.values()))
     came: Iterable[tuple[Batch, Asked]] = ask(settings, suite, items, identities, systems)
     others: list[Batch] = []
@@ -182,7 +214,7 @@ def answered(
         tables = tables.join(Tables(asked=[asked], evidence=kept))
         for name in suite.used:
             beside = faced(settings, suite, batch, name, others)
-            tables = tables.join(value(settings, suite, beside, name, identities))
+            tables = tables.join(value(settings, suite, beside, name, identities, left_out=left_out.get(name, {})))
     return tables
 
 
@@ -195,6 +227,28 @@ def _announce(settings: Settings, suite: Suite, items: list[Ref], identities: Id
     event("suite_started", run=ledger().run, suite=suite.name, items=n_items, calls=calls)
 
 
+def examine(settings: Settings, suite: Suite, items: list[Ref], identities: Identities) -> Examination:
+    """Have a suite's judges take the short form of the exam, where they are to and have no passport yet.
+
+    Return how all of them stand then, before any of their verdicts is used, and what they were asked.
+    """
+    store = open_store(settings.store)
+    spoken = {language for ref in items for language in store.read(ref)["language"].unique()}
+    found = Examined(settings, identities.judges, store)
+    before = standings_in(settings, suite, spoken, found)
+    judged: list[Asked] = []
+    this = cast("FlowRunContext", FlowRunContext.get())  # as a part of it, on the same workers
+    for form in short_forms(settings, lacking(suite, before)):
+        named = cast("Flow[..., Tables]", this.flow).with_options(
+            name=EXAM, flow_run_name=f"{EXAM} of {suite.name}"
+        )
+        part = named(form, form.suite(EXAM), identities)
+        scores, drawn = store.read_all(part.scores, SCORES), store.read_all(part.items, ITEMS)
+        keep_passports(form, identities.judges, scores, drawn, store, about={"run": ledger().run})
+        judged += part.judged
+    return Examination(standings_in(settings, suite, spoken, found) if judged else before, judged)
+
+
 @flow(name="suite", validate_parameters=False)
 def run_suite(settings: Settings, suite: Suite, identities: Identities) -> Tables:
     """Ask every system the suite's items, or as many as its verdict needs, and score the replies by its metrics."""
@@ -202,17 +256,19 @@ def run_suite(settings: Settings, suite: Suite, identities: Identities) -> Table
         if metric(name).steps:
             panel_of(settings, suite, name, identities.judges)  # before anything is paid
     items = items_of(settings, suite)
+    examined = examine(settings, suite, items, identities)
+    tables = Tables(judged=examined.judged)
+    left_out = examined.left_out
     systems = competitors(settings, suite)
     _announce(settings, suite, items, identities)
     if suite.stop is None:
         numbered: Numbered = dict(enumerate(items)) if len(items) > 1 else dict.fromkeys([None], items[0])
-        return answered(settings, suite, numbered, identities, systems)
-    examined = Examined(settings, identities.judges, open_store(settings.store))
-    rule = next(one for one in watched(settings, examined) if one.suite.name == suite.name)
-    tables = Tables()
+        return tables.join(answered(settings, suite, numbered, identities, systems, left_out=left_out))
+    found = Examined(settings, identities.judges, open_store(settings.store))
+    rule = next(one for one in watched(settings, found) if one.suite.name == suite.name)
     for number, batch in enumerate(items):
         asked = accompanied(settings, suite, systems)
-        tables = tables.join(answered(settings, suite, {number: batch}, identities, asked))
+        tables = tables.join(answered(settings, suite, {number: batch}, identities, asked, left_out=left_out))
         here = Cell(suite.name, batch=number)
         systems = decide(
             here, settings.store, tables.items, tables.scores, one=replace(rule, systems=tuple(systems))

@@ -1,6 +1,6 @@
 """What the exam's families share: an item from questions with a known truth, and the marking of a reply."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -28,6 +28,16 @@ def examine(
         facts={EXAM: exam, QUESTIONS: listed, TRUTH: truth, "response": "", **facts},
         template=str(facts[KIND]),
     )
+
+
+def in_turn(*truths: str) -> Callable[[Mapping[str, Any], int], list[dict[str, str]]]:
+    """Return a family's `balanced`: each truth n times, in turn; more questions begin with the same."""
+
+    def balanced(level: Mapping[str, Any], n: int) -> list[dict[str, str]]:
+        del level
+        return [{"truth": truth} for _ in range(n) for truth in truths]
+
+    return balanced
 
 
 def read(reply: str, *keys: str) -> dict[str, Any] | None:

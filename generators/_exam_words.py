@@ -19,7 +19,7 @@ class Words:
     as they are, in centimetres, and in a wrong unit; `sayings`, by relation, and `rooms`, by how many are heated,
     have three wordings each, of which the last is about a building just named; `forms` make claims of statements;
     `common` is what is true and stands in no text; `answers` are what is put around an answer, or in its place;
-    `criterion` is that of ratings.
+    `criterion` is that of ratings, `preferred` that of comparisons in which nothing but facts may count.
     """
 
     kinds: Mapping[str, tuple[str, str, str, str]]
@@ -33,6 +33,7 @@ class Words:
     common: tuple[str, ...]
     answers: Mapping[str, str]
     criterion: str
+    preferred: str
 
 
 @cache

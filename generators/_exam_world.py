@@ -81,6 +81,29 @@ def other_value(rng: Random, language: str, relation: str, value: Value) -> Valu
             return found
 
 
+def far_value(rng: Random, language: str, relation: str, value: Value) -> Value:
+    """Draw a value that nobody would call nearly right: a number far from it, another month, both names others."""
+    while True:
+        found = draw_value(rng, language, relation)
+        if isinstance(found, list) and isinstance(value, list):
+            far = found[1] != value[1]
+        elif isinstance(found, int) and isinstance(value, int):
+            far = abs(found - value) >= _FAR[relation]
+        elif relation == "architect":
+            far = not _parts(language, found) & _parts(language, value)
+        else:
+            far = found != value
+        if far:
+            return found
+
+
+_FAR: Mapping[str, int] = {"founded": 20, "height": 15, "visitors": 1000}
+
+
+def _parts(language: str, name: Value) -> set[str]:
+    return {*str(name)} if language == "zh" else {*str(name).split()}
+
+
 def surface(language: str, relation: str, value: Value, unit: int = 0) -> str:
     """Return a value as it stands in a sentence; `unit` 1 says a height in centimetres, 2 in a wrong unit."""
     if relation == "height" and isinstance(value, int):

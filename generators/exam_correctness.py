@@ -1,7 +1,8 @@
 """Exam of judges: an answer against the gold answer (the step `correctness` of citations).
 
 Questions ask for one thing or for two; answers are right in other words or another format, right with harmless
-detail, near misses, undecided between two, refusals, and right in one part of two.
+detail, plainly wrong, undecided between two, refusals, and right in one part of two, of which nothing else is said.
+What is right in one part and wrong in the other, or wrong by little, might be graded either way: it is not asked.
 
 Source: ours.
 """
@@ -12,7 +13,7 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item
-from generators._exam import examine, label_misses, label_reply, mark_label
+from generators._exam import examine, in_turn, label_misses, label_reply, mark_label
 from generators._exam_words import NAMED, RELATIONS, words
 from generators._exam_world import (
     LANGUAGES,
@@ -20,6 +21,7 @@ from generators._exam_world import (
     Value,
     draw_building,
     draw_value,
+    far_value,
     join,
     other_value,
     phrase,
@@ -27,7 +29,7 @@ from generators._exam_world import (
     surface,
 )
 
-CORRECT, PARTLY, INCORRECT = "CORRECT", "PARTIALLY_CORRECT", "INCORRECT"
+CORRECT, PARTLY, INCORRECT = GRADES = ("CORRECT", "PARTIALLY_CORRECT", "INCORRECT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def _detail(rng: Random, asked: Asked) -> Made:
 
 
 def _wrong(rng: Random, asked: Asked) -> Made:
-    told = {one: other_value(rng, asked.language, one, value) for one, value in asked.right().items()}
+    told = {one: far_value(rng, asked.language, one, value) for one, value in asked.right().items()}
     return asked.told(told, rng.randrange(2)), told
 
 
@@ -110,17 +112,16 @@ def _either(rng: Random, asked: Asked) -> Made:
     }
 
 
-def _half(rng: Random, asked: Asked) -> Made:
-    right = asked.right()
-    wrong = rng.choice(asked.relations)
-    told = {**right, wrong: other_value(rng, asked.language, wrong, right[wrong])}
-    return asked.told(told, rng.randrange(2)), told
-
-
 def _missing(rng: Random, asked: Asked) -> Made:
     kept = rng.choice(asked.relations)
     told = {kept: asked.building.facts[kept]}
     return asked.told(told, rng.randrange(2)), told
+
+
+def _unknown(rng: Random, asked: Asked) -> Made:
+    """Answer one part and say that the rest is not known."""
+    text, told = _missing(rng, asked)
+    return words(asked.language).answers["rest_unknown"].format(one=text), told
 
 
 WAYS: Mapping[str, tuple[Callable[[Random, Asked], Made], str, int]] = {
@@ -131,23 +132,23 @@ WAYS: Mapping[str, tuple[Callable[[Random, Asked], Made], str, int]] = {
     "wrong": (_wrong, INCORRECT, 0),
     "refusal": (_refusal, INCORRECT, 0),
     "either": (_either, INCORRECT, 1),
-    "half": (_half, PARTLY, 2),
     "missing": (_missing, PARTLY, 2),
+    "unknown": (_unknown, PARTLY, 2),
 }
 """Ways to answer: how, what the answer is then, and to how many things asked for it goes (0: any)."""
 
 LEVELS: dict[str, dict[str, Any]] = {
     "easy": {"ways": ("same", "short", "wrong", "refusal", "missing"), "spare": 1},
-    "medium": {"ways": ("same", "short", "format", "detail", "wrong", "refusal", "half", "missing"), "spare": 2},
-    "hard": {"ways": ("format", "detail", "wrong", "either", "half", "missing"), "spare": 4},
+    "medium": {"ways": ("same", "short", "format", "detail", "wrong", "refusal", "unknown", "missing"), "spare": 2},
+    "hard": {"ways": ("format", "detail", "wrong", "either", "unknown", "missing"), "spare": 4},
 }
 
 
-def generate(rng: Random, *, language: str, ways: tuple[str, ...], spare: int) -> Item:
-    """Draw a question, its gold answer, and an answer; each grade is as likely."""
-    grade = rng.choice((CORRECT, PARTLY, INCORRECT))
-    way = rng.choice([one for one in ways if WAYS[one][1] == grade])
-    answer, truth, number = WAYS[way]
+def generate(rng: Random, *, language: str, ways: tuple[str, ...], spare: int, truth: str = "") -> Item:
+    """Draw a question, its gold answer, and an answer of a grade that may be given."""
+    truth = truth or rng.choice(GRADES)
+    way = rng.choice([one for one in ways if WAYS[one][1] == truth])
+    answer, _, number = WAYS[way]
     number = number or rng.choice((1, 2))
     relations = rng.sample(NAMED, number)
     building = draw_building(rng, language, (*relations, *rng.sample(RELATIONS[7:], 1)))
@@ -176,12 +177,13 @@ def generate(rng: Random, *, language: str, ways: tuple[str, ...], spare: int) -
 
 UNIT = Family(
     name="exam_correctness",
-    version=1,
+    version=2,
     levels=LEVELS,
     generate=generate,
     verify=lambda item, reply: mark_label(item, reply, "verdict"),
     languages=LANGUAGES,
     titles={"en": "Exam: answers against gold", "ru": "Экзамен: ответы и эталон"},
+    balanced=in_turn(*GRADES),
     reference=lambda item: label_reply(item, "verdict"),
-    near_misses=lambda item: label_misses(item, "verdict", (CORRECT, PARTLY, INCORRECT)),
+    near_misses=lambda item: label_misses(item, "verdict", GRADES),
 )

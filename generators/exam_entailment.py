@@ -7,11 +7,11 @@ support, what is true but not stated, paraphrase, and pronouns over sentences.
 Source: ours.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from data.draw import canonical
+from data.draw import canonical, source
 from data.exam import TRUTH
 from data.records import Family, Item, Verdict
 from generators._exam import examine, read, shuffled
@@ -38,13 +38,22 @@ VERDICTS = (SUPPORTED, CONTRADICTED, NEUTRAL)
 
 
 def generate(
-    rng: Random, *, language: str, facts: int, claims: int, changes: Sequence[str], rival: bool, pronouns: bool
+    rng: Random,
+    *,
+    language: str,
+    facts: int,
+    claims: int,
+    changes: Sequence[str],
+    rival: bool,
+    pronouns: bool,
+    truths: Sequence[str] = (),
 ) -> Item:
-    """Draw a text and claims about it; each truth is as likely."""
+    """Draw a text and claims about it, of truths that may be given."""
+    wanted = truths or [rng.choice(VERDICTS) for _ in range(claims)]
     building, other, told = tell_two(rng, language, facts, rival=rival, pronouns=pronouns)
     made: dict[str, Claim] = {}
-    while len(made) < claims:
-        one = draw_claim(rng, building, changes, rival=other, wanted=rng.choice(VERDICTS))
+    while len(made) < len(wanted):
+        one = draw_claim(rng, building, changes, rival=other, wanted=wanted[len(made)])
         made.setdefault(one.text, one)
     listed = shuffled(rng, list(made.values()))
     values = {
@@ -62,6 +71,13 @@ def generate(
         world=[one.as_dict() for one in (building, other) if one],
         says={str(n): dict(one.says) for n, one in enumerate(listed, 1)},
     )
+
+
+def balanced(level: Mapping[str, Any], n: int) -> list[dict[str, list[str]]]:
+    """Give items truths so that each comes up n times over their claims; the last item may have fewer claims."""
+    rng = source("exam_entailment", level["claims"])
+    listed = [truth for _ in range(n) for truth in rng.sample(VERDICTS, len(VERDICTS))]
+    return [{"truths": listed[at : at + level["claims"]]} for at in range(0, len(listed), level["claims"])]
 
 
 def verify(item: Item, reply: str) -> Verdict:
@@ -99,12 +115,13 @@ def near_misses(item: Item) -> list[str]:
 
 UNIT = Family(
     name="exam_entailment",
-    version=1,
+    version=2,
     levels=LEVELS,
     generate=generate,
     verify=verify,
     languages=LANGUAGES,
     titles={"en": "Exam: entailment", "ru": "Экзамен: следование"},
+    balanced=balanced,
     reference=reference,
     near_misses=near_misses,
 )

@@ -12,7 +12,7 @@ from typing import Any
 from data.draw import canonical
 from data.exam import TRUTH
 from data.records import Family, Item, Verdict
-from generators._exam import examine, read
+from generators._exam import examine, in_turn, read
 from generators._exam_words import NAMED, words
 from generators._exam_world import LANGUAGES, draw_building, join, other_value, phrase, sentence
 
@@ -25,12 +25,12 @@ LEVELS: dict[str, dict[str, Any]] = {
 }
 
 
-def generate(rng: Random, *, language: str, facts: int, wrong: int, restyled: bool) -> Item:
-    """Draw a question and two responses; better, worse and tie are as likely.
+def generate(rng: Random, *, language: str, facts: int, wrong: int, restyled: bool, truth: str = "") -> Item:
+    """Draw a question and two responses, the first better or worse or a tie, which may be given.
 
     The lesser response has `wrong` wrong values, or leaves as many out; of a tie the second is in other words.
     """
-    truth = rng.choice((BETTER, TIE, WORSE))
+    truth = truth or rng.choice((BETTER, TIE, WORSE))
     building = draw_building(rng, language, rng.sample(NAMED, facts))
     right = dict(building.facts)
     lesser = dict(right)
@@ -93,12 +93,13 @@ def near_misses(item: Item) -> list[str]:
 
 UNIT = Family(
     name="exam_preference",
-    version=1,
+    version=2,
     levels=LEVELS,
     generate=generate,
     verify=verify,
     languages=LANGUAGES,
     titles={"en": "Exam: preference", "ru": "Экзамен: предпочтение"},
+    balanced=in_turn(BETTER, TIE, WORSE),
     reference=reference,
     near_misses=near_misses,
 )

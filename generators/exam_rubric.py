@@ -9,12 +9,13 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item
-from generators._exam import examine, label_misses, label_reply, mark_label, shuffled
+from generators._exam import examine, in_turn, label_misses, label_reply, mark_label, shuffled
 from generators._exam_words import NAMED, words
 from generators._exam_world import LANGUAGES, draw_building, join, other_value, phrase, sentence
 
 LO, HI = 1, 5
 FACTS = HI - LO
+RATINGS = tuple(str(one) for one in range(LO, HI + 1))
 LEVELS: dict[str, dict[str, Any]] = {
     "easy": {"wrong": False, "restyled": False},
     "medium": {"wrong": True, "restyled": False},
@@ -22,12 +23,12 @@ LEVELS: dict[str, dict[str, Any]] = {
 }
 
 
-def generate(rng: Random, *, language: str, wrong: bool, restyled: bool) -> Item:
-    """Draw a response that answers so many of the questions; each rating is as likely.
+def generate(rng: Random, *, language: str, wrong: bool, restyled: bool, truth: str = "") -> Item:
+    """Draw a response that answers so many of the questions, by its rating, which may be given.
 
     What it does not answer it leaves out or, where `wrong`, may state wrongly; `restyled`: in other words.
     """
-    right = rng.randrange(FACTS + 1)
+    right = int(truth or rng.choice(RATINGS)) - LO
     building = draw_building(rng, language, rng.sample(NAMED, FACTS))
     relations = shuffled(rng, list(building.facts))
     said = {}
@@ -64,12 +65,13 @@ def generate(rng: Random, *, language: str, wrong: bool, restyled: bool) -> Item
 
 UNIT = Family(
     name="exam_rubric",
-    version=1,
+    version=2,
     levels=LEVELS,
     generate=generate,
     verify=lambda item, reply: mark_label(item, reply, "rating"),
     languages=LANGUAGES,
     titles={"en": "Exam: rubric", "ru": "Экзамен: оценка по критериям"},
+    balanced=in_turn(*RATINGS),
     reference=lambda item: label_reply(item, "rating"),
-    near_misses=lambda item: label_misses(item, "rating", ("1", "2", "3", "4", "5")),
+    near_misses=lambda item: label_misses(item, "rating", RATINGS),
 )

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item
-from generators._exam import examine, label_misses, label_reply, mark_label
+from generators._exam import examine, in_turn, label_misses, label_reply, mark_label
 from generators._exam_world import (
     CONTRADICTED,
     LANGUAGES,
@@ -36,11 +36,19 @@ LABELS = {SUPPORTED: "ENTAILMENT", CONTRADICTED: "CONTRADICTION", NEUTRAL: "NEUT
 
 
 def generate(
-    rng: Random, *, language: str, facts: int, changes: Sequence[str], rival: bool, pronouns: bool
+    rng: Random,
+    *,
+    language: str,
+    facts: int,
+    changes: Sequence[str],
+    rival: bool,
+    pronouns: bool,
+    truth: str = "",
 ) -> Item:
-    """Draw a passage and a claim about it; each truth is as likely."""
+    """Draw a passage and a claim about it, of a truth that may be given."""
+    truth = truth or rng.choice(tuple(LABELS))
     building, other, told = tell_two(rng, language, facts, rival=rival, pronouns=pronouns)
-    one = draw_claim(rng, building, changes, rival=other, wanted=rng.choice(tuple(LABELS)))
+    one = draw_claim(rng, building, changes, rival=other, wanted=truth)
     values = {"kind": "passage", "content": join(language, told), "claim": one.text, "context": one.text}
     return examine(
         "support",
@@ -56,12 +64,13 @@ def generate(
 
 UNIT = Family(
     name="exam_support",
-    version=1,
+    version=2,
     levels=LEVELS,
     generate=generate,
     verify=lambda item, reply: mark_label(item, reply, "verdict"),
     languages=LANGUAGES,
     titles={"en": "Exam: cited support", "ru": "Экзамен: опора на источник"},
+    balanced=in_turn(*LABELS),
     reference=lambda item: label_reply(item, "verdict"),
     near_misses=lambda item: label_misses(item, "verdict", tuple(LABELS.values())),
 )

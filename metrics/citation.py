@@ -283,7 +283,13 @@ UNIT = Metric(
     stand_in=stand_in,
     measured=(
         Measured("support", "support", {"ENTAILMENT": 1.0, "CONTRADICTION": 0.0, "NEUTRAL": 0.5}, _supports),
-        Measured("correctness", "correctness", CORRECTNESS, lambda details: filter(None, [details["correctness"]])),
+        Measured(
+            "correctness",
+            "correctness",
+            CORRECTNESS,
+            lambda details: filter(None, [details["correctness"]]),
+            lambda options: not options["weight_interpretability"],
+        ),
     ),
     shown=Shown(
         parts={

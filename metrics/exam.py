@@ -7,11 +7,12 @@ Source: ours; Zheng et al. 2023 (both orders of a preference).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
 
-from data.exam import DRESSED, EXAM, FOLDED, JUDGE, PLAIN, QUESTIONS, TRUTH, mark_split
+from data.exam import AGAIN, EXAM, FOLDED, JUDGE, ORDER, PLAIN, QUESTIONS, TRUTH, WANTED, mark_split
 from data.options import Frozen
 from data.records import Found, Metric, Question, Sample, Score, Step
 from metrics.citation import UNIT as CITATION
@@ -36,7 +37,7 @@ EXAMINED: Mapping[str, tuple[Metric, str]] = {
 
 LABELS: Mapping[str, tuple[str, ...]] = {
     "entails": ("SUPPORTED", "CONTRADICTED", "NEUTRAL"),
-    "support": ("ENTAILMENT", "CONTRADICTION", "NEUTRAL"),
+    "support": ("ENTAILMENT", "NEUTRAL", "CONTRADICTION"),
     "correctness": ("CORRECT", "PARTIALLY_CORRECT", "INCORRECT"),
     "groundedness": ("2", "1", "0"),
     "rubric": ("5", "4", "3", "2", "1"),
@@ -65,8 +66,7 @@ def _rows(exam: str) -> Any:
         for asked in sample[QUESTIONS]:
             values = {name: _named(value, options["judge"]) for name, value in asked["values"].items()}
             # Word for word the same question is another asking of it.
-            again = asked["key"] == DRESSED and asked["values"] == sample[QUESTIONS][0]["values"]
-            yield Question(asked["key"], values, repeat=int(again))
+            yield Question(asked["key"], values, repeat=int(asked["key"].partition(ORDER)[0] == AGAIN))
 
     return rows
 
@@ -82,6 +82,11 @@ def _label(reply: Any) -> str:
     return str(int(reply.value)) if reply.label in RATINGS.values() else reply.label
 
 
+def _outcome(said: Mapping[str, Any]) -> str:
+    """Return which response is the better one by both orders."""
+    return _OUTCOMES[said["ab"].value if said["ab"].value == said["ba"].value else TIE]
+
+
 def _pairs(exam: str, sample: Sample, said: Mapping[str, Any]) -> tuple[list[tuple[str, str]], dict[str, Any]]:
     """Return (truth, said) of each verdict, and what else is worth keeping."""
     truth = sample[TRUTH]
@@ -91,22 +96,29 @@ def _pairs(exam: str, sample: Sample, said: Mapping[str, Any]) -> tuple[list[tup
         pairs = [(truth[one], folded.get(verdict, verdict)) for one, verdict in found.items()]
         return pairs, {"kinds": sample.get("kinds", {})}
     if exam == "split":
-        marks = mark_split(truth, said["response"])
+        marks = mark_split(truth, next(iter(said.values())))
         return [("alone", label) for label in LABELS["split"] for _ in range(marks[label])], {"marks": marks}
     if exam == "preference":
-        winners = {key: reply.label for key, reply in said.items()}
-        same = said["ab"].value == said["ba"].value
-        return [(truth, _OUTCOMES[said["ab"].value if same else TIE])], {"winners": winners}
-    if PLAIN in said:
-        labels = {key: _label(reply) for key, reply in said.items()}
-        probe = {"probe": sample["probe"], "wanted": sample["wanted"], **labels}
-        return [(truth, labels[PLAIN])], {"bias": probe}
+        return [(truth, _outcome(said))], {"winners": {key: reply.label for key, reply in said.items()}}
     label = _label(next(iter(said.values())))
     return [(truth, folded.get(label, label))], {}
 
 
+def _forms(exam: str, sample: Sample, said: Mapping[str, Any]) -> dict[str, str]:
+    """Return the verdict on each form of a probed question, as one text."""
+    forms: dict[str, dict[str, Any]] = {}
+    for key, reply in said.items():
+        form, _, order = key.partition(ORDER)
+        forms.setdefault(form, {})[order] = reply
+    found = {}
+    for form, replies in forms.items():
+        pairs, _ = _pairs(exam, sample, replies)
+        found[form] = " ".join(label for _, label in pairs)
+    return found
+
+
 def _best(verdicts: Sequence[str]) -> str:
-    """Return the best verdict on a claim that was held against several texts: one that supports it is enough."""
+    """Return the best verdict on a claim that was compared with several texts: one that supports it is enough."""
     return min(verdicts, key=LABELS["entails"].index)
 
 
@@ -115,9 +127,17 @@ def _score(exam: str, step: str) -> Any:
         del options
         if sample.get(EXAM) != exam:
             return Score(None, "not_applicable", "another step is examined")
-        pairs, more = _pairs(exam, sample, found[step])
-        right = sum(truth == said for truth, said in pairs)
-        details = {"exam": exam, "kind": sample.get("kind", ""), "pairs": [list(pair) for pair in pairs], **more}
+        said = found[step]
+        shared = {"exam": exam, "kind": sample.get("kind", "")}
+        if WANTED in sample:
+            plain = {key: one for key, one in said.items() if key.partition(ORDER)[0] == PLAIN}
+            own = {key.partition(ORDER)[2]: one for key, one in plain.items()}
+            pairs, _ = _pairs(exam, sample, own)
+            details = {**shared, "forms": _forms(exam, sample, said), WANTED: dict(sample[WANTED])}
+        else:
+            pairs, more = _pairs(exam, sample, said)
+            details = {**shared, "pairs": [list(pair) for pair in pairs], **more}
+        right = sum(truth == label for truth, label in pairs)
         return Score(right / len(pairs) if pairs else 1.0, details=details)
 
     return score
@@ -125,13 +145,18 @@ def _score(exam: str, step: str) -> Any:
 
 def _step(exam: str, home: Metric, name: str) -> Step:
     own = next(step for step in home.steps if step.name == name)
-    return Step(own.name, _rows(exam), own.prompt, own.parse, own.schema)
+
+    def parse(asked: Question, text: str) -> Any:
+        """Read as the step does; of a probed pair of responses the key tells the order after its form."""
+        return own.parse(replace(asked, key=asked.key.rpartition(ORDER)[2]), text)
+
+    return Step(own.name, _rows(exam), own.prompt, parse, own.schema)
 
 
 UNITS = tuple(
     Metric(
         name=f"exam_{exam}",
-        version=1,
+        version=2,
         bounds=(0.0, 1.0),
         score=_score(exam, name),
         steps=(_step(exam, home, name),),

@@ -227,8 +227,8 @@ UNIT = Metric(
     temperature=0.0,
     votes=False,
     measured=(
-        Measured("precision", "entails", _WORTH, _verdicts("response")),
-        Measured("recall", "entails", _WORTH, _verdicts("reference")),
+        Measured("precision", "entails", _WORTH, _verdicts("response"), lambda o: o["mode"] == "precision"),
+        Measured("recall", "entails", _WORTH, _verdicts("reference"), lambda o: o["mode"] == "recall"),
     ),
     title={"en": "Factual correctness", "ru": "Фактическая точность"},
     shown=Shown(

@@ -23,6 +23,7 @@ from prompts import fill, render
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
 
+NONE_COUNTS = "no judge counts: its exam does not show that it can measure this"
 SHOWN = 4000
 """Signs of an unreadable reply that the repair request shows to the judge."""
 
@@ -238,11 +239,14 @@ def _vote(founds: Sequence[Found], metric: Metric) -> Found:
     return chosen
 
 
-def combine(sessions: Mapping[str, Session], how: Aggregate = "mean") -> Score:
+def combine(
+    sessions: Mapping[str, Session], how: Aggregate = "mean", left_out: Mapping[str, str] | None = None
+) -> Score:
     """Join the ended sessions of several judges, by judge, on one sample and metric.
 
-    Judges that failed, and judges for whom the metric was not applicable, are left out of value and parts, and
-    counted; `details` keeps every judge's own score. All failed: `judge_failed`.
+    Judges that failed, judges for whom the metric was not applicable, and those that do not count (`left_out`: why,
+    by judge) are left out of value and parts, and counted; `details` keeps every judge's own score. All failed, or
+    none that counts: `judge_failed`; but what needed no judge's reply has its value all the same.
 
     Raises:
         InputError: no judge at all, or a majority over anything but verdicts and ratings.
@@ -251,16 +255,23 @@ def combine(sessions: Mapping[str, Session], how: Aggregate = "mean") -> Score:
         raise InputError("no judge: a judged metric needs at least one; add one to `judges`.")
     metric = next(iter(sessions.values())).metric
     scores = {judge: outcome(session) for judge, session in sessions.items()}
-    valued = {judge: score for judge, score in scores.items() if score.value is not None}
+    # What was settled without a question to any judge hangs on none of them.
+    excluded = {} if not any(session.n_calls for session in sessions.values()) else dict(left_out or {})
+    valued = {judge: score for judge, score in scores.items() if score.value is not None and judge not in excluded}
     details = {
         "aggregate": how,
         "n_judges": len(scores),
         "n_failed": sum(score.status == "judge_failed" for score in scores.values()),
         "n_not_applicable": sum(score.status == "not_applicable" for score in scores.values()),
         "judges": {judge: _row(score, sessions[judge]) for judge, score in scores.items()},
+        **({"left_out": kept} if (kept := {name: why for name, why in excluded.items() if name in scores}) else {}),
     }
+    if not valued and {*scores} <= {*excluded}:
+        parts = dict.fromkeys(name for score in scores.values() for name in score.parts)
+        return Score(None, "judge_failed", NONE_COUNTS, details, parts)
     if not valued:
-        left = [score for score in scores.values() if score.status == "not_applicable"] or list(scores.values())
+        own = [score for judge, score in scores.items() if judge not in excluded]
+        left = [score for score in own if score.status == "not_applicable"] or own
         reason = "; ".join(dict.fromkeys(score.reason for score in left))
         return Score(None, left[0].status, reason, details, dict.fromkeys(left[0].parts))
     if how == "majority":

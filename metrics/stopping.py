@@ -31,10 +31,14 @@ _STRATUM = ("family", "level", "language")
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    """What a suite's one judge said of known truths: a row for each true label, `values` what they are worth."""
+    """What a suite's judges said of known truths: a row for each truth, `values` what truths are worth.
+
+    `said` is what each column, a thing said, is worth: the same unless given.
+    """
 
     confusion: tuple[tuple[int, ...], ...]
     values: tuple[float, ...]
+    said: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ def narrowings(
     `rounds` are the items that were put, in order; `scores` may hold other suites' as well. `alpha` is each
     sequence's own. Rows of one question are one observation; its value is the mean of the metrics of the suite's
     score (over repeats too). A cut reply lies between its value and 1, a failed call or an unreadable reply of a
-    judge between 0 and 1. `exam` is that of the suite's judge.
+    judge between 0 and 1. `exam` is that of the suite's judges.
     """
     put = pl.concat(rounds)
     numbers = np.cumsum([frame.height for frame in rounds])
@@ -238,7 +242,8 @@ def _narrowing(put: _Put, valued: pl.DataFrame, model: str, against: str = "") -
         # Half of alpha for the run, half for the exam
         halves = follow(low, alpha=put.alpha / 2, looks=counts, ceiling=high)
         limits = [
-            bounds((look.low, look.high), put.exam.confusion, put.exam.values, put.alpha / 2) for look in halves
+            bounds((look.low, look.high), put.exam.confusion, put.exam.values, put.alpha / 2, worth=put.exam.said)
+            for look in halves
         ]
         true = [Look(look.n, look.mean, *limit) for look, limit in zip(halves, limits, strict=True)]
         same = (

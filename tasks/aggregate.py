@@ -14,18 +14,18 @@ from data.batches import Ref
 from data.plugins import metric
 from data.suites import Suite
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
+from metrics.analysis.corrected import CorrectedMean, corrected_means
 from metrics.analysis.explainability import EXPLAINED, Terms
+from metrics.analysis.judged import Standing, withheld_by_judges
 from metrics.analysis.observations import observations
+from metrics.analysis.passports import passports
 from metrics.analysis.results import Circumstances, Results, RunTables, build
 from metrics.analysis.scores import Labels, Withheld
-from metrics.corrected import CorrectedMean, corrected_means
-from metrics.passports import passports
 from metrics.stopping import Narrowing
 from tasks.compare.baseline import against
 from tasks.decide import follow_all, watched
 from tasks.judges.labels import kept_labels
-from tasks.judges.passports import Examined, sittings
-from tasks.judges.trust import withheld_by_judges
+from tasks.judges.passports import Examined, exam_results, standings_of
 from tasks.models.systems import Identities, judges_of, own_models, systems_of, took_part
 from tasks.report.material import Tables
 from tasks.runtime.spending import spending_of
@@ -60,10 +60,12 @@ def results(
     place = open_store(settings.store)
     drawn = place.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
     every = place.read_all(tables.scores, SCORES)
+    once = observations(every, drawn)
     found = Examined(settings, identities.judges, place)
     known = circumstances(
         settings,
-        corrected=corrected_means(every, drawn, settings.suites, found.passport),
+        corrected=corrected_means(once.scores, once.items, settings.suites, found.passport),
+        standings=standings_of(settings, drawn, found),
         labels=kept_labels(Path(conduct.labelled), every, drawn) if conduct.labelled else {},
         stopping=follow_all(place, tables.items, tables.scores, watched(settings, found)),
         waiting=conduct.waiting,
@@ -71,13 +73,11 @@ def results(
     )
     day = date.fromisoformat(str(conduct.run["started"])[:10])
     texts = _texts(place, tables) if settings.baseline else pl.DataFrame()
-    once = observations(every, drawn)
     return build(
         RunTables(once.scores, once.items, place.read(summary), once.doubled),
         known,
         run={**conduct.run, "identities": conduct.facts.get("identities", {})},
-        find=found.passport,
-        passports=passports(sittings(every, drawn)),
+        passports=passports(exam_results(every, drawn)),
         own_models=own_models(settings),
         # Of this run, not of what it found: one that does it again finds all in the cache.
         spending=spending_of(place, settings, tables.asked, tables.judged, day),
@@ -98,6 +98,7 @@ def circumstances(
     settings: Settings,
     *,
     corrected: Sequence[CorrectedMean] = (),
+    standings: Sequence[Standing] = (),
     labels: Labels | None = None,
     stopping: Sequence[Narrowing] = (),
     waiting: Mapping[str, int] | None = None,
@@ -111,8 +112,6 @@ def circumstances(
     members = {
         model: _weighing([by_name[name] for name in listed]) for model, listed in took_part(settings).items()
     }
-    # People's labels decide where the configuration has it that judges must have them.
-    deciding = labels if labels and settings.judges_must_have == "labels" else {}
     sources = {
         (model, suite.name): Withheld(UNSETTLED)
         for model, suites in members.items()
@@ -122,9 +121,10 @@ def circumstances(
     return Circumstances(
         suites=tuple(by_name.values()),
         members=members,
-        withheld=sources | withheld_by_judges(settings, members, corrected, deciding),
-        labels=deciding,
+        withheld=sources | withheld_by_judges(members, standings, labels or {}, settings.judges_must_have),
+        labels=labels or {},
         corrected=corrected,
+        standings=standings,
         stopping=stopping,
         waiting=waiting or {},
         missing=_missing(settings, missing or {}),

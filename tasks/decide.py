@@ -7,9 +7,12 @@ from artifacts.store import Store
 from config.settings import Settings
 from config.settings import Store as StoreSettings
 from data.batches import Ref
+from data.options import options_of
 from data.plugins import metric
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
+from metrics.analysis.corrected import exam_table
+from metrics.analysis.judged import left_out, standings
 from metrics.stats.sequential import share_of
 from metrics.stopping import Exam, Narrowing, narrowings, sequences, unsettled
 from prompts import languages
@@ -52,18 +55,24 @@ def watched(settings: Settings, examined: Examined | None = None) -> list[Watche
 
 
 def exams_of(settings: Settings, suite: Suite, examined: Examined) -> dict[str, Exam]:
-    """Return the exams of a suite's judge by language: of one whose verdicts' plain mean is the suite's score."""
+    """Return what the exam heard of the judges that count, by language, where their mean is the suite's score."""
     name = suite.scored_by[0]
-    measured = metric(name).measured
-    judges = judges_of(settings, suite, name) if metric(name).steps else ()
-    if len(suite.scored_by) > 1 or len(judges) != 1 or [one.part for one in measured] != [""]:
+    unit = metric(name)
+    options = options_of(unit, suite.options(name)) if unit.measured else {}
+    whole = next((one for one in unit.measured if one.whole(options)), None)
+    if len(suite.scored_by) > 1 or whole is None:
         return {}
+    how = suite.use(name).aggregate or suite.aggregate
     found: dict[str, Exam] = {}
     for language in languages("judging/system"):
-        passport = examined.passport(suite, name, judges[0].name, measured[0].exam, language)
-        if passport and set(passport.labels) == {*measured[0].values}:
-            table = tuple(tuple(row) for row in passport.confusion)
-            found[language] = Exam(table, tuple(measured[0].values[label] for label in passport.labels))
+        judges = [judge.name for judge in judges_of(settings, suite, name)]
+        out = left_out(standings(suite, name, judges, [language], examined.passport)).get(language, {})
+        counting = [one for one in judges if one not in out]
+        passports = [examined.passport(suite, name, one, whole.exam, language) for one in counting]
+        there = [one for one in passports if one and {*one.labels} == {*whole.values}]
+        if there and len(there) == len(passports):
+            table = exam_table(there, how, whole.values)
+            found[language] = Exam(table.counts, table.truths, table.said)
     return found
 
 

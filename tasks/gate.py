@@ -9,15 +9,15 @@ from artifacts.store import write_atomically
 from config.settings import Settings
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
+from metrics.analysis.corrected import corrected_means
 from metrics.analysis.document import document
 from metrics.analysis.observations import observations
 from metrics.analysis.results import Results, RunTables, build_interim
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import Policy, Verdict, decide
-from metrics.corrected import corrected_means
 from tasks.aggregate import circumstances
 from tasks.decide import follow_all, watched
-from tasks.judges.passports import Examined
+from tasks.judges.passports import Examined, standings_of
 from tasks.models.systems import Identities
 from tasks.report.material import Tables
 from tasks.report.raw import slugs
@@ -57,7 +57,8 @@ def interim(
     rules = [one for one in watched(settings, found) if one.suite.name == suite.name]
     known = circumstances(
         alone,
-        corrected=corrected_means(scores, drawn, [suite], found.passport),
+        corrected=corrected_means(once.scores, once.items, [suite], found.passport),
+        standings=standings_of(alone, drawn, found),
         stopping=follow_all(place, tables.items, tables.scores, rules),
         waiting=waiting,
         missing=identities.missing,

@@ -13,6 +13,7 @@ from data.records import VALUED, Found, Metric, Score, Status
 from data.suites import Aggregate
 from data.tables import SCORES
 from data.units import UnitIdentity
+from metrics.analysis.judged import LeftOut
 from metrics.judging import combine
 from tasks.judge import reopen
 from tasks.runtime.storage import open_store
@@ -107,7 +108,7 @@ def measure(store: Store, batch: Batch, *, metric: UnitIdentity, options: Mappin
     return place.write(SCORES, SCORES.frame(metric_rows(unit, scored)))
 
 
-@stage(version=2)
+@stage(version=3)
 def score_judged(
     store: Store,
     batch: Batch,
@@ -116,8 +117,9 @@ def score_judged(
     metric: UnitIdentity,
     options: Mapping[str, Any],
     aggregate: Aggregate,
+    left_out: LeftOut | None = None,
 ) -> Ref:
-    """Score a batch of replies by what judges found."""
+    """Score a batch of replies by what judges found; `left_out` are those that do not count, by language."""
     place = open_store(store)
     unit = find(Metric, metric.name)
     found: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
@@ -129,7 +131,7 @@ def score_judged(
             return _model_error(reply)
         rows = found[reply.item_id, reply.model, reply.repeat]
         sessions = {row["judge"]: reopen(unit, reply.sample, row, options, reply.language) for row in rows}
-        return combine(sessions, aggregate)
+        return combine(sessions, aggregate, (left_out or {}).get(reply.language))
 
     scored = ((reply, value(reply)) for reply in answered(place, batch))
     return place.write(SCORES, SCORES.frame(metric_rows(unit, scored)))

@@ -3,38 +3,36 @@
 No model is asked.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import Field, field_validator
 
 from data.draw import draw
 from data.errors import InputError
-from data.exam import TRUTH
 from data.labelled_sets import SETS, files_of, read_set
 from data.options import Frozen, Seed
 from data.plugins import family
 from data.records import Family, Item, Loader
 from data.sampling import choose
 
-_POOL = 6
-"""Questions drawn for each that is kept where truths are balanced."""
 FAMILIES = ("entailment", "support", "splitting", "correctness", "groundedness", "rubric", "preference", "bias")
+NAMES = tuple(f"exam_{one}" for one in FAMILIES)
+
+Balanced = Callable[[Mapping[str, Any], int], Sequence[Mapping[str, Any]]]
 
 
 class Options(Frozen):
     """Which families, how many questions of each, and how hard."""
 
-    families: tuple[str, ...] = Field(
-        tuple(f"exam_{one}" for one in FAMILIES), min_length=1, description="names of families of the exam"
+    families: tuple[str, ...] = Field(NAMES, min_length=1, description="names of families of the exam")
+    n_items: int = Field(
+        20, ge=1, le=100_000, description="questions of each truth, for each family and language, over its levels"
     )
-    n_items: int = Field(20, ge=1, le=100_000, description="questions for each family, level and language")
     levels: tuple[str, ...] = Field(("easy", "medium", "hard"), min_length=1, description="of each family")
     languages: tuple[str, ...] = Field(("en",), min_length=1, description="of the questions")
-    balanced: bool = Field(default=False, description="as many questions of each truth, as far as it goes")
     seed: Seed = Field(42, description="what the questions are drawn from")
     data: tuple[str, ...] = Field((), description=f"sets that people labelled, fetched: {', '.join(SETS)}")
     n_data: int = Field(100, ge=1, le=100_000, description="questions of each such set; all where there are fewer")
@@ -62,6 +60,9 @@ def check(options: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], s
         except InputError as error:
             yield ("families", index), str(error).rstrip(".")
             return
+        if unit.balanced is None:
+            yield ("families", index), f"{name} is no family of the exam; expected some of {', '.join(NAMES)}"
+            return
         for kind, known in (("levels", tuple(unit.levels)), ("languages", unit.languages)):
             for place, value in enumerate(options[kind]):
                 if value not in known:
@@ -76,19 +77,27 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     for unit in units(options).values():
         seen: set[str] = set()
         for language in options["languages"]:
-            for level in options["levels"]:
-                drawn = draw(
-                    unit,
-                    level=level,
-                    language=language,
-                    seed=options["seed"],
-                    count=options["n_items"] * (_POOL if options["balanced"] else 1),
-                    seen=seen,
-                )
-                yield from balanced(drawn, options["n_items"]) if options["balanced"] else drawn
+            for level, given in plan(unit, options):
+                yield from draw(unit, level=level, language=language, seed=options["seed"], given=given, seen=seen)
     for every in sets:
         for place in choose(len(every), method="random", n=options["n_data"], seed=options["seed"]):
             yield replace(every[place], index=place, seed=options["seed"])
+
+
+def plan(unit: Family, options: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+    """Yield each level with what its questions are drawn with: `n_items` of each truth, as many of each level."""
+    balanced = cast("Balanced", unit.balanced)  # as `check` found
+    whole, rest = divmod(options["n_items"], len(options["levels"]))
+    for place, level in enumerate(options["levels"]):
+        if n := whole + (place < rest):
+            yield level, balanced(unit.levels[level], n)
+
+
+def count(options: Mapping[str, Any]) -> int:
+    """Return how many questions there will be."""
+    drawn = sum(len(given) for unit in units(options).values() for _, given in plan(unit, options))
+    languages: Sequence[str] = options["languages"]
+    return drawn * len(languages) + sum(min(int(options["n_data"]), len(read_set(one))) for one in options["data"])
 
 
 def files(options: Mapping[str, Any]) -> Iterator[Path]:
@@ -97,20 +106,6 @@ def files(options: Mapping[str, Any]) -> Iterator[Path]:
         yield from files_of(name)
 
 
-def balanced(drawn: Iterable[Item], n: int) -> Iterator[Item]:
-    """Yield n of the items drawn: each time the first whose truths have come up least so far."""
-    left = list(drawn)
-    counts: Counter[str] = Counter()
-    for _ in range(min(n, len(left))):
-        chosen = min(left, key=lambda item: max(counts[one] for one in _truths(item)))
-        left.remove(chosen)
-        counts.update(_truths(chosen))
-        yield chosen
-
-
-def _truths(item: Item) -> list[str]:
-    truth = item.facts[TRUTH]
-    return [str(one) for one in truth.values()] if isinstance(truth, Mapping) else [str(truth)[:80]]
-
-
-UNIT = Loader(name="exam", version=1, load=load, options=Options, files=files, units=units, check=check)
+UNIT = Loader(
+    name="exam", version=2, load=load, options=Options, files=files, units=units, check=check, count=count
+)

@@ -8,17 +8,16 @@ import polars as pl
 
 from data.suites import Suite
 from metrics.analysis.baseline import Against
+from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.explainability import Explainability, Terms, explained
 from metrics.analysis.failures import failures
+from metrics.analysis.judged import Standing
 from metrics.analysis.observations import Doubled
+from metrics.analysis.passports import Passport
 from metrics.analysis.repeated import repeated
 from metrics.analysis.scores import Labels, ModelScore, Withheld, headline, scores_of, totals_of
 from metrics.analysis.summary import Cell, Total, cells
-from metrics.corrected import CorrectedMean, Finder
 from metrics.other_tools import Stated, beside
-from metrics.paneled import PanelMean, panel_means
-from metrics.passports import Passport
-from metrics.self_preference import SelfPreference, self_preferences
 from metrics.spending import Spending
 from metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
 from metrics.stats.matching import later_minus_earlier, question_sets
@@ -33,10 +32,10 @@ class Results:
     `run` says which run it was (id, time, configuration, versions, its suites' questions), `models` what each model
     came to, suite by suite, `waiting` how many requests of a suite wait in batches; `spending` what its calls came
     to. `totals` has a TOTAL for each model, `judges` the agreement of judges for each metric, `corrected` judged
-    means beside what their judges' passports make of them, `panels` means of several judges, weighed;
-    `self_preference` how judges grade their own models; `passports` what an exam showed of judges that sat it in
-    this run; `explainability` the results of SPEC 5; `baseline` what the run came to against a baseline; `doubled`
-    the suites in whose data questions repeat.
+    means beside what they come to if judges err here as on their exam's texts, `standings` which judges count in
+    which steps, `self_judged`, by suite and judge, the models under test that are the judge's own; `passports` what
+    an exam showed of judges that took it in this run; `explainability` the results of SPEC 5; `baseline` what the
+    run came to against a baseline; `doubled` the suites in whose data questions repeat.
     """
 
     run: Mapping[str, Any]
@@ -55,8 +54,8 @@ class Results:
     corrected: Sequence[CorrectedMean] = ()
     baseline: Against | None = None
     doubled: Sequence[Doubled] = ()
-    panels: Sequence[PanelMean] = ()
-    self_preference: Sequence[SelfPreference] = ()
+    standings: Sequence[Standing] = ()
+    self_judged: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     passports: Sequence[Passport] = ()
 
 
@@ -78,10 +77,10 @@ class Circumstances:
     """What is known of a run beside its tables.
 
     `members` are the suites that each model took part in, each with its `repeats` and, where it is gated on k
-    answers, its `k`. `withheld` says of models and suites why no score decides them, `labels` what people's labels
-    make of judges' means, `corrected` what their judges' passports do. `stopping` are the sequences of suites that
-    were asked until they were decided, `waiting` the requests of a suite that wait in batches, `missing` the models
-    that could not be asked, and why.
+    answers, its `k`. `withheld` says of models and suites why no score decides them, `labels` what people's
+    labels make of judges' means, `corrected` what their judges' passports do, `standings` which judges count.
+    `stopping` are the sequences of suites that were asked until they were decided, `waiting` the requests of a
+    suite that wait in batches, `missing` the models that could not be asked, and why.
     """
 
     suites: Sequence[Suite]
@@ -89,6 +88,7 @@ class Circumstances:
     withheld: Mapping[tuple[str, str], Withheld] = field(default_factory=dict)
     labels: Labels = field(default_factory=dict)
     corrected: Sequence[CorrectedMean] = ()
+    standings: Sequence[Standing] = ()
     stopping: Sequence[Narrowing] = ()
     waiting: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -99,7 +99,6 @@ def build(
     known: Circumstances,
     *,
     run: Mapping[str, Any],
-    find: Finder | None = None,
     passports: Sequence[Passport] = (),
     own_models: Mapping[str, Collection[str]] | None = None,
     spending: Spending | None = None,
@@ -108,7 +107,7 @@ def build(
 ) -> Results:
     """Compute what a run found from its tables; nothing is decided here.
 
-    `find` finds judges' passports, `own_models` are the systems under test that are a judge's own model,
+    `own_models` are the systems under test that are a judge's own model,
     `terms` say how the explainability result is made where both its suites ran.
 
     Raises:
@@ -139,8 +138,8 @@ def build(
         corrected=known.corrected,
         baseline=baseline,
         doubled=tables.doubled,
-        panels=panel_means(scores, items, suites, find) if find else (),
-        self_preference=self_preferences(scores, items, suites, own_models or {}),
+        standings=known.standings,
+        self_judged=_self_judged(known.standings, own_models or {}),
         passports=passports,
     )
 
@@ -157,8 +156,19 @@ def build_interim(tables: RunTables, known: Circumstances) -> Results:
         repeated=repeated(tables.scores, tables.items, known.suites, tables.summary),
         labels=known.labels,
         failures=failures(tables.scores, tables.items, known.suites),
+        corrected=known.corrected,
     )
-    return Results({}, models, known.waiting)
+    return Results({}, models, known.waiting, standings=known.standings)
+
+
+def _self_judged(
+    found: Sequence[Standing], own: Mapping[str, Collection[str]]
+) -> dict[str, dict[str, Sequence[str]]]:
+    told: dict[str, dict[str, Sequence[str]]] = {}
+    for one in found:
+        if own.get(one.judge):
+            told.setdefault(one.suite, {})[one.judge] = sorted(own[one.judge])
+    return told
 
 
 def _repeats(leading: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> list[Repeats]:

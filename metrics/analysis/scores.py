@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import polars as pl
 
@@ -10,6 +11,7 @@ from data.errors import InputError
 from data.plugins import metric, metrics
 from data.suites import GateOn, Suite
 from data.tables import SUMMARY
+from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.failures import Failure
 from metrics.analysis.summary import OF_SUITES, Cell, Total, cells, totals
 from metrics.stats.intervals import Interval
@@ -47,9 +49,10 @@ class SuiteScore:
     rows the call failed, of `n_unread` no judge's reply could be read: `lower` is the score were all of these wrong
     (None where there are none), and `failures` say why, the commonest cause first. Of `n_truncated` rows the reply
     was cut: `upper` is the score were all of these right, and those. `withheld` says why no score decides the suite
-    ('' where it does); `measured` is false where that is for want of a judge that is to be believed: the score is
-    then no more than what judges said. `waiting` requests are in batches at a server. Where people's labels decide,
-    `score` is put right by `n_labels` of them (the fewest of a metric), and `as_judged` is what it was.
+    ('' where it does); `measured` is false where that is because none of its judges counts: then there is no score.
+    `waiting` requests are in batches at a server. Where people's labels decide, `score` is put right by `n_labels`
+    of them (the fewest of a metric), and `as_judged` is what it was. `corrected` is what the score comes to if its
+    judges err here as on their exam's texts, with its interval; None where that is not defined.
 
     With `gate_on` other than `mean` the score is that of `k` answers to each question (pass@k, pass^k), its rows
     are questions, and `mean` is that of all answers, with its interval.
@@ -85,6 +88,8 @@ class SuiteScore:
     waiting: int = 0
     as_judged: float | None = None
     n_labels: int = 0
+    corrected: float | None = None
+    corrected_interval: Interval = field(default_factory=Interval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,7 @@ class ModelScore:
     """One model over all its suites: the weighted score, and what it would be at the suites' bounds.
 
     `missing` says why the model could not be asked. `measured` is false where the score rests on a suite that is
-    not.
+    not. `corrected` is the score with the suites' corrected ones in their place; None where there are none.
     """
 
     model: str
@@ -105,6 +110,8 @@ class ModelScore:
     upper_interval: Interval = field(default_factory=Interval)
     missing: str = ""
     measured: bool = True
+    corrected: float | None = None
+    corrected_interval: Interval = field(default_factory=Interval)
 
 
 def scores_of(
@@ -118,6 +125,7 @@ def scores_of(
     repeated: pl.DataFrame | None = None,
     labels: Labels | None = None,
     failures: Mapping[tuple[str, str], tuple[Failure, ...]] | None = None,
+    corrected: Sequence[CorrectedMean] = (),
 ) -> tuple[ModelScore, ...]:
     """Join the suites that each model took part in (`members`) into its score.
 
@@ -128,9 +136,10 @@ def scores_of(
     were asked until they were decided: their intervals stand, and the overall one is that of means whose intervals
     hold at once. `waiting`: of suites, how many requests wait in batches. `missing` says why models could not be
     asked, `failures` by model and suite why calls brought nothing that could be scored. `labels` are
-    prediction-powered means by suite, model and metric: they stand in the place of what judges said, and
-    `as_judged` keeps that. `repeated` are the cells (`metrics.analysis.repeated`) of suites that are gated on k
-    answers to each question: these take the place of the means, which stand beside them.
+    prediction-powered means by suite, model and metric: where there are enough of them they stand in the place of
+    what judges said, and `as_judged` keeps that. `corrected` are judged means with their judges' errors. `repeated`
+    are the cells (`metrics.analysis.repeated`) of suites that are gated on k answers to each question: these take
+    the place of the means, which stand beside them.
 
     Intervals (`metrics.stats.strata`): TOTAL's from its families' and the overall one from the suites', as strata;
     a suite's of several metrics on the same items as of correlated parts.
@@ -154,11 +163,17 @@ def scores_of(
         why = (missing or {}).get(model, "")
         parts = []
         for suite in suites:
-            plain = _told(_suite(deciding, suite, model, labels or {}), suite, summary, model)
+            judged = _Judged(
+                labels or {}, [one for one in corrected if (one.suite, one.model) == (suite.name, model)]
+            )
+            plain = _told(_suite(deciding, suite, model, judged), suite, summary, model)
             held = (withheld or {}).get((model, suite.name), Withheld(""))
+            stated = _stopped(plain, stopping, model)
+            if not held.measured:
+                stated = replace(stated, score=None, interval=Interval(), lower=None, upper=None)
             parts.append(
                 replace(
-                    _stopped(plain, stopping, model),
+                    stated,
                     weight=suite.weight / share,
                     problem=f"the model could not be asked: {why}" if why and not plain.n_asked else plain.problem,
                     answered=_answered(summary, suite, model),
@@ -179,7 +194,11 @@ def _overall(model: str, suites: tuple[SuiteScore, ...], missing: str) -> ModelS
         for best in (False, True)
     )
     measured = all(suite.measured for suite in suites if suite.weight)
-    return ModelScore(model, score, suites, interval, *lower, *upper, missing, measured)
+    put = [
+        s if s.corrected is None else replace(s, score=s.corrected, interval=s.corrected_interval) for s in suites
+    ]
+    corrected = weighted(put) if put != [*suites] else (None, Interval())
+    return ModelScore(model, score, suites, interval, *lower, *upper, missing, measured, *corrected)
 
 
 def at_bound(suites: Sequence[SuiteScore], *, best: bool) -> list[SuiteScore]:
@@ -221,11 +240,17 @@ def leads(name: str) -> bool:
 def _answered(summary: pl.DataFrame, suite: Suite, model: str) -> float | None:
     """Return the smallest share of a metric's applicable rows for which the model's call brought a reply."""
     rows = summary.filter(OF_SUITES, pl.col("metric").is_in(suite.scored_by), suite=suite.name, model=model)
-    applicable = [(cell, cell.n_asked - cell.n_not_applicable) for cell in cells(rows)]
-    return min(((n - cell.n_model_error) / n for cell, n in applicable if n), default=None)
+    return min((_reached(cell) for cell in cells(rows) if cell.n_asked > cell.n_not_applicable), default=None)
 
 
-def _suite(summary: pl.DataFrame, suite: Suite, model: str, labels: Labels) -> SuiteScore:
+class _Judged(NamedTuple):
+    """What is known of a suite's judged means beside what judges said."""
+
+    labels: Labels
+    corrected: Sequence[CorrectedMean]
+
+
+def _suite(summary: pl.DataFrame, suite: Suite, model: str, judged: _Judged | None = None) -> SuiteScore:
     """Compute a suite's score, interval and coverage; threshold, weight and gate come later."""
     names = suite.scored_by
     whole = summary.filter(OF_SUITES, suite=suite.name)
@@ -248,35 +273,81 @@ def _suite(summary: pl.DataFrame, suite: Suite, model: str, labels: Labels) -> S
         n_failed=sum(cell.n_model_error for cell in mine.values()),
         n_unread=sum(cell.n_judge_failed for cell in mine.values()),
     )
-    if lost or not blank.n_scored:
+    own = {
+        cell.metric: one
+        for cell in applicable
+        if judged and (one := judged.labels.get((suite.name, model, cell.metric))) and one.decides
+    }
+    if lost or (not blank.n_scored and not own):
         counts = f"0 of {blank.n_asked} rows" if not lost else f"no row of {', '.join(lost)}"
         return replace(blank, problem=f"nothing scored: {counts}; look at the statuses of its rows")
     if suite.strata:
         return _total(summary, blank, model, names[0])
-    found = _mean(blank, applicable)
-    own = {cell.metric: one for cell in applicable if (one := labels.get((suite.name, model, cell.metric)))}
-    if not own or found.score is None:
-        return found
+    return _of_metrics(blank, applicable, own, judged.corrected if judged and suite.gate_on == "mean" else ())
+
+
+def _of_metrics(
+    blank: SuiteScore, applicable: Sequence[Cell], own: Mapping[str, Powered], corrected: Sequence[CorrectedMean]
+) -> SuiteScore:
+    """Join a suite's metrics: as people's labels have them (`own`), else as judged; corrected beside."""
     known = [_by_labels(cell, own[cell.metric]) if cell.metric in own else cell for cell in applicable]
-    put_right = _mean(blank, known)
-    return replace(put_right, as_judged=found.score, n_labels=min(one.n_labels for one in own.values()))
+    found = _mean(blank, known)
+    if own:
+        found = replace(
+            found,
+            coverage=min(_reached(cell) if cell.metric in own else cell.coverage or 0.0 for cell in applicable),
+            as_judged=_mean(blank, applicable).score,
+            n_labels=min(one.n_labels for one in own.values()),
+        )
+    rows = [[one for one in corrected if one.metric == cell.metric and one.whole] for cell in known]
+    put = [cell if cell.metric in own else _corrected(cell, each) for cell, each in zip(known, rows, strict=True)]
+    if put == known or found.score is None:
+        return found
+    right = _mean(blank, put)
+    return replace(found, corrected=right.score, corrected_interval=right.interval)
+
+
+def _corrected(cell: Cell, rows: Sequence[CorrectedMean]) -> Cell:
+    """Put the corrected means of languages in the place of those judged; what none corrects stays as it is."""
+    if cell.mean is None or not any(one.value is not None for one in rows):
+        return cell
+    parts: list[tuple[float, float, Interval]] = []
+    settled, share = cell.mean, 1.0
+    for one in rows:
+        weight, raw = one.n_samples / cell.n_scored, one.raw or 0.0
+        put = one.value is not None
+        parts.append(
+            (weight, one.value if one.value is not None else raw, one.interval if put else one.raw_interval)
+        )
+        settled, share = settled - weight * raw, share - weight
+    if share > _TOLERANCE:  # what was settled without a judge is known
+        rest = min(max(settled / share, 0.0), 1.0)
+        parts.append((share, rest, Interval(rest, rest, "combined")))
+    interval = stratified(parts)
+    mean = min(max(math.fsum(weight * value for weight, value, _ in parts), 0.0), 1.0)
+    return replace(cell, mean=mean, ci_low=interval.low, ci_high=interval.high, n_truncated=0, upper=None)
+
+
+def _reached(cell: Cell) -> float:
+    """Return the share of a cell's applicable rows for which the model's call brought a reply."""
+    return 1 - cell.n_model_error / (cell.n_asked - cell.n_not_applicable)
 
 
 def _by_labels(cell: Cell, found: Powered) -> Cell:
     """Put the prediction-powered mean in the place of the judges'; replies settled without one stay as they are."""
     n = max(cell.n_scored, found.n_samples)
     share = found.n_samples / n
-    settled = (cell.mean or 0.0) - share * found.judged
+    settled = 0.0 if cell.n_scored <= found.n_samples else (cell.mean or 0.0) - share * found.judged
 
     def joined(value: float | None) -> float | None:
         return None if value is None else min(max(share * value + settled, 0.0), 1.0)
 
     mean, low, high = map(joined, (found.value, found.interval.low, found.interval.high))
     known = replace(cell, mean=mean, ci_low=low, ci_high=high, n_truncated=0)
-    kept = cell.n_scored / (cell.n_scored + cell.n_lost)
+    kept = min(1.0, n / (cell.n_scored + cell.n_lost))  # people's labels stand for what no judge that counts said
 
     def at(end: float) -> list[float | None]:
-        parts = [mean, low, high] if cell.n_lost else []
+        parts = [mean, low, high] if kept < 1 else []
         return [None if one is None else kept * one + end * (1 - kept) for one in parts] or [None] * 3
 
     (lower, lower_low, lower_high), (upper, upper_low, upper_high) = at(0.0), at(1.0)
@@ -295,7 +366,7 @@ def _told(result: SuiteScore, suite: Suite, summary: pl.DataFrame, model: str) -
     """Say what a suite's score is of; where it is of k answers, with the mean beside it."""
     if suite.gate_on == "mean":
         return result
-    plain = _suite(summary, suite, model, {})
+    plain = _suite(summary, suite, model)
     return replace(result, gate_on=suite.gate_on, k=suite.k, mean=plain.score, mean_interval=plain.interval)
 
 
@@ -307,7 +378,12 @@ def _stopped(result: SuiteScore, stopping: Sequence[Narrowing], model: str) -> S
         return result
     last = one.looks[-1] if one.looks else None
     interval = Interval(last.low, last.high, "sequence", last.n) if last else Interval()
-    return replace(result, interval=interval, stopping=one)
+    found = replace(result, interval=interval, stopping=one, corrected=None, corrected_interval=Interval())
+    if one.corrected is None or result.corrected is None:
+        return found
+    low, high = one.corrected
+    around = Interval(low, high, "sequence", interval.units)
+    return replace(found, corrected=min(max(result.corrected, low), high), corrected_interval=around)
 
 
 def _total(summary: pl.DataFrame, blank: SuiteScore, model: str, metric: str) -> SuiteScore:

@@ -6,8 +6,10 @@ from typing import Any, Literal
 
 from data.exits import OUTCOMES, Exit, Outcome
 from metrics.analysis.failures import lost
+from metrics.analysis.judged import Estimated, Gate, Standing, at, panel_standing
+from metrics.analysis.judged import decide as decide_judged
 from metrics.analysis.results import Results
-from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, at_bound, reaches, weighted
+from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, at_bound, weighted
 from metrics.analysis.summary import percent
 from metrics.stats.intervals import Interval
 from metrics.stats.power import deciding_n
@@ -15,7 +17,6 @@ from metrics.stats.regression import Change
 from metrics.stats.sequential import Side, side
 from metrics.stopping import Narrowing
 
-Gate = Literal["point", "interval", "off"]
 Undecided = Literal["undecided", "pass"]
 
 SUBMITTED = "submitted"
@@ -51,13 +52,16 @@ class SuiteResult(SuiteScore):
     """A model's score in a suite, and what it comes to at its threshold; `reason` says why where that needs saying.
 
     `n_deciding`: with so many scored rows the interval would exclude the threshold, if mean and spread stayed the
-    same; None where no number would, or where no score decides the suite.
+    same; None where no number would, or where no score decides the suite. Of judges `judges_left_out` do not count
+    (why, by judge and metric), and `judges_unmeasured` count though nobody has measured them.
     """
 
     threshold: float = THRESHOLD
     outcome: Outcome = "error"
     reason: str = ""
     n_deciding: int | None = None
+    judges_left_out: Mapping[str, str] = field(default_factory=dict)
+    judges_unmeasured: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +135,20 @@ def decide(results: Results, policy: Policy) -> Verdict:
     that were asked until they were decided the sequences decide, whatever the gate. A suite of which requests wait
     is undecided where scores are lacking.
     """
-    models = tuple(_model(model, policy) for model in results.models)
+    models = tuple(_model(model, policy, results.standings) for model in results.models)
     changes = results.baseline.outcomes if results.baseline and policy.regressions else ()
     return Verdict(policy.gate, models, policy.undecided, changes, sum(results.waiting.values()))
 
 
-def _suite(score: SuiteScore, policy: Policy) -> SuiteResult:
+def _suite(score: SuiteScore, policy: Policy, standings: Sequence[Standing]) -> SuiteResult:
     known = {one.name: getattr(score, one.name) for one in fields(SuiteScore)}
-    result = SuiteResult(**known, threshold=policy.thresholds.get(score.suite, THRESHOLD))
+    judges = panel_standing([one for one in standings if one.suite == score.suite and one.metric in score.parts])
+    result = SuiteResult(
+        **known,
+        threshold=policy.thresholds.get(score.suite, THRESHOLD),
+        judges_left_out=judges.left_out,
+        judges_unmeasured=judges.unmeasured if score.as_judged is None else (),
+    )
     gated = _gated(result, policy.gate)
     if not gated.waiting or gated.coverage == 1:
         return gated
@@ -149,7 +159,7 @@ def _suite(score: SuiteScore, policy: Policy) -> SuiteResult:
 def _gated(result: SuiteResult, gate: Gate) -> SuiteResult:  # noqa: PLR0911 - a return for each rule
     if not result.measured and (result.answered or 0.0) >= MIN_COVERAGE:
         return replace(result, outcome="undecided", reason=result.withheld)
-    if result.score is None:
+    if result.score is None and (result.problem or result.measured):
         return replace(result, outcome="error", reason=result.problem)
     if result.coverage is not None and result.coverage < MIN_COVERAGE:
         share, floor = percent(result.coverage), percent(MIN_COVERAGE)
@@ -157,14 +167,22 @@ def _gated(result: SuiteResult, gate: Gate) -> SuiteResult:  # noqa: PLR0911 - a
         return replace(result, outcome="error", reason=reason)
     if result.withheld:
         return replace(result, outcome="undecided", reason=result.withheld)
-    sequence = result.stopping
-    outcome = _SIDES[sequence.side] if sequence else _at(result.score, result.interval, result.threshold, gate)
+    if result.score is None:  # in vain: what was not measured is withheld
+        return replace(result, outcome="error", reason=result.problem)
+    sequence, threshold = result.stopping, result.threshold
+    outcome = _SIDES[sequence.side] if sequence else at(result.score, result.interval, threshold, gate)
     if not _holds(outcome, result, None if sequence else gate):
         return replace(result, outcome="undecided", reason=_hanging(result, [result]))
     if sequence:
         return replace(result, outcome=outcome, reason=_open(sequence) if outcome == "undecided" else "")
-    n = deciding_n(result.score, result.interval, result.threshold, result.n_scored)
-    return replace(result, outcome=outcome, n_deciding=n)
+    outcome, why = decide_judged(Estimated(result.score, result.interval), _corrected(result), threshold, gate)
+    n = None if why else deciding_n(result.score, result.interval, threshold, result.n_scored)
+    return replace(result, outcome=outcome, reason=why, n_deciding=n)
+
+
+def _corrected(score: SuiteScore | ModelScore) -> Estimated | None:
+    """Return what a score comes to if its judges err here as on their exam's texts; None where nothing tells."""
+    return None if score.corrected is None else Estimated(score.corrected, score.corrected_interval)
 
 
 def _open(stopping: Narrowing) -> str:
@@ -182,9 +200,9 @@ def _holds(outcome: Outcome, result: SuiteResult | ModelResult, gate: Gate | Non
             continue
         if gate is None:
             against = "fail" if outcome == "pass" else "pass"
-            if outcome != "undecided" and _at(end, interval, result.threshold, "point") == against:
+            if outcome != "undecided" and at(end, interval, result.threshold, "point") == against:
                 return False
-        elif _at(end, interval, result.threshold, gate) != outcome:
+        elif at(end, interval, result.threshold, gate) != outcome:
             return False
     return True
 
@@ -208,19 +226,8 @@ def _missing(suites: Sequence[SuiteScore]) -> str:
     return f"rows that are not scored ({n})" if n else ""
 
 
-def _at(score: float, interval: Interval, threshold: float, gate: Gate) -> Outcome:
-    """Return what a score comes to at a threshold."""
-    if gate != "interval":
-        return "pass" if reaches(score, threshold) else "fail"
-    if interval.low is None or interval.high is None:
-        return "undecided"
-    if reaches(interval.low, threshold):
-        return "pass"
-    return "undecided" if reaches(interval.high, threshold) else "fail"
-
-
-def _model(score: ModelScore, policy: Policy) -> ModelResult:
-    suites = tuple(_suite(suite, policy) for suite in score.suites)
+def _model(score: ModelScore, policy: Policy, standings: Sequence[Standing]) -> ModelResult:
+    suites = tuple(_suite(suite, policy, standings) for suite in score.suites)
     known = {one.name: getattr(score, one.name) for one in fields(ModelScore)}
     result = _whole(ModelResult(**{**known, "suites": suites}, threshold=policy.threshold), policy.gate)
     return replace(result, reason=f"the model could not be asked: {score.missing}") if score.missing else result
@@ -240,12 +247,14 @@ def _whole(result: ModelResult, gate: Gate) -> ModelResult:  # noqa: PLR0911 - a
             return replace(result, outcome=ends.pop())
         return replace(result, outcome="undecided", reason=_hangs(withheld))
     threshold, sequence = result.threshold, result.interval.method == "sequence"
-    outcome = _at(result.score, result.interval, threshold, "interval" if sequence else gate)
+    outcome = at(result.score, result.interval, threshold, "interval" if sequence else gate)
     weighing = [suite for suite in result.suites if suite.weight]
     if not _holds(outcome, result, None if sequence else gate):
         return replace(result, outcome="undecided", reason=_hanging(result, weighing))
-    if sequence:
-        return replace(result, outcome=outcome)
+    own, corrected = Estimated(result.score, result.interval), _corrected(result)
+    outcome, why = decide_judged(own, corrected, threshold, "interval" if sequence else gate)
+    if sequence or why:
+        return replace(result, outcome=outcome, reason=why)
     n = sum(suite.n_scored for suite in weighing)
     return replace(result, outcome=outcome, n_deciding=deciding_n(result.score, result.interval, threshold, n))
 
@@ -261,5 +270,5 @@ def _ends(suites: Sequence[SuiteScore], threshold: float, gate: Gate) -> set[Out
         fixed = Interval(value, value, "combined")
         bound = at_bound(suites, best=best)
         end, around = weighted([replace(s, score=value, interval=fixed) if s.withheld else s for s in bound])
-        found.add(_at(end or 0.0, around, threshold, gate))
+        found.add(at(end or 0.0, around, threshold, gate))
     return found

@@ -14,14 +14,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.stats.intervals import Codes, Floats, Interval, Z, wilson
+from metrics.stats.intervals import Codes, Floats, Interval, Z, score_limits, wilson
 from metrics.stats.sequential import follow
 
 UNUSABLE = 0.2
 """Sensitivity + specificity - 1 below which nothing is corrected: such a judge cannot measure."""
 
 TOO_WEAK = "this judge cannot measure this"
+NOT_SHOWN = "its exam does not show that this judge can measure this"
 UNTESTED = "the exam asked nothing of one kind"
+
+SIDE = 2.241
+"""Normal quantile of the limits of a contrast: of 95 %, half for either side, since the data choose which it is."""
 
 _DRAWS = 2000
 _ROUNDS = 400
@@ -53,6 +57,14 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
+class MeanRate:
+    """The same of several judges, whose joined verdicts lie between 0 and 1: their mean over n questions."""
+
+    share: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
 class Corrected:
     """A corrected mean in [0, 1] with its 95 % interval; None with the `reason` where there is none.
 
@@ -66,7 +78,9 @@ class Corrected:
     reason: str = ""
 
 
-def corrected_share(share: float, n: float, sensitivity: Rate, specificity: Rate) -> Corrected:
+def corrected_share(
+    share: float, n: float, sensitivity: Rate | MeanRate, specificity: Rate | MeanRate
+) -> Corrected:
     """Correct the share of a judge's verdicts that say yes, of n (effective) observations.
 
     None where the exam had no question of one kind, or sensitivity + specificity - 1 is below `UNUSABLE`.
@@ -87,7 +101,7 @@ def corrected_share(share: float, n: float, sensitivity: Rate, specificity: Rate
     return Corrected(value, interval, informedness)
 
 
-def _pair(rate: Rate) -> tuple[float, float]:
+def _pair(rate: Rate | MeanRate) -> tuple[float, float]:
     return rate.share, float(rate.n)
 
 
@@ -127,28 +141,29 @@ def share_limits(said: Shares, sensitivity: Shares, specificity: Shares) -> tupl
 def corrected_mean(
     counts: Sequence[float], confusion: Sequence[Sequence[int]], values: Sequence[float], *, seed: int = 0
 ) -> Corrected:
-    """Correct the mean of a judge's ratings or verdicts, each worth one of `values` in [0, 1].
+    """Correct the mean of what a judge, or several joined, said, by what the exam heard of each truth.
 
-    `counts` are the run's (effective) numbers of each label, as the judge said them; `confusion` has a row for each
-    true label of the exam and a column for each label said. Of two labels it is the corrected share.
+    `counts` are the run's (effective) numbers of each thing that can be said; `confusion` has a row for each true
+    label of the exam, worth one of `values` in [0, 1], and a column for each thing said. Of two labels it is the
+    corrected share.
 
     Raises:
         ValueError: nothing was counted, or the shapes do not fit.
     """
     said, table, worth = np.asarray(counts, float), np.asarray(confusion, float), np.asarray(values, float)
-    if table.shape != (len(worth), len(worth)) or said.shape != worth.shape or said.sum() <= 0:
-        raise ValueError(f"expected counts and values of {len(worth)} labels, and a square table of them")
+    if table.shape != (len(worth), len(said)) or said.sum() <= 0:
+        raise ValueError(f"expected a table of {len(worth)} truths by {len(said)} counts, found {table.shape}")
     if not table.sum(axis=1).all():
         return Corrected(None, Interval(), None, UNTESTED)
-    if len(worth) == _TWO:
+    if table.shape == (_TWO, _TWO):
         return _of_two(said, table, worth)
-    contrast = least_contrast(table / table.sum(axis=1, keepdims=True))
-    if contrast < UNUSABLE - 1e-9:
-        return Corrected(None, Interval(), contrast, TOO_WEAK)
+    apart = least_contrast(table).value
+    if apart is None or apart < UNUSABLE - 1e-9:
+        return Corrected(None, Interval(), apart, TOO_WEAK)
     value = float(_likeliest(said[None], table / table.sum(axis=1, keepdims=True))[0] @ worth)
     low, high = mean_limits(said[None], table[None], worth, np.random.default_rng(seed))
     interval = Interval(min(float(low[0]), value), max(float(high[0]), value), "corrected", round(said.sum()))
-    return Corrected(value, interval, contrast)
+    return Corrected(value, interval, apart)
 
 
 def _of_two(said: Floats, table: Floats, worth: Floats) -> Corrected:
@@ -179,7 +194,7 @@ def mean_limits(
 
     What run and exam counted is drawn anew from what could have made it (Dirichlet, half a count to every label).
     """
-    size = len(values)
+    size = counts.shape[1]
     lows, highs = np.empty(len(counts)), np.empty(len(counts))
     for i, (said, table) in enumerate(zip(counts, confusions, strict=True)):
         shares = rng.dirichlet(said + _PRIOR / size, draws)
@@ -192,8 +207,8 @@ def mean_limits(
 def _likeliest(said: Floats, table: Floats) -> Floats:
     """Return the true shares that make what was said likeliest, by expectation maximisation: always shares."""
     said = said / said.sum(axis=-1, keepdims=True)
-    truth = np.full(said.shape, 1 / said.shape[-1])
-    table = np.broadcast_to(table, (*said.shape, said.shape[-1]))
+    table = np.broadcast_to(table, (*said.shape[:-1], *table.shape[-2:]))
+    truth = np.full(table.shape[:-1], 1 / table.shape[-2])
     for _ in range(_ROUNDS):
         expected = np.einsum("...t,...ts->...s", truth, table)
         ratio = np.divide(said, expected, out=np.zeros_like(said), where=expected > 0)
@@ -202,27 +217,75 @@ def _likeliest(said: Floats, table: Floats) -> Floats:
     return truth
 
 
-def least_contrast(rows: Floats) -> float:
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """How far an exam shows a judge to tell truths apart, 0 (chance) to 1, with the lower end of its interval.
+
+    Of a yes/no step sensitivity + specificity - 1, which may be negative; of three labels or more the least
+    contrast. None where the exam has no answer of one kind.
+    """
+
+    value: float | None
+    low: float | None
+
+    @property
+    def shown(self) -> bool:
+        """Whether such a judge counts (SPEC 16)."""
+        return self.value is not None and self.value >= UNUSABLE - 1e-9 and self.low is not None and self.low > 0
+
+
+def contrast(confusion: Sequence[Sequence[int]], sensitivity: Rate, specificity: Rate, *, of_two: bool) -> Contrast:
+    """Return what a judge is worth at a step: by its two rates, or by the whole table of its labels.
+
+    A judge of many labels that says better of the worst truth than of the best is worth less than nothing.
+    """
+    if of_two:
+        if not sensitivity.n or not specificity.n:
+            return Contrast(None, None)
+        return Contrast(
+            sensitivity.share + specificity.share - 1, informedness_limits(sensitivity, specificity).low
+        )
+    table = np.asarray(confusion, float)
+    if not table.sum(axis=1).all():
+        return Contrast(None, None)
+    found = least_contrast(table)
+    places = table @ np.arange(table.shape[1]) / table.sum(axis=1)
+    if places[0] > places[-1] and found.value is not None:
+        return Contrast(-found.value, -1.0)
+    return found
+
+
+def least_contrast(table: Floats) -> Contrast:
     """Return the least total variation between what is said of some labels, mixed at will, and of the others.
 
-    `rows` are the shares of what is said, a row for each true label. 0: some mixture of truths cannot be told from
-    another, so that nothing can be inverted. Of two labels it is |sensitivity + specificity - 1|.
+    `table` counts what was said, a row for each true label. 0: some mixture of truths cannot be told from another,
+    so that nothing can be inverted. Of two labels it is |sensitivity + specificity - 1|. The lower end is the least
+    of those of all ways to part the labels: by Wilson's limits, recovered, of the shares that part them best.
     """
     from scipy.optimize import linprog  # half a second
 
-    size = len(rows)
-    least = 1.0
+    size, width = table.shape
+    counts = table.sum(axis=1)
+    rows = table / counts[:, None]
+    value, lowest = 1.0, 1.0
     for chosen in range(1, 2 ** (size - 1)):
         here = np.array([chosen >> label & 1 for label in range(size)], bool)
-        # Mixture weights w, then slack |difference| for each label said: minimise half the sum of the slack.
+        # Mixture weights w, then slack |difference| for each thing said: minimise half the sum of the slack.
         difference = np.where(here[:, None], rows, -rows).T
-        bounds_above = np.block([[difference, -np.eye(size)], [-difference, -np.eye(size)]])
-        mixed = np.zeros((2, 2 * size))
+        bounds_above = np.block([[difference, -np.eye(width)], [-difference, -np.eye(width)]])
+        mixed = np.zeros((2, size + width))
         mixed[0, :size], mixed[1, :size] = here, ~here
-        cost = np.concatenate([np.zeros(size), np.full(size, 0.5)])
-        found = linprog(cost, bounds_above, np.zeros(2 * size), mixed, np.ones(2))
-        least = min(least, float(found.fun or 0.0))
-    return least
+        cost = np.concatenate([np.zeros(size), np.full(width, 0.5)])
+        found = linprog(cost, bounds_above, np.zeros(2 * width), mixed, np.ones(2))
+        apart = float(found.fun or 0.0)
+        mixture = np.asarray(found.x)[:size]
+        weights = np.where(here, mixture, -mixture)
+        parting = weights @ rows > 0
+        shares = rows[:, parting].sum(axis=1)
+        low, high = score_limits(np.clip(shares, 0.0, 1.0), counts, SIDE)
+        room = np.where(weights > 0, shares - low, high - shares)
+        value, lowest = min(value, apart), min(lowest, apart - float(np.sqrt(np.square(weights * room).sum())))
+    return Contrast(value, lowest)
 
 
 def informedness_limits(sensitivity: Rate, specificity: Rate) -> Interval:
@@ -240,21 +303,28 @@ def informedness_limits(sensitivity: Rate, specificity: Rate) -> Interval:
 
 
 def bounds(
-    said: tuple[float, float], confusion: Sequence[Sequence[int]], values: Sequence[float], alpha: float
+    said: tuple[float, float],
+    confusion: Sequence[Sequence[int]],
+    values: Sequence[float],
+    alpha: float,
+    *,
+    worth: Sequence[float] | None = None,
 ) -> tuple[float, float]:
     """Bound the true mean, where what a judge says has a mean within `said`, whatever the share of each truth.
 
-    `confusion` and `values` as for `corrected_mean`. What is said, on average, of each truth is bounded from the
+    `confusion` and `values` as for `corrected_mean`, `worth` what each thing said is worth (as the truths unless
+    given). What is said, on average, of each truth is bounded from the
     exam's answers, all of them together wrong with a chance of `alpha` at most; truths that are settled without the
     judge may be mixed in. So it holds wherever `said` does, also where that may be looked at, and is never narrower
     than that.
     """
     from scipy.optimize import linprog  # half a second
 
-    worth = np.asarray(values, np.float64)
-    limits = [_said_of(np.asarray(row), worth, alpha / len(worth)) for row in confusion]
+    true = np.asarray(values, np.float64)
+    heard = true if worth is None else np.asarray(worth, np.float64)
+    limits = [_said_of(np.asarray(row), heard, alpha / len(true)) for row in confusion]
     least, most = (np.array([*(limit[end] for limit in limits), 0.0, 1.0]) for end in (0, 1))
-    truths = np.concatenate([worth, [0.0, 1.0]])
+    truths = np.concatenate([true, [0.0, 1.0]])
     found = [
         linprog(
             sign * truths,

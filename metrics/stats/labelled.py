@@ -19,6 +19,8 @@ from metrics.stats.intervals import Floats, Interval, mean_interval, score_limit
 
 FEWEST = 10
 """Labels of either class below which there is no interval."""
+DECIDING = 30
+"""Labels from which on they decide."""
 
 _TAIL = 0.025
 _NOTHING = 1e-12
@@ -48,6 +50,11 @@ class Powered:
     reason: str = ""
     judged_interval: Interval = field(default_factory=Interval)
     rely_interval: Interval = field(default_factory=Interval)
+
+    @property
+    def decides(self) -> bool:
+        """Whether there are labels enough for the mean to be the headline: 30, ten of either class."""
+        return self.n_labels >= DECIDING and not self.reason
 
 
 def read_powered(found: Mapping[str, Any]) -> Powered:

@@ -15,10 +15,12 @@ from config.prices import Prices
 from config.settings import Judge, Model, Settings
 from data import stop_tokens
 from data.errors import InputError
+from data.exam import family_of
 from data.loading import RESPONSE, compared, judged_by, needs_of, responses_of
-from data.plugins import metric
+from data.plugins import family, metric
 from data.suites import Suite, System
 from data.tables import ITEMS
+from metrics.analysis.judged import exams_of
 from metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
 from prompts.phrases import ENGLISH, phrase
 from tasks.estimate.earlier import Earlier, Habit
@@ -340,6 +342,13 @@ def _problems(settings: Settings, portions: Sequence[Portion]) -> Iterator[str]:
             yield f"{suite.name}: no judge is configured; add one under `judges`, or leave the suite out."
 
 
+def _short(exam: str, n: int) -> int:
+    """Return how many calls the short form asks of a step, n questions of each truth in one language."""
+    unit = family(family_of(exam))
+    given = unit.balanced(unit.levels["easy"], n) if unit.balanced else ()
+    return len(given) * (2 if exam == "preference" else 1)  # both orders
+
+
 def _notes(settings: Settings) -> Iterator[str]:
     language = settings.report.language
     if batched := [model.name for model in (*settings.models, *settings.judges) if model.batch != "off"]:
@@ -354,8 +363,9 @@ def _notes(settings: Settings) -> Iterator[str]:
         judged = judged_by(suite)
         for judge in {one.name: one for name in judged for one in listening(settings, suite, name)}.values():
             if judge.exam:
-                steps = {each.exam for name in judged for each in metric(name).measured}
-                yield say("estimate.short_exam", language, judge=judge.name, n=judge.exam * len(steps))
+                steps = {exam for name in judged for exam in exams_of(metric(name))}
+                calls = sum(_short(exam, judge.exam) for exam in steps)
+                yield say("estimate.short_exam", language, judge=judge.name, n=calls)
         if any(suite.options(name).get("network") for name in suite.used if metric(name).sources):
             yield say("estimate.pages", language)
     if not Path(settings.store.root).exists() and "://" not in settings.store.root and not settings.store.cache:

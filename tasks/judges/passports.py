@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,14 @@ from artifacts.store import Store
 from config.settings import Judge, Settings
 from data.draw import canonical
 from data.labelled_sets import SETS
+from data.loading import judged_by
 from data.suites import Suite
-from metrics.corrected import corrected_means
+from metrics.analysis.judged import Standing, standings
+from metrics.analysis.passports import ExamResult, Passport, passports, read_passport
 from metrics.exam import EXAMINED
-from metrics.passports import Passport, Sitting, passports, read_passport
 from prompts import digest, languages
 from tasks.models.requests import parameters
-from tasks.models.systems import panel_of
+from tasks.models.systems import judges_of, panel_of
 
 EXAM = "exam_"
 
@@ -35,7 +36,7 @@ class Asked:
 
 
 def identity_of(judge: Judge, identity: Mapping[str, str], asked: Asked) -> dict[str, Any]:
-    """Return all that makes a judge at a step the one that sat the exam: model, sampling, prompts, language."""
+    """Return all that makes a judge at a step the one that took the exam: model, sampling, prompts, language."""
     metric, name = EXAMINED[asked.exam]
     step = next(step for step in metric.steps if step.name == name)
     own = step.prompt if isinstance(step.prompt, str) else step.prompt({"prompt": asked.prompt})
@@ -57,17 +58,19 @@ def key_of(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(identity).encode()).hexdigest()[:32]
 
 
-def sittings(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[Sitting]:
+def exam_results(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[ExamResult]:
     """Yield what each judge made of each exam item, from a run's scores."""
     rows = scores.filter(pl.col("metric").str.starts_with(EXAM), pl.col("status") != "not_applicable").join(
         items.select("item_id", "language", "family").unique("item_id"), on="item_id"
     )
-    for metric, language, family, details in rows.select("metric", "language", "family", "details").iter_rows():
+    columns = rows.select("item_id", "metric", "language", "family", "details").sort("item_id")
+    for item_id, metric, language, family, details in columns.iter_rows():
         for judge, found in json.loads(details).get("judges", {}).items():
-            yield Sitting(
+            yield ExamResult(
                 judge,
                 metric.removeprefix(EXAM),
                 language,
+                item_id,
                 found["status"],
                 found["details"],
                 found["n_repairs"],
@@ -75,7 +78,7 @@ def sittings(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[Sitting]:
             )
 
 
-def sat(
+def keep_passports(
     settings: Settings,
     identities: Mapping[str, Mapping[str, str]],
     scores: pl.DataFrame,
@@ -86,7 +89,7 @@ def sat(
 ) -> list[Passport]:
     """Keep the passports of an exam that was run, and return them; `about` says which run it was."""
     judges = {judge.name: judge for judge in settings.judges}
-    found = passports(sittings(scores, items))
+    found = passports(exam_results(scores, items))
     for one in found:
         temperature = EXAMINED[one.exam][0].temperature
         asked = Asked(one.exam, one.language, temperature)
@@ -106,7 +109,7 @@ class Examined:
     store: Store
 
     def passport(self, suite: Suite, metric: str, judge: str, exam: str, language: str) -> Passport | None:
-        """Return a judge's passport at a step; None where it has not sat this exam as it is asked here."""
+        """Return a judge's passport at a step; None where it has not taken this exam as it is asked here."""
         home, name = EXAMINED[exam]
         step = next(step for step in home.steps if step.name == name)
         if isinstance(step.prompt, str) and language not in languages(step.prompt):
@@ -120,18 +123,33 @@ class Examined:
         return read_passport(document) if document else None
 
 
-def lacking(
-    found: Examined, suite: Suite, scores: pl.DataFrame, items: pl.DataFrame
-) -> dict[str, set[tuple[str, str]]]:
+def standings_of(settings: Settings, items: pl.DataFrame, found: Examined) -> list[Standing]:
+    """Return how the judges of all judged metrics stand, in the languages of each suite's items."""
+    spoken = items.group_by("suite").agg(pl.col("language").unique()).rows()
+    return [
+        one
+        for name, languages in sorted(spoken)
+        if name in settings.named
+        for one in standings_in(settings, settings.suite(name), languages, found)
+    ]
+
+
+def standings_in(settings: Settings, suite: Suite, languages: Iterable[str], found: Examined) -> list[Standing]:
+    """Return how the judges of a suite's metrics stand, in some languages."""
+    return [
+        one
+        for name in judged_by(suite)
+        for one in standings(
+            suite, name, [judge.name for judge in judges_of(settings, suite, name)], {*languages}, found.passport
+        )
+    ]
+
+
+def lacking(suite: Suite, found: Iterable[Standing]) -> dict[str, set[tuple[str, str]]]:
     """Return the steps, by their exams' names, and languages in which judges of a suite have no passport."""
     missed: dict[str, set[tuple[str, str]]] = {}
-
-    def look(suite: Suite, metric: str, judge: str, exam: str, language: str) -> Passport | None:
-        passport = found.passport(suite, metric, judge, exam, language)
+    for one in found:
         # With a prompt of the user's own it is another step than the short form examines.
-        if passport is None and not suite.options(metric).get("prompt"):
-            missed.setdefault(judge, set()).add((exam, language))
-        return passport
-
-    corrected_means(scores, items, [suite], look)
+        if not one.measured and not suite.options(one.metric).get("prompt"):
+            missed.setdefault(one.judge, set()).add((one.exam, one.language))
     return missed

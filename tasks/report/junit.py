@@ -39,13 +39,15 @@ def gates(material: Material) -> ET.Element:
     """Return the cases of all gates: each model in each suite and overall, and each suite against the baseline."""
     settings, results = material.settings, material.results
     passes, language = settings.undecided == "pass", settings.report.language
-    unmeasured = {(model, suite): said for model, suite, said in warnings(results, language)}
+    warned: dict[tuple[str, str], list[str]] = {}
+    for name, suite, said in warnings(results, language):
+        warned.setdefault((name, suite), []).append(f"{shared('warning', language)}: {said}")
     cases = []
     for model in results.get("final", {}).get("models", ()):
         for part in (*model["suites"], {**model, "suite": "overall"}):
             score = "no score" if part["score"] is None else f"score {part['score']:.4f}"
-            if part["score"] is not None and not part.get("measured", True):
-                score = f"no measured score (as judged {part['score']:.4f})"
+            if not part.get("measured", True):
+                score = "no measured score"
             low, high = (part["score"] if part.get(end) is None else part[end] for end in ("lower", "upper"))
             bound = "" if low == high else f" (from {low:.4f} to {high:.4f})"
             if named := measure(part):
@@ -57,8 +59,8 @@ def gates(material: Material) -> ET.Element:
             told = f"{told}; {said}" if said else told
             counts = settings.gate != "off"
             case = _gate(part["suite"], model["model"], part["outcome"], told, counts=counts, passes=passes)
-            if warned := unmeasured.get((model["model"], part["suite"])):
-                ET.SubElement(case, "system-err").text = clean(f"{shared('warning', language)}: {warned}")
+            if told_of := warned.get((model["model"], part["suite"])):
+                ET.SubElement(case, "system-err").text = clean("\n".join(told_of))
             cases.append(case)
     held = results.get("baseline") or {"models": (), "name": ""}
     counts = settings.fail_on == "regression"

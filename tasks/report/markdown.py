@@ -19,7 +19,7 @@ from prompts.phrases import translated
 from tasks.models.systems import systems_of
 from tasks.report import spending, stated
 from tasks.report.material import Material
-from tasks.report.passports import corrected, passport_tables, self_lines, warnings
+from tasks.report.passports import corrected, passport_tables, warnings
 from tasks.report.stopping import followed
 from tasks.report.text import code, percent, plain, table, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
@@ -229,7 +229,6 @@ def judges_table(material: Material) -> list[str]:
     head = [shared(name, language) for name in names]
     note = shared("judges_note", language)
     told = dict.fromkeys(said for _, _, said in warnings(material.results, language))
-    told |= dict.fromkeys(self_lines(material.results, language))
     note = " ".join([*(f"**{shared('warning', language)}:** {plain(said)}." for said in told), note])
     return [f"## {shared('judges_head', language)}", "", *table(head, rows, left=4), "", note, ""]
 

@@ -11,9 +11,8 @@ from data.records import HIDDEN_KEYS
 from data.truncation import LIMITS
 from metrics.analysis.summary import OF_SUITES, cells
 from prompts.phrases import translated
-from tasks.models.sizes import size_of, too_small
 from tasks.report.material import Material
-from tasks.report.passports import self_lines, warnings
+from tasks.report.passports import warnings
 from tasks.report.titles import metric_title, suite_title
 from tasks.report.warnings import run_warnings
 from tasks.report.words import say
@@ -127,19 +126,6 @@ def _failures(material: Material, models: Sequence[str], language: str) -> Itera
 def _judges(material: Material, language: str) -> Iterator[tuple[str, str]]:
     for said in dict.fromkeys(said for _, _, said in warnings(material.results, language)):
         yield "warn", said
-    for said in self_lines(material.results, language):
-        yield "warn", said
-    answered, asked = set(material.replies["model"]), set(material.judged["model"])
-    under_test = {(m.provider, m.served) for m in material.settings.models if m.name in answered}
-    for judge in material.settings.judges:
-        if judge.name not in asked:
-            continue
-        if too_small(judge):
-            size = size_of(judge)
-            said = say("embedded_size", language) if size is None else f"{size:g}B"
-            yield "warn", say("note_small_judge", language, judge=judge.name, size=said)
-        if (judge.provider, judge.served) in under_test:
-            yield "warn", say("note_self_judge", language, judge=judge.name)
 
 
 def _thin(material: Material, models: Sequence[str], language: str) -> Iterator[tuple[str, str]]:

@@ -5,11 +5,10 @@ from functools import partial
 from typing import Any
 
 from data.labelled_sets import SETS
-from metrics.corrected import NO_PASSPORT
-from metrics.passports import Passport, read_passport
+from metrics.analysis.passports import Passport, read_passport
 from prompts.phrases import phrase, translated
 from tasks.report.tables import Table, columns
-from tasks.report.text import estimated, percent, points, share
+from tasks.report.text import estimated, percent, share
 from tasks.report.words import shared
 
 HEADER = ("step", "language", "right", "sensitivity", "specificity", "kappa", "unreadable", "verdict")
@@ -42,15 +41,15 @@ def leanings_of(one: Passport, language: str) -> Iterator[str]:
         elif name in _BY_PLACE:
             yield say(f"exam.{_BY_PLACE[name]}", language, share=share(one.first))
     if one.repeated.n:
-        yield say("exam.repeated", language, share=share(one.repeated))
+        yield say("exam.repeated", language, share=share(one.repeated), reworded=share(one.reworded))
     for probe in one.probes:
         name = "swayed" if f"swayed by {probe.probe}" in one.leanings else "probe"
-        yield say(f"exam.{name}", language, probe=probe.probe, share=share(probe.followed))
+        yield say(f"exam.{name}", language, probe=probe.probe, share=share(probe.flipped))
 
 
 def passport_tables(results: Results, language: str) -> list[Table]:
     """Return what an exam showed of its judges: on its own questions, and apart on what people labelled."""
-    found = [read_passport(one) for one in results.get("passports", ())]
+    found = [read for one in results.get("passports", ()) if (read := read_passport(one))]
     own = [(one.judge, *row_of(one, language)) for one in found if not one.domain]
     labelled = [(one.judge, *labelled_row_of(one, language)) for one in found if one.domain]
     made = []
@@ -83,7 +82,6 @@ def corrected(results: Results, language: str) -> list[dict[str, str]]:
 def _corrected(one: Mapping[str, Any], language: str) -> dict[str, str]:
     low, high = one["interval"]["low"], one["interval"]["high"]
     none = one["value"] is None or low is None
-    came = translated(one["reason"], language) if none else ""
     told = {name: str(one[name]) for name in ("suite", "model", "metric", "judge", "language")}
     return {
         **told,
@@ -91,59 +89,27 @@ def _corrected(one: Mapping[str, Any], language: str) -> dict[str, str]:
         "verdicts": str(one["n_verdicts"] or one["n_samples"]),
         "exam": str(one["n_exam"] or "–"),
         "value": "–" if none else percent(one["value"]),
-        "interval": came if none else f"{percent(low)} – {percent(high)}",
-        "came": came
-        if none
-        else phrase(
-            "terminal.corrected",
-            language,
-            value=percent(one["value"]),
-            low=percent(low),
-            high=percent(high),
-            exam=one["n_exam"],
-        ),
+        "interval": translated(one["reason"], language) if none else f"{percent(low)} – {percent(high)}",
     }
 
 
 def warnings(results: Results, language: str) -> list[tuple[str, str, str]]:
-    """Return (model, suite, text) for each suite decided by judges whose errors nobody has measured.
-
-    Of suites whose judges are not believed the outcome says so already.
-    """
+    """Return (model, suite, text) of judges that do not count, that nobody measured, that grade their own model."""
     found = []
+    itself = results.get("self_judged", {})
     for model in results.get("final", {}).get("models", ()):
         for suite in model["suites"]:
-            if not suite.get("measured", True) or suite.get("as_judged") is not None:
-                continue
-            rows = [
-                one
-                for one in results.get("corrected", ())
-                if (one["suite"], one["model"]) == (suite["suite"], model["model"]) and one["reason"] == NO_PASSPORT
-            ]
-            if rows:
-                judges = ", ".join(dict.fromkeys(one["judge"] for one in rows))
-                n = max(one["n_samples"] for one in rows)
-                said = phrase("common.no_passport", language, suite=suite["suite"], judges=judges, n=n)
-                found.append((model["model"], suite["suite"], said))
+            named = suite["suite"]
+            for who, why in suite.get("judges_left_out", {}).items():
+                said = phrase(
+                    "common.judge_left_out", language, suite=named, judge=who, why=translated(why, language)
+                )
+                found.append((model["model"], named, said))
+            if blank := suite.get("judges_unmeasured"):
+                said = phrase("common.no_passport", language, suite=named, judges=", ".join(blank))
+                found.append((model["model"], named, said))
+            own = [judge for judge, models in itself.get(named, {}).items() if model["model"] in models]
+            for judge in own:
+                said = phrase("common.self_judged", language, suite=named, judge=judge, model=model["model"])
+                found.append((model["model"], named, said))
     return found
-
-
-def self_lines(results: Results, language: str) -> Iterator[str]:
-    """Yield how judges grade their own models, a line each."""
-    for one in results.get("self_preference", ()):
-        low, high = one["interval"]["low"], one["interval"]["high"]
-        if one["difference"] is None or low is None:
-            came = translated(one["reason"], language)
-        else:
-            figures = {"difference": points(one["difference"]), "low": points(low), "high": points(high)}
-            came = phrase("common.self_difference", language, n=one["n_items"], **figures)
-        what = f"{one['suite']}, {one['metric']}"
-        yield phrase("common.self_judged", language, what=what, judge=one["judge"], came=came)
-
-
-def corrected_lines(results: Results, language: str) -> Iterator[str]:
-    """Yield a line for each judged mean, for a terminal."""
-    for one in corrected(results, language):
-        what = f"{one['suite']}, {one['model']}, {one['metric']}"
-        said = {key: one[key] for key in ("judge", "language", "raw", "verdicts", "came")}
-        yield phrase("terminal.judged", language, what=what, **said)

@@ -10,7 +10,7 @@ from metrics.analysis.scores import leads
 from metrics.analysis.summary import Cell
 from prompts.phrases import phrase
 from tasks.report import regressions, spending
-from tasks.report.passports import corrected_lines, self_lines, warnings
+from tasks.report.passports import warnings
 from tasks.report.stopping import lines_of
 from tasks.report.tables import Table, columns
 from tasks.report.text import percent, total_percent
@@ -62,8 +62,6 @@ def lines(results: Mapping[str, Any], requests: Mapping[str, int], settings: Set
         for part in [*model["suites"], {**model, "suite": shared("overall", language)}]:
             yield f"  {_part(part, language)}"
     yield from (f"  {line}" for line in lines_of(results, language))
-    yield from (f"  {line}" for line in corrected_lines(results, language))
-    yield from self_lines(results, language)
     warned = dict.fromkeys(
         (*run_warnings(results, language), *(said for _, _, said in warnings(results, language)))
     )

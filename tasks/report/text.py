@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from data.characters import visible
 from metrics.analysis import summary
+from metrics.analysis.passports import Share
 from metrics.analysis.summary import rounded
-from metrics.passports import Share
 from prompts.phrases import phrase
 
 _SMALLEST_P = 0.001

@@ -48,10 +48,10 @@ def measure(part: Mapping[str, Any]) -> str:
 def scored(part: Mapping[str, Any], language: str) -> str:
     """Write a suite's or a model's score: what it is, where it is no mean, and between which bounds it lies.
 
-    Where its judges are not to be believed it says so, and what they said.
+    Where none of its judges counts it says so.
     """
-    if part["score"] is not None and not part.get("measured", True):
-        return phrase("common.unmeasured", language, score=percent(part["score"]))
+    if not part.get("measured", True):
+        return phrase("common.unmeasured", language)
     if part.get("as_judged") is not None:
         raw = percent(part["as_judged"])
         return phrase("common.labelled", language, score=percent(part["score"]), n=part["n_labels"], judged=raw)

@@ -7,8 +7,9 @@ import polars as pl
 
 from data.suites import Suite
 from data.tables import TABLES
+from metrics.analysis.judged import Gate
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import Gate, Verdict
+from metrics.analysis.verdict import Verdict
 from metrics.stats.regression import Pairs
 from tests.helpers.verdicts import finalise
 

@@ -12,16 +12,14 @@ import pytest
 
 from config.reading import read
 from data.labelled_sets import read_set
-from data.loaders.exam import FAMILIES
 from flows.judges_exam import short_forms
 from tasks.load import items_of
 from tests.conftest import TOP, Run
-from tests.helpers.exam import perfect, sheet, spoken
+from tests.helpers.exam import exam_items, perfect, spoken
 from tests.helpers.labelled import gullible, written
 from tests.helpers.runs import latest
 from tests.servers.running import Server, serve_openai
 
-NAMES = [f"exam_{one}" for one in FAMILIES]
 N = 3
 
 
@@ -40,7 +38,7 @@ def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: py
     """On the exam's own questions it errs nowhere; of two sets that people labelled it believes all, kept apart."""
     monkeypatch.setenv("BASIC_CONTROL_DATA", str(written(tmp_path / "data")))
     replies = {
-        **spoken(sheet(NAMES, "en", N, ("easy",)), perfect, judge="judge"),
+        **spoken(exam_items("en", N, levels=["easy"]), perfect, judge="judge"),
         **spoken([item for name in ("wice", "lidirus") for item in read_set(name)], gullible),
     }
 
@@ -105,7 +103,8 @@ def answers(tmp_path: Path) -> Path:
 
 def test_a_run_is_corrected_by_its_judges_passport_and_undecided_without(run: Run, tmp_path: Path) -> None:
     """The judge calls every third reply fully grounded; on its exam it made no error."""
-    replies = spoken(sheet(["exam_groundedness"], "en", 12, ("easy",)), perfect, judge="judge")
+    drawn = exam_items("en", 4, levels=["easy"], families=["exam_groundedness"])
+    replies = spoken(drawn, perfect, judge="judge")
 
     def speak(body: dict[str, Any]) -> str:
         text = body["messages"][-1]["content"]
@@ -121,15 +120,16 @@ def test_a_run_is_corrected_by_its_judges_passport_and_undecided_without(run: Ru
         rag += ["--set", "threshold=0.2"]
         before = run(*rag, flow="rag")
         found = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
-        sat = run("--n", "12", *words, "--set", "judges_exam.families=[exam_groundedness]", command="exam")
+        words += ["--set", "judges_exam.families=[exam_groundedness]"]
+        exam = run("--n", "4", *words, command="exam")
         after = run(*rag, flow="rag")
         document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
         stop = ["--set", "rag.stop={first: 12, most: 12}", "--set", "rag.threshold=0.95"]
         stopped = run(*rag, *stop, flow="rag")
         watched = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
-    assert sat.returncode == 0, sat.stderr
+    assert exam.returncode == 0, exam.stderr
     assert found["final"]["models"][0]["suites"][0]["outcome"] == "undecided"
-    assert "the judge has no passport" in before.stdout
+    assert "judges_must_have: passport, and judge has none for groundedness (en)" in " ".join(before.stdout.split())
     row = document["corrected"][0]
     assert (row["metric"], row["judge"], row["n_verdicts"]) == ("response_groundedness", "judge", 12)
     assert row["raw"] == 4 / 12
@@ -138,7 +138,7 @@ def test_a_run_is_corrected_by_its_judges_passport_and_undecided_without(run: Ru
     assert row["interval"]["high"] > 0.45
     assert document["final"]["models"][0]["suites"][0]["outcome"] == "pass"
     assert after.returncode == 0, after.stderr
-    assert "corrected 33" in after.stdout
+    assert document["final"]["models"][0]["suites"][0]["corrected"] == pytest.approx(4 / 12, abs=0.01)
     # As the judge has it, it is below 95 %; an exam of four questions a rating does not settle that.
     (suite,) = watched["final"]["models"][0]["suites"]
     assert suite["stopping"]["looks"][-1]["high"] < 0.95 < suite["stopping"]["corrected"][1]
@@ -146,8 +146,8 @@ def test_a_run_is_corrected_by_its_judges_passport_and_undecided_without(run: Ru
     assert "with the errors that its exam showed of the judge" in suite["reason"]
 
 
-def test_a_judge_without_a_passport_sits_a_short_form_in_the_run(run: Run, tmp_path: Path) -> None:
-    """It calls everything fully grounded: of six questions, two of each rating, 2 of 2 and 0 of 4 are right."""
+def test_a_judge_without_a_passport_takes_a_short_form_in_the_run(run: Run, tmp_path: Path) -> None:
+    """It calls everything fully grounded: of eighteen questions, six of each rating, six are right."""
     with serve_openai(json.dumps({"reason": "", "rating": 2})) as server:
         words = [*arguments(server, tmp_path, name="judge-70b", exam=6)[:-2], "--data", str(answers(tmp_path))]
         words += ["--set", "rag.factual_correctness.enabled=false", "--set", "gate=point"]
@@ -158,18 +158,18 @@ def test_a_judge_without_a_passport_sits_a_short_form_in_the_run(run: Run, tmp_p
         after = len(server.requests)
     (model,) = document["final"]["models"]
     (suite,) = model["suites"]
-    figures = "sensitivity 2/2 = 100% (34.2% – 100%), specificity 0/4 = 0% (0% – 49%)"
-    reason = f"this judge cannot measure this: judge-70b: response_groundedness (en), {figures}"
+    figures = "sensitivity 100% of 6, specificity 0% of 12"
+    reason = f"judge-70b: this judge cannot measure this: groundedness (en), {figures}"
     assert (done.returncode, suite["outcome"], suite["measured"]) == (3, "undecided", False)
-    assert suite["reason"] == reason
-    assert "not measured (as judged 100%)" in done.stdout
+    assert (suite["reason"], suite["score"]) == (reason, None)
+    assert "not measured" in done.stdout
     assert reason in " ".join(done.stdout.split())
-    assert "no measured score (as judged 1.0000)" in (tmp_path / "junit.xml").read_text(encoding="utf-8")
-    assert asked == 12 + 6, "twelve replies and six questions"
+    assert "no measured score" in (tmp_path / "junit.xml").read_text(encoding="utf-8")
+    assert asked == 12 + 18, "twelve replies and eighteen questions"
     assert (again.returncode, after) == (3, asked), "the passport is asked for once"
     pages = [path for path in (latest(tmp_path) / "reports").iterdir() if path.suffix in {".md", ".html"}]
     assert len(pages) == 2
-    assert all("not measured (as judged 100%)" in path.read_text(encoding="utf-8") for path in pages)
+    assert all("not measured" in path.read_text(encoding="utf-8") for path in pages)
 
 
 def labelled(sheet: Path, name: str, label: Any) -> str:
@@ -201,7 +201,9 @@ def test_a_gate_that_wants_labels_goes_by_what_people_said(run: Run, tmp_path: P
         after = run("--run", done.name, "--rerun", "report")
         assert len(server.requests) == asked
     assert before.returncode == 3, before.stderr
-    assert "judges_must_have: labels, and nobody has labelled" in " ".join(before.stdout.split())
+    assert "judges_must_have: labels, and fewer than 30 replies as they are were labelled" in " ".join(
+        before.stdout.split()
+    )
     assert (drawn.returncode, joined.returncode) == (0, 0), joined.stderr
     assert "alpha 1.00 [0.9" in joined.stdout
     assert "on 40 replies" in joined.stdout
@@ -215,20 +217,19 @@ def test_a_gate_that_wants_labels_goes_by_what_people_said(run: Run, tmp_path: P
 
 @pytest.mark.parametrize("language", ["en", "ru", "zh"])
 def test_the_short_form_asks_as_many_of_each_truth(language: str) -> None:
-    """Six of each step that `make eval` judges: 24 questions, two of each of three truths."""
+    """Four of each of three truths, at each step that `make eval` judges: claims come two to a question."""
     settings = read("config/default.yaml")
     steps = {(step, language) for step in ("entails", "support", "correctness", "groundedness")}
     (form,) = short_forms(settings, {settings.judges[0].name: steps})
     items = list(items_of(form.suite("judges_exam"), ()))
-    assert len(items) == 24
+    assert len(items) == 4 * 3 // 2 + 3 * 4 * 3
     truths: dict[str, Counter[str]] = {}
     for item in items:
         truth = item["facts"] if isinstance(item["facts"], dict) else json.loads(item["facts"])
         said = truth["truth"]
         truths.setdefault(truth["exam"], Counter()).update(said.values() if isinstance(said, dict) else [said])
     assert all(len(counts) == 3 for counts in truths.values())
-    assert all(set(truths[step].values()) == {2} for step in ("support", "correctness", "groundedness"))
-    assert min(truths["entails"].values()) >= 3
+    assert all({*counts.values()} == {4} for counts in truths.values())
 
 
 def test_an_exam_is_configured_without_prefect() -> None:

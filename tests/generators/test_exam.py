@@ -108,6 +108,10 @@ def test_a_rating_of_groundedness_counts_supported_sentences(language: str, leve
         supported = verdicts.count("SUPPORTED")
         expected = 2 if supported == len(verdicts) else 0 if not supported else 1
         assert int(str(item.facts["truth"])) == expected
+        assert len(verdicts) >= 5
+        assert expected != 1 or verdicts.count("NEUTRAL") == 1 == len(verdicts) - supported, "a small part"
+        told = [one.get("relation", "common") for one in item.facts["says"]]
+        assert len(set(told) - {"common"}) == len([one for one in told if one != "common"]), "each fact once"
         assert all(stands(values(item)["response"], one) or one["form"] == "common" for one in item.facts["says"])
 
 
@@ -143,30 +147,90 @@ def test_a_text_to_split_tells_each_fact_once_and_facts_are_told_apart(language:
             assert not any(matches(claim, one) for claim in others for one in fact["surfaces"]), fact
 
 
+PROBES = {
+    "correctness": {"length", "confidence", "markup", "name", "language", "answer_instruction"},
+    "support": {"claim_instruction", "passage_instruction"},
+    "rubric": {"length", "confidence", "markup"},
+    "preference": {"length", "confidence", "markup"},
+    "entails": set[str](),
+    "split": set[str](),
+    "groundedness": set[str](),
+}
+
+
+def forms(item: Item) -> dict[str, dict[str, Any]]:
+    """Return a probed question's forms; of two responses, in the first order."""
+    found = {one["key"]: one["values"] for one in item.facts["questions"]}
+    return {key.partition("/")[0]: values for key, values in found.items() if not key.endswith("/ba")}
+
+
 @every
-def test_both_clothes_of_a_probe_say_the_same(language: str, level: str) -> None:
-    probes: Counter[str] = Counter()
+def test_every_step_is_asked_again_and_in_other_words_beside_its_probes(language: str, level: str) -> None:
+    seen: Counter[str] = Counter()
     for item in drawn("exam_bias", language, level):
-        plain, dressed = values(item), values(item, 1)
-        changed = [key for key in plain if plain[key] != dressed[key]]
-        probe = str(item.facts["probe"])
-        probes[probe] += 1
-        if probe == "repeat":
-            assert not changed
-            continue
-        assert changed, probe
-        assert (JUDGE in dressed["answer"] if "answer" in dressed else False) == (probe == "name")
-        if probe.endswith("instruction"):
-            assert item.facts["wanted"] != item.facts["truth"]
-            assert str(item.facts["wanted"]) in dressed[changed[0]]
-        for key in changed:
-            if probe not in {"language", "markup"}:
-                assert plain[key].rstrip(".。") in dressed[key]
-        if "asked" in item.facts:
-            facts = item.facts["world"][0]["facts"]
-            assert item.facts["truth"] == grade(facts, item.facts["asked"], item.facts["says"])
-            assert all(one in dressed["answer"] for value in item.facts["says"].values() for one in shown(value))
-    assert len(probes) == 9
+        step, found = str(item.facts["exam"]), forms(item)
+        plain = found.pop("plain")
+        assert found.pop("again") == plain
+        assert {*found} == {"reworded", *PROBES[step]} == {"reworded", *item.facts["wanted"]}
+        for probe, form in found.items():
+            changed = [key for key in plain if plain[key] != form[key]]
+            assert changed, probe
+            for key in changed:
+                if probe not in {"language", "markup", "reworded"}:
+                    assert plain[key].rstrip(".。") in form[key]
+            assert (JUDGE in str(form)) == (probe == "name")
+            if probe.endswith("instruction"):
+                wanted = item.facts["wanted"][probe]
+                assert wanted != item.facts["truth"]
+                assert wanted in form[changed[0]]
+        seen[step] += 1
+    assert {*seen} == {*PROBES}
+
+
+@every
+def test_the_truth_of_a_probed_question_is_what_the_rules_say_of_each_of_its_forms(
+    language: str, level: str
+) -> None:
+    labels = {"SUPPORTED": "ENTAILMENT", "CONTRADICTED": "CONTRADICTION", "NEUTRAL": "NEUTRAL"}
+    for item in drawn("exam_bias", language, level):
+        step, world, truth = str(item.facts["exam"]), item.facts["world"], item.facts["truth"]
+        facts, says = world[0]["facts"], json.loads(json.dumps(item.facts.get("says")))
+        found = forms(item)
+        if step == "support":
+            assert truth == labels[judge(world, says)]
+            assert all(stands(form["claim"], says) for form in found.values())
+        elif step == "entails":
+            assert truth == {one: judge(world, said) for one, said in says.items()}
+            assert {*truth.values()} == {*labels}
+        elif step == "correctness":
+            assert truth == grade(facts, item.facts["asked"], says)
+            values_of = [one for value in says.values() for one in shown(value)]
+            assert all(one in form["answer"] for form in found.values() for one in values_of)
+        elif step == "groundedness":
+            supported = [judge(world, one) for one in says].count("SUPPORTED")
+            assert truth == {5: "2", 4: "1", 0: "0"}[supported]
+            assert len(says) == 5
+        elif step == "rubric":
+            assert int(truth) == 1 + sum(says[one] == value for one, value in facts.items())
+        elif step == "preference":
+            first, second = (sum(one[name] == facts[name] for name in facts) for one in says)
+            assert truth == ("better" if first > second else "worse" if first < second else "tie")
+
+
+@every
+def test_each_truth_comes_up_as_often_as_is_said_in_advance(language: str, level: str) -> None:
+    for name in NAMES:
+        unit = families()[name]
+        assert unit.balanced is not None
+        given = unit.balanced(unit.levels[level], 7)
+        items = draw(unit, level=level, language=language, seed=5, given=given)
+        assert len(items) == len(given)
+        counts: Counter[tuple[str, str]] = Counter()
+        for item in items:
+            truth, step = item.facts["truth"], str(item.facts["exam"])
+            told = truth.values() if isinstance(truth, dict) else [truth] if isinstance(truth, str) else ["alone"]
+            counts.update((step, one) for one in told)
+        assert {*counts.values()} == {4 if name == "exam_bias" else 7}, counts
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

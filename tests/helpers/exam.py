@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from data.draw import draw
+from data.loaders.exam import UNIT, Options
 from data.plugins import families, metric
 from data.records import Item
 from metrics.judging import Ask, begin
@@ -16,13 +17,19 @@ TURNED = {"first": "second", "tie": "tie", "second": "first"}
 
 
 def sheet(names: Sequence[str], language: str, count: int, levels: Sequence[str], seed: int = 42) -> list[Item]:
-    """Draw an exam's items as its loader does."""
+    """Draw items of families of the exam, whatever their truths."""
     found = []
     for name in names:
         seen: set[str] = set()
         for level in levels:
             found += draw(families()[name], level=level, language=language, seed=seed, count=count, seen=seen)
     return found
+
+
+def exam_items(language: str, n: int, **options: Any) -> list[Item]:
+    """Draw an exam as it is asked: n questions of each truth, of all families."""
+    given = Options.model_validate({"n_items": n, "languages": [language], **options}).model_dump()
+    return [*UNIT.load(given, ())]
 
 
 def sample(item: Item) -> dict[str, Any]:
@@ -45,7 +52,7 @@ def perfect(item: Item, ask: Ask) -> str:
         return json.dumps({"claims": [fact["claim"] for fact in truth]})
     if exam == "preference":
         winner = WINNERS[truth]
-        return say(exam, winner if ask.question.key == "ab" else TURNED[winner])
+        return say(exam, winner if ask.question.key.endswith("ab") else TURNED[winner])
     return say(exam, truth)
 
 

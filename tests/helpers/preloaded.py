@@ -40,7 +40,7 @@ IMPORTED = (
     "sqlalchemy.orm sqlalchemy.dialects.sqlite sqlalchemy.dialects.postgresql fsspec tenacity stamina "
     "fastapi.encoders prefect.utilities.visualization openai.resources.chat.completions httpcore2 "
     "anyio._backends._asyncio regex rapidfuzz.distance numpy config.reading metrics.citation metrics.cot "
-    "metrics.exam metrics.passports metrics.stats.strata"
+    "metrics.exam metrics.analysis.passports metrics.stats.strata"
 )
 """What starts no thread (Polars does)."""
 

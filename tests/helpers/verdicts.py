@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from data.suites import Suite
+from metrics.analysis.judged import Gate
 from metrics.analysis.results import Results
 from metrics.analysis.scores import THRESHOLD, Labels, Withheld, scores_of
-from metrics.analysis.verdict import Gate, Policy, Verdict, decide
+from metrics.analysis.verdict import Policy, Verdict, decide
 from metrics.stopping import Narrowing
 
 

@@ -17,7 +17,7 @@ from data.loaders import exam
 from data.plugins import loader
 from data.sources import SOURCES
 from data.sources import place as kept_at
-from metrics.passports import read_passport
+from metrics.analysis.passports import read_passport
 from tasks.report.passports import LABELLED_HEADER, labelled_row_of, leanings_of
 from tests.helpers.exam import perfect, sheet
 from tests.helpers.labelled import LLMBAR, gullible, honest, written
@@ -122,7 +122,7 @@ def test_the_exam_asks_of_the_sets_that_are_named() -> None:
         }
     ).model_dump()
     assert [item.family for item in unit.load(options, ())] == [
-        "exam_groundedness",
+        *["exam_groundedness"] * 3,
         *["lidirus"] * 2,
         *["llmbar"] * 3,
     ]

@@ -16,7 +16,6 @@ from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import Verdict, decide
 from tasks.aggregate import circumstances
 from tasks.gate import policy_of, write_explained
-from tasks.judges.trust import TOO_SMALL
 from tasks.models.systems import took_part
 from tasks.report import raw
 from tests.tasks.report.runs import build
@@ -120,22 +119,3 @@ def test_raw_results_of_every_model_are_kept(tmp_path: Path) -> None:
     )
     written = raw.write(material, tmp_path)
     assert [json.loads(path.read_text())[0]["model_name"] for path in written] == list(names.values())
-
-
-@pytest.mark.parametrize(
-    ("judges", "small"),
-    [
-        ([{"name": "smollm2-135m", "provider": "embedded"}], True),
-        ([{"name": "ours", "provider": "embedded"}], True),  # the bundled model, whatever it is called here
-        ([{"name": "ours", "provider": "embedded", "file": "judge-7b.gguf"}], False),
-        ([{"name": "qwen2.5:3b", "provider": "ollama"}], True),
-        ([{"name": "qwen2.5:3b", "provider": "ollama"}, {"name": "gpt-4o", "provider": "openai"}], False),
-        ([{"name": "gpt-4o-mini", "provider": "openai"}], False),
-    ],
-)
-def test_a_judge_that_is_too_small_decides_nothing(judges: list[dict[str, str]], *, small: bool) -> None:
-    final = final_of(settings("b", judges=judges, suites=("basic_control", "rag")), summed("b"))
-    suites = {suite.suite: suite for suite in final.models[0].suites}
-    assert suites["basic_control"].outcome == "pass"
-    assert suites["rag"].outcome == ("undecided" if small else "fail")
-    assert suites["rag"].reason == (TOO_SMALL.format(judges=judges[0]["name"]) if small else "")

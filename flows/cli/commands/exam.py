@@ -13,7 +13,7 @@ from tasks.runtime.logs import begin
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from metrics.passports import Passport
+    from metrics.analysis.passports import Passport
 
 
 def exam(

@@ -8,8 +8,8 @@ import polars as pl
 from data.draw import content_id
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
+from metrics.analysis.judged import Gate
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import Gate
 from tests.helpers.verdicts import finalise
 
 MODELS = {"strong": 0.93, "even": 0.8, "weak": 0.42}

@@ -9,8 +9,9 @@ import pytest
 
 from data.errors import InputError
 from data.tables import ITEMS, SCORES, SUMMARY
+from metrics.analysis.judged import Gate
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import Gate, ModelResult, Verdict
+from metrics.analysis.verdict import ModelResult, Verdict
 from metrics.stats.intervals import score_limits
 from tests.helpers.suites import declared
 from tests.helpers.tables import cell, four

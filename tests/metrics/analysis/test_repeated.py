@@ -5,9 +5,10 @@ import pytest
 
 from data.suites import GateOn, Suite
 from data.tables import ITEMS, SCORES
+from metrics.analysis.judged import Gate
 from metrics.analysis.repeated import repeated
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import Gate, SuiteResult
+from metrics.analysis.verdict import SuiteResult
 from tests.helpers.suites import declared
 from tests.helpers.verdicts import finalise
 

@@ -10,8 +10,9 @@ from data.plugins import find
 from data.records import Metric, Score
 from data.tables import ITEMS, SCORES
 from data.truncation import is_cut
+from metrics.analysis.judged import Gate
 from metrics.analysis.summary import cells, summarise, totals
-from metrics.analysis.verdict import Gate, ModelResult, Verdict
+from metrics.analysis.verdict import ModelResult, Verdict
 from metrics.stats.pairs import compare
 from prompts.phrases import translated
 from tasks.score import metric_rows, scores_of

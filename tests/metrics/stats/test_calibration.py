@@ -89,10 +89,10 @@ def test_a_judge_that_says_the_same_to_all_is_not_inverted() -> None:
 
 
 def test_contrast_of_two_labels_is_informedness_and_a_mixture_has_none() -> None:
-    assert least_contrast(np.array([[0.8, 0.2], [0.1, 0.9]])) == pytest.approx(0.7)
+    assert least_contrast(np.array([[8.0, 2.0], [1.0, 9.0]])).value == pytest.approx(0.7)
     middle = np.array([[0.9, 0.1, 0.0], [0.45, 0.1, 0.45], [0.0, 0.1, 0.9]])
-    assert least_contrast(middle) == pytest.approx(0.0, abs=1e-9), "half yes, half no looks like the middle"
-    assert least_contrast(np.eye(3)) == pytest.approx(1.0)
+    assert least_contrast(middle).value == pytest.approx(0.0, abs=1e-9), "half yes, half no looks like the middle"
+    assert least_contrast(np.eye(3)).value == pytest.approx(1.0)
 
 
 def test_kappas_interval_holds_what_is_known() -> None:

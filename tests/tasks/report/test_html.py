@@ -13,12 +13,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config.settings import Judge, Model
-from tasks.models.sizes import size_of
 from tasks.report import charts, explained, html, operations, overview, samples
 from tasks.report.material import Material
 from tasks.report.words import say
-from tests.tasks.report.runs import JUDGES, MODELS, build, settings
+from tests.tasks.report.runs import MODELS, build, settings
 
 
 class Reader(HTMLParser):
@@ -156,26 +154,10 @@ def test_the_verdict_is_the_worst_of_the_models(gate: str) -> None:
     assert 'id="suite-' not in page
 
 
-def test_sizes_are_read_from_names() -> None:
-    sizes = {
-        "qwen2.5:0.5b": 0.5, "llama3:8b": 8, "SmolLM2-135M-Instruct": 0.135, "mixtral-8x7b": None, "gpt-4o": None,
-        "phi-3-mini-3.8B": 3.8, "b2b": None, "gemma2:27b-instruct": 27,
-    }  # fmt: skip
-    for name, size in sizes.items():
-        found = size_of(Model(name=name))
-        assert found == (pytest.approx(size) if size else None), name
-
-
 def test_what_to_be_wary_of_is_said(material: Material) -> None:
     said = " ".join(text for _, text in operations.notes(material, MODELS))
-    assert f"Judge {JUDGES[1]} is a very small model (0.5B)" in said
-    assert f"Judge {JUDGES[0]}" not in said
     failed = material.replies.filter(model=MODELS[1])["error"].count()
     assert f"{MODELS[1]}: {failed} of {material.replies.filter(model=MODELS[1]).height} calls failed" in said
-    own = settings(judges=[Judge(name=name, provider="openai", model=MODELS[0]) for name in (JUDGES[0], "unasked")])
-    said = str(operations.notes(replace(material, settings=own), MODELS))
-    assert f"{JUDGES[0]} judges answers of the same model" in said
-    assert "unasked" not in said, "a judge of no suite of this run"
 
 
 def test_leaked_stop_tokens_are_told_once_a_model(material: Material) -> None:

@@ -3,65 +3,96 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-from metrics.corrected import NO_PASSPORT, CorrectedMean
-from metrics.passports import Sitting, passports
-from metrics.self_preference import NO_JUDGE, SelfPreference
+from metrics.analysis.corrected import CorrectedMean
+from metrics.analysis.passports import ExamResult, passports
 from metrics.stats.intervals import Interval
 from tasks.report import html, junit, markdown
 from tasks.report.material import Material
 from tasks.report.operations import notes
-from tasks.report.passports import passport_tables, self_lines, warnings
+from tasks.report.passports import passport_tables, warnings
 from tasks.report.terminal import lines
 from tests.tasks.report.runs import MODELS
 
-SAID = "rag: judged by gpt-judge on 8 replies, whose errors nobody has measured; `basic-control exam` does"
+SAID = "rag: judged by gpt-judge, whose errors nobody has measured; `basic-control exam` does"
 
 
 def told(material: Material, **changes: Any) -> Material:
-    """Return the run with a judged mean of rag without a passport, and rag's results changed."""
+    """Return the run with a judged mean of rag, and rag's results changed."""
     row = CorrectedMean(
-        "rag", MODELS[0], "response_groundedness", "gpt-judge", "en", 8, 8, 0.5, Interval(0.2, 0.8), None,
-        Interval(), None, 0, NO_PASSPORT,
+        "rag", MODELS[0], "response_groundedness", "gpt-judge", "en", 8, 8, 0.5, Interval(0.2, 0.8), 0.4,
+        Interval(0.1, 0.7), 0.8, 60, whole=True,
     )  # fmt: skip
     final = material.results["final"]
     models = [
         {**one, "suites": [{**s, **(changes if s["suite"] == "rag" else {})} for s in one["suites"]]}
-        for one in final["models"]
+        for one in final["models"][:1]
     ]
     return replace(
         material,
-        results={**material.results, "corrected": [asdict(row)], "final": {**final, "models": models}},
+        results={
+            **material.results,
+            "corrected": [asdict(row)],
+            "self_judged": {},
+            "final": {**final, "models": [*models, *final["models"][1:]]},
+        },
     )
 
 
+def warned(run: Material) -> list[str]:
+    return [said for model, suite, said in warnings(run.results, "en") if (model, suite) == (MODELS[0], "rag")]
+
+
 def test_every_report_warns_of_a_judge_without_a_passport(material: Material) -> None:
-    run = told(material, measured=True)
-    assert warnings(run.results, "en") == [(MODELS[0], "rag", SAID)]
+    run = told(material, judges_unmeasured=["gpt-judge"], judges_left_out={})
+    assert warned(run) == [SAID]
     counted = {"asked": 1, "cached": 0, "answered": 1, "failed": 0}
     assert f"Warning: {SAID}" in list(lines(run.results, counted, run.settings))
     assert ("warn", SAID) in notes(run, list(MODELS))
     assert "whose errors nobody has measured" in markdown.compose(run)
     assert "whose errors nobody has measured" in html.compose(run)
-    cases = [case for case in junit.gates(run).iter("testcase") if case.find("system-err") is not None]
-    assert [(case.get("classname"), case.get("name")) for case in cases] == [(MODELS[0], "rag")]
-    assert cases[0].findtext("system-err") == f"Warning: {SAID}"
-    assert "никто не измерил" in warnings(run.results, "ru")[0][2]
+    cases = {(case.get("classname"), case.get("name")): case for case in junit.gates(run).iter("testcase")}
+    assert cases[MODELS[0], "rag"].findtext("system-err") == f"Warning: {SAID}"
+    assert any("никто не измерил" in said for *_, said in warnings(run.results, "ru"))
 
 
-def test_what_a_judge_said_stands_with_its_n_and_interval_in_every_report(material: Material) -> None:
+def test_every_report_names_a_judge_that_does_not_count_and_why(material: Material) -> None:
+    why = "this judge cannot measure this: groundedness (en), sensitivity 100% of 20, specificity 0% of 40"
+    run = told(material, judges_left_out={"always, response_groundedness": why}, judges_unmeasured=[])
+    said = f"rag: always, response_groundedness does not count: {why}"
+    assert warned(run) == [said]
+    assert said in " ".join(lines(run.results, {"asked": 0, "cached": 0, "answered": 0, "failed": 0}, run.settings))
+    assert ("warn", said) in notes(run, list(MODELS))
+    assert "specificity 0% of 40" in markdown.compose(run)
+    assert "specificity 0% of 40" in html.compose(run)
+    assert any(
+        "этот судья не может этого измерить: groundedness (en), чувствительность 100% of 20" in one
+        for *_, one in warnings(run.results, "ru")
+    )
+
+
+def test_corrected_means_stand_once_in_the_judges_section(material: Material) -> None:
     run = told(material)
     counted = {"asked": 1, "cached": 0, "answered": 1, "failed": 0}
-    said = "50% (20% – 80%) as judged by 8 verdicts, the judge has no passport"
-    assert any(said in line for line in lines(run.results, counted, run.settings))
-    assert "50% (20% – 80%)" in markdown.compose(run)
-    assert "50% (20% – 80%)" in html.compose(run)
+    assert not [line for line in lines(run.results, counted, run.settings) if "10% – 70%" in line]
+    for page in (markdown.compose(run), html.compose(run)):
+        assert "50% (20% – 80%)" in page
+        assert page.count("10% – 70%") == 1
+        assert page.index("What the judges are worth") < page.index("10% – 70%")
+        assert "If it errs here as on the exam" in page
 
 
 def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelled(material: Material) -> None:
     found = [
-        Sitting("gpt-judge", "groundedness", "en", "scored", {"pairs": [["2", "2"]] * 9 + [["0", "2"]]}, 0),
-        Sitting(
-            "gpt-judge", "entails", "ru", "scored", {"pairs": [["SUPPORTED", "not SUPPORTED"]] * 4}, 0, "lidirus"
+        ExamResult("gpt-judge", "groundedness", "en", "a", "scored", {"pairs": [["2", "2"]] * 9 + [["0", "2"]]}, 0),
+        ExamResult(
+            "gpt-judge",
+            "entails",
+            "ru",
+            "b",
+            "scored",
+            {"pairs": [["SUPPORTED", "not SUPPORTED"]] * 4},
+            0,
+            "lidirus",
         ),
     ]
     run = told(material)
@@ -81,24 +112,12 @@ def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelle
     assert passport_tables(told(material).results, "en") == []
 
 
-def test_every_report_says_how_a_judge_grades_its_own_model(material: Material) -> None:
-    found = SelfPreference("rag", "rubric", "gpt", ("gpt",), 40, 0.125, Interval(0.05, 0.2))
-    unknown = SelfPreference("cot", "rubric", "gpt", ("gpt",), 0, None, Interval(), NO_JUDGE)
-    run = told(material)
-    run = replace(run, results={**run.results, "self_preference": [asdict(found), asdict(unknown)]})
-    first = (
-        "rag, rubric: gpt grades its own model: +12.5 points [+5.0, +20.0] better than the other judges do, beyond "
-        "how it grades the others; 40 questions"
-    )
-    second = "cot, rubric: gpt grades its own model: no other judge graded the same replies"
-    assert list(self_lines(run.results, "en")) == [first, second]
+def test_every_report_says_that_a_judge_grades_its_own_model(material: Material) -> None:
+    run = told(material, judges_unmeasured=[], judges_left_out={})
+    run = replace(run, results={**run.results, "self_judged": {"rag": {"gpt": [MODELS[0]]}}})
+    said = f"rag: gpt judges the answers of its own model, {MODELS[0]}; models favour their own answers"
+    assert warned(run) == [said]
     counted = {"asked": 1, "cached": 0, "answered": 1, "failed": 0}
-    assert {first, second} <= set(lines(run.results, counted, run.settings))
-    assert {("warn", first), ("warn", second)} <= set(notes(run, list(MODELS)))
-    assert "grades its own model" in markdown.compose(run)
-    assert "другие судьи этих ответов не оценивали" in list(self_lines(run.results, "ru"))[1]
-
-
-def test_where_the_judge_is_not_believed_or_labels_decide_there_is_nothing_to_warn_of(material: Material) -> None:
-    assert warnings(told(material, measured=False).results, "en") == []
-    assert warnings(told(material, as_judged=0.4, n_labels=30).results, "en") == []
+    assert f"Warning: {said}" in list(lines(run.results, counted, run.settings))
+    assert ("warn", said) in notes(run, list(MODELS))
+    assert "judges the answers of its own model" in markdown.compose(run)

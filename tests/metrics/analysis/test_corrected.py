@@ -1,49 +1,17 @@
 """A judged mean stands corrected beside the raw one, by hand, or says why it does not."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
-import polars as pl
 import pytest
 
 from data.suites import Suite
-from metrics.corrected import NO_PASSPORT, NOT_A_MEAN, OTHER_SCALE, CorrectedMean, corrected_means
-from metrics.exam import LABELS
-from metrics.passports import Passport, Share
+from metrics.analysis.corrected import NO_PASSPORT, NOT_A_MEAN, OTHER_SCALE, CorrectedMean, corrected_means
+from metrics.analysis.passports import Passport
+from tests.helpers.passports import claims, passport, tables
 from tests.helpers.suites import shipped
 
 RAG = shipped("rag")
-
-
-def passport(exam: str, table: Sequence[Sequence[int]]) -> Passport:
-    yes, no = table[0], table[1:]
-    nothing = Share.of(0, 0)
-    return Passport(
-        "judge",
-        exam,
-        "en",
-        LABELS[exam],
-        tuple(map(tuple, table)),
-        sensitivity=Share.of(yes[0], sum(yes)),
-        specificity=Share.of(sum(map(sum, no)) - sum(row[0] for row in no), sum(map(sum, no))),
-        kappa=None,
-        right=Share.of(sum(row[n] for n, row in enumerate(table)), sum(map(sum, table))),
-        failed=nothing,
-        repaired=nothing,
-        lenient=nothing,
-        first=nothing,
-        repeated=nothing,
-    )
-
-
-def tables(metric: str, details: Sequence[dict[str, Any]], suite: str = "rag") -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return scores and items of one judge's details, an item each."""
-    names = [f"i{n}" for n in range(len(details))]
-    judged = [json.dumps({"judges": {"judge": {"value": 0.5, "status": "scored", "details": d}}}) for d in details]
-    scores = pl.DataFrame({"item_id": names, "model": "m", "repeat": 0, "metric": metric, "details": judged})
-    items = pl.DataFrame({"item_id": names, "suite": suite, "language": "en"})
-    return scores, items
 
 
 def correct(
@@ -54,13 +22,6 @@ def correct(
 
     rows = corrected_means(*tables(metric, details, suite.name), [suite], find)
     return {row.metric: row for row in rows}
-
-
-def claims(*verdicts: str) -> dict[str, Any]:
-    return {
-        "response_claims": [{"verdict": one} for one in verdicts],
-        "reference_claims": [{"verdict": "SUPPORTED"}],
-    }
 
 
 # 90 of 100 supported claims are found, 20 of 100 others are called supported.

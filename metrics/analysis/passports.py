@@ -1,0 +1,312 @@
+"""A judge's passport: what an exam showed of it at one judged step, in one language.
+
+Every statement is a number with its n and its interval. A leaning is named only where it is more than the
+judge's own noise: a probe has to flip more verdicts than asking again does, and than other words that change
+nothing do.
+
+Source: ours; Cohen 1960 (κ), Wilson 1927, McNemar 1947 (exact), Holm 1979 (over all that a judge is tested for).
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from data.exam import AGAIN, PLAIN, REWORDED, WANTED
+from data.labelled_sets import SETS
+from metrics.exam import LABELS
+from metrics.stats.calibration import (
+    NOT_SHOWN,
+    TOO_WEAK,
+    UNTESTED,
+    UNUSABLE,
+    Contrast,
+    Rate,
+    contrast,
+    kappa,
+    kappa_limits,
+)
+from metrics.stats.intervals import Interval, wilson
+from metrics.stats.power import ALPHA, holm
+
+SCHEMA = 2
+
+YES_NO = frozenset({"entails"})
+"""Steps of which only the best label counts, as 1, and all others as 0."""
+
+
+def worth(n: int) -> list[float]:
+    """Return what n labels are worth, the best first: 1 down to 0 in equal steps."""
+    return [1 - place / (n - 1) for place in range(n)]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """K of n with Wilson's interval; `share` is None of nothing."""
+
+    k: int
+    n: int
+    share: float | None
+    interval: Interval
+
+    @classmethod
+    def of(cls, k: int, n: int) -> "Share":
+        """Count k of n."""
+        return cls(k, n, k / n if n else None, wilson(k, n))
+
+    @property
+    def rate(self) -> Rate:
+        """The counts alone."""
+        return Rate(self.k, self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A bias probe: how many verdicts it flipped of all, and how likely so many more are by the judge's own noise.
+
+    `p` is one-sided, before Holm, the larger of two: against the same question asked again, and in other words.
+    """
+
+    probe: str
+    flipped: Share
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class Passport:
+    """A judge at one step and language.
+
+    `confusion` has a row for each true label and a column for each said one, in the order of `labels`, the best
+    first; sensitivity and specificity are of the best label against the others, and of a split the shares of
+    facts that it holds and of claims that hold one. `contrast` says whether the judge can measure the step.
+    `lenient` counts the errors that say better than the truth, of all errors. `first` is how many of the pairs
+    that were decided by their place went to the first. `repeated` and `reworded` count the questions whose
+    verdict was another when they were asked again, and in other words. `leanings` are named over all passports
+    of one exam. `marks` are a split's own counts; `answers` (truth, said) by question, so that several judges'
+    can be joined. `domain` is the set that people labelled of whose texts it tells; '' for the exam's own.
+    """
+
+    judge: str
+    exam: str
+    language: str
+    labels: tuple[str, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    sensitivity: Share
+    specificity: Share
+    contrast: Contrast
+    kappa: float | None
+    right: Share
+    failed: Share
+    repaired: Share
+    lenient: Share
+    first: Share
+    repeated: Share
+    reworded: Share
+    probes: tuple[Probe, ...] = ()
+    leanings: tuple[str, ...] = ()
+    kappa_interval: Interval = field(default_factory=Interval)
+    marks: Mapping[str, int] = field(default_factory=dict)
+    answers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    domain: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether the judge counts at this step (SPEC 16)."""
+        return self.contrast.shown
+
+    @property
+    def usable(self) -> str:
+        """'' where the judge counts, else the reason why not."""
+        if self.counts:
+            return ""
+        if self.contrast.value is None:
+            return UNTESTED
+        return TOO_WEAK if self.contrast.value < UNUSABLE - 1e-9 else NOT_SHOWN
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the passport as JSON."""
+        return {"schema": SCHEMA, **asdict(self)}
+
+
+def read_passport(found: Mapping[str, Any]) -> Passport | None:
+    """Return a passport from its JSON; None of an earlier exam, which asked otherwise."""
+    if found.get("schema") != SCHEMA:
+        return None
+
+    def share(part: Mapping[str, Any]) -> Share:
+        return Share.of(part["k"], part["n"])
+
+    shares = (
+        "sensitivity",
+        "specificity",
+        "right",
+        "failed",
+        "repaired",
+        "lenient",
+        "first",
+        "repeated",
+        "reworded",
+    )
+    return Passport(
+        judge=found["judge"],
+        exam=found["exam"],
+        language=found["language"],
+        labels=tuple(found["labels"]),
+        confusion=tuple(map(tuple, found["confusion"])),
+        contrast=Contrast(**found["contrast"]),
+        kappa=found["kappa"],
+        kappa_interval=Interval(**found["kappa_interval"]),
+        probes=tuple(Probe(one["probe"], share(one["flipped"]), one["p"]) for one in found["probes"]),
+        leanings=tuple(found["leanings"]),
+        marks=dict(found["marks"]),
+        answers={key: (truth, said) for key, (truth, said) in found["answers"].items()},
+        domain=found["domain"],
+        **{name: share(found[name]) for name in shares},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ExamResult:
+    """One exam item as one judge answered it: the row of it in a score's details."""
+
+    judge: str
+    exam: str
+    language: str
+    item_id: str
+    status: str
+    details: Mapping[str, Any]
+    n_repairs: int
+    domain: str = ""
+
+
+def passports(results: Iterable[ExamResult]) -> list[Passport]:
+    """Sum an exam up, one passport for each judge, step and language, and for each set that people labelled."""
+    gathered: dict[tuple[str, str, str, str], list[ExamResult]] = {}
+    for one in results:
+        gathered.setdefault((one.judge, one.domain, one.exam, one.language), []).append(one)
+    made = [_passport(key, listed) for key, listed in sorted(gathered.items())]
+    return [one for judge in dict.fromkeys(one.judge for one in made) for one in _leaning(made, judge)]
+
+
+def _passport(key: tuple[str, str, str, str], results: Sequence[ExamResult]) -> Passport:
+    judge, domain, exam, language = key
+    labels = SETS[domain].labels if domain else LABELS[exam]
+    read = [one for one in results if one.status == "scored"]
+    answers = [answer for one in read for answer in _answers(one, labels)]
+    pairs = [pair for _, pair in answers]
+    counts = Counter(pairs)
+    table = tuple(tuple(counts[truth, said] for said in labels) for truth in labels)
+    marks: Counter[str] = Counter()
+    for one in read:
+        marks.update(one.details.get("marks", {}))
+    yes, no = _rates(pairs, labels[0], marks if exam == "split" else None)
+    errors = [labels.index(said) < labels.index(truth) for truth, said in pairs if said != truth]
+    split = exam == "split"
+    return Passport(
+        judge,
+        exam,
+        language,
+        labels,
+        table,
+        sensitivity=yes,
+        specificity=no,
+        contrast=contrast(table, yes.rate, no.rate, of_two=split or exam in YES_NO or bool(domain)),
+        kappa=None if split else kappa(table),
+        kappa_interval=Interval() if split else kappa_limits(table),
+        right=Share.of(sum(truth == said for truth, said in pairs), len(pairs)),
+        failed=Share.of(len(results) - len(read), len(results)),
+        repaired=Share.of(sum(one.n_repairs > 0 for one in read), len(results)),
+        lenient=Share.of(0, 0) if split else Share.of(sum(errors), len(errors)),
+        first=_first(read),
+        repeated=_flipped(read, AGAIN),
+        reworded=_flipped(read, REWORDED),
+        probes=_probes(read),
+        marks=dict(marks),
+        answers=dict(answers),
+        domain=domain,
+    )
+
+
+def _answers(one: ExamResult, labels: Sequence[str]) -> Iterator[tuple[str, tuple[str, str]]]:
+    for place, (truth, said) in enumerate(one.details.get("pairs", ())):
+        if {truth, said} <= {*labels}:
+            yield f"{one.item_id}.{place}", (truth, said)
+
+
+def _rates(pairs: Sequence[tuple[str, str]], best: str, marks: Mapping[str, int] | None) -> tuple[Share, Share]:
+    """Return sensitivity and specificity of the best label; of a split what it holds, and what it adds."""
+    if marks is not None:
+        found, claims = marks.get("alone", 0) + marks.get("joined", 0), marks.get("claims", 0)
+        return Share.of(found, marks.get("facts", 0)), Share.of(claims - marks.get("extra", 0), claims)
+    yes = [said for truth, said in pairs if truth == best]
+    no = [said for truth, said in pairs if truth != best]
+    return Share.of(yes.count(best), len(yes)), Share.of(len(no) - no.count(best), len(no))
+
+
+def _first(read: Sequence[ExamResult]) -> Share:
+    """Count the pairs that both orders gave to the same place, and those of them that went to the first."""
+    placed = [
+        winners["ab"]
+        for one in read
+        if (winners := one.details.get("winners")) and winners["ab"] == winners["ba"] != "tie"
+    ]
+    return Share.of(placed.count("first"), len(placed))
+
+
+def _flips(read: Sequence[ExamResult], form: str) -> list[tuple[bool, bool, bool]]:
+    """Return of each question whether a form of it flipped the verdict, and whether again and other words did."""
+    found = [one.details["forms"] for one in read if form in one.details.get("forms", {})]
+    return [(one[form] != one[PLAIN], one[AGAIN] != one[PLAIN], one[REWORDED] != one[PLAIN]) for one in found]
+
+
+def _flipped(read: Sequence[ExamResult], form: str) -> Share:
+    flips = _flips(read, form)
+    return Share.of(sum(own for own, *_ in flips), len(flips))
+
+
+def _probes(read: Sequence[ExamResult]) -> tuple[Probe, ...]:
+    names = sorted({probe for one in read for probe in one.details.get(WANTED, {})})
+    return tuple(Probe(name, _flipped(read, name), _more(_flips(read, name))) for name in names)
+
+
+def _more(flips: Sequence[tuple[bool, bool, bool]]) -> float:
+    """Return the one-sided p-value of a probe's flips being no more than the judge's own; the worse of both."""
+    found = []
+    for noise in (1, 2):
+        won = sum(one[0] and not one[noise] for one in flips)
+        lost = sum(one[noise] and not one[0] for one in flips)
+        found.append(_as_often(won, won + lost))
+    return max(found)
+
+
+def _as_often(k: int, n: int) -> float:
+    """Return how likely a fair coin shows heads k of n times, or more: McNemar's exact test, one-sided."""
+    return sum(math.comb(n, heads) for heads in range(k, n + 1)) / (1 << n)
+
+
+def _leaning(made: Sequence[Passport], judge: str) -> Iterator[Passport]:
+    """Yield a judge's passports with its leanings: what is refused to be chance, of all that was tested, by Holm.
+
+    Sets that people labelled have not as many of each truth: the direction of errors says nothing there.
+    """
+    own = [one for one in made if one.judge == judge]
+    tests = [(place, name, p) for place, one in enumerate(own) if not one.domain for name, p in _tests(one)]
+    named: dict[int, list[str]] = {}
+    for (place, name, _), p in zip(tests, holm([p for *_, p in tests]), strict=True):
+        if p is not None and p < ALPHA:
+            named.setdefault(place, []).append(name)
+    for place, one in enumerate(own):
+        yield replace(one, leanings=tuple(named.get(place, ())))
+
+
+def _tests(one: Passport) -> Iterator[tuple[str, float]]:
+    for share, high, low in (
+        (one.lenient, "lenient", "strict"),
+        (one.first, "prefers the first", "prefers the second"),
+    ):
+        if share.n:
+            more = max(share.k, share.n - share.k)
+            yield (high if 2 * share.k > share.n else low), min(1.0, 2 * _as_often(more, share.n))
+    for probe in one.probes:
+        yield f"swayed by {probe.probe}", probe.p

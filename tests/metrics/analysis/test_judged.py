@@ -1,0 +1,314 @@
+"""What a judged suite says: which judges count, and what their scores, the exam and people's labels decide."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from data.exits import Outcome
+from data.options import options_of
+from data.plugins import metric
+from data.suites import Suite
+from metrics.analysis.corrected import corrected_means, exam_table
+from metrics.analysis.judged import Estimated, Gate, decide, left_out, panel_standing, standings, withheld_by_judges
+from metrics.analysis.passports import Passport
+from metrics.analysis.results import Circumstances, RunTables, build_interim
+from metrics.analysis.summary import summarise
+from metrics.analysis.verdict import Policy, SuiteResult
+from metrics.analysis.verdict import decide as verdict_of
+from metrics.judging import Aggregate, Judgement, Session, combine
+from metrics.response_groundedness import UNIT as GROUNDEDNESS
+from metrics.stats.calibration import Rate, contrast
+from metrics.stats.intervals import Interval
+from metrics.stats.labelled import Powered, prediction_powered
+from prompts.phrases import translated
+from tests.benchmarks.judged import COIN, counting, passing
+from tests.helpers.passports import claims, passport, tables
+
+SUITE = Suite.model_validate(
+    {"name": "own", "items": {"data": "x.jsonl"}, "metrics": {"response_groundedness": {}}, "threshold": 0.8}
+)
+GOOD = [[20, 0, 0], [0, 20, 0], [0, 0, 20]]
+ALWAYS = [[20, 0, 0], [20, 0, 0], [20, 0, 0]]
+LENIENT = [[20, 0, 0], [12, 8, 0], [10, 2, 8]]
+
+
+def estimated(value: float, low: float, high: float) -> Estimated:
+    return Estimated(value / 100, Interval(low / 100, high / 100))
+
+
+@pytest.mark.parametrize(
+    ("raw", "corrected", "threshold", "by_point", "by_interval"),
+    [
+        ((72.5, 70, 75), (57.7, 35.8, 67.9), 0.68, "undecided", "undecided"),
+        ((72.5, 70, 75), (74, 69, 78), 0.68, "pass", "pass"),
+        ((82, 73, 88), (90, 72, 100), 0.8, "pass", "undecided"),
+        ((60, 55, 65), (90, 85, 95), 0.8, "undecided", "undecided"),  # no fail becomes a pass
+        ((60, 55, 65), (40, 30, 50), 0.8, "fail", "fail"),
+    ],
+)
+def test_goldens_of_the_decision(
+    raw: tuple[float, float, float],
+    corrected: tuple[float, float, float],
+    threshold: float,
+    by_point: Outcome,
+    by_interval: Outcome,
+) -> None:
+    gates: Sequence[tuple[Gate, Outcome]] = (("point", by_point), ("off", by_point), ("interval", by_interval))
+    for gate, expected in gates:
+        found, why = decide(estimated(*raw), estimated(*corrected), threshold, gate)
+        assert found == expected
+        undone = decide(estimated(*raw), None, threshold, gate)[0] != expected
+        assert bool(why) == undone, "it says why only where it is the exam that withholds"
+
+
+def test_what_is_withheld_says_which_side_each_is_on() -> None:
+    _, why = decide(estimated(72.5, 70, 75), estimated(57.7, 35.8, 67.9), 0.68, "point")
+    assert why == (
+        "as judged 72.5% [70%, 75%], at or above the threshold of 68%; if the judges err here as on the exam's "
+        "texts 57.7% [35.8%, 67.9%], below it"
+    )
+    assert translated(why, "ru").startswith("по оценке судей 72.5% [70%, 75%], не ниже порога, порог 68%;")
+
+
+def test_a_coin_counts_in_at_most_three_exams_of_a_hundred() -> None:
+    """Worked out over every exam of n + n questions that a judge can have, which says yes with any chance."""
+    for n, chance in product((20, 50, 100), (0.5, 0.6, 0.7, 0.8, 0.9)):
+        rows = [math.comb(n, k) * chance**k * (1 - chance) ** (n - k) for k in range(n + 1)]
+        counts = sum(
+            rows[yes] * rows[wrong]
+            for yes, wrong in product(range(n + 1), repeat=2)
+            if rows[yes] * rows[wrong] > 1e-9 and contrast((), Rate(yes, n), Rate(n - wrong, n), of_two=True).shown
+        )
+        assert counts <= 0.03, (n, chance)
+
+
+@pytest.mark.parametrize("rows", [rows for rows in COIN.values() if len(rows) == 3])
+def test_a_judge_of_three_labels_that_cannot_tell_two_of_them_apart_hardly_counts(
+    rows: Sequence[Sequence[float]],
+) -> None:
+    """Of 100 exams more than eight would be refused at 3 %."""
+    assert counting(rows, 20, 100, np.random.default_rng(3), two=False) <= 0.08
+
+
+def test_a_good_judge_passes_what_is_ten_points_above_and_nothing_ten_below() -> None:
+    """100 samples by point, a judge of .95 and .95 after an exam of 20 + 20; the benchmark draws 20 000."""
+    assert passing(0.9, samples=100, exam=20, right=0.95, times=2000)["pass"] >= 0.9
+    assert passing(0.7, samples=100, exam=20, right=0.95, times=2000)["pass"] <= 0.01
+
+
+def find(passports: Mapping[str, Passport | None]) -> Any:
+    return lambda suite, name, judge, exam, language: passports.get(judge)  # noqa: ARG005 - one for all
+
+
+def test_a_judge_without_a_passport_counts_and_is_named() -> None:
+    found = standings(SUITE, "response_groundedness", ["known", "new"], ["en"], find({"known": exam(GOOD)}))
+    assert [(one.judge, one.measured, one.counts) for one in found] == [("known", True, True), ("new", False, True)]
+    assert panel_standing(found).unmeasured == ("new",)
+    assert left_out(found) == {}
+
+
+def exam(table: Sequence[Sequence[int]], judge: str = "judge") -> Passport:
+    return passport("groundedness", table, judge)
+
+
+def test_a_metric_of_several_steps_counts_where_each_step_does() -> None:
+    """A judge that cannot tell what supports a claim does not count, however well it splits."""
+    weak = passport("entails", [[20, 0, 0], [20, 0, 0], [20, 0, 0]])
+    by_exam = {"entails": weak}
+    found = standings(
+        Suite.model_validate({"name": "rag", "items": {"data": "x"}, "metrics": {"factual_correctness": {}}}),
+        "factual_correctness",
+        ["a"],
+        ["en", "ru"],
+        lambda suite, name, judge, exam, language: by_exam.get(exam) if language == "en" else None,  # noqa: ARG005
+    )
+    assert {(one.exam, one.language) for one in found if not one.counts} == {("entails", "en")}
+    assert left_out(found) == {
+        "en": {
+            "a": "this judge cannot measure this: entails (en), sensitivity 100% of 20, specificity 0% of 40",
+        }
+    }
+    assert panel_standing(found).none.startswith("a: this judge cannot measure this")
+
+
+def replies(n: int, truth: float, seed: int = 0) -> list[int]:
+    """Return the true ratings of replies, 2 or 0."""
+    rng = np.random.default_rng(seed)
+    return [2 if rng.random() < truth else 0 for _ in range(n)]
+
+
+def rated(value: int | None) -> Session:
+    """Return a judge's ended session that rated a reply so, or failed."""
+    found = {} if value is None else {"rate": {"rating": Judgement(str(value), float(value))}}
+    return Session(
+        GROUNDEDNESS,
+        {"response": "It is so.", "retrieved_contexts": ["Another text that does not say it."]},
+        options_of(GROUNDEDNESS, {}),
+        "en",
+        len(GROUNDEDNESS.steps),
+        found,
+        n_calls=1,
+        failure="" if value is not None else "rate: unparsable reply",
+    )
+
+
+def outcome(
+    said: Mapping[str, Sequence[int | None]],
+    passports: Mapping[str, Passport | None],
+    *,
+    gate: Gate = "point",
+    how: Aggregate = "mean",
+    labels: Powered | None = None,
+) -> SuiteResult:
+    """Score replies by what judges said, as a run does, and decide."""
+    name, suite = "response_groundedness", SUITE
+    found = standings(suite, name, [*said], ["en"], find(passports))
+    excluded = left_out(found).get("en", {})
+    rows = []
+    for place, ratings in enumerate(zip(*said.values(), strict=True)):
+        score = combine({judge: rated(one) for judge, one in zip(said, ratings, strict=True)}, how, excluded)
+        rows.append(
+            {
+                "item_id": f"i{place}",
+                "model": "m",
+                "repeat": 0,
+                "metric": name,
+                "value": score.value,
+                "status": score.status,
+                "reason": score.reason,
+                "details": json.dumps(score.details),
+            }
+        )
+    scores = pl.DataFrame(rows, schema_overrides={"value": pl.Float64})
+    items = pl.DataFrame(
+        {
+            "item_id": scores["item_id"],
+            "suite": suite.name,
+            "family": "",
+            "level": "",
+            "language": "en",
+            "template": "",
+        }
+    )
+    kept = {(suite.name, "m", name): labels} if labels else {}
+    members = {"m": [suite]}
+    known = Circumstances(
+        [suite],
+        members,
+        withheld=withheld_by_judges(members, found, kept, "nothing"),
+        labels=kept,
+        corrected=corrected_means(scores, items, [suite], find(passports)),
+        standings=found,
+    )
+    results = build_interim(RunTables(scores, items, summarise(scores, items)), known)
+    (model,) = verdict_of(results, Policy(gate, thresholds={suite.name: suite.threshold})).models
+    return model.suites[0]
+
+
+def test_golden_the_score_is_the_perfect_judges_alone() -> None:
+    truth = replies(100, 0.5)
+    found = outcome({"always": [2] * 100, "perfect": truth}, {"always": exam(ALWAYS), "perfect": exam(GOOD)})
+    assert found.score == pytest.approx(sum(truth) / 200)
+    assert found.outcome == "fail"
+    assert [*found.judges_left_out] == ["always, response_groundedness"]
+    assert "cannot measure" in found.judges_left_out["always, response_groundedness"]
+
+
+@pytest.mark.parametrize("gate", ["point", "interval"])
+@pytest.mark.parametrize("how", ["mean", "median", "majority", "max"])
+def test_no_gate_passes_by_useless_judges_among_seven(gate: Gate, how: Aggregate) -> None:
+    """Two of seven always say yes; three tenths of the replies are good, and the five others say so."""
+    truth = replies(100, 0.3)
+    said = {f"good{n}": truth for n in range(5)} | {f"always{n}": [2] * 100 for n in range(2)}
+    passports = {name: exam(GOOD if name.startswith("good") else ALWAYS, name) for name in said}
+    found = outcome(said, passports, gate=gate, how=how)
+    assert found.outcome == "fail"
+    assert found.score == pytest.approx(sum(truth) / 200)
+    assert len(found.judges_left_out) == 2
+
+
+def test_no_gate_passes_where_only_useless_judges_are_left() -> None:
+    found = outcome({"always": [2] * 50}, {"always": exam(ALWAYS)})
+    assert (found.score, found.outcome, found.measured) == (None, "undecided", False)
+    assert found.reason.startswith("always: this judge cannot measure this: groundedness (en)")
+
+
+def test_a_lenient_judges_pass_is_withheld() -> None:
+    truth = replies(100, 0.7, seed=1)
+    said = [2 if one == 2 or place % 2 else 0 for place, one in enumerate(truth)]
+    found = outcome({"lenient": said}, {"lenient": exam(LENIENT)}, gate="point")
+    assert found.score is not None
+    assert found.score >= 0.8 > (found.corrected or 1.0)
+    assert found.outcome == "undecided"
+    assert "if the judges err here as on the exam's texts" in found.reason
+
+
+def test_people_decide_where_they_labelled_thirty_ten_of_either_class() -> None:
+    truth = replies(200, 0.5, seed=2)
+    said = {"always": [2] * 200}
+    labels = prediction_powered([1.0] * 200, list(range(60)), [one / 2 for one in truth[:60]])
+    found = outcome(said, {"always": exam(ALWAYS)}, labels=labels)
+    assert found.score == pytest.approx(labels.value)
+    assert (found.outcome, found.n_labels, found.measured) == ("fail", 60, True)
+    few = prediction_powered([1.0] * 200, list(range(29)), [one / 2 for one in truth[:29]])
+    assert not few.decides
+    assert outcome(said, {"always": exam(ALWAYS)}, labels=few).outcome == "undecided"
+    assert outcome({"judge": [2] * 200}, {"judge": None}, labels=few).outcome == "pass", "nobody measured it"
+    assert outcome({"judge": [2] * 200}, {"judge": None}, labels=labels).outcome == "fail"
+
+
+def test_several_judges_exam_answers_are_joined_as_their_verdicts_are() -> None:
+    """By hand: of 20 good replies both say so, of 20 bad ones each judge errs in four of its own."""
+    one, other = ([[20, 0], [4, 16]] for _ in range(2))
+    first, second = (passport("entails", [*[[*row, 0] for row in table], [0, 0, 0]]) for table in (one, other))
+    turned = dict(second.answers)
+    bad = [key for key, (truth, _) in turned.items() if truth == "CONTRADICTED"]
+    said = ["CONTRADICTED"] * 4 + ["SUPPORTED"] * 4 + ["CONTRADICTED"] * 12
+    second = replace(
+        second, answers={**turned, **{key: ("CONTRADICTED", s) for key, s in zip(bad, said, strict=True)}}
+    )
+    worth = {"SUPPORTED": 1.0, "CONTRADICTED": 0.0, "NEUTRAL": 0.0}
+    mean, least = (exam_table([first, second], how, worth) for how in ("mean", "min"))
+    assert mean.said == (1.0, 0.5, 0.0)
+    assert mean.counts == ((20, 0, 0), (0, 8, 12))
+    assert [one.share for one in mean.rates()] == [1.0, 0.8]
+    assert least.counts == ((20, 0), (0, 20)), "never both of them"
+
+
+def test_a_panels_mean_is_corrected_by_what_the_panel_said_in_the_exam() -> None:
+    """Both judges lift a third of the bad replies to 2; the truth is half."""
+    truth = replies(600, 0.5, seed=4)
+    rng = np.random.default_rng(5)
+    said = {name: [2 if one == 2 or rng.random() < 1 / 3 else 0 for one in truth] for name in ("a", "b")}
+    table = [[60, 0, 0], [0, 60, 0], [20, 0, 40]]
+    passports = {name: exam(table, name) for name in said}
+    found = outcome(said, passports)
+    assert found.score == pytest.approx(0.5 + 0.5 / 3, abs=0.03)
+    assert found.corrected == pytest.approx(0.5, abs=0.04)
+
+
+def test_precision_alone_is_corrected_as_the_suites_score() -> None:
+    suite = Suite.model_validate(
+        {"name": "rag", "items": {"data": "x"}, "metrics": {"factual_correctness": {"mode": "precision"}}}
+    )
+    weak = passport("entails", [[90, 5, 5], [10, 35, 5], [10, 5, 35]])
+    scores, items = tables("factual_correctness", [claims("SUPPORTED", "NEUTRAL")] * 50, "rag")
+    rows = corrected_means(scores, items, [suite], find({"judge": weak}))
+    (whole,) = [row for row in rows if row.whole]
+    assert whole.metric == "factual_correctness.precision"
+    assert whole.value == pytest.approx((0.5 + 0.8 - 1) / 0.7)
+
+
+def test_every_judged_metric_has_an_exam_for_each_of_its_steps() -> None:
+    from metrics.analysis.judged import exams_of
+
+    assert exams_of(metric("factual_correctness")) == ["split", "entails"]
+    assert exams_of(metric("citation")) == ["support", "correctness"]
+    assert exams_of(metric("preference")) == ["preference"]
