@@ -90,7 +90,7 @@ def answers(tmp_path: Path) -> Path:
     path = tmp_path / "answers.jsonl"
     rows = [
         {
-            "question": "Who?",
+            "question": f"Who wrote book {n}?",
             "response": f"Anna wrote book {n}.",
             "reference": f"Anna wrote book {n}, in 1900.",
             "retrieved_contexts": [f"Book {n} is Anna's."],

@@ -66,7 +66,7 @@ def write(folder: Path, cases: list[str]) -> Path:
     path = folder / "answers.jsonl"
     rows = [
         {
-            "question": "Who wrote the book?",
+            "question": f"Who wrote the book ({case})?",
             "response": f"Anna wrote it, as in case {case}. It has ten chapters.",
             "reference": f"Anna wrote the book (case {case}.) in nine chapters.",
             "retrieved_contexts": [f"The book of case {case}. was written by Anna."],
