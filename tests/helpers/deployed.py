@@ -113,7 +113,7 @@ def copy_project(tree: Path) -> Place:
 def standing(tree: Path) -> Iterator[Place]:
     """Yield a copy of the project in `tree`, its Prefect server up."""
     there = copy_project(tree)
-    with group(there.command("server"), tree / "server.log", cwd=tree, env=there.environment):
+    with group(there.command("serve"), tree / "server.log", cwd=tree, env=there.environment):
         there.wait(there.up, "Prefect's server did not answer")
         yield there
 
