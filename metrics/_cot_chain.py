@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from data.answers import Answer, Search, search
 from metrics._cot_equations import Equation, equations
-from metrics._cot_expressions import Exact, Operand, Token, evaluate, number, operands, operators, tokens
+from metrics._cot_expressions import Exact, Operand, Token, divide, evaluate, number, operands, operators, tokens
 from metrics._cot_judging import Verdict, judge
 from metrics._cot_notation import normalise, plain, undashed
 from metrics._cot_said import says, spoken
@@ -63,12 +63,17 @@ class Step(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """A chain of thought. `calculations` holds each one once, in order; `places` their steps, from 1."""
+    """A chain of thought. `calculations` holds each one once, in order; `places` their steps, from 1.
+
+    `answered` is the step of the answer's line: the last one where that calculates or no marker stands, else the
+    one after it.
+    """
 
     steps: tuple[Step, ...]
     answer: Answer | None
     calculations: tuple[Calculation, ...]
     places: tuple[int, ...]
+    answered: int = 1
 
 
 _ANNOTATION = re.compile(rf"<<([^<>\n]{{0,{LONGEST}}})>>")
@@ -132,7 +137,11 @@ def _collected(read_parts: Sequence[Part], found: Search) -> Chain:
         for calculation in step.calculations:
             once.setdefault(calculation.key, (calculation, len(steps)))
     calculations, places = zip(*once.values(), strict=True) if once else ((), ())
-    return Chain(tuple(steps), found.answer, calculations, places)
+    calculates = found.anchor is None or (
+        bool(read_parts) and bool(steps) and read_parts[-1].text == steps[-1].text
+    )
+    closed = calculates and (found.anchor is None or read_parts[-1].open)
+    return Chain(tuple(steps), found.answer, calculations, places, len(steps) + (not closed))
 
 
 def _scattered(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
@@ -153,10 +162,11 @@ def _step(line: str, last: str, *, look: bool) -> Step:
         made, before = _equations(line, last) if look else ((), line)
         return Step(line, before, made)
     before = line[: annotations[0].start()]
-    repeats = [_repeats(line, match) for match in annotations]
-    signs = (
-        line.count("=") - sum([match[1].count("=") for match in annotations]) - sum([end >= 0 for end in repeats])
-    )
+    repeats = []
+    signs = line.count("=")
+    for match in annotations:
+        repeats.append(begin := _repeats(line, match))
+        signs -= match[1].count("=") + (begin >= 0)
     if not look or (not signs and line.isascii() and not says(line, equal=False)):
         return Step(
             line, before, tuple([annotated(inside) for match in annotations if (inside := match[1].strip())])
@@ -178,6 +188,7 @@ def _step(line: str, last: str, *, look: bool) -> Step:
 _AWAITS = re.compile(r"[=＝≈]\s*(?:\\?[$€£¥₽])?\s*\Z")
 _RESULT = re.compile(r"\s*\\?[$€£¥₽]?\s*(-?[0-9][0-9.,]*)")
 _SIGN = 8
+_AFTER = frozenset({"", " "})
 _OPERATES = re.compile(r"[*+/^(\\]|[-:xX]\s?\$?[0-9]|plus|minus|times|of")
 
 
@@ -186,13 +197,19 @@ def _repeats(line: str, match: re.Match[str]) -> int:
 
     It does not where the text gives another result than the annotation.
     """
-    awaits = _AWAITS.search(line, max(0, match.start() - _SIGN), match.start())
+    start, end = match.span()
+    meant = match[1].rpartition("=")[2].strip()
+    if line[start - 1 : start] == "$":
+        start -= 1
+    if line[start - 1 : start] == "=" and line.startswith(meant, end) and line[end + len(meant) :][:1] in _AFTER:
+        return start - 1  # the usual case, at once
+    awaits = _AWAITS.search(line, max(0, start - _SIGN), match.start())
     if awaits is None:
         return -1
     result = _RESULT.match(line, match.end())
     if result is None:
         return awaits.start()
-    written, meant = result[1].rstrip(".,"), match[1].rpartition("=")[2].strip()
+    written = result[1].rstrip(".,")
     return awaits.start() if written == meant or number(written) == evaluate(tokens(meant)) else -1
 
 
@@ -235,7 +252,47 @@ def _tail(line: str, last: str) -> str:
 @lru_cache(maxsize=1 << 16)
 def annotated(inside: str) -> Calculation:
     """Read an annotation: the text between `<<` and `>>`."""
+    if (plainly := _PLAIN.fullmatch(inside)) and (made := _plainly(inside, plainly)):
+        return made
     return _calculation(tokens(undashed(normalise(inside))), inside)
+
+
+_NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)"
+_PLAIN = re.compile(rf"\s*{_NUMBER}\s*([-+*/])\s*{_NUMBER}\s*=\s*{_NUMBER}\s*")
+
+
+def _plainly(inside: str, match: re.Match[str]) -> Calculation | None:
+    """Read what most annotations are, two numbers and what they come to; None unless it is exactly right."""
+    one, sign, other, result = match.groups()
+    left, right, value = number(one), number(other), number(result)
+    if left is None or right is None or value is None or (sign == "/" and left < right):
+        return None
+    if sign == "+":
+        expected = left + right
+    elif sign == "-":
+        expected = left - right
+    elif sign == "*":
+        expected = left * right
+    elif right:
+        expected = divide(left, right)
+    else:
+        return None
+    if expected != value:
+        return None
+    numbers = frozenset((left, right, value))
+    return Calculation(
+        text=inside,
+        key=f"{one}{sign}{other}={result}",
+        expected=expected,
+        found=value,
+        right=True,
+        operands=(Operand(one, left, (left,)), Operand(other, right, (right,))),
+        results=(value,),
+        operators=frozenset(sign),
+        numbers=numbers,
+        bare=False,
+        hashed=tuple([n for n in numbers if not (isinstance(n, int) and n < SMALL)]),
+    )
 
 
 def _sides(found: Sequence[Token]) -> list[list[Token]]:

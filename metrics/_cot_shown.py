@@ -72,6 +72,28 @@ SHOWN = Shown(
             chart="counts",
         ),
         Distribution(
+            "first_error",
+            lambda details: [(details.get("first_error") or {}).get("kind") or "none"],
+            {
+                "none": {"en": "none named", "ru": "не назван"},
+                "slip": {"en": "slip", "ru": "ошибка счёта"},
+                "operand": {"en": "wrong operand", "ru": "не то число"},
+                "operation": {"en": "wrong operation", "ru": "не то действие"},
+                "omission": {"en": "step left out", "ru": "пропущен шаг"},
+                "invented number": {"en": "invented number", "ru": "число ниоткуда"},
+                "stopped early": {"en": "stopped early", "ru": "остановка до конца"},
+                "misread final": {"en": "final answer misread", "ru": "итог прочитан неверно"},
+            },
+            title={"en": "What went wrong first", "ru": "Что пошло не так первым"},
+            note={
+                "en": "By recomputation, and in chains with a wrong answer by the reference's calculations. On 170 "
+                "solutions with people's labels, this names the same step in 56 %.",
+                "ru": "По пересчёту, а в цепочках с неверным ответом — по вычислениям эталона. На 170 решениях с "
+                "разметкой людей названный шаг совпал в 56 %.",
+            },
+            chart="counts",
+        ),
+        Distribution(
             "sound",
             lambda details: [details["sound"]] if details.get("sound") else [],
             {

@@ -111,7 +111,8 @@ def joined(found: Sequence[Token]) -> Sequence[Token]:
 
     The brackets are marked, so that they can be told from written ones.
     """
-    if not any(token.kind == "word" for token in found):
+    kinds = [token.kind for token in found]
+    if kinds.count("word") <= 1 or kinds.count("number") <= 1:
         return found
     made: list[Token] = []
     at = 0

@@ -14,6 +14,7 @@ from data.options import Frozen, Number, Share
 from data.records import Found, Metric, Sample, Score
 from metrics._cot_chain import Calculation, Chain, read
 from metrics._cot_expressions import Exact, Operand, shown
+from metrics._cot_first_error import REASONS, first_error, told
 from metrics._cot_shown import SHOWN
 
 LISTED = 200
@@ -189,13 +190,15 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  #
 
     Parts: `l1` … `l4`; `accuracy` and `coherence`, which L4 is made of; `right_answer_invalid_chain`, 1.0 where
     the answer is right and a calculation is wrong; `sound` (of ours, beside the seed's score), 1.0 where the answer
-    is right and the chain holds, None where it is not checkable.
+    is right and the chain holds, None where it is not checkable. `first_error` in the details is the first wrong
+    step (`metrics._cot_first_error`), None where there is none; the reason names its kind.
 
     Source: SPEC 3 (seed 004).
     """
     reference, response = _reference(sample["reference"]), read(sample["response"], sample["question"])
     constants = tuple(_exact(constant) for constant in options.get("known_constants", ()))
-    traced = supports(response, _given(sample["question"]), constants)
+    given = _given(sample["question"])
+    traced = supports(response, given, constants)
     levels = {
         "l1": final_answer_accuracy(response, reference),
         "l2": steps_ratio(response, reference),
@@ -213,8 +216,10 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  #
         "right_answer_invalid_chain": invalid,
         "sound": sound(response, reference, levels["l1"]),
     }
+    first = first_error(response, reference, given, right=levels["l1"] == 1) if judged else None
     details = {
         **_details(response, reference, traced),
+        "first_error": None if first is None else told(first, response),
         "right": None if levels["l1"] is None else levels["l1"] == 1,
         "sound": SOUNDNESS[parts["sound"]] if levels["l1"] is not None else None,
     }
@@ -222,7 +227,8 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  #
         return Score(None, "not_applicable", "the reference has neither steps nor an answer", details, parts)
     if response.answer is None:
         return Score(value, "no_answer", "no final answer could be extracted", details, parts)
-    return Score(value, "scored", _reason(levels["l1"], right), details, parts)
+    reason = _reason(levels["l1"], right)
+    return Score(value, "scored", reason if first is None else f"{reason}; {REASONS[first.kind]}", details, parts)
 
 
 def weighted(levels: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
@@ -315,7 +321,7 @@ class Options(Frozen):
 
 UNIT = Metric(
     name="cot",
-    version=6,
+    version=7,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

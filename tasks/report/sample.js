@@ -35,6 +35,14 @@ function parsed(text) {
   try { return JSON.parse(text); } catch { return text; }
 }
 
+// The first wrong step, marked: its line, and what the reference has beside it.
+function firstError(found) {
+  const one = found?.first_error;
+  if (!one || typeof one !== "object" || !one.said) return [];
+  const said = one.said[document.documentElement.lang] ?? one.said.en;
+  return [make("p", { class: "first-error", dir: "auto" }, ...(one.line ? [make("mark", {}, plain(one.line)), make("br")] : []), plain(String(said)))];
+}
+
 function details(metric, place) {
   const text = metric.details?.[place];
   if (!text) return null;
@@ -51,7 +59,7 @@ function details(metric, place) {
     }
     const { judges, ...rest } = found;
     box.append(tree(rest));
-  } else box.append(tree(found));
+  } else box.append(...firstError(found), tree(found));
   return box;
 }
 

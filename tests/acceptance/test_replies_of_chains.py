@@ -68,3 +68,19 @@ def test_what_cannot_be_checked_is_never_accused_and_leaves_the_mean() -> None:
         found = score(row)
         assert accused(row) == [], row["reply"]
         assert found.details["right"] is not True or found.parts["sound"] is None, row["reply"]
+
+
+ALIKE = {"operand", "omission"}  # a step left out shows as an operand that is another one
+
+
+def test_the_first_wrong_step_and_its_kind_are_named() -> None:
+    for row in rows("first_error"):
+        found = score(row).details["first_error"]
+        if row["kind"] is None:
+            assert found is None, row["reply"]
+            continue
+        assert found["kind"] == row["kind"] or {found["kind"], row["kind"]} == ALIKE, row["reply"]
+        if found["line"]:
+            assert " ".join(found["line"].split()) in " ".join(row["first_text"].split()), row["reply"]
+        else:
+            assert row["kind"] in {"stopped early", "misread final"}, row["reply"]

@@ -328,7 +328,7 @@ class TestComposite:
         assert score(RESPONSE).parts[cell] == 0.0
         assert score(broken).parts[cell] == 1.0
         assert score(broken).details["first_wrong_step"] == 4
-        assert score(broken).reason == "right answer, invalid chain"
+        assert score(broken).reason == "right answer, invalid chain; slip in a calculation"
         assert score(broken.replace("#### 77", "#### 78")).parts[cell] == 0.0
 
 
@@ -388,7 +388,7 @@ def test_a_mutant_lowers_the_level_that_should_notice(
         assert lowered
     if kind == "wrong result":
         assert mutant.details["first_wrong_step"] == at + 1
-        assert mutant.reason == "right answer, invalid chain"
+        assert mutant.reason == "right answer, invalid chain; slip in a calculation"
     if kind == "invented number":
         assert {entry["step"] for entry in mutant.details["unsupported"]} >= {at + 1}
     assert mutant.value is not None
