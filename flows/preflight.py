@@ -91,6 +91,27 @@ def _judged_in(suite: "Suite", item: "Item") -> None:
                 ) from error
 
 
+def crowded(settings: "Settings") -> str:
+    """Return what is to be said where the system allows fewer connections than calls in flight; '' elsewhere."""
+    from tasks.models.rate_limits import endpoint_of
+    from tasks.models.readiness import SPARE, connections_allowed
+    from tasks.models.systems import asked_judges, asked_models
+
+    wanted: dict[str, int] = {}
+    for model in (*asked_models(settings), *asked_judges(settings)):
+        if not model.unit.at_once:
+            wanted.setdefault(endpoint_of(model), model.concurrency)  # the first who asks there bounds it
+    asked = sum(wanted.values())
+    allowed = connections_allowed(asked)
+    if allowed >= asked:
+        return ""
+    return (
+        f"max_concurrency: {asked} calls in flight are asked for, and the system's limit of open files leaves room "
+        f"for {allowed}; the others wait, or are tried again. Raise it with ulimit -n {asked + SPARE}, or lower "
+        "max_concurrency."
+    )
+
+
 def _unready(model: "Model") -> str:
     return model.unit.unready(model) if model.unit.unready else ""
 

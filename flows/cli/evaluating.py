@@ -5,6 +5,7 @@ Prefect is imported only here, after arguments and configuration have been found
 
 import gc
 import importlib
+import logging
 import os
 import signal
 import socket
@@ -92,9 +93,11 @@ def serve(
 
 def _serve(settings: "Settings", imported: Callable[[], Callable[[], T]], go_on: Callable[[], str]) -> T:
     from flows.environment import database_of, prepare, results_of
-    from flows.preflight import check
+    from flows.preflight import check, crowded
 
     check(settings)
+    if said := crowded(settings):
+        say(said, level=logging.WARNING)
     prepare(results_of(settings))
     with ExitStack() as stack:
         shown = None if structured() else stack.enter_context(progress())

@@ -17,7 +17,7 @@ from tasks.models import paths
 from tasks.models.answers import FIELDS, read_answer
 from tasks.models.bodies import ACCEPTED, bound
 from tasks.models.errors import judge, read_error, refusal, tls_error
-from tasks.models.ollama import BoundedStream, Spread
+from tasks.models.ollama import UNBOUNDED, BoundedStream, Spread
 from tasks.models.protocol import CallError, ErrorKind
 from tasks.models.replies import read_reply
 from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
@@ -52,6 +52,7 @@ class HttpClient:
             timeout=httpx.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s)),
             # Where the environment names a proxy, httpx's own pool goes through it.
             transport=None if getproxies() else Spread(),
+            limits=UNBOUNDED,
             event_hooks={"response": [bound(BoundedStream, model.max_response_bytes, self._where)]},
         )
 

@@ -29,6 +29,10 @@ _OUTSIDE = {"think", "keep_alive"}  # what Ollama takes beside the options, not 
 _REFUSED: ContextVar[Mapping[str, str]] = ContextVar("headers of the last refusal", default={})  # noqa: B039 - never changed in place
 
 
+UNBOUNDED = httpx.Limits(max_connections=None, keepalive_expiry=60.0)
+"""The endpoint bounds what is in flight (`rate_limits`)."""
+
+
 class Spread(httpx.AsyncBaseTransport):
     """Connections in many small pools, since one pool's own work grows with the square of what is in flight.
 
@@ -37,8 +41,7 @@ class Spread(httpx.AsyncBaseTransport):
 
     def __init__(self, pools: int = 32) -> None:
         context = httpx.create_ssl_context()
-        limits = httpx.Limits(max_connections=None, keepalive_expiry=60.0)
-        self._pools = [httpx.AsyncHTTPTransport(verify=context, limits=limits) for _ in range(pools)]
+        self._pools = [httpx.AsyncHTTPTransport(verify=context, limits=UNBOUNDED) for _ in range(pools)]
         self._busy = [0] * pools
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -82,6 +85,7 @@ class OllamaClient:
             timeout=httpx.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s)),
             # Where the environment names a proxy, httpx's own pool goes through it.
             transport=None if getproxies() else Spread(),
+            limits=UNBOUNDED,
         )
         self._secrets = Secrets(key or os.environ.get("OLLAMA_API_KEY", ""), host)
         self._http: httpx.AsyncClient = self._client._client  # noqa: SLF001 - the package has no call for /api/version

@@ -52,7 +52,8 @@ class OpenAIClient:
         usual = "AZURE_OPENAI_API_KEY" if azure else "OPENAI_API_KEY"
         key = key or find_key(model, usual, needed=azure or not model.base_url)
         timeout = httpx2.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s))
-        limits = httpx2.Limits(max_connections=None, keepalive_expiry=60.0)
+        # The endpoint bounds what is in flight (`rate_limits`). 0: no bound here; None would be aiohttp's own, 100.
+        limits = httpx2.Limits(max_connections=0, keepalive_expiry=60.0)
         url, headers, query = read_address(model, model.base_url)
         carrying, asking = placed(model, key)
         elsewhere = bool(carrying or asking)

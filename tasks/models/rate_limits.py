@@ -8,7 +8,9 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from config.settings import Model
 from data.characters import visible
+from data.draw import canonical
 from tasks.models.protocol import CallError
 
 LEAST = 1.0
@@ -21,6 +23,13 @@ _log = logging.getLogger(__name__)
 def too_long(wait_s: float, patience_s: float) -> str:
     """Return what is said of a wait that a server asks for and no call can wait for."""
     return f"; the server asks to wait {wait_s:.0f} s, longer than {patience_s:g} s (deadline_s)"
+
+
+def endpoint_of(model: Model) -> str:
+    """Return what models share a server by: this machine's cores, or the provider and its address."""
+    if model.unit.at_once:
+        return f"{model.provider} {model.concurrency}"
+    return f"{model.provider} {model.base_url or model.file or canonical(model.options)}"
 
 
 class Endpoint:

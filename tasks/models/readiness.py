@@ -1,8 +1,9 @@
-"""What keeps a model from answering, told without its client: no key, or an address where nothing listens."""
+"""What keeps a model from answering, told without its client: no key, nobody at its address, too few sockets."""
 
 import contextlib
 import ipaddress
 import socket
+import sys
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
@@ -13,6 +14,8 @@ from tasks.models.secrets import bare, find_key
 KNOCK_S = 0.3
 """How long an address has to refuse: one that has not by then may be slow, and is asked in earnest."""
 PORTS = {"http": 80, "https": 443}
+SPARE = 256
+"""Files that a process has open beside its connections to models."""
 
 
 def lacking(model: Model, url: str, usual: str = "", *, needed: bool = False) -> str:
@@ -54,3 +57,23 @@ def _knocked(host: str, port: int) -> bool:
     except OSError:
         return False
     return False
+
+
+def connections_allowed(wanted: int) -> int:
+    """Have the system allow so many connections at once; return how many of them it allows.
+
+    What it allows at first is often less than what it allows who asks: 1 024 open files, and then a million.
+    """
+    if sys.platform == "win32":  # it bounds none
+        return wanted
+    import resource
+
+    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + SPARE
+    if now != resource.RLIM_INFINITY and now < needed:
+        more = needed if most == resource.RLIM_INFINITY else min(needed, most)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, more), most))
+        now, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return wanted if now >= needed else max(1, now - SPARE)
+    return wanted

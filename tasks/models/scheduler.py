@@ -31,7 +31,8 @@ from tasks.models.batches import BatchQueue
 from tasks.models.constancy import Constancy
 from tasks.models.masking import masked
 from tasks.models.protocol import FATAL, RETRIED, CallError, Client, ErrorKind
-from tasks.models.rate_limits import Endpoint, too_long
+from tasks.models.rate_limits import Endpoint, endpoint_of, too_long
+from tasks.models.readiness import connections_allowed
 from tasks.models.writer import Writer
 from tasks.runtime.logs import event
 
@@ -174,13 +175,6 @@ def way_of(model: Model) -> str:
     place = (model.api_key_env, model.api_key_header, model.api_key_query, model.options)
     patience = (model.deadline_s, model.max_response_bytes, model.batch == "off")
     return hashlib.sha256(canonical([*place, *patience]).encode()).hexdigest()
-
-
-def endpoint_of(model: Model) -> str:
-    """Return what models share a server by: this machine's cores, or the provider and its address."""
-    if model.unit.at_once:
-        return f"{model.provider} {model.concurrency}"
-    return f"{model.provider} {model.base_url or model.file or canonical(model.options)}"
 
 
 @dataclass(eq=False)
@@ -539,9 +533,9 @@ async def ask_all(
     """
     distinct = dict(calls)
     shared = line()
-    endpoint = shared.endpoints.setdefault(
-        endpoint_of(model), Endpoint(model.concurrency, model.requests_per_minute)
-    )
+    if not (endpoint := shared.endpoints.get(endpoint_of(model))):
+        most = connections_allowed(model.concurrency)
+        endpoint = shared.endpoints.setdefault(endpoint_of(model), Endpoint(most, model.requests_per_minute))
     tally = Tally(total=len(distinct), limit=int(endpoint.limit))
     holder = f"{owner()}:{uuid.uuid4().hex[:8]}"
     writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))

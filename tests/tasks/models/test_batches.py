@@ -18,7 +18,8 @@ from data.records import Call, Message
 from tasks.models import batches, open_client
 from tasks.models.batches import portions
 from tasks.models.openai_batches import TOKEN
-from tasks.models.scheduler import Answer, Tally, ask_all, endpoint_of
+from tasks.models.rate_limits import endpoint_of
+from tasks.models.scheduler import Answer, Tally, ask_all
 from tests.servers.batches import BatchServer, Became
 from tests.servers.running import serve
 

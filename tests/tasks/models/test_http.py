@@ -19,7 +19,8 @@ from data.errors import InputError
 from data.records import Call, Message, Reply
 from tasks.models.protocol import CallError
 from tasks.models.requests import call_of, request
-from tasks.models.scheduler import ask_all, endpoint_of, line
+from tasks.models.rate_limits import endpoint_of
+from tasks.models.scheduler import ask_all, line
 from tasks.query import client_of
 from tests.servers.running import serve
 from tests.servers.service import Answering, Service
