@@ -18,8 +18,8 @@ from config.reading import read
 from data.errors import InputError
 from data.records import Call, Message, Reply
 from tasks.models.protocol import CallError
-from tasks.models.requests import call_of, request
 from tasks.models.rate_limits import endpoint_of
+from tasks.models.requests import call_of, request
 from tasks.models.scheduler import ask_all, line
 from tasks.query import client_of
 from tests.servers.running import serve
