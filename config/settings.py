@@ -6,6 +6,7 @@ variable does (`api_key_env`).
 
 import os
 from collections.abc import Iterable, Mapping
+from itertools import combinations
 from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
@@ -142,7 +143,11 @@ class Settings(Frozen):
     plugins: tuple[str, ...] = Field((), description="files and folders with units and suites of one's own")
     repeats: int = Field(1, ge=1, description="how often each model is asked each question")
     explainability: Explainability = Explainability()
-    threshold: Share = Field(0.8, description="what the overall score must reach")
+    threshold: Share | None = Field(
+        None,
+        description="what the overall score of several suites must reach; 0.8 unless given, where each suite that "
+        "weighs has a threshold of its own",
+    )
     gate: Literal["point", "interval", "off"] = Field(
         "point",
         description="point: the score decides; interval: its whole interval; off: nothing, and the exit code is 0",
@@ -210,11 +215,13 @@ class Settings(Frozen):
     def until_decided(self) -> Self:
         """Return the same evaluation with every suite asked until it is decided, as it says or by default.
 
-        A suite that is gated on k answers is asked whole: sequences follow means.
+        A suite that is gated on k answers is asked whole: sequences follow means. So is one without a threshold.
         """
 
         def stopping(suite: Suite) -> Suite:
-            return suite.model_copy(update={"stop": suite.stop or Stop()}) if suite.gate_on == "mean" else suite
+            if suite.gate_on != "mean" or suite.threshold is None:
+                return suite
+            return suite.model_copy(update={"stop": suite.stop or Stop()})
 
         return self.model_copy(update={"suites": tuple(map(stopping, self.suites))})
 
@@ -349,3 +356,28 @@ class Settings(Frozen):
                     "mean"
                 )
         return self
+
+    @model_validator(mode="after")
+    def _joined(self) -> Self:
+        for suite in self.suites:
+            if suite.stop and suite.stop.when == "decided" and suite.threshold is None:
+                raise ValueError(
+                    f"{suite.name}.stop asks until the threshold is excluded, and {suite.name}.threshold is not "
+                    "set; set it, or set stop.when: ranked"
+                )
+        weighing = [suite for suite in self.suites if suite.weight]
+        for first, second in combinations(weighing, 2):
+            kinds = [self.score_of(suite) for suite in (first, second)]
+            shared = not first.models or not second.models or {*first.models} & {*second.models}
+            if shared and kinds[0] != kinds[1]:
+                raise ValueError(
+                    f"{first.name} is gated on {kinds[0]} and {second.name} on {kinds[1]}: these are not averaged "
+                    "into one overall score. Set weight: 0 of one of them (it keeps its own threshold), gate both "
+                    "alike, or evaluate them apart"
+                )
+        return self
+
+    def score_of(self, suite: Suite) -> str:
+        """Return what a suite's score is: the mean, pass@k or pass^k."""
+        sign = {"pass_at_k": "@", "pass_all_k": "^"}.get(suite.gate_on)
+        return f"pass{sign}{suite.k or self.times(suite)}" if sign else "the mean"

@@ -82,7 +82,9 @@ class Suite(Frozen):
     metrics: dict[str, dict[str, Any]] = Field(min_length=1, description="metrics by name, with their options")
     score: tuple[str, ...] = Field((), description="the metrics that make the score; all unless given")
     strata: Literal["", "family"] = Field("", description="family: the score is a TOTAL over families")
-    threshold: Share = Field(0.8, description="what the score must reach")
+    threshold: Share | None = Field(
+        None, description="what the score must reach; it is measured and not judged unless given"
+    )
     weight: float = Field(0.2, ge=0, allow_inf_nan=False, description="in the overall score; renormalised")
     repeats: int | None = Field(None, ge=1, description="how often each question is asked; the run's unless given")
     gate_on: GateOn = Field(

@@ -14,7 +14,7 @@ from flows.runs import Outcome
 from tasks.models.progress import deployed
 from tasks.report.terminal import summary
 from tasks.report.text import percent
-from tasks.report.words import shared
+from tasks.report.words import has_overall, shared
 from tasks.runtime.logs import event
 
 CONCLUDED = "basic-control.run.concluded"
@@ -25,9 +25,16 @@ _GATES: dict[int, str] = {Exit.PASSED: "passed", Exit.UNDECIDED: "undecided"}
 def rows(outcome: Outcome, settings: Settings) -> list[dict[str, str]]:
     """Return a run's summary as a table: a row for each model, category and metric, then each model's verdict."""
     table = summary(outcome.results, settings)
-    overall = shared("overall", settings.report.language)
+    overall, alone = (shared(name, settings.report.language) for name in ("overall", "verdict"))
     verdicts = [
-        (model["model"], overall, f"verdict: {model['outcome']}", percent(model["score"]), "", "")
+        (
+            model["model"],
+            overall if has_overall(model) else alone,
+            f"verdict: {model['outcome']}",
+            percent(model["score"]),
+            "",
+            "",
+        )
         for model in outcome.results["final"]["models"]
     ]
     told = replace(table, rows=[*table.rows, *verdicts]).records()

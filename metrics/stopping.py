@@ -47,16 +47,16 @@ class Narrowing:
 
     `alpha` is the chance that the sequence is ever wrong. `looks` are the confidence sequence, their `n`
     observations: items, or rounds where the suite has strata; `questions` says how many had been put at each.
-    `threshold` (0 for a difference) is excluded since `decided` questions, and all that is left lies on `side` of
-    it; None and '' where it is not. Where the judge sat an exam, `corrected` is what is left of the true mean after
-    the last look, with the judge's errors: it has to exclude the threshold as well.
+    `threshold` (0 for a difference; None: there is none) is excluded since `decided` questions, and all that is
+    left lies on `side` of it; None and '' where it is not. Where the judge sat an exam, `corrected` is what is left
+    of the true mean after the last look, with the judge's errors: it has to exclude the threshold as well.
     """
 
     suite: str
     model: str
     against: str
     alpha: float
-    threshold: float
+    threshold: float | None
     most: int
     asked: int
     decided: int | None
@@ -237,8 +237,8 @@ def _narrowing(put: _Put, valued: pl.DataFrame, model: str, against: str = "") -
     looks = follow(low, alpha=put.alpha, looks=counts, bounds=(-1.0, 1.0) if against else (0.0, 1.0), ceiling=high)
     first_at = {int(n): int(at) for n, at in reversed(list(zip(seen, put.numbers, strict=False)))}
     threshold = 0.0 if against else suite.threshold
-    at, corrected = decided(looks, threshold), None
-    if put.exam and looks:
+    at, corrected = None if threshold is None else decided(looks, threshold), None
+    if put.exam and looks and threshold is not None:
         # Half of alpha for the run, half for the exam
         halves = follow(low, alpha=put.alpha / 2, looks=counts, ceiling=high)
         limits = [
@@ -261,7 +261,7 @@ def _narrowing(put: _Put, valued: pl.DataFrame, model: str, against: str = "") -
         most=suite.stop.most if suite.stop else 0,
         asked=int(number),
         decided=first_at[at.n] if at else None,
-        side=side(at, threshold) if at else "",
+        side=side(at, threshold) if at and threshold is not None else "",
         looks=looks,
         questions=tuple(first_at[look.n] for look in looks),
         corrected=corrected,

@@ -20,7 +20,7 @@ from metrics.analysis.judged import Standing, withheld_by_judges
 from metrics.analysis.observations import observations
 from metrics.analysis.passports import passports
 from metrics.analysis.results import Circumstances, Results, RunTables, build
-from metrics.analysis.scores import Labels, Withheld
+from metrics.analysis.scores import THRESHOLD, Labels, Withheld
 from metrics.stopping import Narrowing
 from tasks.compare.baseline import against
 from tasks.decide import follow_all, watched
@@ -172,6 +172,6 @@ def terms_of(settings: Settings) -> Terms | None:
         weight_cot=part.weight_cot,
         weight_citation=part.weight_citation,
         threshold=part.threshold,
-        threshold_cot=reasoned.threshold,
-        threshold_citation=cited.threshold,
+        threshold_cot=THRESHOLD if reasoned.threshold is None else reasoned.threshold,
+        threshold_citation=THRESHOLD if cited.threshold is None else cited.threshold,
     )

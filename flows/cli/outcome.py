@@ -13,9 +13,11 @@ def show_outcome(outcome: "Outcome", settings: "Settings") -> None:
     """Print the table, the verdict, and where the reports lie."""
     from prompts.phrases import phrase
     from tasks.report import terminal
+    from tasks.report.warnings import alarms
 
     language = settings.report.language
     table = terminal.summary(outcome.results, settings, phrase("terminal.run", language, run=outcome.run))
+    show(*alarms(outcome.results, language))
     show(table.terminal(len(table.rows)), *terminal.lines(outcome.results, outcome.requests, settings))
     show(*(phrase("terminal.report", language, path=path) for path in outcome.reports[:2]))
     if settings.report.junit:

@@ -350,7 +350,8 @@ def _results(suite: str, models: Mapping[str, Mapping[str, Any]]) -> Iterator[st
         told = why(found, "en")
         reason = f": {told}" if told else ""
         counts = f"{found['n_scored']} of {found['n_asked']} scored"
-        yield f"{suite}, {model}: {scored(found, 'en')}{interval}, {counts} – {found['outcome']}{reason}"
+        outcome = "no threshold" if found["outcome"] == "none" else found["outcome"]
+        yield f"{suite}, {model}: {scored(found, 'en')}{interval}, {counts} – {outcome}{reason}"
 
 
 def _changed(suite: str, changed: Mapping[str, Sequence[str]]) -> str:

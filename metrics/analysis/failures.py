@@ -66,6 +66,14 @@ def lost(listed: Iterable[Failure]) -> str:
     return " + ".join(f"{kind} ({_commonest(own)})" for kind, own in kinds if own)
 
 
+def all_failed(listed: Iterable[Failure]) -> str:
+    """Say why each of a model's calls failed: the commonest cause, and how many others there are."""
+    own = [one for one in listed if one.status == "model_error"]
+    n = sum(one.n for one in own)
+    said = _commonest(own).removeprefix(f"{n} × ").removeprefix(f"{n}, of them ")
+    return f"{n} of {n} calls failed: {said}"
+
+
 def _commonest(listed: Iterable[Failure]) -> str:
     causes = Counter[str]()
     for one in listed:

@@ -12,7 +12,7 @@ from data.plugins import metric, metrics
 from data.suites import GateOn, Suite
 from data.tables import SUMMARY
 from metrics.analysis.corrected import CorrectedMean
-from metrics.analysis.failures import Failure
+from metrics.analysis.failures import Failure, all_failed
 from metrics.analysis.summary import OF_SUITES, Cell, Total, cells, totals
 from metrics.stats.intervals import Interval
 from metrics.stats.labelled import Powered
@@ -96,8 +96,9 @@ class SuiteScore:
 class ModelScore:
     """One model over all its suites: the weighted score, and what it would be at the suites' bounds.
 
-    `missing` says why the model could not be asked. `measured` is false where the score rests on a suite that is
-    not. `corrected` is the score with the suites' corrected ones in their place; None where there are none.
+    `missing` says why the model could not be asked, `failed` why each of its calls failed ('' where one did not).
+    `measured` is false where the score rests on a suite that is not. `corrected` is the score with the suites'
+    corrected ones in their place; None where there are none.
     """
 
     model: str
@@ -109,6 +110,7 @@ class ModelScore:
     upper: float | None = None
     upper_interval: Interval = field(default_factory=Interval)
     missing: str = ""
+    failed: str = ""
     measured: bool = True
     corrected: float | None = None
     corrected_interval: Interval = field(default_factory=Interval)
@@ -171,13 +173,15 @@ def scores_of(
             stated = _stopped(plain, stopping, model)
             if not held.measured:
                 stated = replace(stated, score=None, interval=Interval(), lower=None, upper=None)
+            answered, causes = _answered(summary, suite, model), (failures or {}).get((model, suite.name), ())
+            problem = all_failed(causes) if answered == 0 and causes else plain.problem
             parts.append(
                 replace(
                     stated,
                     weight=suite.weight / share,
-                    problem=f"the model could not be asked: {why}" if why and not plain.n_asked else plain.problem,
-                    answered=_answered(summary, suite, model),
-                    failures=(failures or {}).get((model, suite.name), ()),
+                    problem=f"the model could not be asked: {why}" if why and not plain.n_asked else problem,
+                    answered=answered,
+                    failures=causes,
                     withheld=held.why,
                     measured=held.measured,
                     waiting=(waiting or {}).get(suite.name, 0),
@@ -198,7 +202,10 @@ def _overall(model: str, suites: tuple[SuiteScore, ...], missing: str) -> ModelS
         s if s.corrected is None else replace(s, score=s.corrected, interval=s.corrected_interval) for s in suites
     ]
     corrected = weighted(put) if put != [*suites] else (None, Interval())
-    return ModelScore(model, score, suites, interval, *lower, *upper, missing, measured, *corrected)
+    asked = [suite for suite in suites if suite.answered is not None]
+    causes = [one for suite in asked for one in suite.failures]
+    failed = all_failed(causes) if causes and not any(suite.answered for suite in asked) else ""
+    return ModelScore(model, score, suites, interval, *lower, *upper, missing, failed, measured, *corrected)
 
 
 def at_bound(suites: Sequence[SuiteScore], *, best: bool) -> list[SuiteScore]:

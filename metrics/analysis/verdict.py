@@ -36,27 +36,30 @@ class Policy:
 
     With `gate` `point` a score at or above its threshold passes; with `interval` it fails when the interval lies
     wholly below, passes when no part of it does, and is undecided else. `off` decides as `point` does, and the exit
-    code is 0. `thresholds` are the suites', `threshold` is that of the weighted whole. `undecided` says what an
-    undecided gate counts as: itself, or a pass. `regressions`: what fell below its baseline fails the run as well.
+    code is 0 unless there is an error. `thresholds` are the suites'; one without is measured, not judged.
+    `threshold` is that of the weighted whole of several suites: unless given `THRESHOLD`, where each of them has
+    one. `undecided` says what an undecided gate counts as: itself, or a pass. `regressions`: what fell below its
+    baseline fails the run as well.
     """
 
     gate: Gate = "point"
-    threshold: float = THRESHOLD
-    thresholds: Mapping[str, float] = field(default_factory=dict)
+    threshold: float | None = None
+    thresholds: Mapping[str, float | None] = field(default_factory=dict)
     undecided: Undecided = "undecided"
     regressions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult(SuiteScore):
-    """A model's score in a suite, and what it comes to at its threshold; `reason` says why where that needs saying.
+    """A model's score in a suite, and its outcome at the threshold; `reason` says why where that needs saying.
 
+    Without a threshold the outcome is `none`: the score is measured, and nothing judges it.
     `n_deciding`: with so many scored rows the interval would exclude the threshold, if mean and spread stayed the
     same; None where no number would, or where no score decides the suite. Of judges `judges_left_out` do not count
     (why, by judge and metric), and `judges_unmeasured` count though nobody has measured them.
     """
 
-    threshold: float = THRESHOLD
+    threshold: float | None = None
     outcome: Outcome = "error"
     reason: str = ""
     n_deciding: int | None = None
@@ -66,10 +69,14 @@ class SuiteResult(SuiteScore):
 
 @dataclass(frozen=True, slots=True)
 class ModelResult(ModelScore):
-    """A model's weighted score over its suites, and what it comes to at the overall threshold."""
+    """A model's weighted score over its suites, and its outcome at the overall threshold.
+
+    Where only one suite weighs anything there is no overall score: the model's is that suite's, and so is its
+    outcome; `threshold` is None.
+    """
 
     suites: tuple[SuiteResult, ...]
-    threshold: float = THRESHOLD
+    threshold: float | None = None
     outcome: Outcome = "error"
     reason: str = ""
     n_deciding: int | None = None
@@ -86,7 +93,7 @@ class ModelResult(ModelScore):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on a run. With gate `off` everything reads as with `point`, and the exit code is 0.
+    """The verdict on a run. With gate `off` everything reads as with `point`, and only an error has an exit code.
 
     `undecided` says what an undecided gate counts as: itself, or a pass. `changes` are what the suites came to
     against a baseline, where the run fails on a regression; they count whatever the gate. `waiting` requests are in
@@ -102,8 +109,8 @@ class Verdict:
     @property
     def exit_code(self) -> Exit:
         """The worst over models and changes, in the order error, fail or regressed, undecided, pass."""
-        found: set[str] = {model.verdict for model in self.models} if self.gate != "off" else set()
-        found |= {*self.changes}
+        outcomes = {model.verdict for model in self.models}
+        found: set[str] = {*(outcomes if self.gate != "off" else outcomes & {"error"}), *self.changes}
         if "error" in found:
             return Exit.ERROR
         if found & {"fail", "regressed"}:
@@ -133,7 +140,8 @@ def decide(results: Results, policy: Policy) -> Verdict:
     is undecided. A suite that is withheld is undecided; the whole is then decided only where it comes out the same
     whatever that suite's score was. That a judge failed that is not to be believed is no error besides. Of suites
     that were asked until they were decided the sequences decide, whatever the gate. A suite of which requests wait
-    is undecided where scores are lacking.
+    is undecided where scores are lacking. Where only one suite weighs anything, there is no overall score to
+    decide.
     """
     models = tuple(_model(model, policy, results.standings) for model in results.models)
     changes = results.baseline.outcomes if results.baseline and policy.regressions else ()
@@ -145,7 +153,7 @@ def _suite(score: SuiteScore, policy: Policy, standings: Sequence[Standing]) -> 
     judges = panel_standing([one for one in standings if one.suite == score.suite and one.metric in score.parts])
     result = SuiteResult(
         **known,
-        threshold=policy.thresholds.get(score.suite, THRESHOLD),
+        threshold=policy.thresholds.get(score.suite),
         judges_left_out=judges.left_out,
         judges_unmeasured=judges.unmeasured if score.as_judged is None else (),
     )
@@ -157,8 +165,9 @@ def _suite(score: SuiteScore, policy: Policy, standings: Sequence[Standing]) -> 
 
 
 def _gated(result: SuiteResult, gate: Gate) -> SuiteResult:  # noqa: PLR0911 - a return for each rule
+    judged: Outcome = "none" if result.threshold is None else "undecided"
     if not result.measured and (result.answered or 0.0) >= MIN_COVERAGE:
-        return replace(result, outcome="undecided", reason=result.withheld)
+        return replace(result, outcome=judged, reason=result.withheld)
     if result.score is None and (result.problem or result.measured):
         return replace(result, outcome="error", reason=result.problem)
     if result.coverage is not None and result.coverage < MIN_COVERAGE:
@@ -166,9 +175,11 @@ def _gated(result: SuiteResult, gate: Gate) -> SuiteResult:  # noqa: PLR0911 - a
         reason = f"only {share} of the applicable rows are scored, expected at least {floor}: {_missing([result])}"
         return replace(result, outcome="error", reason=reason)
     if result.withheld:
-        return replace(result, outcome="undecided", reason=result.withheld)
+        return replace(result, outcome=judged, reason=result.withheld)
     if result.score is None:  # in vain: what was not measured is withheld
         return replace(result, outcome="error", reason=result.problem)
+    if result.threshold is None:
+        return replace(result, outcome="none", reason="")
     sequence, threshold = result.stopping, result.threshold
     outcome = _SIDES[sequence.side] if sequence else at(result.score, result.interval, threshold, gate)
     if not _holds(outcome, result, None if sequence else gate):
@@ -187,7 +198,8 @@ def _corrected(score: SuiteScore | ModelScore) -> Estimated | None:
 
 def _open(stopping: Narrowing) -> str:
     said = f"undecided after {stopping.asked} of at most {stopping.most} questions"
-    if stopping.corrected is None or not any(side(look, stopping.threshold) for look in stopping.looks):
+    threshold = stopping.threshold
+    if stopping.corrected is None or threshold is None or not any(side(look, threshold) for look in stopping.looks):
         return said
     low, high = map(percent, stopping.corrected)
     return f"{said}: with the errors that its exam showed of the judge, the mean lies between {low} and {high}"
@@ -196,7 +208,7 @@ def _open(stopping: Narrowing) -> str:
 def _holds(outcome: Outcome, result: SuiteResult | ModelResult, gate: Gate | None) -> bool:
     """Say whether an outcome is the same at the bounds of what is missing or cut; no gate: a sequence decided."""
     for end, interval in ((result.lower, result.lower_interval), (result.upper, result.upper_interval)):
-        if end is None:
+        if end is None or result.threshold is None:
             continue
         if gate is None:
             against = "fail" if outcome == "pass" else "pass"
@@ -229,11 +241,19 @@ def _missing(suites: Sequence[SuiteScore]) -> str:
 def _model(score: ModelScore, policy: Policy, standings: Sequence[Standing]) -> ModelResult:
     suites = tuple(_suite(suite, policy, standings) for suite in score.suites)
     known = {one.name: getattr(score, one.name) for one in fields(ModelScore)}
-    result = _whole(ModelResult(**{**known, "suites": suites}, threshold=policy.threshold), policy.gate)
-    return replace(result, reason=f"the model could not be asked: {score.missing}") if score.missing else result
+    result = _whole(ModelResult(**{**known, "suites": suites}), policy)
+    if score.missing:
+        return replace(result, reason=f"the model could not be asked: {score.missing}")
+    return replace(result, reason=score.failed) if score.failed else result
 
 
-def _whole(result: ModelResult, gate: Gate) -> ModelResult:  # noqa: PLR0911 - a return for each rule
+def _whole(result: ModelResult, policy: Policy) -> ModelResult:  # noqa: PLR0911 - a return for each rule
+    weighing = [suite for suite in result.suites if suite.weight]
+    if len(weighing) == 1:
+        return replace(result, outcome=weighing[0].outcome)
+    judged = all(suite.threshold is not None for suite in weighing)
+    threshold = policy.threshold if policy.threshold is not None or not judged else THRESHOLD
+    result = replace(result, threshold=threshold)
     wrong = [suite.suite for suite in result.suites if suite.outcome == "error"]
     submitted = [suite.suite for suite in result.suites if suite.reason.startswith(f"{SUBMITTED}:")]
     withheld = [suite.suite for suite in result.suites if suite.withheld]
@@ -241,14 +261,15 @@ def _whole(result: ModelResult, gate: Gate) -> ModelResult:  # noqa: PLR0911 - a
         if submitted and not wrong:
             return replace(result, outcome="undecided", reason=_hangs(submitted))
         return replace(result, outcome="error", reason=f"an error in {', '.join(wrong)}; look there")
+    if threshold is None:
+        return replace(result, outcome="none")
     if withheld or result.score is None:
-        ends = _ends(result.suites, result.threshold, gate)
+        ends = _ends(result.suites, threshold, policy.gate)
         if len(ends) == 1:
             return replace(result, outcome=ends.pop())
         return replace(result, outcome="undecided", reason=_hangs(withheld))
-    threshold, sequence = result.threshold, result.interval.method == "sequence"
+    gate, sequence = policy.gate, result.interval.method == "sequence"
     outcome = at(result.score, result.interval, threshold, "interval" if sequence else gate)
-    weighing = [suite for suite in result.suites if suite.weight]
     if not _holds(outcome, result, None if sequence else gate):
         return replace(result, outcome="undecided", reason=_hanging(result, weighing))
     own, corrected = Estimated(result.score, result.interval), _corrected(result)

@@ -15,6 +15,7 @@ from data.plugins import metric
 from data.suites import Suite
 from metrics.analysis.baseline import Facts, SuiteRules
 from metrics.analysis.explainability import EXPLAINED
+from metrics.analysis.scores import THRESHOLD
 from metrics.judging import templates
 from prompts import digest, languages, read_by, shipped
 from tasks.compare.configurations import flatten
@@ -45,13 +46,14 @@ def facts_of(manifest: Mapping[str, Any]) -> Facts:
     configuration = manifest.get("configuration") or {}
     suites = suites_in(configuration)
     names = {suite.name for suite in suites}
+    overall = THRESHOLD if (given := configuration.get("threshold")) is None else given
     explained = dict(flatten(configuration.get("explainability") or {}, "explainability"))
     return Facts(
         suites={
             suite.name: SuiteRules(suite.scored_by, dict(_rules(suite, manifest)), dict(_defaults(suite)))
             for suite in suites
         },
-        rules={"threshold": configuration.get("threshold"), **(explained if names >= {*EXPLAINED} else {})},
+        rules={"threshold": overall, **(explained if names >= {*EXPLAINED} else {})},
         units=_units(manifest),
         tested=dict(_tested(suites, manifest)),
     )

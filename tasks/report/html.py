@@ -36,7 +36,8 @@ from tasks.report.drawing import painting
 from tasks.report.material import Material
 from tasks.report.text import grouped, p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title, where
-from tasks.report.words import bound, measure, say
+from tasks.report.warnings import alarms
+from tasks.report.words import bound, has_overall, measure, say
 
 _SCRIPT = ("page.js", "chunks.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
 _MANIFEST = ("wall_s", "commit", "requests", "identities", "versions", "sandbox", "tables")
@@ -174,6 +175,8 @@ def _filled(material: Material, found: chunks.Chunks) -> dict[str, Any]:
         "metric_title": lambda name: metric_title(name, language),
         "measure": measure,
         "bound": bound,
+        "alarms": list(alarms(material.results, language)),
+        "has_overall": has_overall,
         "suite_title": partial(suite_title, material),
         "money": partial(spending.money, currency=material.settings.currency, language=language),
         "most": charts.SERIES,

@@ -5,11 +5,11 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from artifacts.store import write_atomically
-from prompts.phrases import phrase
+from prompts.phrases import ENGLISH, phrase
 from tasks.report.material import Material
 from tasks.report.passports import warnings
 from tasks.report.regressions import regression
-from tasks.report.words import measure, shared, why
+from tasks.report.words import measure, parts, shared, why
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -22,11 +22,11 @@ def clean(text: object) -> str:
 def _gate(name: str, of: str, outcome: str, told: str, *, counts: bool, passes: bool) -> ET.Element:
     """Return the case of a gate; `counts`: the exit code goes by it, `passes`: undecided counts as passed."""
     case = ET.Element("testcase", name=clean(name), classname=clean(of), time="0.000")
-    if not counts:
-        if outcome not in {"pass", "held"}:
-            ET.SubElement(case, "skipped", message=clean(f"{outcome}, and the gate is off: {told}"))
-    elif outcome == "error":
+    if outcome == "error":
         ET.SubElement(case, "error", type=outcome, message=clean(told))
+    elif not counts:
+        if outcome not in {"none", "pass", "held"}:
+            ET.SubElement(case, "skipped", message=clean(f"{outcome}, and the gate is off: {told}"))
     elif outcome in {"fail", "regressed"} or (outcome == "undecided" and not passes):
         ET.SubElement(case, "failure", type=outcome, message=clean(told)).text = clean(told)
     elif outcome == "undecided":
@@ -44,7 +44,7 @@ def gates(material: Material) -> ET.Element:
         warned.setdefault((name, suite), []).append(f"{shared('warning', language)}: {said}")
     cases = []
     for model in results.get("final", {}).get("models", ()):
-        for part in (*model["suites"], {**model, "suite": "overall"}):
+        for part in parts(model, ENGLISH):
             score = "no score" if part["score"] is None else f"score {part['score']:.4f}"
             if not part.get("measured", True):
                 score = "no measured score"
@@ -54,7 +54,8 @@ def gates(material: Material) -> ET.Element:
                 score = (
                     f"{named} {score}, mean {part['mean']:.4f}" if part["mean"] is not None else f"{named} {score}"
                 )
-            told = f"{score}{bound}, threshold {part['threshold']:g}: {part['outcome']}"
+            limit = "no threshold" if part["threshold"] is None else f"threshold {part['threshold']:g}"
+            told = f"{score}{bound}, {limit}: {part['outcome']}"
             said = why(part, settings.report.language)
             told = f"{told}; {said}" if said else told
             counts = settings.gate != "off"

@@ -12,7 +12,7 @@ import polars as pl
 from artifacts.store import write_atomically
 from data.plugins import metric, metrics
 from data.suites import Suite
-from metrics.analysis.scores import reaches
+from metrics.analysis.scores import THRESHOLD, reaches
 from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, Cell, Total, cells, totals
 from metrics.bands import FLOORS, band
 from prompts.phrases import translated
@@ -23,8 +23,8 @@ from tasks.report.passports import corrected, passport_tables, warnings
 from tasks.report.stopping import followed
 from tasks.report.text import code, percent, plain, table, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
-from tasks.report.warnings import run_warnings
-from tasks.report.words import scored, shared, why
+from tasks.report.warnings import alarms, run_warnings
+from tasks.report.words import parts, scored, shared, why
 
 SHOWN_ERRORS = 5
 
@@ -102,7 +102,7 @@ def analysis(material: Material, suite: Suite, model: str) -> list[str]:
     """Return a model's strengths, and its typical errors by the verdicts' reasons."""
     language = material.settings.report.language
     own = {f: cell for (m, f), cell in _family_cells(material.summary, suite).items() if m == model}
-    floor = suite.threshold
+    floor = THRESHOLD if suite.threshold is None else suite.threshold
     strong = sorted(
         (cell for cell in own.values() if cell.mean is not None and reaches(cell.mean, floor)),
         key=lambda cell: (-(cell.mean or 0), cell.family),
@@ -154,7 +154,7 @@ def verdict_table(material: Material) -> list[str]:
     names = ("model", "suite", "score", "interval", "threshold_head", "weight", "outcome", "why")
     rows = []
     for model in material.results["final"]["models"]:
-        for part in (*model["suites"], {**model, "suite": shared("overall", language)}):
+        for part in parts(model, language):
             interval, weight = part["interval"], part.get("weight")
             rows.append(
                 [
@@ -302,6 +302,7 @@ def compose(material: Material) -> str:
     language = settings.report.language
     counts = material.manifest.get("requests", {})
     lines = [
+        *(f"**{plain(said)}**\n" for said in alarms(material.results, language)),
         f"# {shared('title', language)}",
         "",
         f"**{shared('date', language)}:** {material.started:%Y-%m-%d %H:%M:%S}  ",

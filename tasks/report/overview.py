@@ -26,7 +26,7 @@ from tasks.report.titles import (
     title_of,
     where,
 )
-from tasks.report.words import measure, say, unmeasured, why
+from tasks.report.words import has_overall, measure, say, unmeasured, why
 
 HEAT = 10
 BELOW = 5
@@ -48,9 +48,9 @@ class Column:
     threshold: float
 
 
-def heat(mean: float | None, threshold: float) -> str:
-    """Return the heat map's class for a mean in [0, 1], green from its threshold on; none for no mean."""
-    if mean is None:
+def heat(mean: float | None, threshold: float | None) -> str:
+    """Return the heat map's class for a mean in [0, 1], green from its threshold on; none without one of both."""
+    if mean is None or threshold is None:
         return ""
     if reaches(mean, threshold):
         room = 1 - threshold
@@ -86,9 +86,10 @@ def verdict(material: Material) -> dict[str, Any]:
         "gate": final["gate"],
         "exit_code": final["exit_code"],
         "models": ordered,
+        "has_overall": any(map(has_overall, ordered)),
         "suites": list(dict.fromkeys(suite["suite"] for model in ordered for suite in model["suites"])),
         "parts": {(m["model"], suite["suite"]): suite for m in ordered for suite in m["suites"]},
-        "reasons": [(m["model"], list(_reasons(material, m))) for m in ordered if m["verdict"] != "pass"],
+        "reasons": [(m["model"], told) for m in ordered if (told := list(_reasons(material, m)))],
     }
 
 
@@ -96,10 +97,10 @@ def _reasons(material: Material, model: Mapping[str, Any]) -> Iterator[str]:
     """Say what keeps a model from passing, suites first."""
     language = material.settings.report.language
     parts = [(suite_title(material, suite["suite"]), suite) for suite in model["suites"]]
-    for name, part in [*parts, (say("overall", language), model)]:
+    for name, part in [*parts, *([(say("overall", language), model)] if has_overall(model) else [])]:
         named = " ".join(filter(None, (name, measure(part))))
         values = {"name": named, "score": percent(part["score"]), "threshold": percent(part["threshold"])}
-        if part["outcome"] == "pass":
+        if part["outcome"] == "pass" or (part["outcome"] == "none" and not part["reason"]):
             continue
         told = why(part, language)
         if part["reason"]:
@@ -110,9 +111,9 @@ def _reasons(material: Material, model: Mapping[str, Any]) -> Iterator[str]:
 
 
 def threshold_of(material: Material, suite: str) -> float:
-    """Return a suite's threshold as configured."""
+    """Return a suite's threshold as configured; for the colours of one that has none, the usual one."""
     own = suite_of(material, suite)
-    return own.threshold if own else THRESHOLD
+    return THRESHOLD if own is None or own.threshold is None else own.threshold
 
 
 def heat_columns(material: Material) -> list[Column]:
@@ -142,7 +143,8 @@ def heat_map(material: Material) -> dict[str, Any]:
     whole = material.summary.filter(OVER_ALL)
     at = {(c.model, c.suite, c.family, c.metric): c for c in cells(whole)}
     sums = totals_of(material.settings.suites, material.summary)
-    overall = {m["model"]: m for m in material.results.get("final", {}).get("models", [])}
+    final = material.results.get("final", {}).get("models", [])
+    overall = {model["model"]: model for model in final if has_overall(model)}
     rows = []
     for model in models_of(material):
         whole_of = sums.get(model)
@@ -161,7 +163,9 @@ def heat_map(material: Material) -> dict[str, Any]:
         "unmeasured": unmeasured(material.results),
         "has_total": bool(sums),
         "has_overall": bool(overall),
-        "total_threshold": next((s.threshold for s in material.settings.suites if s.strata), THRESHOLD),
+        "total_threshold": next(
+            (threshold_of(material, s.name) for s in material.settings.suites if s.strata), 0.0
+        ),
     }
 
 

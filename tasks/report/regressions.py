@@ -9,7 +9,8 @@ from prompts.phrases import phrase
 from tasks.report.material import Material
 from tasks.report.moved import moved_lines
 from tasks.report.text import code, percent, plain, table
-from tasks.report.words import scored, shared, why
+from tasks.report.warnings import alarms
+from tasks.report.words import parts, scored, shared, why
 
 _POINTS = 100
 
@@ -82,7 +83,8 @@ def summary(material: Material) -> str:
     language = material.settings.report.language
     final, held = material.results["final"], material.results.get("baseline")
     verdict = phrase(f"regression.exit_{final['exit_code']}", language)
-    text = [f"## Basic Control: {verdict}", ""]
+    text = [*(f"**{plain(said)}**\n" for said in alarms(material.results, language))]
+    text += [f"## Basic Control: {verdict}", ""]
     names = ("model", "suite", "score", "threshold_head", "outcome", "why")
     rows = [
         [
@@ -94,7 +96,7 @@ def summary(material: Material) -> str:
             plain(why(part, language)),
         ]
         for model in final["models"]
-        for part in (*model["suites"], {**model, "suite": shared("overall", language)})
+        for part in parts(model, language)
     ]
     text += [*table([shared(name, language) for name in names], rows, left=2), ""]
     if held:

@@ -38,6 +38,7 @@ def _shown(one: Mapping[str, Any]) -> dict[str, Any]:
     looks, paired = one["looks"], bool(one["against"])
     least = -1.0 if paired else 0.0
     write = points if paired else percent
+    limit = one["threshold"]
 
     def at(question: int, value: float) -> str:
         x = WIDTH * question / one["questions"][-1]
@@ -52,5 +53,5 @@ def _shown(one: Mapping[str, Any]) -> dict[str, Any]:
         "low": write(looks[-1]["low"]),
         "high": write(looks[-1]["high"]),
         "band": " ".join(corners),
-        "limit": f"{HEIGHT * (1 - (one['threshold'] - least) / (1 - least)):.1f}",
+        "limit": None if limit is None else f"{HEIGHT * (1 - (limit - least) / (1 - least)):.1f}",
     }

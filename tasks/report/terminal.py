@@ -16,7 +16,7 @@ from tasks.report.tables import Table, columns
 from tasks.report.text import percent, total_percent
 from tasks.report.titles import row_title, shown_text
 from tasks.report.warnings import run_warnings
-from tasks.report.words import say, scored, shared, unmeasured, why
+from tasks.report.words import parts, say, scored, shared, unmeasured, why
 
 COLUMNS = ("model", "what", "metric", "mean", "interval", "scored")
 """The table's columns; the last three are numbers."""
@@ -59,7 +59,7 @@ def lines(results: Mapping[str, Any], requests: Mapping[str, int], settings: Set
             yield f"{said} ({phrase('terminal.left_out', language, names=names)})" if names else said
         else:
             yield f"{model['model']}:"
-        for part in [*model["suites"], {**model, "suite": shared("overall", language)}]:
+        for part in parts(model, language):
             yield f"  {_part(part, language)}"
     yield from (f"  {line}" for line in lines_of(results, language))
     warned = dict.fromkeys(
@@ -82,14 +82,12 @@ def lines(results: Mapping[str, Any], requests: Mapping[str, int], settings: Set
 
 def _part(part: Mapping[str, Any], language: str) -> str:
     """Return a suite's or the overall score beside its threshold, with what it comes to and why."""
-    said = phrase(
-        "terminal.score",
-        language,
-        suite=part["suite"],
-        score=scored(part, language),
-        threshold=percent(part["threshold"]),
-        outcome=say(part["outcome"], language).lower(),
-    )
+    figures = {"suite": part["suite"], "score": scored(part, language)}
+    if part["threshold"] is None and part["outcome"] == "none":
+        said = phrase("terminal.measured", language, **figures)
+    else:
+        outcome = say(part["outcome"], language).lower()
+        said = phrase("terminal.score", language, **figures, threshold=percent(part["threshold"]), outcome=outcome)
     told = why(part, language)
     beside = "".join(f"; {name} {percent(mean)}" for name, mean in part.get("beside", {}).items())
     return f"{said}{f': {told}' if told else ''}{beside}"

@@ -3,11 +3,21 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prompts.phrases import phrase
+from prompts.phrases import phrase, translated
+
+
+def alarms(results: Mapping[str, Any], language: str) -> Iterator[str]:
+    """Yield why a model has no result at all, for each such model: what every report begins with."""
+    for model in results.get("final", {}).get("models", ()):
+        if model.get("failed") or model.get("missing"):
+            yield f"{translated(model['reason'], language)} ({model['model']})"
 
 
 def run_warnings(results: Mapping[str, Any], language: str) -> Iterator[str]:
-    """Yield a sentence for each suite in whose data questions repeat."""
+    """Yield what is odd about a run: that nothing decides it, and suites in whose data questions repeat."""
+    final = results.get("final") or {"gate": "off"}
+    if final["gate"] != "off" and not final["changes"] and {one["verdict"] for one in final["models"]} == {"none"}:
+        yield phrase("common.nothing_decides", language)
     for one in results.get("doubled", ()):
         counts = {"k": one["n_repeating"], "n": one["n_rows"]}
         yield phrase("common.doubled", language, suite=one["suite"], **counts)

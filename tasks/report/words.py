@@ -39,6 +39,17 @@ def bound(part: Mapping[str, Any], language: str) -> str:
     return "" if upper is None else phrase("common.bound", language, upper=percent(upper))
 
 
+def has_overall(model: Mapping[str, Any]) -> bool:
+    """Say whether a model has an overall score: several of its suites weigh something."""
+    return sum(bool(suite["weight"]) for suite in model["suites"]) > 1
+
+
+def parts(model: Mapping[str, Any], language: str) -> list[Mapping[str, Any]]:
+    """Return a model's suites, and its overall score where it has one, as another suite."""
+    whole = [{**model, "suite": shared("overall", language)}] if has_overall(model) else []
+    return [*model["suites"], *whole]
+
+
 def measure(part: Mapping[str, Any]) -> str:
     """Return what a suite is gated on where that is no mean: pass@3, pass^3; '' elsewhere."""
     sign = {"pass_at_k": "@", "pass_all_k": "^"}.get(part.get("gate_on", "mean"))

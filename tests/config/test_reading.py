@@ -316,6 +316,8 @@ def test_a_gate_on_k_answers_needs_answers_that_are_right_or_wrong() -> None:
 
 
 def test_what_is_gated_on_k_answers_is_asked_whole() -> None:
-    settings = read(None, ["basic_control.gate_on=pass_all_k", "basic_control.repeats=3"]).until_decided()
+    settings = read(
+        None, ["basic_control.gate_on=pass_all_k", "basic_control.repeats=3", "basic_control.weight=0"]
+    ).until_decided()
     assert settings.suite("basic_control").stop is None
     assert all(suite.stop for suite in settings.suites if suite.name != "basic_control")

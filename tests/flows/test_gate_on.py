@@ -29,7 +29,7 @@ def written(folder: Path) -> str:
     rows = [{"question": f"Country {n}", "answer": f"Place {n}"} for n in range(10)]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     suite = {"name": "places", "items": {"data": str(folder / "rows.jsonl")}, "prompt": "Capital of {{ question }}",
-             "metrics": ["exact_match"], "repeats": 3}  # fmt: skip
+             "metrics": ["exact_match"], "repeats": 3, "threshold": 0.8}  # fmt: skip
     path = folder / "run.yaml"
     path.write_text(json.dumps({"suites": [suite]}), encoding="utf-8")
     return str(path)

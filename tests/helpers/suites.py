@@ -15,7 +15,7 @@ JUDGE = {"name": "j", "provider": "ollama"}
 def declared(
     *names: str,
     weights: Mapping[str, float] | None = None,
-    thresholds: Mapping[str, float] | None = None,
+    thresholds: Mapping[str, float | None] | None = None,
     metrics: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[Suite]:
     """Return shipped suites, or suites of a metric's name, by name."""

@@ -7,7 +7,7 @@ import polars as pl
 from data.suites import Suite
 from metrics.analysis.judged import Gate
 from metrics.analysis.results import Results
-from metrics.analysis.scores import THRESHOLD, Labels, Withheld, scores_of
+from metrics.analysis.scores import Labels, Withheld, scores_of
 from metrics.analysis.verdict import Policy, Verdict, decide
 from metrics.stopping import Narrowing
 
@@ -17,7 +17,7 @@ def finalise(
     *,
     models: Sequence[str],
     suites: Sequence[Suite],
-    threshold: float = THRESHOLD,
+    threshold: float | None = None,
     gate: Gate = "point",
     undecided: Mapping[str, str] | None = None,
     unjudged: Mapping[str, str] | None = None,

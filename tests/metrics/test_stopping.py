@@ -19,7 +19,8 @@ STRATA = (("a", "easy", "en"), ("a", "hard", "en"), ("b", "easy", "en"))
 
 
 def suite_of(*, total: bool = False, **changes: Any) -> Suite:
-    raw: dict[str, Any] = {"name": "s", "items": {"seed": 1}, "metrics": {"exact_match": {}}, "stop": {}, **changes}
+    raw: dict[str, Any] = {"name": "s", "items": {"seed": 1}, "metrics": {"exact_match": {}}, "stop": {}}
+    raw |= {"threshold": 0.8, **changes}
     return Suite.model_validate(raw | ({"strata": "family"} if total else {}))
 
 

@@ -136,7 +136,12 @@ def test_a_dry_run_speaks_another_language_too(tmp_path: Path) -> None:
     with serve_openai("4") as server:
         priced = at(server, price_in=1.0, price_out=2.0, batch="wait")
         words = [priced, judged_by(server, exam=6), "suites=[basic_control,rag]", "repeats=2"]
-        words += ["basic_control.gate_on=pass_at_k", "report.language=xx", f"store.root={tmp_path}/store"]
+        words += [
+            "basic_control.gate_on=pass_at_k",
+            "basic_control.weight=0",
+            "report.language=xx",
+            f"store.root={tmp_path}/store",
+        ]
         found = estimate(read(None, words))
     shown = StringIO()
     Console(file=shown, width=400).print(*parts(found))

@@ -15,9 +15,22 @@ from tests.helpers.verdicts import finalise
 MODELS = {"strong": 0.93, "even": 0.8, "weak": 0.42}
 FAMILIES = ("arithmetic", "instructions", "simple_logic")
 SUITES: tuple[dict[str, Any], ...] = (
-    {"name": "total", "items": {"seed": 1}, "metrics": {"correct": {}}, "strata": "family", "weight": 0.5},
+    {
+        "name": "total",
+        "items": {"seed": 1},
+        "metrics": {"correct": {}},
+        "strata": "family",
+        "weight": 0.5,
+        "threshold": 0.8,
+    },
     {"name": "shares", "items": {"seed": 1}, "metrics": {"exact_match": {}}, "threshold": 0.75},
-    {"name": "graded", "items": {"seed": 1}, "metrics": {"similarity": {}, "contains": {}}, "weight": 0.3},
+    {
+        "name": "graded",
+        "items": {"seed": 1},
+        "metrics": {"similarity": {}, "contains": {}},
+        "weight": 0.3,
+        "threshold": 0.8,
+    },
 )
 
 

@@ -134,13 +134,57 @@ def test_an_undecided_gate_names_the_n_that_would_decide() -> None:
     """0.85 +- 0.1 at n = 10: the reach must shrink to 0.05, a half, so n must be four times as large."""
     found = only(run(four(0.85), "cot", gate="interval"))
     assert found.suites[0].n_deciding in {40, 41}
-    assert found.n_deciding in {40, 41}
 
 
-def test_gate_off_reports_the_same_and_exits_0() -> None:
+def test_gate_off_reports_the_same_and_exits_0_unless_there_is_an_error() -> None:
     point, off = run(four(0.5)), run(four(0.5), gate="off")
     assert off.models == point.models
     assert (point.exit_code, off.exit_code) == (1, 0)
+    assert (run(four(None)).exit_code, run(four(None), gate="off").exit_code) == (2, 2)
+
+
+def test_the_worst_over_models_counts_in_the_order_error_fail_undecided_pass() -> None:
+    """Three models in one suite, threshold 0.8, the interval gate: 0.1 to either side."""
+    means = {"good": 0.95, "open": 0.85, "bad": 0.5}
+    summary = SUMMARY.frame([cell("cot", "cot", mean, model=model) for model, mean in means.items()])
+
+    def code(*models: str) -> int:
+        return finalise(summary, models=models, suites=declared("cot"), gate="interval").exit_code
+
+    assert code("good") == 0
+    assert code("good", "open") == 3
+    assert code("good", "open", "bad") == 1
+    assert code("good", "open", "bad", "ghost") == 2
+
+
+def test_one_suite_has_no_overall_and_its_own_threshold_decides() -> None:
+    """64 % at a threshold of 50 %: passes, whatever the overall threshold of several suites is."""
+    for threshold in (None, 0.8):
+        final = run(four(0.64), "cot", thresholds={"cot": 0.5}, threshold=threshold)
+        model = only(final)
+        assert (model.score, model.threshold, model.outcome, model.verdict) == (0.64, None, "pass", "pass")
+        assert final.exit_code == 0
+    beside = run(four(0.64), "cot", "citation", thresholds={"cot": 0.5}, weights={"citation": 0.0})
+    assert (only(beside).threshold, only(beside).score, only(beside).verdict) == (None, 0.64, "pass")
+
+
+def test_a_suite_without_a_threshold_is_measured_and_decides_nothing() -> None:
+    final = run(four(0.1), "cot", thresholds={"cot": None})
+    assert (only(final).suites[0].outcome, only(final).verdict, final.exit_code) == ("none", "none", 0)
+    assert run(four(None), "cot", thresholds={"cot": None}).exit_code == 2, "nothing scored: an error all the same"
+    both = run(four(0.1), "cot", "citation", thresholds={"cot": None})
+    assert [suite.outcome for suite in only(both).suites] == ["none", "pass"]
+    assert (only(both).threshold, only(both).outcome, only(both).verdict) == (None, "none", "pass")
+    judged = run(four(0.1), "cot", "citation", thresholds={"cot": None}, threshold=0.8)
+    assert (only(judged).threshold, only(judged).outcome, judged.exit_code) == (0.8, "fail", 1)
+    usual = run(four(0.1), "cot", "citation")
+    assert only(usual).threshold == 0.8
+
+
+def test_a_suite_that_is_withheld_and_has_no_threshold_is_not_decided_either() -> None:
+    final = run(four(), "citation", thresholds={"citation": None}, unjudged={"citation": "the judge is too small"})
+    (suite,) = only(final).suites
+    assert (suite.outcome, suite.reason, suite.measured) == ("none", "the judge is too small", False)
 
 
 def test_a_suite_with_nothing_scored_is_an_error() -> None:
@@ -148,7 +192,7 @@ def test_a_suite_with_nothing_scored_is_an_error() -> None:
     assert only(final).outcome == "error"
     assert only(final).score is None
     assert only(final).suites[1].reason.startswith("nothing scored: 0 of 10 rows")
-    assert (final.exit_code, run(four(None), gate="off").exit_code) == (2, 0)
+    assert final.exit_code == 2
 
 
 def test_a_model_that_is_not_in_the_summary_is_an_error() -> None:

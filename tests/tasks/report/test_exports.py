@@ -76,6 +76,7 @@ def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(material: Materia
             "outcome": name,
             "score": 0.5,
             "threshold": 0.5,
+            "weight": float(name == "pass"),
             "reason": "",
             "upper": 0.75,
             "n_deciding": 1,
@@ -93,18 +94,18 @@ def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(material: Materia
         settings = material.settings.model_copy(update={"undecided": undecided, **changes})
         top = junit.compose(replace(material, results=results, settings=settings))
         found = [(kind.tag, kind.get("type", "")) for case in top.iter("testcase") for kind in case]
-        assert top.get("tests") == "8"
+        assert top.get("tests") == "7", "four suites, three changes; one suite weighs, so there is no overall score"
         return [one for one in found if one[0] in {"failure", "error"}]
 
     open_ = [("failure", "undecided")] if undecided == "undecided" else []
     assert red(gate="point") == [("failure", "fail"), *open_, ("error", "error")]
-    assert red(gate="off") == []
-    assert red(gate="off", fail_on="regression") == [("failure", "regressed"), *open_]
+    assert red(gate="off") == [("error", "error")]
+    assert red(gate="off", fail_on="regression") == [("error", "error"), ("failure", "regressed"), *open_]
 
 
 def test_what_xml_cannot_hold_is_written_out(material: Material, tmp_path: Path) -> None:
     hostile = "\x00\x1b[31m]]>\ufffe\x0b</failure><x/>"
-    suite = {"suite": "s", "outcome": "fail", "score": 0.5, "threshold": 0.8, "reason": hostile}
+    suite = {"suite": "s", "outcome": "fail", "score": 0.5, "threshold": 0.8, "weight": 1.0, "reason": hostile}
     results = {"final": {"models": [{**suite, "model": hostile, "suites": [suite]}]}}
     path = junit.write(replace(material, results=results), tmp_path / "junit.xml")
     top = ET.parse(path).getroot()  # noqa: S314 - our own file

@@ -5,6 +5,7 @@ import re
 import polars as pl
 import pytest
 
+from metrics.analysis.failures import Failure, all_failed, lost
 from metrics.analysis.summary import summarise
 from prompts.phrases import translated
 from tasks.aggregate import UNSETTLED
@@ -14,7 +15,9 @@ from tests.helpers.tables import four
 from tests.helpers.verdicts import finalise
 
 LATIN = re.compile("[a-z]{3,}")
-NAMES = re.compile("basic_control|citation|factual_correctness|response_groundedness|cot|rag|UNCERTAIN|one|two")
+NAMES = re.compile(
+    "--only-failed|basic_control|citation|factual_correctness|response_groundedness|cot|rag|UNCERTAIN|one|two"
+)
 
 
 def row(item: str, metric: str, status: str, suite: str, family: str = "") -> dict[str, object]:
@@ -22,7 +25,9 @@ def row(item: str, metric: str, status: str, suite: str, family: str = "") -> di
     return {"item_id": item, "suite": suite, "family": family, "metric": metric, "status": status}
 
 
-def reasons(*rows: dict[str, object], suite: str, models: tuple[str, ...] = ("m",)) -> set[str]:
+def reasons(
+    *rows: dict[str, object], suite: str, models: tuple[str, ...] = ("m",), threshold: float = 0.8
+) -> set[str]:
     """Return the reasons of a suite's verdict, and of the whole."""
     table = pl.DataFrame(rows)
     items = table.select("item_id", "suite", "family", level=pl.lit(""), language=pl.lit(""), template=pl.lit(""))
@@ -30,12 +35,24 @@ def reasons(*rows: dict[str, object], suite: str, models: tuple[str, ...] = ("m"
     scores = table.select(
         "item_id", "metric", "status", model=pl.lit("m"), repeat=pl.lit(0), value=value, reason=pl.lit("")
     )
-    final = finalise(summarise(scores, items.unique("item_id")), models=models, suites=declared(suite))
+    final = finalise(
+        summarise(scores, items.unique("item_id")),
+        models=models,
+        suites=declared(suite, thresholds={suite: threshold}),
+    )
     return {r for model in final.models for r in (model.reason, *(part.reason for part in model.suites)) if r}
+
+
+FAILED = [
+    Failure("model_error", "timeout", 3),
+    Failure("model_error", "memory", 1),
+    Failure("judge_failed", "off", 2),
+]
 
 
 def every() -> set[str]:
     """Provoke each reason that a verdict can have."""
+    right = [row(str(n), "cot", "scored", "cot") for n in range(19)]
     failed = [row(str(n), "cot", "model_error" if n else "scored", "cot") for n in range(4)]
     flagged = finalise(four(), models=["m"], suites=declared("cot", "citation"), undecided={"citation": UNSETTLED})
     return {
@@ -53,13 +70,17 @@ def every() -> set[str]:
             suite="rag",
         ),
         *(model.reason for model in flagged.models),
+        *(model.reason for model in finalise(four(None), models=["m"], suites=declared("cot", "rag")).models),
+        *reasons(*right, row("19", "cot", "model_error", "cot"), suite="cot", threshold=0.96),
+        *(lost(one) for one in (FAILED[:1], FAILED[:2], FAILED)),
+        all_failed(FAILED[:2]),
         UNSETTLED,
     }
 
 
 def test_every_reason_has_its_russian() -> None:
     found = every()
-    assert len(found) == 10, found
+    assert len(found) == 13, found
     for text in found:
         russian = translated(text, "ru")
         assert not LATIN.search(NAMES.sub("", russian)), russian

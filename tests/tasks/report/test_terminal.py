@@ -17,7 +17,9 @@ def lines(language: str) -> list[str]:
     """Return what is said of a model that is undecided in a suite with a headline beside its score."""
     around = Interval(0.7, 0.9, "wilson", 40)
     name = shipped("cot").name
-    suite = SuiteResult(name, 0.82, around, 1.0, n_asked=40, n_scored=40, outcome="undecided", n_deciding=1440)
+    suite = SuiteResult(
+        name, 0.82, around, 1.0, n_asked=40, n_scored=40, threshold=0.8, outcome="undecided", n_deciding=1440
+    )
     suite = replace(suite, beside={"cot.sound": 0.5})
     model = ModelResult("m", 0.82, (suite,), around, outcome="undecided", n_deciding=1440)
     given = settings(suites=[name], report={"language": language})
