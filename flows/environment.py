@@ -6,6 +6,7 @@ have settings of their own (`prefect.yaml`, docs/deployment.md).
 
 import os
 import re
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,19 +82,33 @@ def modules() -> dict[str, str]:
 
 
 def unreached(error: BaseException) -> str:
-    """Return what to say where an error is Prefect's of not reaching its server, else "".
+    """Return what to say where an error is Prefect's of not reaching its server, or of its refusing; else "".
 
     Models' servers have errors of their own: what httpx itself raises here is Prefect's client's.
     """
     import httpx
 
+    url = re.sub("//[^/@]*@", "//", os.environ.get("PREFECT_API_URL") or "of Prefect's own settings")
     seen: BaseException | None = error
     while seen:
         if isinstance(seen, httpx.TransportError) or "Failed to reach API" in str(seen):
-            url = re.sub("//[^/@]*@", "//", os.environ.get("PREFECT_API_URL") or "of Prefect's own settings")
             return (
                 f"The Prefect server {url} cannot be reached ({type(seen).__name__}: {seen}). Start it, correct "
                 "PREFECT_API_URL, or unset that to have a temporary server for the run."
             )
+        if isinstance(seen, httpx.HTTPStatusError) and (told := _refused(seen.response.status_code)):
+            return f"The Prefect server {url} {told}"
         seen = seen.__cause__ or seen.__context__
+    return ""
+
+
+def _refused(status: int) -> str:
+    """Return what an answer of Prefect's server means that is no fault of the run's; '' for another one."""
+    if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return (
+            f"is busy or broken: it answered HTTP {status}, also when it was asked again. Run fewer at once, keep its "
+            "data in Postgres, or unset PREFECT_API_URL to have a temporary server for the run."
+        )
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        return f"refuses the run (HTTP {status}). Check PREFECT_API_KEY or PREFECT_API_AUTH_STRING."
     return ""

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from tests.conftest import TOP, Run
 from tests.helpers.runs import SEED, TWO, at, latest, results
-from tests.servers.running import serve_ollama, serve_openai
+from tests.servers.running import serve, serve_ollama, serve_openai
 
 FAMILIES = ("simple_logic", "instructions", "arithmetic")
 ONLY = ("--set", "suites=[basic_control]", "--set", TWO)
@@ -325,6 +326,24 @@ def test_a_prefect_server_that_is_not_there_is_one_message(run: Run, url: str) -
         done = run("--set", at(server), *ONLY, extra={"PREFECT_API_URL": url})
     assert done.returncode == 2
     assert f"The Prefect server {url} cannot be reached" in done.stderr
+    assert "defect" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("status", "told"), [(503, "is busy or broken: it answered HTTP 503"), (401, "refuses")])
+def test_a_prefect_server_that_answers_with_an_error_is_no_defect_of_the_program(
+    run: Run, status: int, told: str
+) -> None:
+    async def busy(_: web.Request) -> web.Response:
+        return web.Response(status=status)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", busy)
+    with serve_openai("yes") as server, serve(app) as prefect:
+        url = f"{prefect}/api"
+        done = run("--set", at(server), *ONLY, extra={"PREFECT_API_URL": url, "PREFECT_CLIENT_MAX_RETRIES": "0"})
+    assert done.returncode == 2
+    assert f"The Prefect server {url} {told}" in done.stderr
     assert "defect" not in done.stderr
     assert "Traceback" not in done.stderr
 
