@@ -106,8 +106,8 @@ def _refused(status: int) -> str:
     """Return what an answer of Prefect's server means that is no fault of the run's; '' for another one."""
     if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return (
-            f"is busy or broken: it answered HTTP {status}, also when it was asked again. Run fewer at once, keep its "
-            "data in Postgres, or unset PREFECT_API_URL to have a temporary server for the run."
+            f"is busy or broken: it answered HTTP {status}, also when it was asked again. Run fewer at once, keep "
+            "its data in Postgres, or unset PREFECT_API_URL to have a temporary server for the run."
         )
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return f"refuses the run (HTTP {status}). Check PREFECT_API_KEY or PREFECT_API_AUTH_STRING."
