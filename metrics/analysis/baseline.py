@@ -8,9 +8,9 @@ import polars as pl
 
 from data.draw import canonical
 from data.errors import InputError
-from data.records import VALUED
 from metrics.analysis.questions import Moved, pair_questions
-from metrics.stats.regression import KEY, Change, Pairs, Regression, pair, regressions
+from metrics.stats.missing import LOST, highest, lowest, scored
+from metrics.stats.regression import KEY, Change, Regression, pair, regressions
 
 SHOWN = 10
 LEAST_COMMON = 0.95
@@ -269,21 +269,25 @@ def refuse(name: str, differences: Sequence[Difference], *, allow_different: boo
 def values_of(scores: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
     """Return a suite's value of each model, item and repeat: the mean over its metrics, null where one has none.
 
-    What is not applicable is left out. `upper` is the value had a cut reply been right; `status` the first that is
-    not plainly scored.
+    What is not applicable is left out. `lower` and `upper` bound the value, whatever failed or was cut, `cause`
+    says why there is none; `status` is the first that is not plainly scored.
     """
     kept = scores.filter(pl.col("metric").is_in(list(metrics)) & (pl.col("status") != "not_applicable"))
-    plain = pl.col("status") == "scored"
-    value = pl.when(plain).then("value").when(pl.col("status").is_in(VALUED)).then(pl.col("value").fill_null(0.0))
-    upper = pl.when(pl.col("status") == "truncated").then(pl.lit(1.0)).otherwise(value)
-    rows = kept.select("model", *KEY, "status", plain=plain, value=value, upper=upper)
-
-    def joined(name: str) -> pl.Expr:
-        return pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()).alias(name)
-
+    lost = pl.col("status").is_in(LOST)
+    rows = kept.select(
+        "model",
+        *KEY,
+        "status",
+        plain=pl.col("status") == "scored",
+        value=scored(),
+        lower=lowest(),
+        upper=highest(),
+        cause=pl.when(lost).then(pl.concat_str("status", pl.col("reason").fill_null(""), separator=": ")),
+    )
     return rows.group_by("model", *KEY, maintain_order=True).agg(
-        joined("value"),
-        joined("upper"),
+        pl.when(pl.col("value").null_count() == 0).then(pl.col("value").mean()).alias("value"),
+        pl.col("lower", "upper").mean(),
+        pl.col("cause").drop_nulls().first(),
         status=pl.coalesce(pl.col("status").filter(~pl.col("plain")).first(), pl.lit("scored")),
     )
 
@@ -314,10 +318,13 @@ def compare_with_baseline(
     run: Side,
     *,
     max_drop: float,
+    strata: Collection[str] = (),
     known: Sequence[Difference] = (),
     allow_different: bool = False,
 ) -> Against:
     """Compare a run with a baseline, made of the run `pinned`; `known` differences are told first.
+
+    `strata` are the suites whose score is a TOTAL over families.
 
     Raises:
         InputError: the two cannot be compared; the message says by what they differ, and how to go on.
@@ -335,7 +342,16 @@ def compare_with_baseline(
     clusters = _clusters(run.items)
     found = []
     for model, against in models:
-        told = _model(model, against, baseline, run, clusters, max_drop=max_drop, allowed=allow_different)
+        told = _model(
+            model,
+            against,
+            baseline,
+            run,
+            clusters=clusters,
+            strata=strata,
+            max_drop=max_drop,
+            allowed=allow_different,
+        )
         gone += [f"suite {suite} of model {against}" for suite in told[1]]
         found.append(told[0])
     others = [Difference("tested", "model", against, model) for model, against in models if model != against]
@@ -343,7 +359,15 @@ def compare_with_baseline(
 
 
 def _model(
-    model: str, against: str, baseline: Side, run: Side, clusters: pl.DataFrame, *, max_drop: float, allowed: bool
+    model: str,
+    against: str,
+    baseline: Side,
+    run: Side,
+    *,
+    clusters: pl.DataFrame,
+    strata: Collection[str],
+    max_drop: float,
+    allowed: bool,
 ) -> tuple[ModelChange, list[str]]:
     """Compare a model with one of the baseline; return too the suites that it took no part in this time."""
     pairs, moved, changed, gone = [], [], list[Changed](), list[str]()
@@ -369,9 +393,9 @@ def _model(
         renamed = before.join(paired.rows, left_on="item_id", right_on="before", how="left").with_columns(
             item_id=pl.coalesce("after", pl.format("baseline {}", "item_id"))
         )
-        placed = after.join(own.select("item_id", "question", "cluster"), on="item_id", how="left")
-        side_by_side = pair(suite, placed, renamed)
-        pairs.append(_common(side_by_side, renamed, after))
+        stratum = pl.col("family") if suite in strata else pl.lit("")
+        placed = after.join(own.select("item_id", "question", "cluster", stratum=stratum), on="item_id", how="left")
+        pairs.append(pair(suite, placed, renamed))
         moved.append(paired.moved)
         changed += _changes(suite, model, renamed, after, run.items)
     told = regressions(pairs, max_drop={one.suite: max_drop for one in pairs})
@@ -395,12 +419,6 @@ def _limited(found: Regression, moved: Moved, *, allowed: bool) -> SuiteChange:
     return replace(change, outcome="undecided", improved=False)
 
 
-def _common(found: Pairs, before: pl.DataFrame, after: pl.DataFrame) -> Pairs:
-    """Count as left out only what both were asked and one has not scored."""
-    both = before.join(after, on=list(KEY), how="inner").height
-    return replace(found, n_left_out=both - len(found.run))
-
-
 def _clusters(items: pl.DataFrame) -> pl.DataFrame:
     """Give each item its question and the number of its template in its family; -1 where it has none."""
     template = ["suite", "family", "template"]
@@ -408,7 +426,7 @@ def _clusters(items: pl.DataFrame) -> pl.DataFrame:
     filled = items.select("item_id", question, pl.col(template).fill_null(""))
     there = filled.select(template).filter(pl.col("template") != "").unique().sort(template)
     return filled.join(there.with_row_index("cluster"), on=template, how="left").select(
-        "item_id", "question", "suite", pl.col("cluster").cast(pl.Int64).fill_null(-1)
+        "item_id", "question", "suite", "family", pl.col("cluster").cast(pl.Int64).fill_null(-1)
     )
 
 

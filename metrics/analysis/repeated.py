@@ -25,31 +25,31 @@ def repeated(
     """
     found = []
     for suite in suites:
-        own = _own(scores, items, suite)
+        own = of_suite(scores, items, suite)
         if suite.gate_on == "mean" or own.is_empty():
             continue
         drawn = items.filter(pl.col("suite") == suite.name)
-        cells = summarise(_each(own, suite), drawn)
+        cells = summarise(k_answers(own, suite), drawn)
         lost = pl.col("n_model_error") + pl.col("n_judge_failed")
         joined = cells.join(summary.select(*SUMMARY.key, cut="n_truncated", lost=lost), on=SUMMARY.key, how="left")
         bounds = {"n_truncated": pl.col("cut")}
         for name, open_ in (("lower", pl.col("lost") > 0), ("upper", pl.col("lost") + pl.col("cut") > 0)):
             ends = {f"_{name}": "mean", f"_{name}_low": "ci_low", f"_{name}_high": "ci_high"}
-            end = summarise(_each(own, suite, bound=name), drawn).select(*SUMMARY.key, **ends)
+            end = summarise(k_answers(own, suite, bound=name), drawn).select(*SUMMARY.key, **ends)
             joined = joined.join(end, on=SUMMARY.key, how="left")
             bounds |= {one[1:]: pl.when(open_ & pl.col("mean").is_not_null()).then(one) for one in ends}
         found.append(SUMMARY.check(joined.with_columns(**bounds).select(cells.columns)))
     return pl.concat(found) if found else None
 
 
-def _own(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> pl.DataFrame:
+def of_suite(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> pl.DataFrame:
     """Return the rows that make a suite's score."""
     drawn = items.filter(pl.col("suite") == suite.name).select("item_id")
     return scores.filter(pl.col("metric").is_in(suite.scored_by)).join(drawn, on="item_id", how="semi")
 
 
-def _each(own: pl.DataFrame, suite: Suite, *, bound: str = "") -> pl.DataFrame:
-    """Return a row for each question, model and metric.
+def k_answers(own: pl.DataFrame, suite: Suite, *, bound: str = "") -> pl.DataFrame:
+    """Return a row for each question, model and metric: its pass@k or pass^k.
 
     `bound`: had every failed call and unreadable judge's reply been wrong (`lower`); had these and every cut reply
     been right (`upper`).

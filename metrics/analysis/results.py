@@ -11,17 +11,22 @@ from metrics.analysis.baseline import Against
 from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.explainability import Explainability, Terms, explained
 from metrics.analysis.failures import failures
+<<<<<<< HEAD
 from metrics.analysis.judged import Standing
 from metrics.analysis.observations import Doubled
 from metrics.analysis.passports import Passport
+=======
+from metrics.analysis.matching import question_sets
+from metrics.analysis.means import suite_intervals
+from metrics.analysis.observations import Doubled
+from metrics.analysis.pairs import Comparison, Grouping, compare, groups
+>>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
 from metrics.analysis.repeated import repeated
 from metrics.analysis.scores import Labels, ModelScore, Withheld, headline, scores_of, totals_of
 from metrics.analysis.summary import Cell, Total, cells
 from metrics.other_tools import Stated, beside
 from metrics.spending import Spending
 from metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
-from metrics.stats.matching import later_minus_earlier, question_sets
-from metrics.stats.pairs import Comparison, Grouping, compare, groups
 from metrics.stopping import Narrowing
 
 
@@ -117,9 +122,7 @@ def build(
     lone = build_interim(tables, known)
     leading = scores.filter(pl.col("metric").is_in(headline(suites)))
     # A suite that was looked at in between has its sequences in place of tests that hold once.
-    looked_at = [suite.name for suite in suites if suite.stop]
-    once = leading.join(items.filter(pl.col("suite").is_in(looked_at)), on="item_id", how="anti")
-    pairs = later_minus_earlier(compare(once, items), [*known.members])
+    pairs = compare(leading, items, [suite for suite in suites if not suite.stop], order=[*known.members])
     ratings = judge_ratings(scores)
     return Results(
         run={**run, "items": question_sets(items)},
@@ -156,7 +159,11 @@ def build_interim(tables: RunTables, known: Circumstances) -> Results:
         repeated=repeated(tables.scores, tables.items, known.suites, tables.summary),
         labels=known.labels,
         failures=failures(tables.scores, tables.items, known.suites),
+<<<<<<< HEAD
         corrected=known.corrected,
+=======
+        intervals=suite_intervals(tables.scores, tables.items, known.members),
+>>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
     )
     return Results({}, models, known.waiting, standings=known.standings)
 

@@ -11,12 +11,17 @@ from data.errors import InputError
 from data.plugins import metric, metrics
 from data.suites import GateOn, Suite
 from data.tables import SUMMARY
+<<<<<<< HEAD
 from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.failures import Failure, all_failed
+=======
+from metrics.analysis.failures import Failure
+from metrics.analysis.means import End
+>>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
 from metrics.analysis.summary import OF_SUITES, Cell, Total, cells, totals
 from metrics.stats.intervals import Interval
 from metrics.stats.labelled import Powered
-from metrics.stats.strata import at_once, correlated, stratified
+from metrics.stats.strata import at_once, correlated, part_of, stratified
 from metrics.stopping import Narrowing
 
 Labels = Mapping[tuple[str, str, str], Powered]
@@ -127,7 +132,11 @@ def scores_of(
     repeated: pl.DataFrame | None = None,
     labels: Labels | None = None,
     failures: Mapping[tuple[str, str], tuple[Failure, ...]] | None = None,
+<<<<<<< HEAD
     corrected: Sequence[CorrectedMean] = (),
+=======
+    intervals: Mapping[tuple[str, str], Mapping[End, Interval]] | None = None,
+>>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
 ) -> tuple[ModelScore, ...]:
     """Join the suites that each model took part in (`members`) into its score.
 
@@ -143,8 +152,9 @@ def scores_of(
     are the cells (`metrics.analysis.repeated`) of suites that are gated on k answers to each question: these take
     the place of the means, which stand beside them.
 
-    Intervals (`metrics.stats.strata`): TOTAL's from its families' and the overall one from the suites', as strata;
-    a suite's of several metrics on the same items as of correlated parts.
+    `intervals` are those of scores made of several means (`metrics.analysis.means`), by model and suite. Where one is
+    not given, and where labels decide, such a score's interval is made of its parts' intervals: a TOTAL's as of strata,
+    that of several metrics as wide as it can need to be. The overall one is of the suites' as strata.
 
     Raises:
         InputError: no model, a model without a suite, or only with suites of weight 0.
@@ -165,10 +175,15 @@ def scores_of(
         why = (missing or {}).get(model, "")
         parts = []
         for suite in suites:
+<<<<<<< HEAD
             judged = _Judged(
                 labels or {}, [one for one in corrected if (one.suite, one.model) == (suite.name, model)]
             )
             plain = _told(_suite(deciding, suite, model, judged), suite, summary, model)
+=======
+            plain = _told(_suite(deciding, suite, model, labels or {}), suite, summary, model)
+            plain = _made(plain, (intervals or {}).get((model, suite.name), {}))
+>>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
             held = (withheld or {}).get((model, suite.name), Withheld(""))
             stated = _stopped(plain, stopping, model)
             if not held.measured:
@@ -377,6 +392,18 @@ def _told(result: SuiteScore, suite: Suite, summary: pl.DataFrame, model: str) -
     return replace(result, gate_on=suite.gate_on, k=suite.k, mean=plain.score, mean_interval=plain.interval)
 
 
+def _made(result: SuiteScore, intervals: Mapping[End, Interval]) -> SuiteScore:
+    """Give a score that is made of several means the intervals that its questions tell."""
+    if not intervals or result.score is None or result.as_judged is not None:
+        return result
+    ends = {
+        f"{end}_interval": intervals[end]
+        for end, score in (("lower", result.lower), ("upper", result.upper))
+        if score is not None
+    }
+    return replace(result, interval=intervals["value"], **ends)
+
+
 def _stopped(result: SuiteScore, stopping: Sequence[Narrowing], model: str) -> SuiteScore:
     """Put a sequence's interval in the place of the one that would not hold, had it been looked at in between."""
     wanted = result.suite, model, ""
@@ -406,13 +433,13 @@ def _total(summary: pl.DataFrame, blank: SuiteScore, model: str, metric: str) ->
         missing = ", ".join(found.missing)
         return replace(known, problem=f"nothing scored in {missing}; look at the statuses of its rows")
     counted = [cell for cell in families if cell.family in found.included]
-    interval = stratified([(1 / len(counted), cell.mean or 0.0, _interval(cell)) for cell in counted])
+    interval = stratified([part_of(1 / len(counted), cell.mean or 0.0, _interval(cell)) for cell in counted])
     known = replace(known, score=found.percent / 100, interval=interval)
     if found.lower is not None:
-        worst = stratified([(1 / len(counted), *_at(cell, best=False)) for cell in counted])
+        worst = stratified([part_of(1 / len(counted), *_at(cell, best=False)) for cell in counted])
         known = replace(known, lower=found.lower / 100, lower_interval=worst)
     if found.upper is not None:
-        best = stratified([(1 / len(counted), *_at(cell, best=True)) for cell in counted])
+        best = stratified([part_of(1 / len(counted), *_at(cell, best=True)) for cell in counted])
         known = replace(known, upper=found.upper / 100, upper_interval=best)
     return known
 
@@ -469,5 +496,7 @@ def weighted(suites: Sequence[SuiteScore]) -> tuple[float | None, Interval]:
         return None, Interval()
     joined = math.fsum(weight * score for weight, score, _ in known)
     if any(suite.stopping for suite in suites if suite.weight):
-        return joined, at_once(known)
-    return joined, stratified(known)
+        return joined, at_once([(weight, interval) for weight, _, interval in known])
+    if len(known) == 1:
+        return joined, known[0][2]
+    return joined, stratified([part_of(*one) for one in known])

@@ -13,7 +13,7 @@ import polars as pl
 from data.errors import InputError
 from data.records import STATUSES, VALUED
 from data.tables import SUMMARY
-from metrics.stats.intervals import Bounds, Codes, Estimate, Floats, Pool, estimate, pool
+from metrics.stats.intervals import Bounds, Codes, Estimate, Floats, Pool, estimate, independent, pool
 from metrics.stats.missing import LOST
 
 ROLL_UPS: tuple[tuple[str, ...], ...] = (
@@ -99,7 +99,6 @@ def summarise(
     items: pl.DataFrame,
     *,
     bounds: Mapping[str, Bounds] | None = None,
-    seed: int = 0,
 ) -> pl.DataFrame:
     """Sum scores up into the summary table.
 
@@ -108,11 +107,11 @@ def summarise(
     all. A mean is taken over rows (TOTAL, which weighs families equally, is `totals`). `n_asked` counts all
     rows; `n_scored` those with a value: status `scored`, and `no_answer` and `truncated`, whose value is 0 unless
     the metric gave it one; so n_asked = n_scored + n_model_error + n_judge_failed + n_not_applicable. Where
-    nothing is scored, mean and interval are null.
+    nothing is scored, mean and interval are null. A mean is over questions: repeats enter by their mean.
 
     A metric is yes/no when all its values are 0 or 1. `bounds` are a metric's, (0, 1) unless given; a metric
     with values outside 0 and 1 and no bounds given has none. Intervals: `metrics.stats.intervals`; clusters are the
-    templates of a family, units are items where they were asked several times.
+    templates of a family, the unit is the question, whose repeats enter by their mean.
 
     Raises:
         InputError: a row whose item is not in `items`, whose status is unknown, or that is scored and has no
@@ -126,13 +125,12 @@ def summarise(
     cut = [part for part in parts if coded.counts[list(part), _TRUNCATED].any()]
 
     def estimated(rows: _Coded, listed: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], Estimate]:
-        found = estimate(
-            _pools(rows, listed),
-            yes_no=[kinds[coded.leaves[part[0]][-1]][0] for part in listed],
-            bounds=[kinds[coded.leaves[part[0]][-1]][1] for part in listed],
-            seed=seed,
-        )
-        return dict(zip(listed, found, strict=True))
+        each = [kinds[coded.leaves[part[0]][-1]] for part in listed]
+        pools = _pools(rows, listed, [yes_no for yes_no, _ in each])
+        return {
+            part: estimate(sample, yes_no=yes_no, bounds=limits)
+            for part, sample, (yes_no, limits) in zip(listed, pools, each, strict=True)
+        }
 
     uppers = estimated(_bound(coded, kinds, best=True), [*{*lost, *cut}]) if lost or cut else {}
     lowers = estimated(_bound(coded, kinds, best=False), lost) if lost else {}
@@ -329,29 +327,25 @@ def _groups(coded: _Coded) -> dict[_Key, tuple[int, ...]]:
     return dict(sorted(found.items()))
 
 
-def _pools(coded: _Coded, parts: Sequence[tuple[int, ...]]) -> list[Pool]:
-    """Gather the scored units of each list of leaves: rows, or items where they were asked several times."""
-    units = coded.rows.filter(pl.col("value").is_not_null()).rename({"value": "total"})
+def _pools(coded: _Coded, parts: Sequence[tuple[int, ...]], yes_no: Sequence[bool]) -> list[Pool]:
+    """Gather the scored questions of each list of leaves, with the mean of their repeats."""
+    rows = coded.rows.filter(pl.col("value").is_not_null())
     if coded.repeated:
-        grouped = units.group_by("leaf", "item", "cluster")
-        units = grouped.agg(pl.col("total").sum(), size=pl.len().cast(pl.Float64))
-    # by value too: a sum must not depend on the order in which replies came
-    units = units.sort("leaf", "total")
-    edges = np.searchsorted(units["leaf"].to_numpy(), np.arange(len(coded.leaves) + 1))
-    totals = units["total"].to_numpy()
-    sizes = units["size"].to_numpy() if coded.repeated else None
-    clusters: Codes = units["cluster"].to_numpy()
+        # by value: a mean must not depend on the order in which replies came
+        grouped = rows.sort("value").group_by("leaf", "item", "cluster")
+        rows = grouped.agg(pl.col("value").mean(), answers=pl.len().cast(pl.Float64))
+    rows = rows.sort("leaf", "value")
+    edges = np.searchsorted(rows["leaf"].to_numpy(), np.arange(len(coded.leaves) + 1))
+    values: Floats = rows["value"].to_numpy()
+    clusters: Codes = rows["cluster"].to_numpy()
+    answers = rows["answers"].to_numpy() if coded.repeated else None
     clustered = bool((clusters >= 0).any())
     found = []
-    for part in parts:
+    for part, plain in zip(parts, yes_no, strict=True):
         at = _slices(edges, part)
-        found.append(
-            pool(
-                _take(totals, at),
-                _take(sizes, at) if sizes is not None else None,
-                _take(clusters, at) if clustered else None,
-            )
-        )
+        own = _take(values, at)
+        told = independent(own, _take(answers, at)) if plain and answers is not None else None
+        found.append(pool(own, answers=told, clusters=_take(clusters, at) if clustered else None))
     return found
 
 

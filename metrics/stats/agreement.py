@@ -216,7 +216,7 @@ def pass_all(n: int, c: int, k: int) -> float:
     return math.comb(c, k) / math.comb(n, k)
 
 
-def repeats(scores: pl.DataFrame, *, k: int, suite: str = "", seed: int = 0) -> tuple[Repeats, ...]:
+def repeats(scores: pl.DataFrame, *, k: int, suite: str = "") -> tuple[Repeats, ...]:
     """Compute pass@k, pass^k and agreement for each model and each yes/no metric of a suite's scores.
 
     A row is a metric's value for an item, a model and a repeat. Of an item with n scored repeats of which c are
@@ -239,12 +239,12 @@ def repeats(scores: pl.DataFrame, *, k: int, suite: str = "", seed: int = 0) -> 
         .sort("model", "metric", "item_id")
     )
     return tuple(
-        _repeats((suite, str(model), str(metric)), items, k=k, seed=seed)
+        _repeats((suite, str(model), str(metric)), items, k=k)
         for (model, metric), items in counts.group_by("model", "metric", maintain_order=True)
     )
 
 
-def _repeats(named: tuple[str, str, str], items: pl.DataFrame, *, k: int, seed: int) -> Repeats:
+def _repeats(named: tuple[str, str, str], items: pl.DataFrame, *, k: int) -> Repeats:
     enough = list(items.filter(pl.col("n") >= k).select("n", "c").iter_rows())
     several = list(items.filter(pl.col("n") > 1).select("n", "c").iter_rows())
     at_least_one = [pass_at(n, c, k) for n, c in enough]
@@ -254,5 +254,5 @@ def _repeats(named: tuple[str, str, str], items: pl.DataFrame, *, k: int, seed: 
         *named,
         k,
         len(enough),
-        *(mean_interval(values, seed=seed) for values in (at_least_one, every, same)),
+        *(mean_interval(values) for values in (at_least_one, every, same)),
     )

@@ -1,28 +1,176 @@
-"""One-sided tests of a paired difference against a margin, the limits that they imply, and their power.
+"""Tests of a mean paired difference against a margin, and the limits that they imply: one method for both.
 
-Yes/no pairs are counts: of `n` pairs `won` are right in the run alone and `lost` in the baseline alone. The
-hypothesis that the true difference is `margin` is refused downwards where the run did too badly for it; upwards is
-the same test with the two sides and the margin's sign exchanged.
+`method_of` chooses the method for a sample of differences:
 
-Source: Tango 1998 (score test and interval of a paired difference); Hartigan 1969 (typical values: the sign-flip
-test accepts a margin exactly where it lies among the means of random subsets).
+- `Counts` (`tango`): yes/no pairs without clusters that all weigh alike are counts. Exact at margin 0 (the binomial
+  test on the pairs that differ), else Tango's score test; the interval is Tango's, stretched to 0 where the exact
+  test does not refuse it, and short of 0 where it does.
+- `Student` (`student`): five to nine clusters, too few to flip. Student's t over their sums.
+- `Flips` (`sign-flip`): everything else. Random signs on the units' weighted sums: exact for differences that are
+  as likely up as down, whatever their weights.
+- `Equal` (`equal`): pairs that are all equal. A share q of further units might not be; the limit is the largest q
+  that so many equal units do not refuse.
+
+A test refuses a margin at a level exactly where the interval at that level excludes it.
+
+Source: Tango 1998 (score test and interval of a paired difference); McNemar 1947; Hartigan 1969 (typical values:
+the sign-flip test accepts a margin exactly where it lies among the means of random subsets).
 """
 
 import math
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Literal, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from metrics.stats.intervals import MAX_BOOTSTRAP, Floats, Pool
-from metrics.stats.power import MOST, POWER
+from metrics.stats.intervals import Codes, Floats, Interval, summed, units_of
 
+Test = Literal["tango", "student", "sign-flip", "equal", "none"]
+
+FEWEST_FLIPPED = 10
+"""Clusters from which on signs are flipped: fewer have too few patterns for small levels."""
 FLIPS = 10_000
-_EXACT = 12  # units up to which all sign patterns are listed
+_MOST_FLIPS = 200_000
+_MOST_UNITS = 10_000  # flipped one by one; of more the sum is normal
+_EXACT = 14  # units up to which all sign patterns are listed
 _NOTHING = 1e-12
 _HALVINGS = 50
-_SPREADS = 7  # standard deviations within which all but 1e-11 of a count lies
+_BYTE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """Paired differences as weighted units: what a comparison, or a regression, tests.
+
+    `totals` are the units' sums of weight x difference, so that they add up to the mean difference; `sizes` their
+    sums of weights, which add up to 1. `n` questions, on `won` of which the first side is better and on `lost` the
+    second. `counts`: yes/no pairs without clusters that all weigh alike. `squares`: the sum of the questions'
+    squared weights. `fixed_templates`: so few templates are shared that all holds over these only.
+    """
+
+    totals: Floats
+    sizes: Floats
+    won: int
+    lost: int
+    n: int
+    yes_no: bool
+    counts: bool
+    clustered: bool
+    squares: float
+    fixed_templates: bool = False
+
+    @property
+    def mean(self) -> float:
+        """The weighted mean difference."""
+        return float(self.totals.sum())
+
+    @property
+    def variance(self) -> float:
+        """The variance of the mean difference, between units; 0 for fewer than two."""
+        units = len(self.totals)
+        if units < 2:  # noqa: PLR2004 - a single unit has no spread
+            return 0.0
+        residual = self.totals - self.mean * self.sizes
+        return float(residual @ residual) * units / (units - 1)
+
+
+def differences(
+    values: Floats, *, yes_no: bool, weights: Floats | None = None, clusters: Codes | None = None
+) -> Differences:
+    """Make a sample of paired differences, a question a row; n > 0.
+
+    `values` in [-1, 1] are the first side's mean less the second's; `yes_no`: both sides' means are 0 or 1.
+    `weights` are the questions' in the mean difference, positive (equal unless given); `clusters` as in `units_of`.
+    """
+    n = len(values)
+    shares = np.full(n, 1 / n) if weights is None else weights / weights.sum()
+    units = units_of(n, clusters)
+    even = bool(np.ptp(shares) <= _NOTHING)
+    return Differences(
+        totals=summed(units.codes, values * shares),
+        sizes=summed(units.codes, shares),
+        won=int((values > _NOTHING).sum()),
+        lost=int((values < -_NOTHING).sum()),
+        n=n,
+        yes_no=yes_no,
+        counts=yes_no and even and not units.clustered,
+        clustered=units.clustered,
+        squares=float(shares @ shares),
+        fixed_templates=units.fixed_templates,
+    )
+
+
+class Tested(Protocol):
+    """A test of a sample of differences against any margin, and its limits."""
+
+    @property
+    def name(self) -> Test:
+        """Which method it is."""
+
+    def below(self, margin: float) -> float:
+        """Return the one-sided p-value against a true difference of `margin` or more: small where it lies below."""
+
+    def above(self, margin: float) -> float:
+        """Return the one-sided p-value against a true difference of `margin` or less."""
+
+    def limits(self, levels: tuple[float, float]) -> Interval:
+        """Return lower and upper limit, each one-sided at its own level."""
+
+
+def method_of(sample: Differences, *, level: float = 0.025, seed: int = 0) -> Tested:
+    """Choose the test of a sample; `level` is the smallest one-sided level that it will be asked for."""
+    if sample.counts:
+        return Counts(sample.won, sample.lost, sample.n, fixed_templates=sample.fixed_templates)
+    if not sample.won + sample.lost:
+        return Equal(sample)
+    if _few(sample) and sample.variance > _NOTHING**2:
+        return Student(sample)
+    return Flips(sample, level=level, seed=seed)
+
+
+def _few(sample: Differences) -> bool:
+    return sample.clustered and len(sample.totals) < FEWEST_FLIPPED
+
+
+def least_p(sample: Differences) -> float:
+    """Compute the smallest one-sided p-value that so many units could have, whatever they showed."""
+    return 0.0 if _few(sample) else 0.5 ** (sample.n if sample.counts else len(sample.totals))
+
+
+def two_sided(test: Tested) -> float:
+    """Compute the p-value against no difference: below a level exactly where the interval there excludes 0."""
+    return min(1.0, 2 * min(test.below(0.0), test.above(0.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Yes/no pairs: of `n`, so many `won` and `lost`."""
+
+    won: int
+    lost: int
+    n: int
+    fixed_templates: bool = False
+
+    @property
+    def name(self) -> Test:
+        """Tango's."""
+        return "tango"
+
+    def below(self, margin: float) -> float:
+        """Return the p-value against a true difference of `margin` or more."""
+        return float(below(self.won, self.lost, self.n, margin))
+
+    def above(self, margin: float) -> float:
+        """Return the p-value against a true difference of `margin` or less."""
+        return float(below(self.lost, self.won, self.n, -margin))
+
+    def limits(self, levels: tuple[float, float]) -> Interval:
+        """Return Tango's limits; but whether they hold 0 is the exact test's to say."""
+        low = -_upper(self.lost, self.won, self.n, levels[0]) + 0.0
+        high = _upper(self.won, self.lost, self.n, levels[1])
+        return Interval(low, high, "tango", self.n, self.fixed_templates)
 
 
 def tango(won: npt.ArrayLike, lost: npt.ArrayLike, n: int, margin: float) -> Floats:
@@ -45,11 +193,11 @@ def tango(won: npt.ArrayLike, lost: npt.ArrayLike, n: int, margin: float) -> Flo
 
 
 def below(won: npt.ArrayLike, lost: npt.ArrayLike, n: int, margin: float) -> Floats:
-    """Compute one-sided p-values against a true difference of `margin` or more: small where the run lies below it.
+    """Compute one-sided p-values of counts against a true difference of `margin` or more, element by element.
 
     At margin 0 the exact binomial test on the pairs that differ, else Tango's score test.
     """
-    from scipy.special import bdtr, ndtr  # half a second
+    from scipy.special import bdtr, ndtr  # half a second; scipy.stats takes a second, and 50 MB
 
     if margin:
         refused: Floats = ndtr(tango(won, lost, n, margin))
@@ -59,13 +207,9 @@ def below(won: npt.ArrayLike, lost: npt.ArrayLike, n: int, margin: float) -> Flo
     return exact
 
 
-def share_limits(won: int, lost: int, n: int, levels: tuple[float, float]) -> tuple[float, float]:
-    """Compute the lower and upper limit of the difference of paired shares, each one-sided at its own level.
-
-    Tango's; but a limit that would exclude 0 where the exact test does not stays at 0.
-    """
-    low = -_upper(lost, won, n, levels[0])
-    return low + 0.0, _upper(won, lost, n, levels[1])
+def mcnemar(only_a: int, only_b: int) -> float:
+    """Compute the exact two-sided p-value of McNemar's test from the discordant counts; 1 where they are equal."""
+    return min(1.0, 2 * float(below(min(only_a, only_b), max(only_a, only_b), 1, 0.0)))
 
 
 def _upper(won: int, lost: int, n: int, level: float) -> float:
@@ -77,45 +221,104 @@ def _upper(won: int, lost: int, n: int, level: float) -> float:
         low, high = (middle, high) if inside else (low, middle)
     if won - lost == n:
         high = 1.0
-    return max(high, 0.0) if high < 0 and float(below(won, lost, n, 0.0)) >= level else high
+    refused = float(below(won, lost, n, 0.0)) < level
+    # Far out a normal tail is the heavier one: what the exact test refuses at 0 it would refuse above.
+    return min(high, -_NOTHING) if refused else max(high, 0.0)
+
+
+class Student:
+    """Student's t over the units' sums, with as many degrees of freedom as equal units would have, less one."""
+
+    name: Test = "student"
+
+    def __init__(self, sample: Differences) -> None:
+        self._sample, self._error = sample, math.sqrt(sample.variance)
+        self._freedom = 1 / float(sample.sizes @ sample.sizes) - 1
+
+    def below(self, margin: float) -> float:
+        """Return the p-value against a true difference of `margin` or more."""
+        from scipy.special import stdtr  # half a second
+
+        return float(stdtr(self._freedom, (self._sample.mean - margin) / self._error))
+
+    def above(self, margin: float) -> float:
+        """Return the p-value against a true difference of `margin` or less."""
+        return 1 - self.below(margin)
+
+    def limits(self, levels: tuple[float, float]) -> Interval:
+        """Return lower and upper limit, each one-sided at its own level."""
+        from scipy.special import stdtrit  # half a second
+
+        low, high = (float(stdtrit(self._freedom, level)) * self._error for level in levels)
+        mean = self._sample.mean
+        return Interval(max(mean + low, -1.0), min(mean - high, 1.0), "student", len(self._sample.totals))
+
+
+class Equal:
+    """Pairs that are all equal: what a share of units that are not could still make of the mean."""
+
+    name: Test = "equal"
+
+    def __init__(self, sample: Differences) -> None:
+        self._units, self._fixed = len(sample.totals), sample.fixed_templates
+
+    def below(self, margin: float) -> float:
+        """Return the p-value against a true difference of `margin` or more."""
+        return (1 - min(margin, 1.0)) ** self._units if margin > 0 else 1.0
+
+    def above(self, margin: float) -> float:
+        """Return the p-value against a true difference of `margin` or less."""
+        return self.below(-margin)
+
+    def limits(self, levels: tuple[float, float]) -> Interval:
+        """Return lower and upper limit, each one-sided at its own level."""
+        low, high = (1 - level ** (1 / self._units) for level in levels)
+        return Interval(-low, high, "constant", self._units, self._fixed)
 
 
 class Flips:
     """Random sign patterns of a sample's units, and the one-sided p-values and limits that they give.
 
     A pattern that flips some of the shifted units brings the sum down exactly where the flipped ones' own mean
-    lies above the margin; so the means of random subsets are all that the test needs. All subsets for up to 12
-    units, else `FLIPS` random ones and the observed pattern; above 10 000 units the normal approximation.
+    lies above the margin; so the means of random subsets are all that the test needs. All subsets for up to 14
+    units, else `FLIPS` random ones or more, as small levels need, and the observed pattern; above 10 000 units the
+    normal approximation.
     """
 
-    def __init__(self, sample: Pool, *, seed: int = 0) -> None:
+    name: Test = "sign-flip"
+
+    def __init__(self, sample: Differences, *, level: float = 0.025, seed: int = 0) -> None:
         self._sample = sample
-        self._means = _subset_means(sample, seed) if len(sample.sizes) <= MAX_BOOTSTRAP else None
+        count = min(max(FLIPS, math.ceil(20 / level)), _MOST_FLIPS)
+        few = len(sample.totals) <= _MOST_UNITS
+        self._means = _subset_means(sample.totals, sample.sizes, count, seed) if few else None
 
     def below(self, margin: float) -> float:
-        """Return the p-value against a true mean of `margin` or more."""
+        """Return the p-value against a true difference of `margin` or more."""
         if self._means is None:
             return self._normal(margin)
         at_least = int((self._means >= margin - _NOTHING).sum())
         return (at_least + 1) / (len(self._means) + 1)
 
     def above(self, margin: float) -> float:
-        """Return the p-value against a true mean of `margin` or less."""
+        """Return the p-value against a true difference of `margin` or less."""
         if self._means is None:
             return 1 - self._normal(margin)
         at_most = int((self._means <= margin + _NOTHING).sum())
         return (at_most + 1) / (len(self._means) + 1)
 
-    def limits(self, levels: tuple[float, float]) -> tuple[float | None, float | None]:
-        """Return the lower and upper limit, each one-sided at its own level; None where so few units have none."""
-        if self._means is None:
-            return self._solved(levels[0], -1.0), self._solved(levels[1], 1.0)
+    def limits(self, levels: tuple[float, float]) -> Interval:
+        """Return lower and upper limit, each one-sided at its own level; a bound where so few units have none."""
         ends = []
-        for level, means in zip(levels, (self._means, self._means[::-1]), strict=True):
+        for level, side in zip(levels, (-1.0, 1.0), strict=True):
+            if self._means is None:
+                ends.append(self._solved(level, side))
+                continue
             # the first margin that is refused has fewer than level x patterns beyond it, with the observed one
-            spare = math.ceil(level * (len(means) + 1)) - 1
-            ends.append(float(means[spare - 1]) if 1 <= spare <= len(means) else None)
-        return ends[0], ends[1]
+            spare = math.ceil(level * (len(self._means) + 1)) - 1
+            ordered = self._means if side < 0 else self._means[::-1]
+            ends.append(float(ordered[spare - 1]) if 1 <= spare <= len(ordered) else side)
+        return Interval(ends[0], ends[1], "sign-flip", len(self._sample.totals), self._sample.fixed_templates)
 
     def _normal(self, margin: float) -> float:
         shifted = self._sample.totals - margin * self._sample.sizes
@@ -123,111 +326,32 @@ class Flips:
         return NormalDist().cdf(float(shifted.sum()) / scale) if scale > _NOTHING else 1.0
 
     def _solved(self, level: float, side: float) -> float:
-        """Solve (T - mN)² = z² Σ(t - ms)² for m."""
+        """Solve (T - m)² = z² Σ(t - ms)² for m."""
         t, s = self._sample.totals, self._sample.sizes
         square = NormalDist().inv_cdf(level) ** 2
-        a = float(s.sum()) ** 2 - square * float(s @ s)
-        b = float(t.sum() * s.sum()) - square * float(t @ s)
-        c = float(t.sum()) ** 2 - square * float(t @ t)
+        a = 1 - square * float(s @ s)
+        b = self._sample.mean - square * float(t @ s)
+        c = self._sample.mean**2 - square * float(t @ t)
         return (b + side * math.sqrt(max(b * b - a * c, 0.0))) / a
 
 
-def _subset_means(sample: Pool, seed: int) -> Floats:
+def _subset_means(totals: Floats, sizes: Floats, count: int, seed: int) -> Floats:
     """Return the sorted means of subsets of the units, none of them empty; each unit is in with probability ½."""
-    n = len(sample.sizes)
-    columns = np.stack([sample.totals, sample.sizes], axis=1)
+    n = len(totals)
     if n <= _EXACT:
         chosen = (np.arange(1, 2**n)[:, None] >> np.arange(n) & 1).astype(np.float64)
-        sums = chosen @ columns
-    else:
-        rng = np.random.default_rng(seed)
-        blocks = [rng.integers(0, 2, (500, n), np.int8).astype(np.float64) @ columns for _ in range(FLIPS // 500)]
-        sums = np.concatenate(blocks)
-        sums = sums[sums[:, 1] > 0]
-    return np.sort(sums[:, 0] / sums[:, 1])
-
-
-def found_share(n: int, lost: float, won: float, *, margin: float, level: float) -> float:
-    """Compute how often `below` refuses a margin, the shares of lost and won pairs being these: its exact power."""
-    from scipy.special import bdtr, betaln, xlog1py, xlogy  # half a second; scipy.stats a second, and 50 MB
-
-    psi = min(lost + won, 1.0)
-    spread = _SPREADS * math.sqrt(n * psi * (1 - psi)) + 1
-    differing = np.arange(max(0, int(n * psi - spread)), min(n, math.ceil(n * psi + spread)) + 1)
-    low, high = np.full(len(differing), -1), differing.copy()
-    while (low < high).any():  # the most wins with which the margin is still refused
-        middle = (low + high + 1) // 2
-        wins = np.maximum(middle, 0)
-        refused = below(wins, differing - wins, n, margin) < level
-        low, high = np.where(refused, middle, low), np.where(refused, high, middle - 1)
-    share = min(won / psi, 1.0) if psi > 0 else 0.0
-    few: Any = np.where(low >= 0, bdtr(np.maximum(low, 0).astype(float), differing, share), 0.0)
-    logs = xlogy(differing, psi) + xlog1py(n - differing, -psi) - betaln(n - differing + 1, differing + 1)
-    return float(np.exp(logs) @ few / (n + 1))
-
-
-def detectable_drop(n: int, discordance: float, right: float, *, max_drop: float, level: float) -> float | None:
-    """Compute the smallest true drop that n yes/no pairs show to be more than `max_drop` with power 0.8.
-
-    Without it, a share `discordance` of the pairs differs, as often either way, and a share `right` of the replies
-    is right; the drop turns right replies wrong at random. None where not even the loss of all of them would do.
-    """
-
-    def enough(drop: float) -> bool:
-        won = discordance / 2 * (1 - drop / right)
-        return found_share(n, won + drop, won, margin=-max_drop, level=level) >= POWER
-
-    low, high = max_drop, right
-    if n < 1 or high <= low or not enough(high):
-        return None
-    for _ in range(20):
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def needed_pairs(discordance: float, *, max_drop: float, level: float) -> int | None:
-    """Compute how many yes/no pairs tell 'nothing changed' from a drop of `max_drop` with power 0.8.
-
-    None where the tolerated drop is 0, which no number shows, or beyond a million pairs.
-    """
-    if max_drop <= 0:
-        return None
-
-    def enough(n: int) -> bool:
-        return found_share(n, discordance / 2, discordance / 2, margin=max_drop, level=level) >= POWER
-
-    high = 1
-    while not enough(high):
-        high *= 2
-        if high > MOST // 1000:
-            return None
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def detectable_shift(units: int, spread: float, *, max_drop: float, level: float) -> float | None:
-    """Compute `detectable_drop` for values that are not yes/no, by the normal approximation.
-
-    `spread` is the standard deviation of the units' differences. None beyond 1, or where so few units could never
-    be significant.
-    """
-    if units < 1 or 0.5**units >= level:
-        return None
-    drop = max_drop + _reach(level) * spread / math.sqrt(units)
-    return drop if drop <= 1 else None
-
-
-def needed_units(spread: float, *, max_drop: float, level: float) -> int | None:
-    """Compute `needed_pairs` for values that are not yes/no, by the normal approximation."""
-    if max_drop <= 0:
-        return None
-    return max(math.ceil((_reach(level) * spread / max_drop) ** 2), math.ceil(-math.log2(level)))
-
-
-def _reach(level: float) -> float:
-    normal = NormalDist()
-    return normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)
+        return np.sort((chosen @ totals) / (chosen @ sizes))
+    order = np.lexsort((totals, sizes))  # rows may come in any
+    totals, sizes = totals[order], sizes[order]
+    # Eight units at a time: a random byte picks one of their 256 subsets.
+    rng = np.random.default_rng(seed)
+    sums, weights = np.zeros(count), np.zeros(count)
+    patterns = (np.arange(256)[:, None] >> np.arange(_BYTE) & 1).astype(np.float64)
+    for start in range(0, n, _BYTE):
+        drawn = rng.integers(0, 256, count, np.uint8)
+        own = slice(start, start + _BYTE)
+        used = patterns[:, : min(_BYTE, n - start)]
+        sums += (used @ totals[own])[drawn]
+        weights += (used @ sizes[own])[drawn]
+    there = weights > 0
+    return cast("Floats", np.sort(sums[there] / weights[there]))

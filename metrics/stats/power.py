@@ -1,10 +1,14 @@
-"""Small formulas of experiments: correction for many tests, effects that can be detected, n that decides."""
+"""What a test can find: correction for many tests, effects that are detected, n that decides."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
+from typing import Any
+
+import numpy as np
 
 from metrics.stats.intervals import Interval
+from metrics.stats.margins import Differences, below, least_p
 
 ALPHA = 0.05
 POWER = 0.8
@@ -13,7 +17,11 @@ SINGLE_SPREAD = 0.5
 PAIRED_SPREAD = math.sqrt(0.5)
 """That of the difference of two yes/no values on one item, where the models are right half the time and
 independently: they disagree on half of the items. Models that agree more can be told apart sooner."""
-MOST = 10**9
+FARTHEST = 10
+"""How many times what was asked is worth naming: beyond it the score is too close to its threshold."""
+_MOST_PAIRS = 10**6
+_SPREADS = 7  # standard deviations within which all but 1e-11 of a count lies
+_STEPS = 30
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -88,7 +96,7 @@ def deciding_n(mean: float, interval: Interval, threshold: float, n: int) -> int
     """Estimate with how many rows the interval would exclude the threshold, if mean and spread stay.
 
     The side of the interval that faces the threshold shrinks as 1 / sqrt(n). `n` where it excludes it already;
-    None where mean and threshold are equal, where there is no interval, or beyond 1e9 rows.
+    None where there is no interval, or where it would take more than `FARTHEST` times n: too close to decide here.
     """
     if interval.low is None or interval.high is None:
         return None
@@ -96,7 +104,150 @@ def deciding_n(mean: float, interval: Interval, threshold: float, n: int) -> int
     reach = mean - interval.low if mean >= threshold else interval.high - mean
     if reach < gap or (reach <= gap and mean >= threshold):
         return n
-    if gap < 1e-9:  # noqa: PLR2004 - a difference that is only rounding
+    if reach**2 > FARTHEST * gap**2:
         return None
-    needed = math.ceil(n * (reach / gap) ** 2)
-    return needed if needed <= MOST else None
+    return math.ceil(n * (reach / gap) ** 2)
+
+
+def found_share(n: int, lost: float, won: float, *, margin: float, level: float) -> float:
+    """Compute the exact power of counts against a margin, the shares of lost and won pairs being these.
+
+    `margins.below`, one-sided at `level`.
+    """
+    from scipy.special import bdtr, betaln, xlog1py, xlogy  # half a second; scipy.stats a second, and 50 MB
+
+    psi = min(lost + won, 1.0)
+    spread = _SPREADS * math.sqrt(n * psi * (1 - psi)) + 1
+    differing = np.arange(max(0, int(n * psi - spread)), min(n, math.ceil(n * psi + spread)) + 1)
+    low, high = np.full(len(differing), -1), differing.copy()
+    while (low < high).any():  # the most wins with which the margin is still refused
+        middle = (low + high + 1) // 2
+        wins = np.maximum(middle, 0)
+        refused = below(wins, differing - wins, n, margin) < level
+        low, high = np.where(refused, middle, low), np.where(refused, high, middle - 1)
+    share = min(won / psi, 1.0) if psi > 0 else 0.0
+    few: Any = np.where(low >= 0, bdtr(np.maximum(low, 0).astype(float), differing, share), 0.0)
+    logs = xlogy(differing, psi) + xlog1py(n - differing, -psi) - betaln(n - differing + 1, differing + 1)
+    return float(np.exp(logs) @ few / (n + 1))
+
+
+def detectable_drop(n: int, discordance: float, right: float, *, max_drop: float, level: float) -> float | None:
+    """Compute the smallest true drop that n yes/no pairs show to be more than `max_drop` with power 0.8.
+
+    Without it, a share `discordance` of the pairs differs, as often either way, and a share `right` of the replies
+    is right; the drop turns right replies wrong at random. None where not even the loss of all of them would do.
+    """
+
+    def power(drop: float) -> float:
+        won = discordance / 2 * (1 - drop / right)
+        return found_share(n, won + drop, won, margin=-max_drop, level=level)
+
+    return _least(power, max_drop, right) if n > 0 else None
+
+
+def needed_pairs(discordance: float, *, max_drop: float, level: float) -> int | None:
+    """Compute how many yes/no pairs tell 'nothing changed' from a drop of `max_drop` with power 0.8.
+
+    None where the tolerated drop is 0, which no number shows, or beyond a million pairs.
+    """
+    if max_drop <= 0:
+        return None
+
+    def enough(n: int) -> bool:
+        return found_share(n, discordance / 2, discordance / 2, margin=max_drop, level=level) >= POWER
+
+    high = 1
+    while not enough(high):
+        high *= 2
+        if high > _MOST_PAIRS:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def detectable(sample: Differences, room: float, *, level: float, max_drop: float = 0.0) -> float | None:
+    """Compute the smallest true difference that a test of such a sample finds with power 0.8.
+
+    One-sided at `level`, beyond a tolerated `max_drop`. `room` is the share of replies that a difference can turn:
+    those that are right, to make a side worse. The spread is as it was without the difference that was seen; of
+    yes/no pairs a greater difference turns such replies at random. Counts: exact. Other samples: by the normal
+    approximation. None where no difference would do, or where so few units could not reach the level whatever they
+    showed.
+    """
+    if least_p(sample) >= level or room <= 0:
+        return None
+    plain = _undisturbed(sample, room) if room > 0 else 0.0
+    if sample.counts:
+        return detectable_drop(sample.n, plain, room, max_drop=max_drop, level=level)
+    normal = NormalDist()
+    critical = _flipped(sample, normal.inv_cdf(1 - level))
+    seen, squares = sample.variance, float(sample.sizes @ sample.sizes)
+    before = _noise(plain, room, _beyond_chance(sample)) if sample.yes_no else 0.0
+
+    def power(drop: float) -> float:
+        added = _noise(plain, room, drop) - before if sample.yes_no else 0.0
+        variance = max(seen + added * sample.squares, 1e-18)
+        # Flipped signs spread as far as the shifted units reach.
+        spread = variance + (drop - max_drop) ** 2 * squares
+        return normal.cdf((drop - max_drop - critical * math.sqrt(spread)) / math.sqrt(variance))
+
+    return _least(power, max_drop, room if sample.yes_no else 1.0)
+
+
+def _flipped(sample: Differences, critical: float) -> float:
+    """Return how many standard errors random signs need where a normal sum needs so many: their tails are lighter.
+
+    Source: Cornish & Fisher 1938, by the fourth cumulant.
+    """
+    squares = np.square(sample.totals)
+    if len(squares) < 2 or not squares.any():  # noqa: PLR2004 - a single unit has no spread
+        return critical
+    heavy = float(squares @ squares) / float(squares.sum()) ** 2
+    return max(critical - (critical**3 - 3 * critical) * heavy / 12, 0.5 * critical)
+
+
+def needed_units(sample: Differences, *, max_drop: float, level: float) -> int | None:
+    """Compute how many questions like these tell 'nothing changed' from a drop of `max_drop` with power 0.8.
+
+    One-sided at `level`; None as in `needed_pairs`, or for a single unit.
+    """
+    if max_drop <= 0 or len(sample.totals) < 2:  # noqa: PLR2004 - a single unit has no spread
+        return None
+    if sample.counts:
+        return needed_pairs((sample.won + sample.lost) / sample.n, max_drop=max_drop, level=level)
+    normal = NormalDist()
+    reach = normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)
+    units = len(sample.totals)
+    factor = max(reach**2 * sample.variance / max_drop**2, math.log2(1 / level) / units)
+    needed = math.ceil(sample.n * factor)
+    return needed if needed <= _MOST_PAIRS else None
+
+
+def _beyond_chance(sample: Differences) -> float:
+    """Return the size of the difference that was seen, less what chance alone makes of it."""
+    return math.sqrt(max(sample.mean**2 - sample.variance, 0.0))
+
+
+def _undisturbed(sample: Differences, right: float) -> float:
+    """Return the share of pairs that would differ had there been no difference: as right replies turn wrong."""
+    share = (sample.won + sample.lost) / sample.n
+    moved = min(_beyond_chance(sample), 0.999 * right)
+    return min(max((share - moved) / (1 - moved / right), 0.0), 1.0)
+
+
+def _noise(plain: float, right: float, drop: float) -> float:
+    """Return by how much a drop of right replies at random changes the variance of a pair's difference."""
+    return drop * (1 - plain / right) - drop**2
+
+
+def _least(power: Callable[[float], float], low: float, high: float) -> float | None:
+    """Find the smallest drop with the power wanted; None where the largest has not."""
+    if high <= low or power(high) < POWER:
+        return None
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
+    return high

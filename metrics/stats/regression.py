@@ -1,9 +1,8 @@
 """Has a run become worse than its baseline: the paired difference of each suite against the drop that is tolerated.
 
 Two one-sided hypotheses a suite, each at 5 % and by Holm over the suites: that the true difference is -max_drop
-or more (refused: regressed), and that it is -max_drop or less (refused: held). Yes/no values asked once: at a
-tolerated drop of 0 the exact binomial test on the pairs that differ, else Tango's score test; other values: the
-sign-flip test over items, or template clusters.
+or more (refused: regressed), and that it is -max_drop or less (refused: held). Tests and limits are those of
+`metrics.stats.margins`.
 
 Source: SPEC 10.
 """
@@ -13,40 +12,36 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from data.suites import MAX_DROP
-from metrics.stats.intervals import Codes, Floats, Interval, Pool, pool
-from metrics.stats.margins import (
-    Flips,
-    below,
-    detectable_drop,
-    detectable_shift,
-    needed_pairs,
-    needed_units,
-    share_limits,
-)
-from metrics.stats.power import ALPHA, holm, holm_levels
+from metrics.stats.intervals import Codes, Floats, Interval
+from metrics.stats.margins import Differences, Tested, differences, method_of
+from metrics.stats.power import ALPHA, detectable, holm, holm_levels, needed_units
 
 Change = Literal["regressed", "held", "undecided"]
-Test = Literal["binomial", "tango", "sign-flip", "none"]
+Test = Literal["binomial", "tango", "student", "sign-flip", "equal", "none"]
 
 KEY = ("item_id", "repeat")
-_NOTHING = 1e-12
+_WHOLE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """A suite of a run against the same suite of its baseline, on the items (and repeats) that both have scored.
+    """A suite of a run against the same suite of its baseline, on the questions that both have scored.
 
-    `difference` is run - baseline; `interval` has each end one-sided at its Holm level (`levels`), so that
-    `outcome` is `regressed` where it lies wholly below -`max_drop`, `held` where it lies wholly above, or all pairs
-    are equal; else `undecided`. `improved`: it lies above 0. `won` and `lost` count the pairs in which the run, or
-    the baseline, is better. `p_regressed` and `p_held` are one-sided, before Holm. Where it is undecided,
-    `detectable` is the smallest true drop that so many items would have shown to be more than `max_drop`, and
-    `n_needed` how many pairs would tell that nothing changed from a drop of `max_drop`, both with power 0.8 (None:
-    no such number). `low` and `high` are the difference had every cut reply of the one side been right and of the
-    other wrong; where the outcome is another there, `cut` is true and the outcome `undecided`.
+    `difference` is run - baseline (with strata: of TOTAL / 100); `interval` has each end one-sided at its Holm
+    level (`levels`), so that `outcome` is `regressed` where it lies wholly below -`max_drop` and `held` where it
+    lies wholly above. It is also `held` where all pairs are equal and nothing is tolerated, or all replies are
+    identical; else `undecided`. `improved`: the interval lies above 0. `n` questions are compared, `n_left_out` are
+    not, for want of a score; `won` and `lost` count those on which the run, or the baseline, is better.
+    `p_regressed` and `p_held` are one-sided, before Holm. Where it is undecided, `detectable` is the smallest true
+    drop that so many questions would have shown to be more than `max_drop`, and `n_needed` how many would tell that
+    nothing changed from a drop of `max_drop`, both with power 0.8 at these levels (None: no such number).
+
+    `low` and `high` are the difference had all that is missing, or was cut, been as bad, or as good, for the run as
+    it could be; where the outcome is another there, it `hangs` on that and is `undecided`.
     """
 
     suite: str
@@ -70,204 +65,249 @@ class Regression:
     n_needed: int | None = None
     low: float | None = None
     high: float | None = None
-    cut: bool = False
+    hangs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side's values of a suite's questions: as scored (NaN: not), and the least and most that each could be."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def known(cls, value: Floats) -> "Side":
+        """Make a side of which nothing is missing."""
+        return cls(value, value, value)
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The pairs of a suite: values of the run and of the baseline, side by side, and each pair's item and cluster.
+    """The questions of a suite that run and baseline were both asked, side by side.
 
-    `run_upper` and `baseline_upper` are the values had every cut reply been right. `items` number the items,
-    `clusters` their templates (negative: none). `n_left_out` counts what only one side has scored.
+    `clusters` number their templates (negative: none), `strata` the families of a suite with strata (all 0 in
+    others), which weigh alike. `identical`: the two replies are the same.
     """
 
     suite: str
-    run: Floats
-    baseline: Floats
-    items: Codes
+    run: Side
+    baseline: Side
     clusters: Codes
-    run_upper: Floats
-    baseline_upper: Floats
-    n_left_out: int = 0
+    strata: Codes
+    identical: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        suite: str,
+        run: Floats,
+        baseline: Floats,
+        *,
+        clusters: Codes | None = None,
+        strata: Codes | None = None,
+    ) -> "Pairs":
+        """Make pairs of values of which nothing is missing, a question a row."""
+        n = len(run)
+        return cls(
+            suite,
+            Side.known(run),
+            Side.known(baseline),
+            np.full(n, -1) if clusters is None else clusters,
+            np.zeros(n, np.int64) if strata is None else strata,
+            np.zeros(n, np.bool_),
+        )
 
     @property
-    def yes_no(self) -> bool:
-        """Whether every value is 0 or 1 and every item was asked once, so that the pairs are counts."""
-        plain = all(bool(np.isin(column, (0.0, 1.0)).all()) for column in (self.run, self.baseline))
-        return plain and len(np.unique(self.items)) == len(self.items)
+    def scored(self) -> npt.NDArray[np.bool_]:
+        """Which questions both sides have scored."""
+        return ~(np.isnan(self.run.value) | np.isnan(self.baseline.value))
+
+    @property
+    def bounded(self) -> bool:
+        """Whether anything is missing or was cut, so that the difference has bounds."""
+        sides = self.run, self.baseline
+        return any(bool((side.low != side.high).any() or np.isnan(side.value).any()) for side in sides)
+
+    def sample(self, run: Floats, baseline: Floats) -> Differences | None:
+        """Make the differences of values of both sides, where both have one; None where there are none."""
+        there = ~(np.isnan(run) | np.isnan(baseline))
+        if not there.any():
+            return None
+        after, before = run[there], baseline[there]
+        return differences(
+            after - before,
+            yes_no=all(bool(((side <= _WHOLE) | (side >= 1 - _WHOLE)).all()) for side in (after, before)),
+            weights=weights_of(self.strata[there]),
+            clusters=self.clusters[there],
+        )
+
+    def mean(self, values: Floats) -> float:
+        """Return the mean over what both have scored, strata alike."""
+        there = self.scored
+        return float(values[there] @ weights_of(self.strata[there]))
+
+
+def weights_of(strata: Codes) -> Floats:
+    """Return each question's weight in the mean over strata that weigh alike; they add up to 1."""
+    _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
+    found: Floats = 1 / counts[codes] / len(counts)
+    return found
 
 
 def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
-    """Pair two tables of a suite's values by item and repeat; items that ask the same question are one.
+    """Pair two tables of a suite's values by item; equal questions, and repeats, enter by their mean.
 
-    Columns of each: item_id, repeat, value (null: not scored), upper; of `run` also question and cluster.
+    Columns of each: item_id, repeat, value (null: not scored), lower and upper (null: does not apply), cause (why
+    it is not scored) and, where known, reply (its digest); of `run` also question, cluster and stratum. What is
+    missing on both sides for one cause is equal there.
     """
-    both = run.select(*KEY, "question", "cluster", "value", "upper").join(
-        baseline.select(*KEY, before="value", before_upper="upper"), on=KEY, how="full", coalesce=True
+    placed = run.group_by("item_id").agg(pl.col("question", "cluster", "stratum").first())
+    before, after = (_of_items(frame) for frame in (baseline, run))
+    both = after.join(before, on="item_id", suffix="_before").join(placed, on="item_id")
+    same = (
+        pl.col("value").is_null() & pl.col("value_before").is_null() & (pl.col("cause") == pl.col("cause_before"))
     )
-    asked = both.drop_nulls(["value", "before"]).sort(KEY)
-    items = asked["question"].rank("dense").cast(pl.Int64)
-    columns = (asked[name].cast(pl.Float64).to_numpy() for name in ("value", "before", "upper", "before_upper"))
-    value, before, upper, before_upper = columns
-    clusters = asked["cluster"].cast(pl.Int64).fill_null(-1).to_numpy()
-    return Pairs(suite, value, before, items.to_numpy(), clusters, upper, before_upper, both.height - asked.height)
+    ends = ("lower", "upper", "lower_before", "upper_before")
+    known = both.with_columns(pl.when(same).then(0.0).otherwise(pl.col(name)).alias(name) for name in ends)
+    alike = (pl.col("reply") == pl.col("reply_before")).fill_null(value=False)
+    rows = (
+        known.drop_nulls(ends)
+        .group_by("question")
+        .agg(
+            pl.col("value", "value_before", *ends).mean(),
+            pl.col("cluster", "stratum").first(),
+            identical=alike.all(),
+        )
+        .sort("question")
+    )
+
+    def side(suffix: str) -> Side:
+        names = (f"{name}{suffix}" for name in ("value", "lower", "upper"))
+        return Side(*(rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in names))
+
+    clusters = rows["cluster"].cast(pl.Int64).fill_null(-1).to_numpy()
+    strata = rows["stratum"].rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
+    return Pairs(suite, side(""), side("_before"), clusters, strata, rows["identical"].to_numpy())
+
+
+def _of_items(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return a row an item: the means over its repeats, its first cause, and its replies' digests."""
+    told = rows if "reply" in rows.columns else rows.with_columns(reply=pl.lit(None, pl.String))
+    return (
+        told.sort("repeat")
+        .group_by("item_id")
+        .agg(
+            pl.col("value", "lower", "upper").mean(),
+            pl.col("cause").drop_nulls().first(),
+            reply=pl.when(pl.col("reply").null_count() == 0).then(pl.col("reply").str.join("\n")),
+        )
+    )
 
 
 def regressions(
-    pairs: Sequence[Pairs],
-    *,
-    max_drop: Mapping[str, float] | None = None,
-    seed: int = 0,
-    outlook: bool = True,
+    pairs: Sequence[Pairs], *, max_drop: Mapping[str, float] | None = None, seed: int = 0, outlook: bool = True
 ) -> tuple[Regression, ...]:
     """Say of each suite whether the run regressed, held, or cannot be told; in order.
 
     `max_drop` is the tolerated drop of suites, in [0, 1]; `MAX_DROP` unless given. `outlook`: of what is undecided,
     also compute what could have been shown.
     """
-    tolerated = {one.suite: (max_drop or {}).get(one.suite, MAX_DROP) for one in pairs}
-    found = _decided(pairs, tolerated, seed)
+    tolerated = [(max_drop or {}).get(one.suite, MAX_DROP) for one in pairs]
+    samples = [one.sample(one.run.value, one.baseline.value) for one in pairs]
+    found = _decided(pairs, samples, tolerated, seed)
+    if any(one.bounded for one in pairs):
+        worst = [one.sample(one.run.low, one.baseline.high) for one in pairs]
+        best = [one.sample(one.run.high, one.baseline.low) for one in pairs]
+        ends = (_decided(pairs, ones, tolerated, seed) for ones in (worst, best))
+        found = [
+            _bounded(*three) if own.bounded else three[0] for own, *three in zip(pairs, found, *ends, strict=True)
+        ]
     if outlook:
-        found = tuple(_with_outlook(one, own, seed) for one, own in zip(found, pairs, strict=True))
-    if not any((one.run_upper != one.run).any() or (one.baseline_upper != one.baseline).any() for one in pairs):
+        found = [_with_outlook(one, sample) for one, sample in zip(found, samples, strict=True)]
+    return tuple(found)
+
+
+def _with_outlook(found: Regression, sample: Differences | None) -> Regression:
+    if found.outcome != "undecided" or sample is None:
         return found
-    worst = _decided([replace(one, baseline=one.baseline_upper) for one in pairs], tolerated, seed)
-    best = _decided([replace(one, run=one.run_upper) for one in pairs], tolerated, seed)
-    return tuple(_bounded(*three) for three in zip(found, worst, best, strict=True))
-
-
-def _with_outlook(found: Regression, own: Pairs, seed: int) -> Regression:
-    test = _test_of(own, found.max_drop, seed) if found.outcome == "undecided" else None
-    if test is None:
-        return found
-    detectable, n_needed = test.outlook(found.levels)
-    return replace(found, detectable=detectable, n_needed=n_needed)
-
-
-def _bounded(found: Regression, worst: Regression, best: Regression) -> Regression:
-    """Undecide what comes out differently were the cut replies right."""
-    within = replace(found, low=worst.difference, high=best.difference)
-    if found.outcome == worst.outcome == best.outcome:
-        return replace(within, improved=found.improved and worst.improved)
-    return replace(within, outcome="undecided", improved=False, cut=True)
-
-
-def _decided(pairs: Sequence[Pairs], tolerated: Mapping[str, float], seed: int) -> tuple[Regression, ...]:
-    tests = [_test_of(one, tolerated[one.suite], seed) for one in pairs]
-    fell, rose = ([test.p_values[side] if test else None for test in tests] for side in (0, 1))
-    columns = zip(pairs, tests, holm(fell), holm_levels(fell), holm(rose), holm_levels(rose), strict=True)
-    return tuple(
-        _regression(one, test, tolerated[one.suite], (p_fell, p_rose), (level_rose or ALPHA, level_fell or ALPHA))
-        for one, test, p_fell, level_fell, p_rose, level_rose in columns
+    right = max(found.mean or 0.0, found.baseline or 0.0)
+    return replace(
+        found,
+        detectable=detectable(sample, right, level=found.levels[1], max_drop=found.max_drop),
+        n_needed=needed_units(sample, max_drop=found.max_drop, level=found.levels[0]),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Shares:
-    """Yes/no pairs, as counts."""
-
-    won: int
-    lost: int
-    n: int
-    right: float
-    margin: float
-
-    @property
-    def p_values(self) -> tuple[float, float]:
-        fell = below(self.won, self.lost, self.n, self.margin)
-        return float(fell), float(below(self.lost, self.won, self.n, -self.margin))
-
-    def limits(self, levels: tuple[float, float]) -> Interval:
-        return Interval(*share_limits(self.won, self.lost, self.n, levels), "tango", self.n)
-
-    def outlook(self, levels: tuple[float, float]) -> tuple[float | None, int | None]:
-        discordance = (self.won + self.lost) / self.n
-        return (
-            detectable_drop(self.n, discordance, self.right, max_drop=-self.margin, level=levels[1]),
-            needed_pairs(discordance, max_drop=-self.margin, level=levels[0]),
-        )
+def _bounded(found: Regression, worst: Regression, best: Regression) -> Regression:
+    """Undecide what comes out differently at the bounds of what is missing or was cut."""
+    within = replace(found, low=worst.difference, high=best.difference)
+    if found.outcome == worst.outcome == best.outcome:
+        return replace(within, improved=found.improved and worst.improved)
+    return replace(within, outcome="undecided", improved=False, hangs=True)
 
 
-class _Shifts:
-    """Differences of any values, over units."""
-
-    def __init__(self, sample: Pool, margin: float, seed: int) -> None:
-        self._sample, self._margin = sample, margin
-        self._flips = Flips(sample, seed=seed)
-        self.p_values = self._flips.below(margin), self._flips.above(margin)
-
-    def limits(self, levels: tuple[float, float]) -> Interval:
-        return Interval(*self._flips.limits(levels), "sign-flip", len(self._sample.sizes))
-
-    def outlook(self, levels: tuple[float, float]) -> tuple[float | None, int | None]:
-        sizes, totals = self._sample.sizes, self._sample.totals
-        units = len(sizes)
-        if units < 2:  # noqa: PLR2004 - a single unit has no spread
-            return None, None
-        residual = (totals - totals.sum() / sizes.sum() * sizes) / sizes.mean()
-        spread = float(np.sqrt(residual @ residual / (units - 1)))
-        needed = needed_units(spread, max_drop=-self._margin, level=levels[0])
-        return (
-            detectable_shift(units, spread, max_drop=-self._margin, level=levels[1]),
-            None if needed is None else round(needed * float(sizes.mean())),
-        )
-
-
-def _test_of(one: Pairs, max_drop: float, seed: int) -> _Shares | _Shifts | None:
-    if not len(one.run):
-        return None
-    difference = one.run - one.baseline
-    if one.yes_no:
-        won, lost = int((difference > 0).sum()), int((difference < 0).sum())
-        return _Shares(won, lost, len(difference), float(one.baseline.mean()), -max_drop)
-    _, first, unit = np.unique(one.items, return_index=True, return_inverse=True)
-    sizes: Floats = np.bincount(unit).astype(np.float64)
-    totals = np.bincount(unit, weights=difference).astype(np.float64)
-    return _Shifts(pool(totals, sizes, one.clusters[first]), -max_drop, seed)
+def _decided(
+    pairs: Sequence[Pairs], samples: Sequence[Differences | None], tolerated: Sequence[float], seed: int
+) -> list[Regression]:
+    level = ALPHA / max(len(pairs), 1)
+    tests = [method_of(sample, level=level, seed=seed) if sample else None for sample in samples]
+    both = [(test, -drop) for test, drop in zip(tests, tolerated, strict=True)]
+    fell = [test.below(margin) if test else None for test, margin in both]
+    rose = [test.above(margin) if test else None for test, margin in both]
+    columns = zip(holm(fell), holm_levels(fell), holm(rose), holm_levels(rose), strict=True)
+    found = []
+    for own, sample, test, drop, (p_fell, level_fell, p_rose, level_rose) in zip(
+        pairs, samples, tests, tolerated, columns, strict=True
+    ):
+        blank = _blank(own, sample, drop, (level_rose or ALPHA, level_fell or ALPHA))
+        if sample is None or test is None:
+            found.append(blank)
+            continue
+        told = _told(blank, sample, test)
+        same = own.identical[own.scored].all() or not drop
+        if p_fell is not None and p_fell < ALPHA:
+            found.append(replace(told, outcome="regressed"))
+        elif (p_rose is not None and p_rose < ALPHA) or (same and not told.won + told.lost):
+            low = told.interval.low
+            found.append(replace(told, outcome="held", improved=low is not None and low > 0 and bool(told.won)))
+        else:
+            found.append(told)
+    return found
 
 
-def _regression(
-    one: Pairs,
-    test: _Shares | _Shifts | None,
-    max_drop: float,
-    adjusted: tuple[float | None, float | None],
-    levels: tuple[float, float],
-) -> Regression:
-    difference = one.run - one.baseline
-    blank = Regression(
-        suite=one.suite,
+def _blank(own: Pairs, sample: Differences | None, max_drop: float, levels: tuple[float, float]) -> Regression:
+    """Return what is known of a suite before it is tested."""
+    n = sample.n if sample else 0
+    scored = bool(own.scored.any())
+    return Regression(
+        suite=own.suite,
         max_drop=max_drop,
-        n=len(difference),
-        n_left_out=one.n_left_out,
-        mean=None,
-        baseline=None,
+        n=n,
+        n_left_out=len(own.strata) - n,
+        mean=own.mean(own.run.value) if scored else None,
+        baseline=own.mean(own.baseline.value) if scored else None,
         difference=None,
         interval=Interval(),
         levels=levels,
-        yes_no=one.yes_no,
-        won=int((difference > _NOTHING).sum()),
-        lost=int((difference < -_NOTHING).sum()),
+        yes_no=bool(sample and sample.yes_no),
+        won=sample.won if sample else 0,
+        lost=sample.lost if sample else 0,
         test="none",
         p_regressed=None,
         p_held=None,
         outcome="undecided",
     )
-    if test is None:
-        return blank
-    known = replace(
+
+
+def _told(blank: Regression, sample: Differences, test: Tested) -> Regression:
+    """Add what the test says."""
+    margin = -blank.max_drop
+    return replace(
         blank,
-        mean=float(one.run.mean()),
-        baseline=float(one.baseline.mean()),
-        difference=float(difference.mean()),
-        interval=test.limits(levels),
-        test="sign-flip" if isinstance(test, _Shifts) else "tango" if max_drop else "binomial",
-        p_regressed=test.p_values[0],
-        p_held=test.p_values[1],
+        difference=sample.mean,
+        interval=test.limits(blank.levels),
+        test="binomial" if test.name == "tango" and not margin else test.name,
+        p_regressed=test.below(margin),
+        p_held=test.above(margin),
     )
-    fell, rose = ((p or 0.0) < ALPHA for p in adjusted)
-    if fell:
-        return replace(known, outcome="regressed")
-    if rose or not known.won + known.lost:
-        low = known.interval.low
-        return replace(known, outcome="held", improved=low is not None and low > 0 and bool(known.won))
-    return known

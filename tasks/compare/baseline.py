@@ -111,6 +111,7 @@ def against(
         Side(known.scores, _with_texts(known, open_store(settings.store)), known.facts, known.replies),
         Side(scores, items, facts, reply_digests(texts)),
         max_drop=settings.max_drop,
+        strata=[suite.name for suite in settings.suites if suite.strata],
         known=unlike(known.facts, facts, rescored.units),
         allow_different=settings.allow_different,
     )

@@ -12,11 +12,11 @@ from artifacts.runs import Run, find_all, load, replies
 from config.declared import suites_in
 from data.draw import canonical
 from data.errors import InputError
+from data.suites import Suite
 from data.tables import SCORES
+from metrics.analysis.matching import KEY, Entrant, changes, common, compare_fields, entrants, fields
+from metrics.analysis.pairs import Comparison, Grouping
 from metrics.analysis.questions import Moved, align
-from metrics.analysis.scores import headline
-from metrics.stats.matching import KEY, Entrant, changes, common, compare_fields, entrants, fields
-from metrics.stats.pairs import Comparison, Grouping
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.configurations import differences, language_of
 from tasks.compare.items import items_of
@@ -30,7 +30,7 @@ class RunComparison:
     """Runs side by side.
 
     `shared` tells each suite's number of questions in every run, and in all of its runs. `pairs` are later-given
-    against earlier-given (`metrics.stats.matching`); `changed` has a frame of changes a pair, with both texts.
+    against earlier-given (`metrics.analysis.matching`); `changed` has a frame of changes a pair, with both texts.
     `language` is what is to be spoken of it.
     """
 
@@ -74,7 +74,7 @@ def compare_runs(
     compared = fields(listed, every=every)
     labels = {(one.run, one.model): one.label for one in listed}
     scores = pl.concat([SCORES.frame([]), *(_labelled(frame, run, labels) for run, frame in own.items())])
-    pairs, grouped = compare_fields(scores, items, compared, _metrics(metrics, scores, found))
+    pairs, grouped = compare_fields(scores, items, compared, _suites(found), _known(metrics, scores))
     if not pairs:
         total = sum(count for _, count in shared.values())
         raise InputError(
@@ -99,12 +99,17 @@ def _labelled(frame: pl.DataFrame, run: str, labels: Mapping[tuple[str, str], st
     return frame.filter(pl.col("model").is_in(list(own))).with_columns(pl.col("model").replace(own))
 
 
-def _metrics(asked: Sequence[str], scores: pl.DataFrame, found: Sequence[Run]) -> list[str]:
+def _known(asked: Sequence[str], scores: pl.DataFrame) -> Sequence[str]:
+    """Refuse metrics that no run has."""
     there = scores["metric"].unique().sort().to_list()
     if missing := [metric for metric in asked if metric not in there]:
         raise InputError(f"no run has the metric {missing[0]!r}; expected one of {', '.join(there)}.")
-    suites = {suite.name: suite for run in found for suite in suites_in(run.configuration)}
-    return list(asked) or [name for name in headline([*suites.values()]) if name in there]
+    return asked
+
+
+def _suites(found: Sequence[Run]) -> list[Suite]:
+    """Return the runs' suites, each once: as the last run declares it."""
+    return [*{suite.name: suite for run in found for suite in suites_in(run.configuration)}.values()]
 
 
 def _check(found: Sequence[Run], own: Mapping[str, pl.DataFrame]) -> None:

@@ -1,6 +1,7 @@
 """Runs side by side, as Markdown and as one HTML page that needs nothing else."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,12 @@ from markupsafe import Markup, escape
 
 from artifacts.store import write_atomically
 from data.characters import visible
-from metrics.stats.pairs import Comparison
+from metrics.analysis.pairs import Comparison, Scope
 from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
 from tasks.report.pages import still
 from tasks.report.text import fenced, grouped, p_value, percent, plain, points, table
+from tasks.report.words import remarks
 
 LONGEST, SHORTEST = 20_000, 200
 """Characters of a text that are shown, at most; and where there are many texts, at least."""
@@ -40,6 +42,28 @@ def verdict(pair: Comparison) -> str:
     return "better" if pair.difference > 0 else "worse"
 
 
+def conclusion(pair: Comparison, language: str) -> str:
+    """Say what a comparison came to, with what qualifies it."""
+    return "; ".join([phrase(f"compare.{verdict(pair)}", language), *remarks(asdict(pair), language)])
+
+
+def headline(suite: str, metric: str, scope: Scope, language: str) -> tuple[str, str]:
+    """Name the suite and the metric of what is compared."""
+    own = {"metric": metric, "total": "TOTAL", "suite": phrase("compare.score", language)}
+    return suite or phrase("common.overall", language), own.get(scope, phrase("compare.score", language))
+
+
+def itemised(pair: Comparison) -> bool:
+    """Say whether what changed can be listed question by question: it is of one metric."""
+    return pair.scope in {"metric", "total"}
+
+
+def heading(pair: Comparison, language: str) -> str:
+    """Name a pair and what it is compared on."""
+    named = headline(pair.suite, pair.metric, pair.scope, language)
+    return f"{': '.join(named)}: {pair.model_b} → {pair.model_a}"
+
+
 def interval(pair: Comparison) -> str:
     """Write a difference in percentage points, with its interval, corrected as its p-value is."""
     low, high = pair.interval_adjusted.low, pair.interval_adjusted.high
@@ -49,8 +73,7 @@ def interval(pair: Comparison) -> str:
 def cells(pair: Comparison, language: str) -> list[str]:
     """Return a pair's row under `header`."""
     return [
-        pair.suite,
-        pair.metric,
+        *headline(pair.suite, pair.metric, pair.scope, language),
         pair.model_b,
         pair.model_a,
         str(pair.n),
@@ -60,7 +83,7 @@ def cells(pair: Comparison, language: str) -> list[str]:
         f"{pair.only_b} / {pair.only_a}",
         p_value(pair.p_adjusted),
         points(pair.detectable).lstrip("+"),
-        phrase(f"compare.{verdict(pair)}", language),
+        conclusion(pair, language),
     ]
 
 
@@ -80,7 +103,8 @@ def groups(found: RunComparison) -> Iterator[str]:
     """Yield a line for each metric of a field of three or more: which cannot be told apart."""
     for one in found.groups:
         said = "; ".join(" = ".join(group) for group in one.groups)
-        yield phrase("compare.groups", found.language, suite=one.suite, metric=one.metric, groups=said)
+        suite, metric = headline(one.suite, one.metric, one.scope, found.language)
+        yield phrase("compare.groups", found.language, suite=suite, metric=metric, groups=said)
 
 
 def correction(found: RunComparison) -> str:
@@ -144,7 +168,9 @@ def markdown(found: RunComparison) -> str:
     lines += ["", *(f"* {plain(line)}" for line in (correction(found), *groups(found)))]
     lines += ["", f"## {phrase('compare.changed_head', language)}"]
     for pair, frame in zip(found.pairs, found.changed, strict=True):
-        said = plain(f"{pair.suite}: {pair.metric}: {pair.model_b} → {pair.model_a}")
+        if not itemised(pair):
+            continue
+        said = plain(heading(pair, language))
         lines += ["", f"### {said}", "", phrase("compare.changed", language, k=frame.height, n=pair.n)]
         for row in frame.iter_rows(named=True):
             lines += _markdown_change(row, pair, longest, language)
@@ -199,7 +225,7 @@ def html(found: RunComparison) -> str:
         title=title(found),
         t=partial(_said, found.language),
         header=header(found.language),
-        rows=[(cells(pair, found.language), verdict(pair)) for pair in found.pairs],
+        rows=[(cells(pair, found.language), verdict(pair), itemised(pair)) for pair in found.pairs],
         asked=list(asked(found)),
         groups=list(groups(found)),
         correction=correction(found),
@@ -213,9 +239,14 @@ def _said(language: str, name: str, /, **values: object) -> str:
     return phrase(f"compare.{name}", language, **values)
 
 
-def _sections(found: RunComparison, longest: int) -> Iterator[tuple[Comparison, int, Iterator[Mapping[str, Any]]]]:
-    for pair, frame in zip(found.pairs, found.changed, strict=True):
-        yield pair, frame.height, (_shown(row, longest, found.language) for row in frame.iter_rows(named=True))
+def _sections(
+    found: RunComparison, longest: int
+) -> Iterator[tuple[int, str, Comparison, int, Iterator[Mapping[str, Any]]]]:
+    """Yield the place, the heading and the changes of each pair whose changes can be listed."""
+    for number, (pair, frame) in enumerate(zip(found.pairs, found.changed, strict=True), 1):
+        if itemised(pair):
+            shown = (_shown(row, longest, found.language) for row in frame.iter_rows(named=True))
+            yield number, heading(pair, found.language), pair, frame.height, shown
 
 
 def _shown(row: Mapping[str, Any], longest: int, language: str) -> Mapping[str, Any]:

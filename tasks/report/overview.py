@@ -26,7 +26,11 @@ from tasks.report.titles import (
     title_of,
     where,
 )
+<<<<<<< HEAD
 from tasks.report.words import has_overall, measure, say, unmeasured, why
+=======
+from tasks.report.words import measure, remarks, say, unmeasured, why
+>>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
 
 HEAT = 10
 BELOW = 5
@@ -215,8 +219,12 @@ def comparisons(material: Material) -> dict[str, Any] | None:
     """Return the pairs on the metrics that count, and the groups that cannot be told apart; None for one model."""
 
     def counts(row: Mapping[str, Any]) -> bool:
-        return row["metric"] in counted(material, row["suite"])
+        return row["scope"] in {"suite", "overall"} or row["metric"] in counted(material, row["suite"])
 
+    def named(row: Mapping[str, Any]) -> str:
+        return where(material, row["suite"], row["metric"], row["scope"])
+
+    language = material.settings.report.language
     pairs = [row for row in material.results.get("comparisons", ()) if counts(row)]
     pairs.sort(key=lambda row: place(material, row["suite"]))
     if not pairs:
@@ -226,8 +234,8 @@ def comparisons(material: Material) -> dict[str, Any] | None:
     groups = [row for row in material.results.get("groups", ()) if counts(row)]
     groups.sort(key=lambda row: place(material, row["suite"]))
     return {
-        "pairs": [{**row, "where": where(material, row["suite"], row["metric"])} for row in pairs],
-        "groups": [{**row, "where": where(material, row["suite"], row["metric"])} for row in groups],
+        "pairs": [{**row, "where": named(row), "remarks": remarks(row, language)} for row in pairs],
+        "groups": [{**row, "where": named(row)} for row in groups],
         "reach": max(0.05, widest),
         "tests": sum(row["p_value"] is not None for row in material.results["comparisons"]),
     }

@@ -46,8 +46,8 @@ def regression(part: Mapping[str, Any], language: str = "en") -> str:
     )
     if few:
         return said + few
-    if part["cut"]:
-        return f"{said}; {say('cut', low=points(part['low']), high=points(part['high']))}"
+    if part["hangs"]:
+        return f"{said}; {say('hangs', low=points(part['low']), high=points(part['high']))}"
     if part["outcome"] != "undecided":
         return said
     shown, needed, tolerated = part["detectable"], part["n_needed"], f"{_POINTS * part['max_drop']:g}"

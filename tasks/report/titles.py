@@ -9,7 +9,7 @@ from data.records import Metric
 from data.shown import Text
 from data.suites import Suite
 from metrics.analysis.scores import beside
-from prompts.phrases import declared
+from prompts.phrases import declared, phrase
 from tasks.report.material import Material
 
 
@@ -89,11 +89,18 @@ def by_family(material: Material, name: str) -> bool:
     return bool(suite and suite.strata)
 
 
-def where(material: Material, suite: str, metric_name: str) -> str:
-    """Name a metric of a suite: by the suite alone where its score has no other."""
+def where(material: Material, suite: str, metric_name: str, scope: str = "metric") -> str:
+    """Name what is compared: a metric of a suite (by the suite alone where its score has no other), or a score."""
+    language = material.settings.report.language
+    if scope == "overall":
+        return phrase("common.overall", language)
     title = suite_title(material, suite)
+    if scope == "total":
+        return f"{title}: TOTAL"
+    if scope == "suite":
+        return f"{title}: {phrase('compare.score', language)}"
     if len(counted(material, suite)) > 1 or metric_name not in counted(material, suite):
-        return f"{title}: {metric_title(metric_name, material.settings.report.language)}"
+        return f"{title}: {metric_title(metric_name, language)}"
     return title
 
 

@@ -79,5 +79,19 @@ def why(part: Mapping[str, Any], language: str) -> str:
     said = translated(part["reason"], language)
     if not said and part["outcome"] == "undecided" and part["n_deciding"]:
         said = phrase(f"common.deciding{'_questions' if measure(part) else ''}", language, n=part["n_deciding"])
+    if not said and part["outcome"] == "undecided" and part["interval"]["low"] is not None:
+        said = phrase("common.too_close", language)
     failed = lost(Failure(**one) for one in part.get("failures", ()))
     return said if failed in part["reason"] else "; ".join(filter(None, (said, translated(failed, language))))
+
+
+def remarks(pair: Mapping[str, Any], language: str) -> list[str]:
+    """Say what qualifies a comparison, from its fields: what it hangs on, what so few questions cannot tell."""
+    said = []
+    if pair["hangs"]:
+        said.append(phrase("compare.hangs", language, lost=pair["n_lost"], cut=pair["n_cut"]))
+    elif not pair["reachable"]:
+        said.append(phrase("compare.too_few", language))
+    if pair["interval"]["fixed_templates"]:
+        said.append(phrase("compare.fixed_templates", language))
+    return said

@@ -1,6 +1,7 @@
 """Tables of items and scores with values made by hand."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -9,8 +10,13 @@ from data.suites import Suite
 from data.tables import TABLES
 from metrics.analysis.judged import Gate
 from metrics.analysis.summary import summarise
+<<<<<<< HEAD
 from metrics.analysis.verdict import Verdict
 from metrics.stats.regression import Pairs
+=======
+from metrics.analysis.verdict import Gate, Verdict
+from metrics.stats.regression import Pairs, Side
+>>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
 from tests.helpers.verdicts import finalise
 
 METRIC = "similarity"
@@ -66,17 +72,14 @@ def pairs(
     baseline_upper: Sequence[float] | None = None,
     name: str = "s",
 ) -> Pairs:
-    """Return pairs of values, each an item of its own."""
-    codes = np.arange(len(run), dtype=np.int64)
-    return Pairs(
-        suite=name,
-        run=np.array(run, dtype=float),
-        baseline=np.array(baseline, dtype=float),
-        items=codes,
-        clusters=np.full(len(run), -1, dtype=np.int64),
-        run_upper=np.array(run if upper is None else upper, dtype=float),
-        baseline_upper=np.array(baseline if baseline_upper is None else baseline_upper, dtype=float),
+    """Return pairs of values, each a question of its own."""
+    after, before = np.array(run, dtype=float), np.array(baseline, dtype=float)
+    plain = Pairs.of(name, after, before)
+    most, most_before = (
+        values if ends is None else np.array(ends, dtype=float)
+        for values, ends in ((after, upper), (before, baseline_upper))
     )
+    return replace(plain, run=Side(after, after, most), baseline=Side(before, before, most_before))
 
 
 def counted(won: int, lost: int, n: int, right: int = 0, name: str = "s") -> Pairs:

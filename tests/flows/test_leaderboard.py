@@ -17,9 +17,9 @@ import pytest
 from config.reading import read
 from flows.cli.application import main
 from metrics.analysis.document import document as document_of
+from metrics.analysis.matching import question_sets
 from metrics.analysis.results import Results
 from metrics.analysis.summary import cells, summarise
-from metrics.stats.matching import question_sets
 from prompts import phrases
 from tasks.compare.leaderboard import gather, head
 from tasks.compare.trends import trends

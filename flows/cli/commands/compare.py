@@ -13,7 +13,7 @@ from flows.cli.console import show, written
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from metrics.stats.pairs import Comparison
+    from metrics.analysis.pairs import Comparison
     from tasks.compare.runs import RunComparison
     from tasks.report.tables import Table
 
@@ -141,9 +141,10 @@ def _change(pair: "Comparison", row: Mapping[str, Any], language: str) -> "Rende
 
     from data.characters import visible
     from prompts.phrases import phrase
-    from tasks.report.comparison import change_of, clip, outcome, place_of
+    from tasks.report.comparison import change_of, clip, headline, outcome, place_of
 
-    said = f"{change_of(row, language)}: {pair.suite}: {pair.metric}: {place_of(row, language)}"
+    named = ": ".join(headline(pair.suite, pair.metric, pair.scope, language))
+    said = f"{change_of(row, language)}: {named}: {place_of(row, language)}"
     title = Text(visible(said), style="bold")
     table = Sides(title=title, title_justify="left", box=ROUNDED, expand=True)
     for label, side in ((pair.model_b, "before"), (pair.model_a, "after")):

@@ -13,11 +13,11 @@ from data.documents import RESULTS_VERSION
 from data.tables import ITEMS, SCORES
 from metrics.analysis.document import document, schema
 from metrics.analysis.explainability import Terms, explained
+from metrics.analysis.pairs import compare, groups
 from metrics.analysis.results import Results
 from metrics.analysis.scores import ModelScore
 from metrics.analysis.summary import cells, summarise, totals
 from metrics.stats.agreement import judge_agreement, repeats
-from metrics.stats.pairs import compare, groups
 from tests.conftest import TOP
 from tests.helpers.suites import declared, result
 from tests.helpers.verdicts import finalise

@@ -10,10 +10,16 @@ from data.plugins import find
 from data.records import Metric, Score
 from data.tables import ITEMS, SCORES
 from data.truncation import is_cut
+<<<<<<< HEAD
 from metrics.analysis.judged import Gate
 from metrics.analysis.summary import cells, summarise, totals
 from metrics.analysis.verdict import ModelResult, Verdict
 from metrics.stats.pairs import compare
+=======
+from metrics.analysis.pairs import compare
+from metrics.analysis.summary import cells, summarise, totals
+from metrics.analysis.verdict import Gate, ModelResult, Verdict
+>>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
 from prompts.phrases import translated
 from tasks.score import metric_rows, scores_of
 from tests.helpers.answers import answer
@@ -107,10 +113,10 @@ def test_a_comparison_that_hangs_on_cut_replies_tells_nothing_apart() -> None:
     assert pair.p_adjusted == pytest.approx(2 / 2**8)
     assert pair.low == 0.0
     assert pair.difference == pair.high == pytest.approx(0.2)
-    assert (pair.cut, pair.significant) == (True, False)
+    assert (pair.hangs, pair.significant) == (True, False)
     plain = scores(32, 0, 8, model="b")
     (pair,) = compare(pl.concat([first, plain]), items(40))
-    assert (pair.low, pair.cut, pair.significant) == (None, False, True)
+    assert (pair.low, pair.hangs, pair.significant) == (None, False, True)
 
 
 @pytest.mark.parametrize(

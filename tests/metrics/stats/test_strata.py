@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from metrics.stats.intervals import Interval, Z, wilson
-from metrics.stats.strata import Part, correlated, observed, strata_limits, stratified
+from metrics.stats.intervals import Interval, Z, pool, wilson
+from metrics.stats.strata import Part, observed, part_of, parts_of, strata_limits, stratified
 from tests.strata import SPREADS, shares
 
 
-def parts_of(*counts: tuple[int, int]) -> list[Part]:
-    return [(1 / len(counts), k / n, wilson(k, n)) for k, n in counts]
+def shares_of(*counts: tuple[int, int]) -> list[Part | None]:
+    return [part_of(1 / len(counts), k / n, wilson(k, n)) for k, n in counts]
 
 
 @given(st.integers(1, 500), st.floats(0, 1))
@@ -26,16 +26,23 @@ def test_an_interval_tells_the_n_it_was_made_from(n: int, share: float) -> None:
     assert 1 / observed(np.array([k / n]), np.array([found.high - found.low]))[0] == pytest.approx(n, rel=1e-6)
 
 
-def test_one_stratum_keeps_its_own_interval() -> None:
-    own = Interval(0.4, 0.95, "bootstrap", 12)
-    assert stratified([(1.0, 0.8, own), (0.0, 0.1, Interval())]) == own
-    low, high = strata_limits(np.ones(1), np.array([[0.9]]), np.array([[1 / 30]]))
-    assert (low[0], high[0]) == pytest.approx((wilson(27, 30).low, wilson(27, 30).high), abs=1e-9)
+def test_of_one_stratum_it_is_wilsons_interval() -> None:
+    found = stratified([part_of(1.0, 0.9, wilson(27, 30)), part_of(0.0, 0.1, Interval())])
+    assert (found.low, found.high) == pytest.approx((wilson(27, 30).low, wilson(27, 30).high), abs=1e-9)
+
+
+def test_parts_of_plain_answers_tell_as_much_as_they_are() -> None:
+    pools = [pool(np.repeat([1.0, 0.0], counts)) for counts in ((27, 3), (10, 10))]
+    found = parts_of(pools, [0.25, 0.75], yes_no=True)
+    assert [(one.weight, one.mean, 1 / one.rate, one.units) for one in found] == [
+        pytest.approx((0.25, 0.9, 30, 30)),
+        pytest.approx((0.75, 0.5, 20, 20)),
+    ]
 
 
 def test_the_limits_are_those_of_the_score_test_by_brute_force() -> None:
     """Two strata, 7 of 10 and 19 of 20: every pair of shares tried, the likeliest taken for each mean."""
-    found = stratified(parts_of((7, 10), (19, 20)))
+    found = stratified(shares_of((7, 10), (19, 20)))
     grid = np.linspace(0.0005, 0.9995, 1999)
     observed_mean, inside = (0.7 + 0.95) / 2, []
     for mean in np.linspace(0.55, 0.97, 211):
@@ -51,15 +58,15 @@ def test_the_limits_are_those_of_the_score_test_by_brute_force() -> None:
 
 
 def test_a_stratum_that_is_known_widens_nothing_and_one_without_interval_leaves_none() -> None:
-    known = Interval(1.0, 1.0)
+    known, half = Interval(1.0, 1.0), part_of(0.5, 0.8, wilson(80, 100))
     low, high = wilson(80, 100).low, wilson(80, 100).high
     assert low is not None
     assert high is not None
-    found = stratified([(0.5, 1.0, known), (0.5, 0.8, wilson(80, 100))])
+    found = stratified([part_of(0.5, 1.0, known), half])
     assert (found.low, found.high) == pytest.approx(((1 + low) / 2, (1 + high) / 2), abs=0.002)
-    assert stratified([(0.5, 0.5, known), (0.5, 0.5, Interval())]) == Interval()
+    assert stratified([half, part_of(0.5, 0.5, Interval())]) == Interval()
     assert stratified([]) == Interval()
-    fixed = stratified([(0.5, 0.25, Interval(0.25, 0.25)), (0.5, 0.75, Interval(0.75, 0.75))])
+    fixed = stratified([part_of(0.5, share, Interval(share, share)) for share in (0.25, 0.75)])
     assert (fixed.low, fixed.high) == pytest.approx((0.5, 0.5))
 
 
@@ -67,21 +74,13 @@ def test_a_stratum_that_is_known_widens_nothing_and_one_without_interval_leaves_
 @given(st.lists(st.tuples(st.integers(1, 40), st.floats(0, 1)), min_size=2, max_size=6))
 def test_an_interval_lies_within_bounds_around_the_mean_and_mirrors(listed: list[tuple[int, float]]) -> None:
     counts = [(round(share * n), n) for n, share in listed]
-    found, turned = stratified(parts_of(*counts)), stratified(parts_of(*((n - k, n) for k, n in counts)))
+    found, turned = stratified(shares_of(*counts)), stratified(shares_of(*((n - k, n) for k, n in counts)))
     mean = sum(k / n for k, n in counts) / len(counts)
     assert found.low is not None
     assert found.high is not None
     assert 0 <= found.low <= mean + 1e-9
     assert mean - 1e-9 <= found.high <= 1
     assert (turned.low, turned.high) == pytest.approx((1 - found.high, 1 - found.low), abs=1e-6)
-
-
-def test_parts_on_the_same_items_add_up_as_they_are() -> None:
-    parts = [(0.5, 0.8, Interval(0.5, 0.9, "wilson", 10)), (0.5, 0.6, Interval(0.2, 0.7, "wilson", 10))]
-    together = correlated(parts)
-    assert (together.low, together.high) == pytest.approx((0.7 - 0.35, 0.7 + 0.1))
-    assert correlated([*parts, (0.1, 0.0, Interval())]) == Interval()
-    assert correlated([*parts, (0.0, 0.0, Interval())]) == together
 
 
 def test_two_strata_hold_their_level_exactly() -> None:

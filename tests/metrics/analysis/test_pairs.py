@@ -1,8 +1,7 @@
 """Pairs of models: counts by hand, tests against independent ones, groups."""
 
 import json
-from itertools import combinations, product
-from math import comb
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,12 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, permutation_test
 
 from data.errors import InputError
+from data.suites import Suite
 from data.tables import ITEMS, SCORES
-from metrics.stats.intervals import mean_interval
-from metrics.stats.pairs import compare, groups, mcnemar, paired_share_interval, sign_flip
+from metrics.analysis.pairs import compare, groups
+from metrics.stats.margins import differences, method_of, two_sided
 from metrics.stats.power import holm, holm_levels
 
 
@@ -48,7 +47,7 @@ def test_a_pair_by_hand() -> None:
     b: list[float | None] = [0, 0, 0, 0, 1, 1, 1, 0, 0, None]
     (found,) = compare(scores({"a": a, "b": b}), items(10))
     assert (found.model_a, found.model_b, found.n, found.n_left_out) == ("a", "b", 9, 1)
-    assert (found.only_a, found.only_b, found.test) == (4, 1, "mcnemar")
+    assert (found.only_a, found.only_b, found.test) == (4, 1, "tango")
     assert (found.mean_a, found.mean_b) == pytest.approx((6 / 9, 3 / 9))
     assert found.difference == pytest.approx(3 / 9)
     assert found.p_value == pytest.approx(12 / 32)
@@ -63,85 +62,22 @@ def test_no_answer_is_a_wrong_answer_in_a_pair() -> None:
     assert (found.n, found.only_a, found.difference) == (1, 1, 1.0)
 
 
-@settings(max_examples=60)
-@given(st.integers(0, 60), st.integers(0, 60))
-def test_mcnemar_is_exact(b: int, c: int) -> None:
-    """The exact test: both tails of a fair coin tossed b + c times."""
-    found = mcnemar(b, c)
-    if b + c == 0:
-        assert found == 1.0
-    else:
-        assert found == pytest.approx(binomtest(b, b + c).pvalue)
-        tail = sum(comb(b + c, k) for k in range(min(b, c) + 1)) / 2 ** (b + c)
-        assert found == pytest.approx(min(1.0, 2 * tail))
-
-
-def test_the_interval_of_paired_shares_is_the_published_one() -> None:
-    """Fagerland, Lydersen & Laake 2014 on airway hyper-responsiveness: 1 and 7 of 21."""
-    found = paired_share_interval(1, 7, 21)
-    assert found.low == pytest.approx(-0.508, abs=6e-4)
-    assert found.high == pytest.approx(-0.013, abs=6e-4)
-    assert paired_share_interval(0, 0, 0).low is None
-
-
-def test_the_interval_of_paired_shares_holds_its_level() -> None:
-    """Exact coverage, summed over every outcome of 20 pairs of which 30 % and 10 % differ."""
-    from scipy.stats import multinomial
-
-    n, p, q = 20, 0.3, 0.1
-    held = 0.0
-    for b, c in product(range(n + 1), repeat=2):
-        found = paired_share_interval(b, c, n)
-        if b + c <= n and found.low is not None and found.high is not None and found.low <= p - q <= found.high:
-            held += float(multinomial.pmf([b, c, n - b - c], n, [p, q, 1 - p - q]))
-    assert held == pytest.approx(0.95, abs=0.02)
-
-
-@settings(max_examples=30)
-@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), min_size=1, max_size=9))
-def test_sign_flips_are_all_listed_for_few_units(differences: list[float]) -> None:
-    column = np.array(differences)
-    patterns = [abs(float(np.dot(signs, column))) for signs in product((-1, 1), repeat=len(column))]
-    expected = np.mean([value >= abs(column.sum()) - 1e-9 for value in patterns])
-    assert sign_flip(column) == pytest.approx(expected)
-
-
-def test_random_sign_flips_agree_with_scipys() -> None:
-    column = np.random.default_rng(1).normal(0.25, 1.0, 60)
-    expected = permutation_test(
-        (column,), np.mean, permutation_type="samples", n_resamples=20_000, vectorized=True, rng=2
-    ).pvalue
-    assert sign_flip(column) == pytest.approx(expected, abs=0.012)
-    assert sign_flip(column, seed=3) == sign_flip(column, seed=3)
-
-
-def test_a_sign_flip_of_yes_no_values_is_mcnemar() -> None:
-    column = np.array([1.0] * 8 + [-1.0] * 2 + [0.0] * 30)
-    assert sign_flip(column) == pytest.approx(mcnemar(8, 2))
-
-
-def test_very_many_units_take_the_normal_approximation() -> None:
-    column = np.random.default_rng(4).normal(0.02, 1.0, 20_000)
-    from scipy.stats import ttest_1samp
-
-    assert sign_flip(column) == pytest.approx(ttest_1samp(column, 0).pvalue, abs=2e-3)
-
-
 def test_graded_scores_get_an_interval_of_the_differences() -> None:
     rng = np.random.default_rng(5)
     a, b = rng.random(50) * 0.5 + 0.3, rng.random(50) * 0.5
     (found,) = compare(scores({"a": a.tolist(), "b": b.tolist()}), items(50))
-    expected = mean_interval(a - b, bounds=(-1.0, 1.0), yes_no=False).interval
-    assert found.test == "sign-flip"
-    assert not found.yes_no
-    assert (found.interval.low, found.interval.high) == pytest.approx((expected.low, expected.high), abs=1e-6)
+    test = method_of(differences(a - b, yes_no=False))
+    expected = test.limits((0.025, 0.025))
+    assert (found.test, found.yes_no) == ("sign-flip", False)
+    assert (found.interval.low, found.interval.high) == pytest.approx((expected.low, expected.high))
+    assert found.p_value == pytest.approx(two_sided(test))
 
 
 def test_repeated_items_are_tested_as_items() -> None:
     """Six items on which a alone is right, asked five times: p = 2 / 64 as for six, not as for thirty."""
     table = pl.concat([scores({"a": [1.0] * 6, "b": [0.0] * 6}, repeat=r) for r in range(5)])
     (found,) = compare(table, items(6))
-    assert (found.n, found.only_a, found.test) == (30, 30, "sign-flip")
+    assert (found.n, found.only_a, found.test) == (6, 6, "tango")
     assert found.p_value == pytest.approx(2 / 64)
     assert found.interval.units == 6
 
@@ -281,4 +217,116 @@ def test_suites_and_metrics_are_compared_apart() -> None:
         ("t", "correct", 1),
         ("t", "other", 1),
     ]
-    assert len(compare(pl.concat([table, other]), listed, metrics=["other"])) == 2
+
+
+def suite(name: str, *metrics: str, **more: Any) -> Suite:
+    return Suite.model_validate(
+        {
+            "name": name,
+            "items": {"data": "d.jsonl"},
+            "prompt": "p",
+            "metrics": list(metrics or ("correct",)),
+            **more,
+        }
+    )
+
+
+def test_a_total_is_compared_family_by_family() -> None:
+    """Of family f (4 questions) a is right on all and b on none, of g (40) both on half: 50 points, not 9."""
+    right = {"a": [1.0] * 4 + [1.0, 0.0] * 20, "b": [0.0] * 4 + [1.0, 0.0] * 20}
+    families = ["f"] * 4 + ["g"] * 40
+    total = suite("s", strata="family")
+    (found,) = compare(scores(dict(right)), items(44, family=families), [total])
+    assert (found.scope, found.metric, found.n) == ("total", "correct", 44)
+    assert found.difference == pytest.approx(0.5)
+    assert found.mean_a == pytest.approx(0.75)
+    assert (found.test, found.p_value) == ("sign-flip", pytest.approx(2 / 16, abs=0.01))
+    (pooled,) = compare(scores(dict(right)), items(44, family=families), [suite("s")])
+    assert pooled.difference == pytest.approx(4 / 44)
+
+
+def test_families_of_one_size_make_counts() -> None:
+    """Where all questions weigh alike a TOTAL is a share of them all: 6 of 60 lost, exact p = 2 / 64."""
+    right = {"a": [1.0] * 60, "b": [float(n % 10 > 0) for n in range(60)]}
+    families = [f"f{n // 10}" for n in range(60)]
+    (found,) = compare(scores(dict(right)), items(60, family=families), [suite("s", strata="family")])
+    assert (found.test, found.only_a, found.only_b) == ("tango", 6, 0)
+    assert found.p_value == pytest.approx(2 / 64)
+
+
+def test_suites_of_several_metrics_and_the_overall_score_are_compared_like_any_metric() -> None:
+    """Model a is right on 10 of 40 in s, and has 0.75 and 0.25 on each of 30 in t, where b has 0.25 and 0.25."""
+    of_s = scores({"a": [1.0] * 10 + [0.0] * 30, "b": [0.0] * 40})
+    rows = [
+        of_s,
+        *(
+            scores({"a": [value] * 30, "b": [0.25] * 30}).with_columns(
+                item_id=pl.format("t{}", "item_id"), metric=pl.lit(metric)
+            )
+            for metric, value in (("one", 0.75), ("two", 0.25))
+        ),
+    ]
+    asked = pl.concat([items(40), items(30, suite=["t"] * 30).with_columns(item_id=pl.format("t{}", "item_id"))])
+    suites = [suite("s", weight=0.3), suite("t", "one", "two", weight=0.1)]
+    found = compare(pl.concat(rows), asked, suites)
+    assert [(p.scope, p.suite, p.metric, p.n) for p in found] == [
+        ("metric", "s", "correct", 40),
+        ("metric", "t", "one", 30),
+        ("metric", "t", "two", 30),
+        ("suite", "t", "", 30),
+        ("overall", "", "", 70),
+    ]
+    assert [p.difference for p in found] == pytest.approx([0.25, 0.5, 0.0, 0.25, 0.75 * 0.25 + 0.25 * 0.25])
+    # Of 5 tests: 2/1024, p = 1 of equal pairs, and sign flips of 30 and 40 units that all point one way.
+    assert [p.significant for p in found] == [True, True, False, True, True]
+    assert found[-1].test == "sign-flip"
+
+
+def test_models_of_other_suites_are_not_compared_overall() -> None:
+    rows = [scores({"a": [1.0] * 8, "b": [0.0] * 8}), scores({"a": [1.0] * 8}).with_columns(
+        item_id=pl.format("t{}", "item_id"))]  # fmt: skip
+    asked = pl.concat([items(8), items(8, suite=["t"] * 8).with_columns(item_id=pl.format("t{}", "item_id"))])
+    found = compare(pl.concat(rows), asked, [suite("s"), suite("t")])
+    assert [(p.scope, p.suite) for p in found] == [("metric", "s")]
+
+
+def test_so_few_questions_cannot_pass_the_correction_whatever_they_show() -> None:
+    """Six questions all lost: p = 2 / 64 passes alone, but not at 0.05 / 3, which takes seven."""
+    table = scores({"a": [1.0] * 6, "b": [0.0] * 6})
+    (alone,) = compare(table, items(6))
+    assert (alone.significant, alone.reachable) == (True, True)
+    three = compare(pl.concat([table, *(table.with_columns(metric=pl.lit(name)) for name in "xy")]), items(6))
+    assert [(p.significant, p.reachable, p.detectable) for p in three] == [(False, False, None)] * 3
+    more = scores({"a": [1.0] * 7, "b": [0.0] * 7})
+    three = compare(pl.concat([more, *(more.with_columns(metric=pl.lit(name)) for name in "xy")]), items(7))
+    assert all(p.significant and p.reachable for p in three)
+
+
+def test_fewer_than_five_templates_are_said_and_from_five_on_they_are_the_units() -> None:
+    rng = np.random.default_rng(8)
+    table = scores({"a": list(map(float, rng.random(60) < 0.7)), "b": list(map(float, rng.random(60) < 0.5))})
+    for templates, test, units in ((4, "tango", 60), (5, "student", 5), (9, "student", 9), (10, "sign-flip", 10)):
+        (found,) = compare(table, items(60, template=[f"t{n % templates}" for n in range(60)]))
+        assert (found.test, found.interval.units, found.interval.fixed_templates) == (test, units, templates == 4)
+
+
+def test_failed_calls_leave_a_comparison_open_that_hangs_on_them() -> None:
+    """Eight that b got wrong came back as errors: over what is scored the two are equal, at worst they are not."""
+    right: dict[str, list[float | None]] = {"a": [1.0] * 100, "b": [None] * 8 + [1.0] * 92}
+    (found,) = compare(scores(right), items(100))
+    assert (found.n, found.n_left_out, found.n_lost, found.difference) == (92, 8, 8, 0.0)
+    assert (found.low, found.high) == pytest.approx((0.0, 0.08))
+    assert (found.hangs, found.significant) == (True, False)
+    (sure,) = compare(scores({"a": [1.0] * 100, "b": [None] * 2 + [0.0] * 40 + [1.0] * 58}), items(100))
+    assert (sure.hangs, sure.significant) == (False, True)
+
+
+def test_what_both_lack_for_one_cause_is_equal_there() -> None:
+    """Eight prompts that a provider refuses to both: nothing hangs on them; refused for two causes, it does."""
+    both: dict[str, list[float | None]] = {"a": [None] * 8 + [1.0] * 92, "b": [None] * 8 + [1.0] * 92}
+    table = scores(both).with_columns(reason=pl.lit("refused"))
+    (same,) = compare(table, items(100))
+    assert (same.low, same.high, same.hangs) == (0.0, 0.0, False)
+    other = table.with_columns(reason=pl.when(pl.col("model") == "a").then(pl.lit("HTTP 500")).otherwise("reason"))
+    (apart,) = compare(other, items(100))
+    assert (apart.low, apart.high, apart.hangs) == (pytest.approx(-0.08), pytest.approx(0.08), True)

@@ -2,15 +2,16 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import polars as pl
 
 from data.records import VALUED
-from metrics.stats.intervals import Interval
-from metrics.stats.pairs import Comparison, Grouping, adjusted, compare, groups
+from data.suites import Suite
+from metrics.analysis.pairs import Comparison, Draft, Grouping, concluded, drafted, groups
+from metrics.stats.missing import scored
 
 _NOTHING = 1e-12
 KEY = ("item_id", "repeat")
@@ -52,21 +53,23 @@ def fields(listed: Sequence[Entrant], *, every: bool = False) -> list[list[Entra
 
 
 def compare_fields(
-    scores: pl.DataFrame, items: pl.DataFrame, compared: Sequence[Sequence[Entrant]], metrics: Sequence[str]
+    scores: pl.DataFrame,
+    items: pl.DataFrame,
+    compared: Sequence[Sequence[Entrant]],
+    suites: Sequence[Suite] = (),
+    metrics: Sequence[str] = (),
 ) -> tuple[list[Comparison], list[Grouping]]:
-    """Compare every two of each field; `scores` name their models by label.
+    """Compare every two of each field on every headline of `suites`, or on `metrics`, each by itself.
 
-    Each difference is the later-given minus the earlier-given (`model_a` is the later). Holm's correction is over
-    all metrics and pairs, of all fields; pairs without a common item are left out. Groups: of each field of three
-    or more.
+    `scores` name their models by label. Each difference is the later-given minus the earlier-given (`model_a` is
+    the later). Holm's correction is over all headlines and pairs, of all fields; pairs without a common question
+    are left out. Groups: of each field of three or more.
     """
-    found: list[Comparison] = []
+    drafts: list[Draft] = []
     for field in compared:
-        places = {one.label: one.place for one in field}
-        own = scores.filter(pl.col("model").is_in(list(places)))
-        pairs = compare(own, items, metrics=metrics)
-        found += later_minus_earlier(pairs, sorted(places, key=places.__getitem__))
-    found = adjusted([pair for pair in found if pair.n])
+        order = [one.label for one in sorted(field, key=lambda one: one.place)]
+        drafts += drafted(scores.filter(pl.col("model").is_in(order)), items, suites, metrics=metrics, order=order)
+    found = concluded([draft for draft in drafts if draft.seen.n])
     grouped: list[Grouping] = []
     for field in compared:
         labels = {one.label for one in field}
@@ -86,45 +89,9 @@ def _whole(grouped: Sequence[Grouping], pairs: Sequence[Comparison]) -> list[Gro
     return [one for one in grouped if whole(one)]
 
 
-def later_minus_earlier(pairs: Sequence[Comparison], names: Sequence[str]) -> list[Comparison]:
-    """Return comparisons whose difference is the later-named model minus the earlier-named: `model_a` the later.
-
-    `names` hold every model, in the order in which they were given.
-    """
-    places = {name: place for place, name in enumerate(names)}
-    return [pair if places[pair.model_a] > places[pair.model_b] else flip(pair) for pair in pairs]
-
-
-def flip(pair: Comparison) -> Comparison:
-    """Return a comparison the other way round."""
-    return replace(
-        pair,
-        model_a=pair.model_b,
-        model_b=pair.model_a,
-        mean_a=pair.mean_b,
-        mean_b=pair.mean_a,
-        difference=None if pair.difference is None else -pair.difference,
-        interval=_turned(pair.interval),
-        interval_adjusted=_turned(pair.interval_adjusted),
-        only_a=pair.only_b,
-        only_b=pair.only_a,
-        low=None if pair.high is None else -pair.high,
-        high=None if pair.low is None else -pair.low,
-        p_low=pair.p_high,
-        p_high=pair.p_low,
-    )
-
-
-def _turned(interval: Interval) -> Interval:
-    low, high = interval.low, interval.high
-    return replace(interval, low=None if high is None else -high, high=None if low is None else -low)
-
-
 def valued(scores: pl.DataFrame) -> pl.DataFrame:
     """Return the rows that count, with their value: 0 where the metric gave none to what counts."""
-    return scores.filter(pl.col("status").is_in(VALUED)).with_columns(
-        value=pl.when(pl.col("status") == "scored").then("value").otherwise(pl.col("value").fill_null(0.0))
-    )
+    return scores.filter(pl.col("status").is_in(VALUED)).with_columns(value=scored())
 
 
 def changes(scores: pl.DataFrame, items: pl.DataFrame, pair: Comparison) -> pl.DataFrame:

@@ -1,0 +1,376 @@
+"""Is it different: two models on the same questions, by metric, suite, TOTAL and overall.
+
+Interval, test and decision are of one method (`metrics.stats.margins`), at the level that Holm's correction over
+all headlines and pairs of a comparison leaves to each: the interval holds 0 exactly where two cannot be told apart.
+Everything that tells two models, prompts or runs apart goes through here.
+
+Source: SPEC 9.
+"""
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from data.suites import Suite
+from metrics.analysis.values import composites, question_values
+from metrics.stats.intervals import Floats, Interval
+from metrics.stats.margins import Differences, Test, Tested, differences, least_p, method_of, two_sided
+from metrics.stats.power import ALPHA, detectable, holm, holm_levels
+
+Scope = Literal["metric", "suite", "total", "overall"]
+"""What is compared: a metric, the mean of a suite's metrics, a TOTAL over families, or all suites, weighted."""
+
+_PAIR = 2
+_KEY = ("suite", "item_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Model a against model b on the questions that both have scored, for one headline.
+
+    `scope` says which: a metric of a suite; the suite's own score (`suite`, without a metric; `total`, with
+    strata); or the `overall` score, without a suite. `difference` is mean a - mean b with its 95 % interval; None
+    where no question is in common. `only_a` and `only_b` count the questions on which a, or b, is better. `p_value`
+    is that of the `test` which makes the interval; `p_adjusted` after Holm over all that was compared together, and
+    `interval_adjusted` at the level of its step: it holds 0 exactly where the two cannot be told apart.
+
+    `detectable` is the smallest true difference that this decision, at this level, finds with power 0.8 where the
+    spread is as here. `reachable` is false where so few questions could not have reached the level whatever they
+    showed. Where answers failed or were cut (`n_lost`, `n_cut`, of both models), `low` and `high` bound the
+    difference, with their p-values; `hangs`: what can be concluded is not the same at both and between.
+    """
+
+    suite: str
+    metric: str
+    model_a: str
+    model_b: str
+    n: int
+    n_left_out: int
+    mean_a: float | None
+    mean_b: float | None
+    difference: float | None
+    yes_no: bool
+    only_a: int
+    only_b: int
+    scope: Scope = "metric"
+    interval: Interval = field(default_factory=Interval)
+    test: Test = "none"
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    interval_adjusted: Interval = field(default_factory=Interval)
+    detectable: float | None = None
+    reachable: bool = True
+    low: float | None = None
+    high: float | None = None
+    p_low: float | None = None
+    p_high: float | None = None
+    n_cut: int = 0
+    n_lost: int = 0
+    hangs: bool = False
+
+    @property
+    def significant(self) -> bool:
+        """Whether the two can be told apart at the 5 % level, after correction, wherever within the bounds."""
+        return self.refused and not self.hangs
+
+    @property
+    def refused(self) -> bool:
+        """Whether the test refuses at the 5 % level, after correction, that the two are equal."""
+        return self.p_adjusted is not None and self.p_adjusted < ALPHA
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON."""
+        return {**asdict(self), "significant": self.significant}
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Which models cannot be told apart on a headline: each group is a largest set without a significant pair.
+
+    Best mean first, in groups and among them; a model may stand in several groups.
+    """
+
+    suite: str
+    metric: str
+    groups: tuple[tuple[str, ...], ...]
+    scope: Scope = "metric"
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What is compared: suites with the metrics of each, its weight, and whether its families weigh alike."""
+
+    scope: Scope
+    suite: str
+    metric: str
+    parts: tuple[tuple[str, tuple[str, ...], float, bool], ...]
+
+
+def headlines(suites: Sequence[Suite], metrics: Collection[str]) -> list[Headline]:
+    """List what models are compared on: each metric that makes a score, each suite's score, and the overall one.
+
+    `metrics` are those that the scores have. A suite of one metric is that metric; with strata it is its TOTAL.
+    There is an overall score where two suites or more weigh something, and all of these are means over all
+    questions.
+    """
+    found: list[Headline] = []
+    weighed: list[tuple[str, tuple[str, ...], float, bool]] = []
+    for suite in suites:
+        names = tuple(name for name in suite.scored_by if name in metrics)
+        strata = bool(suite.strata)
+        whole = (suite.name, names, suite.weight, strata)
+        if strata and names:
+            found.append(Headline("total", suite.name, names[0], (whole,)))
+        else:
+            found += [Headline("metric", suite.name, name, ((suite.name, (name,), 1.0, False),)) for name in names]
+        if len(names) > 1:
+            found.append(Headline("suite", suite.name, "", (whole,)))
+        if suite.weight and names:
+            weighed.append(whole)
+    if len(weighed) > 1 and all(suite.gate_on == "mean" and not suite.stop for suite in suites if suite.weight):
+        found.append(Headline("overall", "", "", tuple(weighed)))
+    return found
+
+
+def by_metric(values: pl.DataFrame, suites: Sequence[Suite]) -> list[Headline]:
+    """List every metric of every suite that there is; of a suite with strata, its TOTAL."""
+    totals = {(suite.name, name) for suite in suites if suite.strata for name in suite.scored_by}
+    there = values.select("suite", "metric").unique().sort("suite", "metric").rows()
+    return [
+        Headline("total" if (total := (suite, metric) in totals) else "metric", suite, metric,
+                 ((suite, (metric,), 1.0, total),))
+        for suite, metric in there
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A comparison before its correction: what was seen, and the samples at the bounds where there are any."""
+
+    seen: Comparison
+    sample: Differences | None
+    ends: tuple[Differences, Differences] | None
+
+
+def compare(
+    scores: pl.DataFrame,
+    items: pl.DataFrame,
+    suites: Sequence[Suite] = (),
+    *,
+    order: Sequence[str] = (),
+    seed: int = 0,
+) -> tuple[Comparison, ...]:
+    """Compare every two models of a scores table on every headline (`headlines`).
+
+    A row of `scores` is a metric's value for an item, a model and a repeat, of `items` an item. `suites` say what
+    makes a score; without them each metric is compared by itself. Each difference is the model that comes later in
+    `order` less the one before it (without it: the first of the alphabet less the second). To compare runs of one
+    model, name the model differently in each.
+
+    Raises:
+        InputError: a row whose item is not in `items`.
+    """
+    return tuple(concluded(drafted(scores, items, suites, order=order), seed=seed))
+
+
+def drafted(
+    scores: pl.DataFrame,
+    items: pl.DataFrame,
+    suites: Sequence[Suite] = (),
+    *,
+    metrics: Collection[str] = (),
+    order: Sequence[str] = (),
+) -> list[Draft]:
+    """Pair models on every headline, uncorrected: `concluded` tests together all that was compared together.
+
+    `metrics`: these, each by itself, in place of the headlines.
+    """
+    values = question_values(scores.filter(pl.col("metric").is_in(list(metrics))) if metrics else scores, items)
+    there = values["model"].unique().sort().to_list()
+    pairs = list(combinations(there, _PAIR))
+    if order:
+        pairs = [(a, b) for b, a in combinations([name for name in order if name in there], _PAIR)]
+    single = metrics or not suites
+    listed = by_metric(values, suites) if single else headlines(suites, values["metric"].unique().to_list())
+    return [draft for headline in listed for draft in _drafts(values, headline, pairs)]
+
+
+def _drafts(values: pl.DataFrame, headline: Headline, pairs: Sequence[tuple[str, str]]) -> Iterator[Draft]:
+    parts = []
+    for suite, metrics, weight, strata in headline.parts:
+        own = values.filter(pl.col("suite") == suite, pl.col("metric").is_in(metrics))
+        family = pl.col("family") if strata else pl.lit("")
+        parts.append(composites(own).with_columns(family=family, weight=pl.lit(weight)))
+    rows = pl.concat(parts)
+    took_part = rows.group_by("model").agg(pl.col("suite").n_unique())
+    whole = took_part.filter(suite=len(headline.parts))["model"].to_list()
+    sides = {model: rows.filter(model=model) for model in whole}
+    for a, b in pairs:
+        if a in sides and b in sides:
+            yield _draft(sides[a], sides[b], a, b, headline)
+
+
+def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, headline: Headline) -> Draft:
+    both = a.join(b, on=_KEY, suffix="_b", maintain_order="left")
+    there = both.drop_nulls(["value", "value_b"])
+    said = (pl.col("n_cut") + pl.col("n_cut_b")).sum(), (pl.col("n_lost") + pl.col("n_lost_b")).sum()
+    n_cut, n_lost = (int(count) for count in both.select(n_cut=said[0], n_lost=said[1]).row(0))
+    blank = Comparison(
+        suite=headline.suite,
+        metric=headline.metric,
+        scope=headline.scope,
+        model_a=model_a,
+        model_b=model_b,
+        n=there.height,
+        n_left_out=both.height - there.height,
+        mean_a=None,
+        mean_b=None,
+        difference=None,
+        yes_no=False,
+        only_a=0,
+        only_b=0,
+        n_cut=n_cut,
+        n_lost=n_lost,
+    )
+    whole = there["suite"].n_unique() == len(headline.parts)
+    if there.is_empty() or not whole:
+        return Draft(replace(blank, n=there.height if whole else 0), None, None)
+    weights = _weights(there)
+    sample = _sample(there, "value", "value_b", weights)
+    seen = replace(
+        blank,
+        mean_a=float(_floats(there["value"]) @ weights),
+        mean_b=float(_floats(there["value_b"]) @ weights),
+        difference=sample.mean,
+        yes_no=sample.yes_no,
+        only_a=sample.won,
+        only_b=sample.lost,
+        reachable=True,
+    )
+    return Draft(seen, sample, _bounds(both) if n_cut or n_lost else None)
+
+
+def _bounds(both: pl.DataFrame) -> tuple[Differences, Differences]:
+    """Make the differences at their worst and at their best for a, over all that both were asked.
+
+    What is missing on both sides for one cause is equal there.
+    """
+    lacking = pl.col("value").is_null() & pl.col("value_b").is_null() & (pl.col("cause") == pl.col("cause_b"))
+    names = ("lower", "upper", "lower_b", "upper_b")
+    known = both.with_columns(pl.when(lacking).then(0.0).otherwise(pl.col(name)).alias(name) for name in names)
+    weights = _weights(known)
+    return _sample(known, "lower", "upper_b", weights), _sample(known, "upper", "lower_b", weights)
+
+
+def _weights(rows: pl.DataFrame) -> Floats:
+    """Return each question's weight: its suite's, shared alike by its strata, and by the questions of each."""
+    of_suite = rows.with_columns(strata=pl.col("family").n_unique().over("suite"))
+    each = pl.col("weight") / pl.col("strata") / pl.len().over("suite", "family")
+    weights = _floats(of_suite.select(each).to_series())
+    found: Floats = weights / weights.sum()
+    return found
+
+
+def _sample(rows: pl.DataFrame, a: str, b: str, weights: Floats) -> Differences:
+    after, before = _floats(rows[a]), _floats(rows[b])
+    plain = all(bool(np.isin(side, (0.0, 1.0)).all()) for side in (after, before))
+    return differences(after - before, yes_no=plain, weights=weights, clusters=rows["cluster"].to_numpy())
+
+
+def _floats(column: pl.Series) -> Floats:
+    return column.to_numpy().astype(np.float64)
+
+
+def concluded(drafts: Sequence[Draft], *, seed: int = 0) -> list[Comparison]:
+    """Test drafts together: p-values and intervals by Holm over all of them."""
+    smallest = ALPHA / _PAIR / max(sum(draft.sample is not None for draft in drafts), 1)
+    make = partial(method_of, level=smallest, seed=seed)
+    tests = [make(draft.sample) if draft.sample else None for draft in drafts]
+    ends = [tuple(map(make, draft.ends)) if draft.ends and draft.sample else None for draft in drafts]
+    p_values = [two_sided(test) if test else None for test in tests]
+    p_low, p_high = (
+        [two_sided(two[side]) if two else p for two, p in zip(ends, p_values, strict=True)] for side in (0, 1)
+    )
+    columns = zip(
+        drafts, tests, p_values, holm(p_values), holm_levels(p_values), p_low, p_high, holm(p_low), holm(p_high),
+        strict=True,
+    )  # fmt: skip
+    found = []
+    for draft, test, p, p_adjusted, level, at_low, at_high, low_adjusted, high_adjusted in columns:
+        if draft.sample is None or test is None or level is None:
+            found.append(draft.seen)
+            continue
+        one = replace(_concluded(draft.seen, draft.sample, test, level), p_value=p, p_adjusted=p_adjusted)
+        if draft.ends:
+            low, high = (end.mean for end in draft.ends)
+            said = {
+                _said(one.difference, p_adjusted), _said(low, low_adjusted), _said(high, high_adjusted)
+            }  # fmt: skip
+            one = replace(one, low=low, high=high, p_low=at_low, p_high=at_high, hangs=len(said) > 1)
+        found.append(one)
+    return found
+
+
+def _concluded(seen: Comparison, sample: Differences, test: Tested, level: float) -> Comparison:
+    right = max(seen.mean_a or 0.0, seen.mean_b or 0.0)
+    return replace(
+        seen,
+        interval=test.limits((ALPHA / 2, ALPHA / 2)),
+        test=test.name,
+        interval_adjusted=test.limits((level / 2, level / 2)),
+        detectable=detectable(sample, max(right, 1 - right), level=level / 2),
+        reachable=least_p(sample) < level / 2,
+    )
+
+
+def _said(difference: float | None, p_adjusted: float | None) -> int:
+    """Return which of two a comparison finds better: 1 the first, -1 the second, 0 neither."""
+    if difference is None or p_adjusted is None or p_adjusted >= ALPHA:
+        return 0
+    return 1 if difference > 0 else -1
+
+
+def groups(comparisons: Sequence[Comparison]) -> tuple[Grouping, ...]:
+    """Group models that cannot be told apart, from all pairs of `compare`, for each headline."""
+    found = []
+    for suite, metric in dict.fromkeys((pair.suite, pair.metric) for pair in comparisons):
+        pairs = [pair for pair in comparisons if (pair.suite, pair.metric) == (suite, metric)]
+        rank = _ranks(pairs)
+        near: dict[str, set[str]] = {model: set() for model in rank}
+        for pair in pairs:
+            if not pair.significant:
+                near[pair.model_a].add(pair.model_b)
+                near[pair.model_b].add(pair.model_a)
+        cliques = [sorted(clique, key=rank.__getitem__) for clique in _cliques(set(), set(near), set(), near)]
+        cliques.sort(key=lambda clique: [rank[model] for model in clique])
+        found.append(Grouping(suite, metric, tuple(map(tuple, cliques)), pairs[0].scope))
+    return tuple(found)
+
+
+def _ranks(pairs: Sequence[Comparison]) -> dict[str, tuple[float, str]]:
+    """Order models by their mean, best first; by name where they are equal."""
+    means: dict[str, list[float]] = {}
+    for pair in pairs:
+        for model, mean in ((pair.model_a, pair.mean_a), (pair.model_b, pair.mean_b)):
+            means.setdefault(model, []).extend([] if mean is None else [mean])
+    return {model: (-math.fsum(found) / len(found) if found else 2.0, model) for model, found in means.items()}
+
+
+def _cliques(
+    chosen: set[str], open_: set[str], closed: set[str], near: Mapping[str, set[str]]
+) -> Iterator[set[str]]:
+    """Yield the maximal cliques that contain `chosen` (Bron & Kerbosch 1973, with a pivot)."""
+    if not open_ and not closed:
+        yield chosen
+        return
+    pivot = max(sorted(open_ | closed), key=lambda model: len(near[model] & open_))
+    for model in sorted(open_ - near[pivot]):
+        yield from _cliques(chosen | {model}, open_ & near[model], closed & near[model], near)
+        open_ = open_ - {model}
+        closed = closed | {model}
