@@ -27,7 +27,7 @@ from data.suites import Suite
 from metrics.analysis.passports import Passport
 from metrics.judging import Aggregate, aggregate
 from metrics.stats.calibration import Corrected, MeanRate, corrected_mean, corrected_share
-from metrics.stats.intervals import Interval, estimate, pool
+from metrics.stats.intervals import Interval, estimate, grouped, pool
 from metrics.stats.strata import observed
 
 NO_PASSPORT = "the judge has no passport"
@@ -166,7 +166,7 @@ def _rows(said: _Said, find: Finder) -> Iterator[CorrectedMean]:
             passports = [find(said.suite, said.metric, one, measured.exam, said.language) for one in said.judges]
             yield _row(said, measured, [one for one in labels if one], passports, whole=own)
     if not any(whole):
-        raw = estimate([pool(np.array(said.values))], yes_no=[False], bounds=[(0.0, 1.0)])[0]
+        raw = estimate(pool(np.array(said.values)), yes_no=False)
         yield CorrectedMean(
             said.suite.name, said.model, said.metric, ", ".join(said.judges), said.language, len(said.values), 0,
             raw.mean, raw.interval, None, Interval(), None, 0, NOT_A_MEAN, whole=True,
@@ -196,7 +196,7 @@ def _row(
     sizes = [len(reply[0]) for reply in labels] if alone and not whole else [1] * len(labels)
     sums = np.array(means) * np.array(sizes)
     yes_no = {*worth.values()} <= {0.0, 1.0} and ((alone and not whole) or {*means} <= {0.0, 1.0})
-    raw = estimate([pool(sums, np.array(sizes, float))], yes_no=[yes_no], bounds=[(0.0, 1.0)])[0]
+    raw = estimate(grouped(sums, np.array(sizes, float)), yes_no=yes_no)
     there = [one for one in passports if one]
     table = exam_table(there, said.how, worth) if len(there) == len(passports) and known else None
     found = Corrected(None, Interval(), None, NO_PASSPORT if known else OTHER_SCALE)

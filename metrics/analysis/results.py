@@ -11,16 +11,12 @@ from metrics.analysis.baseline import Against
 from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.explainability import Explainability, Terms, explained
 from metrics.analysis.failures import failures
-<<<<<<< HEAD
 from metrics.analysis.judged import Standing
-from metrics.analysis.observations import Doubled
-from metrics.analysis.passports import Passport
-=======
 from metrics.analysis.matching import question_sets
 from metrics.analysis.means import suite_intervals
 from metrics.analysis.observations import Doubled
 from metrics.analysis.pairs import Comparison, Grouping, compare, groups
->>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
+from metrics.analysis.passports import Passport
 from metrics.analysis.repeated import repeated
 from metrics.analysis.scores import Labels, ModelScore, Withheld, headline, scores_of, totals_of
 from metrics.analysis.summary import Cell, Total, cells
@@ -159,11 +155,8 @@ def build_interim(tables: RunTables, known: Circumstances) -> Results:
         repeated=repeated(tables.scores, tables.items, known.suites, tables.summary),
         labels=known.labels,
         failures=failures(tables.scores, tables.items, known.suites),
-<<<<<<< HEAD
         corrected=known.corrected,
-=======
         intervals=suite_intervals(tables.scores, tables.items, known.members),
->>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
     )
     return Results({}, models, known.waiting, standings=known.standings)
 

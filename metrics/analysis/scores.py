@@ -11,13 +11,9 @@ from data.errors import InputError
 from data.plugins import metric, metrics
 from data.suites import GateOn, Suite
 from data.tables import SUMMARY
-<<<<<<< HEAD
 from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.failures import Failure, all_failed
-=======
-from metrics.analysis.failures import Failure
 from metrics.analysis.means import End
->>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
 from metrics.analysis.summary import OF_SUITES, Cell, Total, cells, totals
 from metrics.stats.intervals import Interval
 from metrics.stats.labelled import Powered
@@ -132,11 +128,8 @@ def scores_of(
     repeated: pl.DataFrame | None = None,
     labels: Labels | None = None,
     failures: Mapping[tuple[str, str], tuple[Failure, ...]] | None = None,
-<<<<<<< HEAD
     corrected: Sequence[CorrectedMean] = (),
-=======
     intervals: Mapping[tuple[str, str], Mapping[End, Interval]] | None = None,
->>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
 ) -> tuple[ModelScore, ...]:
     """Join the suites that each model took part in (`members`) into its score.
 
@@ -175,15 +168,11 @@ def scores_of(
         why = (missing or {}).get(model, "")
         parts = []
         for suite in suites:
-<<<<<<< HEAD
             judged = _Judged(
                 labels or {}, [one for one in corrected if (one.suite, one.model) == (suite.name, model)]
             )
             plain = _told(_suite(deciding, suite, model, judged), suite, summary, model)
-=======
-            plain = _told(_suite(deciding, suite, model, labels or {}), suite, summary, model)
             plain = _made(plain, (intervals or {}).get((model, suite.name), {}))
->>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
             held = (withheld or {}).get((model, suite.name), Withheld(""))
             stated = _stopped(plain, stopping, model)
             if not held.measured:

@@ -26,11 +26,7 @@ from tasks.report.titles import (
     title_of,
     where,
 )
-<<<<<<< HEAD
-from tasks.report.words import has_overall, measure, say, unmeasured, why
-=======
-from tasks.report.words import measure, remarks, say, unmeasured, why
->>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
+from tasks.report.words import has_overall, measure, remarks, say, unmeasured, why
 
 HEAT = 10
 BELOW = 5

@@ -10,13 +10,8 @@ from data.suites import Suite
 from data.tables import TABLES
 from metrics.analysis.judged import Gate
 from metrics.analysis.summary import summarise
-<<<<<<< HEAD
 from metrics.analysis.verdict import Verdict
-from metrics.stats.regression import Pairs
-=======
-from metrics.analysis.verdict import Gate, Verdict
 from metrics.stats.regression import Pairs, Side
->>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
 from tests.helpers.verdicts import finalise
 
 METRIC = "similarity"

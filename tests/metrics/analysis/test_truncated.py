@@ -10,16 +10,10 @@ from data.plugins import find
 from data.records import Metric, Score
 from data.tables import ITEMS, SCORES
 from data.truncation import is_cut
-<<<<<<< HEAD
 from metrics.analysis.judged import Gate
-from metrics.analysis.summary import cells, summarise, totals
-from metrics.analysis.verdict import ModelResult, Verdict
-from metrics.stats.pairs import compare
-=======
 from metrics.analysis.pairs import compare
 from metrics.analysis.summary import cells, summarise, totals
-from metrics.analysis.verdict import Gate, ModelResult, Verdict
->>>>>>> 6359326 (Make interval, test and decision one method for means, pairs and regressions)
+from metrics.analysis.verdict import ModelResult, Verdict
 from prompts.phrases import translated
 from tasks.score import metric_rows, scores_of
 from tests.helpers.answers import answer
