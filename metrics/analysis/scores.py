@@ -145,9 +145,9 @@ def scores_of(
     are the cells (`metrics.analysis.repeated`) of suites that are gated on k answers to each question: these take
     the place of the means, which stand beside them.
 
-    `intervals` are those of scores made of several means (`metrics.analysis.means`), by model and suite. Where one is
-    not given, and where labels decide, such a score's interval is made of its parts' intervals: a TOTAL's as of strata,
-    that of several metrics as wide as it can need to be. The overall one is of the suites' as strata.
+    `intervals` are those of scores made of several means (`metrics.analysis.means`), by model and suite. Where one
+    is not given, and where labels decide, such a score's interval is made of its parts' intervals: a TOTAL's as of
+    strata, that of several metrics as wide as it can need to be. The overall one is of the suites' as strata.
 
     Raises:
         InputError: no model, a model without a suite, or only with suites of weight 0.
@@ -385,12 +385,12 @@ def _made(result: SuiteScore, intervals: Mapping[End, Interval]) -> SuiteScore:
     """Give a score that is made of several means the intervals that its questions tell."""
     if not intervals or result.score is None or result.as_judged is not None:
         return result
-    ends = {
-        f"{end}_interval": intervals[end]
-        for end, score in (("lower", result.lower), ("upper", result.upper))
-        if score is not None
-    }
-    return replace(result, interval=intervals["value"], **ends)
+    return replace(
+        result,
+        interval=intervals["value"],
+        lower_interval=intervals["lower"] if result.lower is not None else result.lower_interval,
+        upper_interval=intervals["upper"] if result.upper is not None else result.upper_interval,
+    )
 
 
 def _stopped(result: SuiteScore, stopping: Sequence[Narrowing], model: str) -> SuiteScore:

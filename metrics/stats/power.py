@@ -179,17 +179,20 @@ def detectable(sample: Differences, room: float, *, level: float, max_drop: floa
     """
     if least_p(sample) >= level or room <= 0:
         return None
-    plain = _undisturbed(sample, room) if room > 0 else 0.0
+    moved = min(_beyond_chance(sample), 0.999 * room)
     if sample.counts:
+        share = (sample.won + sample.lost) / sample.n
+        plain = min(max((share - moved) / (1 - moved / room), 0.0), 1.0)
         return detectable_drop(sample.n, plain, room, max_drop=max_drop, level=level)
     normal = NormalDist()
     critical = _flipped(sample, normal.inv_cdf(1 - level))
-    seen, squares = sample.variance, float(sample.sizes @ sample.sizes)
-    before = _noise(plain, room, _beyond_chance(sample)) if sample.yes_no else 0.0
+    squares = float(sample.sizes @ sample.sizes)
+    still = max(sample.variance - (moved - moved**2) * sample.squares, 0.0) / (1 - moved / room)
 
     def power(drop: float) -> float:
-        added = _noise(plain, room, drop) - before if sample.yes_no else 0.0
-        variance = max(seen + added * sample.squares, 1e-18)
+        # Replies that turn no longer vary as they did, and their turning is chance itself.
+        turned = still * (1 - drop / room) + (drop - drop**2) * sample.squares
+        variance = max(turned if sample.yes_no else sample.variance, 1e-18)
         # Flipped signs spread as far as the shifted units reach.
         spread = variance + (drop - max_drop) ** 2 * squares
         return normal.cdf((drop - max_drop - critical * math.sqrt(spread)) / math.sqrt(variance))
@@ -229,18 +232,6 @@ def needed_units(sample: Differences, *, max_drop: float, level: float) -> int |
 def _beyond_chance(sample: Differences) -> float:
     """Return the size of the difference that was seen, less what chance alone makes of it."""
     return math.sqrt(max(sample.mean**2 - sample.variance, 0.0))
-
-
-def _undisturbed(sample: Differences, right: float) -> float:
-    """Return the share of pairs that would differ had there been no difference: as right replies turn wrong."""
-    share = (sample.won + sample.lost) / sample.n
-    moved = min(_beyond_chance(sample), 0.999 * right)
-    return min(max((share - moved) / (1 - moved / right), 0.0), 1.0)
-
-
-def _noise(plain: float, right: float, drop: float) -> float:
-    """Return by how much a drop of right replies at random changes the variance of a pair's difference."""
-    return drop * (1 - plain / right) - drop**2
 
 
 def _least(power: Callable[[float], float], low: float, high: float) -> float | None:

@@ -1,12 +1,12 @@
-"""Measure comparisons: how often equal models are told apart, and whether a detectable difference is found as stated.
+"""Measure comparisons: how often equal models are told apart, and whether a difference is found as stated.
 
     python -m tests.benchmarks.comparisons [equal] [power]
 
 `equal`: whole comparisons of models whose true shares are the same, over all headlines at once (a TOTAL over six
-families, a suite of grades, one of two metrics, and the overall score): with and without templates, on which each model
-is better or worse by chance; families of unlike sizes; repeats; two models and four. `power`: the difference that runs
-of equal models state as detectable, put into the later model (right answers turned wrong at random), and how many
-comparisons then find it: one headline, and five of which one differs.
+families, a suite of grades, one of two metrics, and the overall score): with and without templates, on which each
+model is better or worse by chance; families of unlike sizes; repeats; two models and four. `power`: the difference
+that runs of equal models state as detectable, put into the later model (right answers turned wrong at random), and
+how many comparisons then find it: one headline, and five of which one differs.
 """
 
 import sys

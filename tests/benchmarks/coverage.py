@@ -51,10 +51,10 @@ def grades(rng: np.random.Generator, share: float, n: int, repeats: int, shared:
 def _two(rng: np.random.Generator, share: float, n: int, repeats: int, shared: int) -> Mean:
     clusters = templates_of(n, shared)
     chance = chances(rng, share, clusters)
-    same = {"families": [""] * n, "clusters": clusters, "repeats": repeats}
+    drawn = {"one": graded(rng, chance, repeats), "two": yes_no(rng, chance, repeats)}
     rows = [
-        frame(graded(rng, chance, repeats), **same, metric="one", plain=False),
-        frame(yes_no(rng, chance, repeats), **same, metric="two"),
+        frame(worth, families=[""] * n, clusters=clusters, repeats=repeats, metric=name, plain=name == "two")
+        for name, worth in drawn.items()
     ]
     return suite_mean(pl.concat(rows), strata=False)
 

@@ -1,6 +1,7 @@
 """Pairs of models: counts by hand, tests against independent ones, groups."""
 
 import json
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -23,7 +24,7 @@ def items(n: int, **columns: Any) -> pl.DataFrame:
     return ITEMS.frame([{**base, "item_id": str(i), **{k: v[i] for k, v in columns.items()}} for i in range(n)])
 
 
-def scores(models: dict[str, list[float | None]], *, repeat: int = 0) -> pl.DataFrame:
+def scores(models: Mapping[str, Sequence[float | None]], *, repeat: int = 0) -> pl.DataFrame:
     return SCORES.frame(
         [
             {
@@ -236,12 +237,13 @@ def test_a_total_is_compared_family_by_family() -> None:
     right = {"a": [1.0] * 4 + [1.0, 0.0] * 20, "b": [0.0] * 4 + [1.0, 0.0] * 20}
     families = ["f"] * 4 + ["g"] * 40
     total = suite("s", strata="family")
-    (found,) = compare(scores(dict(right)), items(44, family=families), [total])
+    (found,) = compare(scores(right), items(44, family=families), [total])
     assert (found.scope, found.metric, found.n) == ("total", "correct", 44)
     assert found.difference == pytest.approx(0.5)
     assert found.mean_a == pytest.approx(0.75)
-    assert (found.test, found.p_value) == ("sign-flip", pytest.approx(2 / 16, abs=0.01))
-    (pooled,) = compare(scores(dict(right)), items(44, family=families), [suite("s")])
+    assert found.test == "sign-flip"
+    assert found.p_value == pytest.approx(2 / 16, abs=0.01)
+    (pooled,) = compare(scores(right), items(44, family=families), [suite("s")])
     assert pooled.difference == pytest.approx(4 / 44)
 
 
@@ -249,7 +251,7 @@ def test_families_of_one_size_make_counts() -> None:
     """Where all questions weigh alike a TOTAL is a share of them all: 6 of 60 lost, exact p = 2 / 64."""
     right = {"a": [1.0] * 60, "b": [float(n % 10 > 0) for n in range(60)]}
     families = [f"f{n // 10}" for n in range(60)]
-    (found,) = compare(scores(dict(right)), items(60, family=families), [suite("s", strata="family")])
+    (found,) = compare(scores(right), items(60, family=families), [suite("s", strata="family")])
     assert (found.test, found.only_a, found.only_b) == ("tango", 6, 0)
     assert found.p_value == pytest.approx(2 / 64)
 
@@ -329,4 +331,5 @@ def test_what_both_lack_for_one_cause_is_equal_there() -> None:
     assert (same.low, same.high, same.hangs) == (0.0, 0.0, False)
     other = table.with_columns(reason=pl.when(pl.col("model") == "a").then(pl.lit("HTTP 500")).otherwise("reason"))
     (apart,) = compare(other, items(100))
-    assert (apart.low, apart.high, apart.hangs) == (pytest.approx(-0.08), pytest.approx(0.08), True)
+    assert (apart.low, apart.high) == pytest.approx((-0.08, 0.08))
+    assert apart.hangs

@@ -189,6 +189,11 @@ def test_a_row_that_cannot_be_is_refused(row: dict[str, Any], problem: str) -> N
         summarise(scores(good, row), items({"item_id": "1"}))
 
 
+def over_items(rows: list[tuple[int, float]]) -> float:
+    """The mean over items of the mean over each one's repeats."""
+    return float(np.mean([np.mean([v for m, v in rows if m == n]) for n in {n for n, _ in rows}]))
+
+
 ROW = st.tuples(
     st.integers(0, 19),
     st.sampled_from(["m1", "m2"]),
@@ -217,18 +222,19 @@ def test_counts_and_means_are_those_of_a_plain_loop(rows: list[tuple[int, str, i
                 assert not mine
                 continue
             counted = [v if s == "scored" else 0.0 for _, _, _, s, v in mine if s in VALUED]
-            there = [(s, v) for _, _, _, s, v in mine if s != "not_applicable"]
-            best = [v if s == "scored" else float(s != "no_answer") for s, v in there]
-            worst = [v if s == "scored" else 0.0 for s, v in there]
+            means = [(n, v if s == "scored" else 0.0) for n, _, _, s, v in mine if s in VALUED]
+            there = [(n, s, v) for n, _, _, s, v in mine if s != "not_applicable"]
+            best = [(n, v if s == "scored" else float(s != "no_answer")) for n, s, v in there]
+            worst = [(n, v if s == "scored" else 0.0) for n, s, v in there]
             lost = counted and len(counted) < len(there)
             assert cell.n_asked == len(mine)
             assert cell.n_scored == len(counted)
             assert cell.n_asked == cell.n_scored + cell.n_model_error + cell.n_judge_failed + cell.n_not_applicable
-            assert cell.mean == (pytest.approx(np.mean(counted)) if counted else None)
+            assert cell.mean == (pytest.approx(over_items(means)) if counted else None)
             assert (cell.ci_low is None) == (not counted)
             assert cell.n_truncated == sum(s == "truncated" for _, _, _, s, _ in mine)
-            assert cell.upper == (pytest.approx(np.mean(best)) if cell.n_truncated or lost else None)
-            assert cell.lower == (pytest.approx(np.mean(worst)) if lost else None)
+            assert cell.upper == (pytest.approx(over_items(best)) if cell.n_truncated or lost else None)
+            assert cell.lower == (pytest.approx(over_items(worst)) if lost else None)
             json.dumps(asdict(cell), allow_nan=False)
 
 
