@@ -20,7 +20,16 @@ import polars as pl
 from data.suites import Suite
 from metrics.analysis.values import composites, question_values
 from metrics.stats.intervals import Floats, Interval
-from metrics.stats.margins import Differences, Test, Tested, differences, least_p, method_of, two_sided
+from metrics.stats.margins import (
+    Differences,
+    Test,
+    Tested,
+    differences,
+    least_p,
+    method_of,
+    two_sided,
+    weighted_mean,
+)
 from metrics.stats.power import ALPHA, detectable, holm, holm_levels
 
 Scope = Literal["metric", "suite", "total", "overall"]
@@ -245,8 +254,8 @@ def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, headlin
     sample = _sample(there, "value", "value_b", weights)
     seen = replace(
         blank,
-        mean_a=float(_floats(there["value"]) @ weights),
-        mean_b=float(_floats(there["value_b"]) @ weights),
+        mean_a=weighted_mean(_floats(there["value"]), weights),
+        mean_b=weighted_mean(_floats(there["value_b"]), weights),
         difference=sample.mean,
         yes_no=sample.yes_no,
         only_a=sample.won,

@@ -44,7 +44,7 @@ _BYTE = 8
 class Differences:
     """Paired differences as weighted units: what a comparison, or a regression, tests.
 
-    `totals` are the units' sums of weight x difference, so that they add up to the mean difference; `sizes` their
+    `totals` are the units' sums of weight x difference, so that they add up to the `mean` difference; `sizes` their
     sums of weights, which add up to 1. `n` questions, on `won` of which the first side is better and on `lost` the
     second. `counts`: yes/no pairs without clusters that all weigh alike. `squares`: the sum of the questions'
     squared weights. `fixed_templates`: so few templates are shared that all holds over these only.
@@ -52,6 +52,7 @@ class Differences:
 
     totals: Floats
     sizes: Floats
+    mean: float
     won: int
     lost: int
     n: int
@@ -60,11 +61,6 @@ class Differences:
     clustered: bool
     squares: float
     fixed_templates: bool = False
-
-    @property
-    def mean(self) -> float:
-        """The weighted mean difference."""
-        return float(self.totals.sum())
 
     @property
     def variance(self) -> float:
@@ -87,19 +83,28 @@ def differences(
     n = len(values)
     shares = np.full(n, 1 / n) if weights is None else weights / weights.sum()
     units = units_of(n, clusters)
-    even = bool(np.ptp(shares) <= _NOTHING)
     return Differences(
         totals=summed(units.codes, values * shares),
         sizes=summed(units.codes, shares),
+        mean=weighted_mean(values, shares),
         won=int((values > _NOTHING).sum()),
         lost=int((values < -_NOTHING).sum()),
         n=n,
         yes_no=yes_no,
-        counts=yes_no and even and not units.clustered,
+        counts=yes_no and _even(shares) and not units.clustered,
         clustered=units.clustered,
         squares=float(shares @ shares),
         fixed_templates=units.fixed_templates,
     )
+
+
+def weighted_mean(values: Floats, weights: Floats) -> float:
+    """Compute a mean by weights that add up to 1, without their rounding where they are all alike."""
+    return math.fsum(values) / len(values) if _even(weights) else math.fsum(values * weights)
+
+
+def _even(weights: Floats) -> bool:
+    return bool(np.ptp(weights) <= _NOTHING)
 
 
 class Tested(Protocol):

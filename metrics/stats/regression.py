@@ -17,7 +17,7 @@ import polars as pl
 
 from data.suites import MAX_DROP
 from metrics.stats.intervals import Codes, Floats, Interval
-from metrics.stats.margins import Differences, Tested, differences, method_of
+from metrics.stats.margins import Differences, Tested, differences, method_of, weighted_mean
 from metrics.stats.power import ALPHA, detectable, holm, holm_levels, needed_units
 
 Change = Literal["regressed", "held", "undecided"]
@@ -145,7 +145,7 @@ class Pairs:
     def mean(self, values: Floats) -> float:
         """Return the mean over what both have scored, strata alike."""
         there = self.scored
-        return float(values[there] @ weights_of(self.strata[there]))
+        return weighted_mean(values[there], weights_of(self.strata[there]))
 
 
 def weights_of(strata: Codes) -> Floats:

@@ -15,6 +15,7 @@ from data.errors import InputError
 from data.suites import Suite
 from data.tables import SCORES
 from metrics.analysis.matching import KEY, Entrant, changes, common, compare_fields, entrants, fields
+from metrics.analysis.observations import observations
 from metrics.analysis.pairs import Comparison, Grouping
 from metrics.analysis.questions import Moved, align
 from prompts.phrases import ENGLISH, phrase
@@ -74,7 +75,8 @@ def compare_runs(
     compared = fields(listed, every=every)
     labels = {(one.run, one.model): one.label for one in listed}
     scores = pl.concat([SCORES.frame([]), *(_labelled(frame, run, labels) for run, frame in own.items())])
-    pairs, grouped = compare_fields(scores, items, compared, _suites(found), _known(metrics, scores))
+    once = observations(scores, items)
+    pairs, grouped = compare_fields(once.scores, once.items, compared, _suites(found), _known(metrics, scores))
     if not pairs:
         total = sum(count for _, count in shared.values())
         raise InputError(

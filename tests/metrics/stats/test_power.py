@@ -72,3 +72,10 @@ def test_what_is_decided_needs_no_more_and_a_tie_is_never_decided() -> None:
     assert deciding_n(0.8, Interval(0.7, 0.9, "wilson", 50), 0.8, 50) is None
     assert deciding_n(0.8, Interval(), 0.8, 50) is None
     assert deciding_n(0.8 + 1e-8, Interval(0.5, 0.9, "wilson", 50), 0.8, 50) is None
+
+
+def test_beyond_ten_times_what_was_asked_no_number_is_named() -> None:
+    """A reach of 0.1 must shrink to the gap: by the root of ten, and by a little more."""
+    around = Interval(0.7, 0.9, "wilson", 60)
+    assert deciding_n(0.8, around, 0.8 - 0.1 / 10**0.5 - 1e-6, 60) == 600
+    assert deciding_n(0.8, around, 0.8 - 0.1 / 10**0.5 + 1e-6, 60) is None

@@ -89,7 +89,7 @@ def test_rows_that_ask_the_same_are_one_question(tmp_path: Path) -> None:
     found = compared(tmp_path, "before", "after")
     assert found.shared == {"own": ([10, 10], 10)}
     (pair,) = found.pairs
-    assert pair.n == 100
+    assert pair.n == 10
     assert pair.difference == pytest.approx(-0.3)
     assert not pair.significant, "three questions of ten fell, which chance does one time in four"
 

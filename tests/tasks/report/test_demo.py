@@ -147,11 +147,12 @@ def test_the_comparison_counts_the_same_items_apart(
         for a, b in zip(found, right[SMALL, family], strict=True)
     ]
     ours, theirs = sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs)
-    generated, chains = results["comparisons"]
+    generated, chains, whole = results["comparisons"]
     assert (generated["n"], generated["only_a"], generated["only_b"]) == (len(pairs), ours, theirs)
     tail = sum(math.comb(ours + theirs, k) for k in range(min(ours, theirs) + 1))
     assert generated["p_value"] == pytest.approx(min(1.0, 2 * tail / 2 ** (ours + theirs)))
     assert chains["significant"], "and one pair that can be told apart"
+    assert [one["scope"] for one in (generated, chains, whole)] == ["total", "metric", "overall"]
 
 
 def test_it_opens_in_a_browser_with_every_reply_and_nothing_cut_off(shown: tuple[str, Path], visit: Open) -> None:

@@ -91,7 +91,16 @@ def test_every_reason_has_its_russian() -> None:
 
 @pytest.mark.parametrize(("language", "said"), [("en", "about 40 scored answers"), ("ru", "около 40 оценённых")])
 def test_what_is_undecided_says_how_many_answers_would_decide(language: str, said: str) -> None:
-    part = {"reason": "", "outcome": "undecided", "n_deciding": 40}
+    part = {"reason": "", "outcome": "undecided", "n_deciding": 40, "interval": {"low": 0.5, "high": 0.9}}
     assert said in why(part, language)
-    assert why({**part, "n_deciding": None}, language) == ""
     assert why({**part, "outcome": "pass"}, language) == ""
+    assert why({**part, "n_deciding": None, "interval": {"low": None, "high": None}}, language) == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", "too close to the threshold to decide here"), ("ru", "слишком близко к порогу, чтобы решить здесь")],
+)
+def test_what_ten_times_as_many_answers_would_not_decide_is_too_close(language: str, said: str) -> None:
+    part = {"reason": "", "outcome": "undecided", "n_deciding": None, "interval": {"low": 0.5, "high": 0.9}}
+    assert why(part, language) == said
