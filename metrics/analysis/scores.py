@@ -334,7 +334,7 @@ def _corrected(cell: Cell, rows: Sequence[CorrectedMean]) -> Cell:
     if share > _TOLERANCE:  # what was settled without a judge is known
         rest = min(max(settled / share, 0.0), 1.0)
         parts.append((share, rest, Interval(rest, rest, "combined")))
-    interval = stratified(parts)
+    interval = stratified([part_of(*one) for one in parts])
     mean = min(max(math.fsum(weight * value for weight, value, _ in parts), 0.0), 1.0)
     return replace(cell, mean=mean, ci_low=interval.low, ci_high=interval.high, n_truncated=0, upper=None)
 

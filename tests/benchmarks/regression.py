@@ -49,7 +49,7 @@ DESIGNS = {
 
 
 def _run(rng: np.random.Generator, odds: Floats, design: Design, lost: float = 0.0) -> Floats:
-    """Draw a run's values: as (log-)odds say, better or worse on a template by chance, and worse by `lost` in all."""
+    """Draw a run's values: as (log-)odds say, better or worse on a template by chance, worse by `lost` in all."""
     clusters = templates_of(design.n, design.templates)
     own = rng.normal(0, 0.6, design.templates)[clusters] if design.templates else 0.0
     chance = 1 / (1 + np.exp(-(odds + own)))
