@@ -204,7 +204,7 @@ def _located(name: str, home: Home | None, known: int) -> Module | None:
     elif home is None or (home.names is not None and top not in home.names):
         return None
     folder = "/".join([str(home.folder if home else TOP), *parents])
-    if "__init__.py" in _entries(f"{folder}/{last}", known):
+    if last in _entries(folder, known) and "__init__.py" in _entries(f"{folder}/{last}", known):
         return Module(name, Path(folder, last, "__init__.py"), home)
     there = (f"{last}{ending}" for ending in (".py", *EXTENSION_SUFFIXES))
     file = next((one for one in there if one in _entries(folder, known)), None)
@@ -230,7 +230,7 @@ def _beside(code: Iterable[Path]) -> Iterator[Path]:
     """
     read = {path: _read(path, generation()) for path in code}
     literals = frozenset[str]().union(*(one.literals for one in read.values()))
-    prefixes = tuple(one for one in literals if one.endswith("/"))
+    begun = tuple(one for one in literals if one.endswith("/"))
     for folder in {TEMPLATES, *(path.parent for path in read)}:
         own = [one for path, one in read.items() if path.parent == folder]
         listed = frozenset[str]().union(*(one.literals for one in own if one.lists))
@@ -238,7 +238,8 @@ def _beside(code: Iterable[Path]) -> Iterator[Path]:
             if below and not (below in literals or _LANGUAGE.fullmatch(below)):
                 continue
             for path, names in _files(folder, below, generation()):
-                if below in listed or not names.isdisjoint(literals) or any(n.startswith(prefixes) for n in names):
+                named = not names.isdisjoint(literals)
+                if named or below in listed or (begun and any(one.startswith(begun) for one in names)):
                     yield path
 
 
