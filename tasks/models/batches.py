@@ -103,7 +103,7 @@ class BatchQueue:
                 self.awaiting(len(held), await asyncio.to_thread(self.writer.cache.holders, held))
                 await asyncio.sleep(HELD_S)
             elif left:
-                if self.model.batch != "wait" or self._given_up():
+                if self.model.batch != "wait" or self._given_up(waiting):
                     self._leave(left)
                     return
                 self.awaiting(len(left), [f"batch {batch.batch_id}" for batch in waiting[:3]])
@@ -119,9 +119,10 @@ class BatchQueue:
         found = await asyncio.to_thread(self.submissions.waiting, list(request_ids), self.endpoint)
         return [batch for batch in found if batch.token not in self._dead]
 
-    def _given_up(self) -> bool:
-        now = time.monotonic()
-        return any(now - since > OUTAGE_S for since, _ in self._silent.values())
+    def _given_up(self, waiting: Iterable[Submitted]) -> bool:
+        """Say whether it makes no sense to wait on: for a server that is away, or never comes to an end."""
+        silent = any(time.monotonic() - since > OUTAGE_S for since, _ in self._silent.values())
+        return silent or any(time.time() - batch.submitted_at > 2 * WITHIN_S for batch in waiting)
 
     def _leave(self, left: Iterable[str]) -> None:
         """End what waits at the server; a later run collects it."""

@@ -83,7 +83,7 @@ class _Display:
             return
         tally = self.tally
         percent = 100.0 * tally.done / tally.total if tally.total else 100.0
-        waits = f", waiting for {tally.elsewhere} ({', '.join(tally.holders)})" if tally.elsewhere else ""
+        waits = f", waiting for {tally.elsewhere} ({inert(', '.join(tally.holders))})" if tally.elsewhere else ""
         said = (
             f"{inert(self.label)}: {tally.done} of {tally.total} ({tally.cached} from the cache, "
             f"{tally.failed} failed, {tally.tokens_in + tally.tokens_out} tokens{waits})"

@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from artifacts import databases
 from artifacts.replies import Remembered, ReplyCache, owner
 from artifacts.submissions import Submissions
 from artifacts.usage import usage
@@ -168,6 +169,22 @@ def test_a_server_that_is_not_there_is_one_message_at_once(url: str, use: Callab
     with pytest.raises(InputError, match="Is the server there") as caught:
         use(url.format(port=free_port()))
     assert "secret" not in str(caught.value)
+
+
+def test_what_another_session_holds_for_ever_is_not_waited_for(
+    empty: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as one whose machine was lost in the middle of a statement."""
+    monkeypatch.setattr(databases, "LOCKED_S", 0.1)
+    monkeypatch.setattr(databases, "PATIENCE_S", 0.5)
+    cache = ReplyCache(empty.url)
+    with psycopg.connect(empty.dsn) as lost:
+        lost.execute("INSERT INTO claims VALUES ('a', 'elsewhere:1:1:1', 0)")
+        with pytest.raises(InputError, match="lock timeout"):
+            cache.claim(["a"], holder=owner(), lease_s=60)
+        lost.rollback()
+    assert cache.claim(["a"], holder=owner(), lease_s=60) == {"a"}
+    cache.close()
 
 
 def test_a_server_that_is_restarted_in_the_middle_loses_nothing_and_nothing_is_asked_twice(

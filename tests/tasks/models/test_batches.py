@@ -192,6 +192,19 @@ def test_a_gateways_404_is_an_outage_however_old_the_batch_is(tmp_path: Path) ->
     assert set(server.charged.values()) == {1}
 
 
+def test_a_run_that_waits_leaves_a_batch_that_is_two_days_old(tmp_path: Path) -> None:
+    """It has a day; a server that goes on with it for ever would be waited for as long."""
+    server = BatchServer(said, ready=False)
+    with serve(server.build()) as url:
+        bring(model_at(url), tmp_path, 2)
+        day_passes(tmp_path)
+        day_passes(tmp_path)
+        assert bring(model_at(url, batch="wait"), tmp_path, 2)[1].submitted == 2
+        server.finish()
+        assert bring(model_at(url, batch="wait"), tmp_path, 2)[1].answered == 2
+    assert set(server.charged.values()) == {1}
+
+
 def test_a_run_that_waits_leaves_a_server_that_stays_away_to_a_later_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
