@@ -1,6 +1,6 @@
 """Correct what a judge with measured error rates says: shares of yes/no verdicts, means of ratings and verdicts.
 
-A judge that sat an exam has a confusion table: how often it said what, where the truth was known. A share of
+A judge that took an exam has a confusion table: how often it said what, where the truth was known. A share of
 its verdicts p is then corrected to (p + specificity - 1) / (sensitivity + specificity - 1); with more than two
 labels the table is inverted by maximum likelihood, which cannot leave [0, 1]. Intervals hold the uncertainty of the
 exam as well as that of the run. Which of them was settled by measurement (`tests.benchmarks.calibration`).

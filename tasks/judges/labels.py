@@ -9,6 +9,7 @@ import csv
 import hashlib
 import io
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,18 +22,16 @@ import polars as pl
 from artifacts.runs import Run, load, replies
 from data.errors import InputError
 from metrics.analysis.scores import Labels
+from metrics.judging import aggregate
 from metrics.stats.agreement import Agreement, agreement
 from metrics.stats.labelled import Powered, prediction_powered, read_powered
 
-_JUDGED = (
-    pl.col("value").is_not_null()
-    & pl.col("details").str.contains('"judges"', literal=True)
-    & ~pl.col("metric").str.starts_with("exam_")
-)
 By = Literal["random", "uncertainty"]
 KEY = ("suite", "model", "metric", "item_id", "repeat")
 COLUMNS = (*KEY, "probability", "prompt", "reference", "response", "label")
 WORDS: Mapping[str, float] = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "да": 1.0, "нет": 0.0}
+_log = logging.getLogger("artifacts.runs")
+
 KEPT = "labels.json"
 """Where a run's folder keeps what labels came to."""
 
@@ -55,13 +54,35 @@ class Labelled:
     digest: str = ""
 
 
+def _said(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return the scores that judges gave; where none of them counts, what they said together all the same.
+
+    Whatever a judge is worth, people's labels put it right.
+    """
+    rows = scores.filter(
+        pl.col("details").str.contains('"judges"', literal=True) & ~pl.col("metric").str.starts_with("exam_")
+    )
+    values = [
+        _together(details) if value is None else value
+        for value, details in rows.select("value", "details").iter_rows()
+    ]
+    return rows.with_columns(value=pl.Series(values, dtype=pl.Float64)).filter(pl.col("value").is_not_null())
+
+
+def _together(details: str) -> float | None:
+    told = json.loads(details)
+    judges: Mapping[str, Mapping[str, Any]] = told.get("judges") or {}
+    values = [one["value"] for one in judges.values() if one.get("value") is not None]
+    return aggregate(values, told.get("aggregate", "mean")) if values else None
+
+
 def judged(run: Run, root: str = "") -> pl.DataFrame:
     """Return a run's judged scores: the key columns, `value`, the judges' mean score of that reply, and the item.
 
     Raises:
         InputError: the store does not hold them, or nothing was judged.
     """
-    scores = load(run, "scores", "scores", root).filter(_JUDGED)
+    scores = _said(load(run, "scores", "scores", root))
     if not scores.height:
         raise InputError(f"run {run.name}: found no reply that a judge has scored; there is nothing to label.")
     items = load(run, "items", "items", root).unique("item_id")
@@ -71,7 +92,7 @@ def judged(run: Run, root: str = "") -> pl.DataFrame:
 def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     """Join judged scores with their items and with the replies that they are of (`response`)."""
     own = items.select("item_id", "suite", "prompt", "facts")
-    found = scores.filter(_JUDGED).join(own, on="item_id")
+    found = _said(scores).join(own, on="item_id")
     found = found.join(texts, on=["item_id", "model", "repeat"], how="left")
     return found.select(*KEY, "value", "details", "prompt", "facts", "response").sort(*KEY)
 
@@ -94,7 +115,7 @@ def kept_labels(folder: Path, scores: pl.DataFrame, items: pl.DataFrame) -> Labe
     if not path.is_file():
         return {}
     suites = dict(items.select("item_id", "suite").iter_rows())
-    placed = scores.filter(_JUDGED).with_columns(
+    placed = _said(scores).with_columns(
         suite=pl.col("item_id").replace_strict(suites, default="", return_dtype=pl.String)
     )
     found: dict[tuple[str, str, str], Powered] = {}
@@ -104,6 +125,9 @@ def kept_labels(folder: Path, scores: pl.DataFrame, items: pl.DataFrame) -> Labe
             own = placed.filter(suite=one["suite"], model=one["model"], metric=one["metric"])
             if digest_of(own) == one["digest"]:
                 found[one["suite"], one["model"], one["metric"]] = read_powered(one["found"])
+            else:
+                named = f"{one['suite']}, {one['model']}, {one['metric']}"
+                _log.warning("%s: the judges' scores of %s are others by now. Join the labels again.", path, named)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path}: cannot be read ({type(error).__name__}); expected what `label --labels` wrote. Do it again."

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from data.errors import InputError
 from flows.cli.commands.label import table_of
-from tasks.judges.labels import By, estimates, kept_labels, read_labels, sheet
+from tasks.judges.labels import By, estimates, joined, kept_labels, read_labels, sheet
 from tasks.report.exports import write_csv
 
 
@@ -131,6 +131,27 @@ def test_two_labellers_each_fill_a_sheet_of_the_same_draw(tmp_path: Path) -> Non
         read_labels(first, other)
     with pytest.raises(InputError, match="expected it as it was drawn"):
         read_labels(filled(tmp_path, drawn, lambda _: {"label": 1, "probability": "often"}))
+
+
+def test_what_judges_said_that_do_not_count_can_be_labelled(tmp_path: Path) -> None:
+    """Their scores have no value; people's labels are joined with what they said together."""
+    details = [
+        json.dumps(
+            {
+                "aggregate": "mean",
+                "judges": {"a": {"value": one}, "b": {"value": 1.0}},
+                "left_out": {"a": "", "b": ""},
+            }
+        )
+        for one in SCORES
+    ]
+    blank = found(SCORES).with_columns(value=pl.lit(None, pl.Float64), details=pl.Series(details))
+    items = blank.select("item_id", "suite", "prompt", "facts")
+    texts = blank.select("item_id", "model", "repeat", "response")
+    told = joined(blank.drop("suite", "prompt", "facts", "response"), items, texts)
+    assert told["value"].to_list() == [(one + 1) / 2 for one in SCORES]
+    sheeted = filled(tmp_path, sheet(told, n=100, seed=1), lambda n: {"label": TRUTH[n]})
+    assert estimates(told, read_labels(sheeted))[0].found.value == pytest.approx(0.6, abs=0.04)
 
 
 def test_what_labels_came_to_holds_only_for_the_scores_that_they_were_joined_with(tmp_path: Path) -> None:

@@ -24,18 +24,17 @@ def exam(
     options: Options | None = None,
     dry_run: bool = False,
 ) -> int:
-    """Have judges sit the exam: questions whose truth is known, put by the very prompts of the judged metrics.
+    """Have judges take the exam: questions whose truth is known, put by the very prompts of the judged metrics.
 
     Each judge earns a passport for each step and language: its error rates with intervals, its leanings, how often
-    it fails. Runs with that judge then show corrected scores beside the raw ones. Replies are cached like all. With
+    it fails. A judge that cannot measure a step is left out of it. Replies are cached like all. With
     --data, it is asked of sets that people labelled as well (fetched before): wice, begin, llmbar, lidirus, with
     commas between them; what it is worth there stands in a table of its own.
 
     Args:
-        judge: a judge of the configuration; may be repeated (default: all)
-        n: questions for each family, level and language (default: 20), and of each set of --data (default: 100)
-        language: en, ru or zh; may be repeated (default: en)
-        dry_run: say what would be asked, what it may cost and take, and ask nothing
+        judge: a judge of the configuration; may be repeated (default: all) n: questions of each truth, for each
+        family and language (default: 20), and of each set of --data (default: 100) language: en, ru or zh; may
+        be repeated (default: en) dry_run: say what would be asked, what it may cost and take, and ask nothing
     """
     from flows.judges_exam import SUITE, examination, record
 

@@ -166,9 +166,10 @@ def outcome(
     gate: Gate = "point",
     how: Aggregate = "mean",
     labels: Powered | None = None,
+    suite: Suite = SUITE,
 ) -> SuiteResult:
     """Score replies by what judges said, as a run does, and decide."""
-    name, suite = "response_groundedness", SUITE
+    name = "response_groundedness"
     found = standings(suite, name, [*said], ["en"], find(passports))
     excluded = left_out(found).get("en", {})
     rows = []
@@ -248,6 +249,22 @@ def test_a_lenient_judges_pass_is_withheld() -> None:
     assert found.score >= 0.8 > (found.corrected or 1.0)
     assert found.outcome == "undecided"
     assert "if the judges err here as on the exam's texts" in found.reason
+
+
+def test_no_gate_passes_by_bad_replies_that_the_judge_did_not_read() -> None:
+    """91 good replies, and nine bad ones to which the judge gave no reply that could be read."""
+    truth = [2] * 91 + [0] * 9
+    said = [2 if one else None for one in truth]
+    found = outcome({"judge": said}, {"judge": exam(GOOD)}, gate="interval")
+    assert (found.score, found.n_unread) == (1.0, 9)
+    assert found.lower == pytest.approx(0.91)
+    assert found.outcome == "pass", "at 80 % it passes whatever these were"
+    suite = SUITE.model_copy(update={"threshold": 0.95})
+    gates: tuple[Gate, Gate] = ("point", "interval")
+    for gate in gates:
+        found = outcome({"judge": said}, {"judge": exam(GOOD)}, gate=gate, suite=suite)
+        assert found.outcome == "undecided"
+        assert "it hangs on" in found.reason
 
 
 def test_people_decide_where_they_labelled_thirty_ten_of_either_class() -> None:
