@@ -8,10 +8,12 @@ from functools import cache
 from typing import Literal
 
 from data.candidates import candidates
-from data.choosing import Reading, choose, choose_last, unbracketed
-from data.number_words import spelled
+from data.choosing import Reading, choose, conclude, is_of_the_reply
+from data.number_words import spelled, worded
 from data.numerals import Number, narrow
 from data.patterns import pattern
+from data.sentences import split_sentences
+from data.withheld import WITHHELD
 
 Rule = Literal["marker", "boxed", "cue", "last number"]
 
@@ -57,6 +59,12 @@ WINDOW = 100_000
 _SHORT = 60
 """Characters after a cue that may say that there is no answer; a longer sentence speaks of something else."""
 
+_SHORTEST = 3
+"""Characters of the shortest statement that there is no answer."""
+
+_MOST = 200
+"""Numbers at the end of a sentence that are looked at."""
+
 _TRIES = 50
 """Markers, boxes or cues that are tried, from the last one backwards."""
 
@@ -90,23 +98,25 @@ _NEGATED = pattern(r"[ ]*(?:not\b|n't|не\b|不)", re.IGNORECASE)
 _NONE = pattern(
     r"\b(?:none|unknown|nan|n/a|undefined|not|no|cannot|can't|нет|не|неизвестно)\b|无|未知|不", re.IGNORECASE
 )
-_REFUSED = (
-    r"unknown|n/a|undefined|unclear|undetermined|indeterminate|неизвест\w+|"
-    r"can(?:not|['’]t| not) be (?:answered|calculated|computed|determined|found|known)|未知|无法(?:确定|得知|计算)"
-)
-_WITHHELD_AFTER_CUE = pattern(rf"(?:{_REFUSED})(?![^\W_])", re.IGNORECASE)
-"""What stands in place of an answer: numbers beside it are asides."""
-_WITHHELD_AFTER_MARKER = pattern(
-    rf"(?:{_REFUSED}|impossible|not (?:clear|enough|given|known|possible)|no (?:answer|idea|solution)|"
-    r"невозможно|нельзя|нет (?:данных|ответа|решения)|无法|不(?:能|可)?(?:确定|知道))(?![^\W_一-鿿])",
+_REFUSED = pattern(
+    r"(?:unknown|n/a|undefined|unclear|undetermined|indeterminate|impossible|"
+    r"not (?:clear|given|known|possible|specified)|no (?:answer|idea|solution)|"
+    r"неизвест\w+|невозможно|нельзя|нет (?:данных|ответа|решения)|未知)(?![^\W_一-鿿])",
     re.IGNORECASE,
 )
+"""What stands in place of an answer: numbers beside it are asides."""
+_GOES_ON = pattern(
+    r"=|(?<![^\W_])(?:so|therefore|thus|hence|however|but|still|in total|altogether|answer|итак|значит|поэтому|"
+    r"следовательно|таким образом|всего|итого|но|однако|ответ)(?![^\W_])|所以|因此|但|不过|其实|一共|总共|答",
+    re.IGNORECASE,
+)
+"""What leads on to an answer after a statement that there is none."""
 _LISTED = pattern(
     r"[ \t]*[0-9]{1,2}[.)、][ \t]+[^\W\d_]|[ \t]*(?:step|part|шаг|часть|步骤|第)\b[ \t]*[0-9]", re.IGNORECASE
 )
 _NUMBERED = pattern(r"[ \t>*_#]{0,8}[0-9]{1,3}[.)、][*_]{0,2}(?=[ \t]+\S)")
-_LABEL = pattern(r"(?:step|part|option|шаг|пункт|вариант|步骤|第|\[)[ *_#]{0,3}$", re.IGNORECASE)
 _SENTENCE = pattern(r"[.!?](?=\s|$|[*_\"”»)])|[。！？\n]")
+_DIGIT = pattern(r"[0-9]")
 _EMPTY = pattern(r"[\s:：*_#$`\\\[({=>—–|-]*")
 _FIRST = pattern(
     r"[*_]{0,2}(?:first(?:ly)?|step[ ]?1|to begin with|сначала|во-первых|шаг[ ]?1|首先|第一步)[*_]{0,2}[,:.，、 ]",
@@ -150,7 +160,9 @@ def search(text: str, question: str = "", *, cut: bool = False) -> Search:
     for rule in rules:
         if (found := rule(reading)) is not None:
             return found
-    return Search(None if cut else _last(reading, 0, len(text), "last number"), None)
+    if cut or _withheld_at_last(reading.text):
+        return Search(None, None)
+    return Search(_last(reading, 0, len(text), "last number"), None)
 
 
 def _marked(reading: Reading) -> Search | None:
@@ -231,8 +243,7 @@ def _after(reading: Reading, rule: Rule, anchor: int, start: int, *, strict: boo
     text = reading.text
     empty = _EMPTY.match(text, start, start + TAIL)
     begin = empty.end() if empty else start
-    withheld = _WITHHELD_AFTER_MARKER if strict else _WITHHELD_AFTER_CUE
-    if withheld.match(text, begin):
+    if _REFUSED.match(text, begin) or _withholds(text, begin):
         return Search(None, anchor)
     while begin > start and text[begin - 1] in " $(-\\–":  # signs belong to the number
         begin -= 1
@@ -250,6 +261,23 @@ def _after(reading: Reading, rule: Rule, anchor: int, start: int, *, strict: boo
         return Search(Answer(word, rule, tail.strip(), begin, anchor), anchor)
     refused = _NONE.search(tail) if strict or len(tail) < _SHORT else None
     return Search(None, anchor) if refused else None
+
+
+def _withholds(text: str, begin: int) -> bool:
+    """Tell whether a sentence says, before it states any number, that there is no answer."""
+    end = _sentence_end(text, begin)
+    digit = _DIGIT.search(text, begin, end)
+    stop = digit.start() if digit else end
+    return stop - begin >= _SHORTEST and WITHHELD.search(text, begin, stop) is not None
+
+
+def _withheld_at_last(text: str) -> bool:
+    """Tell whether the text says, in one of its last sentences, that there is no answer, and none follows."""
+    found = [*WITHHELD.finditer(text, max(0, len(text) - TAIL))]
+    if not found:
+        return False
+    leads = _GOES_ON.search(text, _sentence_end(text, found[-1].end()))
+    return leads is None or _DIGIT.search(text, leads.end()) is None
 
 
 def _sentence_end(text: str, start: int) -> int:
@@ -308,32 +336,30 @@ def _equations(text: str, begin: int, limit: int) -> int | None:
 
 
 def _last(reading: Reading, start: int, end: int, rule: Rule) -> Answer | None:
-    """Return the last number that may be a result; in its line, one in brackets only if no other is there."""
+    """Return what the last sentence comes to that states a number."""
     text = reading.text
     window = max(start, end - WINDOW)
     while end > window:
         begin = max(window, text.rfind("\n", window, end) + 1)
-        line = text[begin:end]
-        listed = _NUMBERED.match(line)
-        first = listed.end() if listed else 0
-        free = [
-            number
-            for number in candidates(line)
-            if not number.joined and number.value is not None and number.end >= first and not _label(line, number)
-        ]
-        if free:
-            flat = unbracketed(line, 0, len(line))
-            open_ = [n for n in free if flat[n.end - 1] != "\0"] or free
-            last = choose_last(
-                reading, [n._replace(start=n.start + begin, end=n.end + begin) for n in open_], begin
-            )
-            return _answer(text, rule, last.start, last)
+        listed = _NUMBERED.match(text, begin, end)
+        line = listed.end() if listed else begin
+        for a, b in reversed([*split_sentences(text[line:end])]):
+            first, stop = line + max(a, b - TAIL), line + b
+            if free := _free(reading, first, stop):
+                chosen = conclude(reading, free[-_MOST:], first, stop)
+                return _answer(text, rule, chosen.start, chosen)
         end = begin - 1
     return None
 
 
-def _label(line: str, number: Number) -> bool:
-    return _LABEL.search(line, max(0, number.start - 12), number.start) is not None
+def _free(reading: Reading, begin: int, end: int) -> list[Number]:
+    """Return the numbers of a sentence that may be a result: in digits, else in words."""
+    sentence = reading.text[begin:end]
+    found = [n for n in candidates(sentence) if not n.joined and n.value is not None]
+    if not found and not any(character.isdigit() for character in sentence):
+        found = worded(sentence)
+    placed = (n._replace(start=n.start + begin, end=n.end + begin) for n in found)
+    return [n for n in placed if not is_of_the_reply(reading, n)]
 
 
 def _answer(text: str, rule: Rule, anchor: int, number: Number) -> Answer | None:

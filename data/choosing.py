@@ -1,8 +1,9 @@
-"""Choose the answer among the numbers of one sentence: what is asked for, else what was computed last."""
+"""Choose the answer among the numbers of one sentence: what is asked for, else what was computed, else the last."""
 
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import NamedTuple
 
 from data.asked import Asked, asked, given_in, is_money
@@ -41,23 +42,70 @@ _EQUALS = pattern(
     r"=|≈|\bequals\b|\bwhich is\b|\bthat is\b|\bравно\b|\bто есть\b|\bсоставляет\b|等于|就是", re.IGNORECASE
 )
 _ASIDE = pattern(
-    r"(?:\b(?:in|for|after|per|of|from|on|at|with|by|within|over|during|every|each|all|and|"
-    r"за|на|через|из|в|во|после|по|с|со|от|для|каждые|каждый|и)|每|在)[ ]*(?:the[ ]|these[ ]|those[ ])?[$€£*_]*$",
+    r"(?:\b(?:in|for|after|per|from|on|at|with|by|within|over|during|every|each|all|"
+    r"за|на|через|из|в|во|после|по|с|со|от|для|каждые|каждый)|每|在)[ ]*(?:the[ ]|these[ ]|those[ ])?[$€£*_]*$",
     re.IGNORECASE,
 )  # fmt: skip
+_AND = pattern(r"\b(?:and|и)[ ]*[$€£*_]*$", re.IGNORECASE)
+_OF = pattern(r"[0-9][^\n.,;，]{0,40}\bof[ ]*(?:the[ ]|these[ ]|those[ ])?[$€£*_]*$", re.IGNORECASE)
+"""`14 cars of 4 people`, not `a total of 54`."""
 _EACH = pattern(r"[ *_]{0,3}(?:[^\W\d_]{1,12}[ ])?(?:each|apiece|per|a piece|за штуку|за кажд\w+)\b", re.IGNORECASE)
+_COMPARED = pattern(
+    r"[ *_]{0,3}(?:[^\W\d_]{1,15}[ ]){0,2}"
+    r"(?:(?:more|less|fewer|older|younger)\b[^.,\n]{0,30}\bthan|(?:больше|меньше)\b[^.,\n]{0,30}\bчем)\b"
+    r"|[ *_]{0,3}(?:times|раза?)\b|[ ]?倍",
+    re.IGNORECASE,
+)
 _PRICED = pattern(
     r"\b(?:costs?|is worth|are worth|стоят|стоит|стоили|стоил[аи]?|обойд\w+|sells? for)\b|价值|售价|花费|卖",
     re.IGNORECASE,
 )
+_OUT_OF = pattern(
+    r"[ *_]*(?:[^\W\d_]{1,15}[ ]){0,3}?"
+    r"(?:(?:out )?of (?:the|its|his|her|their|these|those|all|all the|our|my)|out of|из)"
+    r"(?: этих| тех| всех| них)?[ *_$]*(?:total )?",
+    re.IGNORECASE,
+)
+"""What stands between N and M in `N of the M`."""
+_AMONG = pattern(r"[^0-9，。；,;.]{0,8}(?:当中|之中|中|里)[^0-9，。；,;.]{0,4}")
+_SHARE = pattern(r"[ *_]*(?:of|от|из|的)(?: the| its| his| her| their| этих| всех)?[ *_$\\(]*", re.IGNORECASE)
+_NAMED = pattern(r"-[^\W\d_]|(?:st|nd|rd|th)\b", re.IGNORECASE)
+"""What makes a number part of a compound or an ordinal: `10-year-old`, `3rd`."""
+_LABEL = pattern(r"(?:step|part|option|шаг|пункт|вариант|步骤|第|\[)[ *_#]{0,3}$", re.IGNORECASE)
+_META = pattern(
+    r"[ *_]{0,3}(?:[^\W\d_]{1,12}[ ])?(?:steps?|ways|methods|approaches|equations|calculations|"
+    r"шаг(?:а|ов)?|способ\w*)\b"
+    r"|[个種种]?(?:步骤|方法)",
+    re.IGNORECASE,
+)
+"""What speaks of the reply itself: `these 3 steps`."""
+_CLAUSE = pattern(
+    r"[,;:](?=[\s$])|[，；：—–]|(?<=[ ])-(?=[ ])"
+    r"|(?<![^\W_])(?=(?:so|therefore|thus|hence|making|leaving|because|since|значит|поэтому|потому что|так как|"
+    r"поскольку)(?![^\W_]))"
+    r"|(?=因为|由于|所以|因此)",
+    re.IGNORECASE,
+)
+_EQUAL = pattern(r"[=≈]")
+_BESIDE = pattern(
+    r"[\s,;:—–-]*(?:(?P<why>(?:because|since|as|given that|considering|потому что|так как|поскольку|ведь)(?![^\W_])"
+    r"|因为|由于|既然)|(?:which (?:is|was|are|were)|who|where|котор\w+)(?![^\W_]))",
+    re.IGNORECASE,
+)
+"""The beginning of a clause that gives a reason, or says more of what was said."""
+_APPOSED = pattern(r"[(（][ ]?(?:or|или|或者?|i\.e\.|that is|то есть|即|=)(?![^\W_一-鿿])", re.IGNORECASE)
+_BARE_END = pattern(r"[ ]?[*_$}\\)`]*(?:[\s(（,;.，；。]|$)")
+_WORDED = pattern(r"[ ]?[*_$}\\)`]*[ ]?[^\W\d_]")
 
 
 def choose(reading: Reading, found: Sequence[Number], begin: int) -> Number | None:
-    """Choose the answer among the numbers of one sentence or box that begins at `begin`.
+    """Choose the answer among the numbers of one sentence or box that begins at `begin`, after a marker or a cue.
 
-    What follows the last equals sign goes first; then what is given in the currency or unit asked for; then the
-    number at the very beginning, unless only a later one was computed; then the last one computed; then the first
-    that no preposition makes an aside (`in 7 days she earns 460`). Operands, ranges and alternatives are none.
+    What follows the last equals sign goes first; then a bare number at the very beginning (`19 (7 dollars more)`);
+    then what is given in the currency or unit asked for; then the number at the beginning, unless only a later one
+    was computed; then the last one computed; then the first that no preposition makes an aside (`in 7 days she
+    earns 460`). Operands, ranges and alternatives are none; nor, beside others, what stands in brackets, the M of
+    `N of the M`, and a number that is part of a unit (`240 5 dollar bills`).
     """
     text = reading.text
     free = [n for n in found if not n.joined]
@@ -70,19 +118,54 @@ def choose(reading: Reading, found: Sequence[Number], begin: int) -> Number | No
         free = after or free
     elif len(free) == 1 and found[0].joined and found[0].start <= min(free[0].start, begin + _MARKUP):
         return None
-    if len(free) > 1:
+    if len(free) > 1 and len(free := essential(text, free, begin)) > 1:
         free = _narrowed(reading, free, begin, equals=bool(equals))
     return free[0] if free[0].value is not None else None
+
+
+def is_of_the_reply(reading: Reading, number: Number) -> bool:
+    """Tell whether a number is a label (`step 3`) or counts the reply's steps, unless that is asked for."""
+    if _LABEL.search(reading.text, max(0, number.start - 12), number.start):
+        return True
+    return bool(_META.match(reading.text, number.end)) and not given_in(reading.text, number, reading.wanted)
+
+
+def essential(text: str, free: Sequence[Number], begin: int) -> list[Number]:
+    """Keep of the numbers of a sentence those that may be what it comes to; all of them where none is left."""
+    flat = unbracketed(text, begin, free[-1].end)
+    kept = list[Number]()
+    for at, number in enumerate(free):
+        before = kept[-1] if kept and at and kept[-1] is free[at - 1] else free[at - 1] if at else None
+        gap = text[before.end : number.start] if before else ""
+        if (
+            flat[number.end - 1 - begin] == "\0"
+            or (_NAMED.match(text, number.end) and not _is_result(text, number, begin))
+            or (before and _is_whole(before, gap))
+        ):
+            continue
+        if before and kept and kept[-1] is before and _AMONG.fullmatch(gap):
+            kept.pop()
+        kept.append(number)
+    return kept or list(free)
+
+
+def _is_whole(before: Number, gap: str) -> bool:
+    """Tell whether a number is the M of `N of the M` or `P % of M`, or part of the unit of the one before it."""
+    if before.percent and _SHARE.fullmatch(gap):
+        return True
+    return not gap.strip() or _OUT_OF.fullmatch(gap) is not None
 
 
 def _narrowed(reading: Reading, free: list[Number], begin: int, *, equals: bool) -> list[Number]:
     """Keep of several numbers those that may be meant, the likeliest first."""
     text = reading.text
+    opens = not text[begin : free[0].start].strip(" *_$\\({`~≈")
+    if opens and not equals and _BARE_END.match(text, free[0].end) and not _WORDED.match(text, free[0].end):
+        return free
     if named := [n for n in free if given_in(text, n, reading.wanted)]:
         free = named
     if len(free) == 1 or equals:
         return free
-    opens = not text[begin : free[0].start].strip(" *_$\\({`~≈")
     ranks = results(text[max(0, begin - _WINDOW) : begin])
     if opens and not named:
         if free[0].value in ranks:
@@ -90,43 +173,61 @@ def _narrowed(reading: Reading, free: list[Number], begin: int, *, equals: bool)
         priced = [n for n in free[1:] if is_money(text, n) and _PRICED.search(text, free[0].end, n.start)]
         if priced and not is_money(text, free[0]):
             return priced
-    bare = [n for n in free if not _is_aside(text, n, begin)] or free
+    bare = [n for n in free if not (_is_aside(text, n, begin) or _AND.search(text, begin, n.start))] or free
     if computed := [n for n in bare if n.value in ranks]:
         return [max(computed, key=lambda n: ranks[n.value or Fraction(0)])]
     return free if opens else bare
 
 
-def choose_last(reading: Reading, free: Sequence[Number], line: int) -> Number:
-    """Choose the answer among the free numbers of a line, from the place `line` on, that no cue introduces.
+def conclude(reading: Reading, free: Sequence[Number], begin: int, end: int) -> Number:
+    """Choose what a sentence from `begin` to `end`, which no cue introduces, comes to, of its free numbers.
 
-    What was computed goes before what is given in the unit asked for, then what is no aside, then the last.
+    The last clause decides that has one, reasons and asides left out. Of several in it, the one in the unit asked
+    for; else the last.
     """
     text = reading.text
-    equals = [m.end() for m in _EQUALS.finditer(text, line, free[-1].start)]
-    free = [n for n in free if not equals or n.start >= equals[-1] - 1]
+    clauses = _clauses(text, begin, end)
+    free = essential(text, free, begin)
+    free = [n for n in free if not _EQUAL.search(text, n.end, _clause_of(clauses, n)[1])] or free
     if len(free) == 1:
         return free[0]
-    end = free[-1].end
-    ranks = results(text[max(0, end - _WINDOW) : end])
+    named = [n for n in free if given_in(text, n, reading.wanted)]
+    main = [n for n in free if not _is_beside(text, _clause_of(clauses, n), named=n in named)] or free
+    stated = [n for n in main if n in named or is_money(text, n) or not _is_aside(text, n, begin)] or main
+    last = _clause_of(clauses, stated[-1])
+    stated = [n for n in stated if n.start >= last[0]]
+    return ([n for n in stated if n in named] or stated)[-1]
 
-    def worth(number: Number) -> tuple[int, bool, bool, int]:
-        named = given_in(text, number, reading.wanted)
-        rank = ranks.get(number.value or Fraction(0), -1)
-        known = 0 if rank < 0 else 1 + named
-        return (
-            known,
-            named,
-            is_money(text, number) or not _is_aside(text, number, line),
-            rank if known else number.start,
-        )
 
-    return max(free, key=worth)
+def _is_beside(text: str, clause: tuple[int, int], *, named: bool) -> bool:
+    """Tell whether a clause gives a reason, or says more of what was said; not where it computes or is `named`."""
+    found = _BESIDE.match(text, *clause)
+    return found is not None and (found["why"] is not None or not (named or _EQUAL.search(text, *clause)))
+
+
+def _clauses(text: str, begin: int, end: int) -> list[tuple[int, int]]:
+    """Return where the clauses of a sentence begin and end."""
+    flat = unbracketed(text, begin, end)
+    cuts = [begin, *(begin + found.start() for found in _CLAUSE.finditer(flat)), end]
+    return [(a, b) for a, b in pairwise(cuts) if a < b]
+
+
+def _clause_of(clauses: Sequence[tuple[int, int]], number: Number) -> tuple[int, int]:
+    return next((clause for clause in reversed(clauses) if clause[0] <= number.start), clauses[0])
+
+
+def _is_result(text: str, number: Number, begin: int) -> bool:
+    """Tell whether an equals sign stands right before a number."""
+    return text[max(begin, number.start - 8) : number.start].rstrip(" $*_\\({")[-1:] in {"=", "≈"}
 
 
 def _is_aside(text: str, number: Number, begin: int) -> bool:
-    if _ASIDE.search(text, max(begin, number.start - 20), number.start):
+    if _is_result(text, number, begin):
+        return False
+    start = max(begin, number.start - 60)
+    if _ASIDE.search(text, max(begin, number.start - 20), number.start) or _OF.search(text, start, number.start):
         return True
-    return _EACH.match(text, number.end) is not None
+    return _EACH.match(text, number.end) is not None or _COMPARED.match(text, number.end) is not None
 
 
 def results(text: str) -> Results:
@@ -143,11 +244,18 @@ def results(text: str) -> Results:
 
 
 def unbracketed(text: str, begin: int, end: int) -> str:
-    """Return the stretch with what stands in round brackets blanked by NULs, length kept."""
-    if "(" not in text[begin:end]:
-        return text[begin:end]
+    """Return the stretch with what stands in round brackets blanked by NULs, length kept.
+
+    What says the same in other words stays: `60 minutes (or 1 hour)`.
+    """
+    stretch = text[begin:end]
+    if "(" not in stretch:
+        return stretch
     depth, out = 0, list[str]()
-    for character in text[begin:end]:
+    for at, character in enumerate(stretch):
+        if character == "(" and depth == 0 and _APPOSED.match(stretch, at):
+            out.append(character)
+            continue
         depth += character == "("
         out.append("\0" if depth > 0 and len(out) >= _MARKUP else character)
         depth -= character == ")" and depth > 0

@@ -229,6 +229,53 @@ def han(text: str) -> list[Word]:
     ]
 
 
+_NOT_NOUNS = frozenset(
+    """of is was are were who that which can could should would will has had have by more another and or at in on to
+    from than as could day time thing out for with
+    из в на с и или раз день что это не""".split()
+)
+"""Words before which `one` is a pronoun or part of a phrase."""
+_PRONOUN = pattern(r"(?<![a-zа-я])(?:no|any|every|each|some|this|that|the|another|which|ни|не)[ -]$")
+_NEXT = pattern(r"[ \u00a0]([a-zа-я]+)")
+_ONES = frozenset("one один одна одно одного одному одним одном одной одну одною одни одних одними".split())
+_TOLD = 1_000
+"""Characters of a sentence in which numbers in words are looked for."""
+
+
+def worded(text: str) -> list[Number]:
+    """Find the numbers that a sentence states in words, as `numbers` does those in digits.
+
+    `one` counts before a noun only: not in `one of them`. `two dozen` is 24, `two and a half` 2.5.
+
+    Source: ours (SPEC 3).
+    """
+    lowered = text[:_TOLD].lower().replace("ё", "е")
+    found = [one for word in words(lowered) if (one := _stated(lowered, word)) is not None]
+    if not text.isascii() and _HAN_ANY.search(lowered):
+        found += [
+            Number(word.value, word.start, word.end)
+            for word in han(lowered)
+            if lowered[word.start : word.end] != "一"
+        ]
+    return sorted(found, key=lambda number: number.start)
+
+
+def _stated(text: str, word: Word) -> Number | None:
+    """Return a number in words with the dozen, the part or the half that follows it; None for a mere pronoun."""
+    after = _NEXT.match(text, word.end)
+    follows = after[1] if after else ""
+    if text[word.start : word.end] in _ONES and (
+        not follows or follows in _NOT_NOUNS or _PRONOUN.search(text[max(0, word.start - 10) : word.start])
+    ):
+        return None
+    if after and follows in {"dozen", "дюжин", "дюжины", "дюжина"}:
+        return Number(word.value * 12, word.start, after.end(1))
+    if after and follows in _PARTS:
+        return Number(word.value / _PARTS[follows], word.start, after.end(1))
+    half = _AND_HALF.match(text, word.end)
+    return Number(word.value + _HALF, word.start, half.end()) if half else Number(word.value, word.start, word.end)
+
+
 def spelled(text: str) -> Fraction | None:
     """Return the one cardinal that a short text holds in words; None if there is none, or more than one.
 

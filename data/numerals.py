@@ -48,7 +48,9 @@ def narrow(text: str) -> str:
 
 
 _SEPARATOR = r"(?:[.,'’ \u00a0\u2007\u2009\u202f]|\{,\}|,?\\[,;! ])"
-_POWER = r"(?:[eE](?P<e>[+-]?[0-9]++)(?![\w])|\s?(?:×|x|\*|·|\\times|\\cdot)\s?10\s?\^\s?\{?(?P<p>-?[0-9]++)\}?)"
+_UP = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_TEN = rf"\s?(?:×|x|\*|·|\\times|\\cdot)\s?10(?:\s?\^\s?\{{?(?P<p>-?[0-9]++)\}}?|(?P<s>⁻?[{_UP}]++))"
+_POWER = rf"(?:[eE](?P<e>[+-]?[0-9]++)(?!\w)|{_TEN}|\s?\^\s?\{{?(?P<x>-?[0-9]++)\}}?|(?P<u>⁻?[{_UP}]++))"
 _INSIDE = r"\s*-?[0-9][0-9.,]{0,40}\s*"
 _DIGITS = rf"[0-9]++(?:{_SEPARATOR}[0-9]++)*+"
 _WRITTEN = pattern(
@@ -65,21 +67,27 @@ _SCALES = {
     "тыс": 3, "тысяча": 3, "тысячи": 3, "тысяч": 3, "тысячу": 3, "млн": 6, "миллион": 6, "миллиона": 6,
     "миллионов": 6, "млрд": 9, "миллиард": 9, "миллиарда": 9, "миллиардов": 9,
     "百": 2, "千": 3, "万": 4, "十万": 5, "百万": 6, "千万": 7, "亿": 8, "k": 3,
+    "m": 6, "mn": 6, "mln": 6, "b": 9, "bn": 9, "bln": 9, "tn": 12, "trn": 12,
 }  # fmt: skip
+_MARKS = r"(?:(?:\\\)|[$*_}]){1,3})?"  # `$3$ million`, `**3** million`
 _SCALE = pattern(
-    r"[ \u00a0]?(?:(hundred|thousand|million|billion|trillion)\b"
+    rf"{_MARKS}[ \u00a0]?(?:(hundred|thousand|million|billion|trillion)\b"
     r"|(тыс(?:яч(?:а|и|у)?)?|млн|млрд|миллион(?:а|ов)?|миллиард(?:а|ов)?)(?!\w)"
     r"|([十百千]?[万萬]|[亿億]|百(?!分)|千(?![克米瓦升卡]))|([kK])(?!\w))",
     re.IGNORECASE,
 )
+_SHORT_SCALE = pattern(r"([MB])(?![\w-])")
+_MONEY_SCALE = pattern(r"(m|b)(?![\w-])|[ \u00a0]?(mn|mln|bn|bln|tn|trn)(?!\w)", re.IGNORECASE)
+"""`3M` is three million, `3 m` is a length; of money (`$3m`, `€2 bn`) small letters are no length either."""
 _PERCENT = pattern(r"[ \u00a0]?\\?[%٪]")
-_SCALE_INITIALS = frozenset("htmbkHTMBKтмТМ十百千万萬亿億")
+_SCALE_INITIALS = frozenset("htmbkHTMBKтмТМ十百千万萬亿億$*_}\\")
 _PERCENT_INITIALS = frozenset("%٪\\")
 CURRENCIES = "$€£¥₽₹₩₴₪฿"
 """Signs that belong to the number which they stand at."""
 
 _DEGREES = pattern(r"\^\s?\{?\s?\\circ")
-_RAISED = frozenset("^⁰¹²³⁴⁵⁶⁷⁸⁹")
+_RAISED = frozenset(f"^{_UP}")
+_LOWERED = str.maketrans(f"{_UP}⁻", "0123456789-")
 MINUS = "-−–‐‑﹣"
 """Signs that may stand for a minus."""
 
@@ -119,7 +127,7 @@ def _plain(text: str) -> Iterator[tuple[Fraction | None, int, int]]:
         kind = match.lastgroup
         if kind == "run" and match[0].isdigit() and text[start - 1 : start] != ".":  # nearly always
             yield _decimal(match[0], ""), start, end
-        elif kind in {"run", "e", "p"}:
+        elif kind not in {"vulgar", "short", "under"}:
             yield from _run(text, match)
         elif kind == "vulgar":
             yield Fraction(unicodedata.numeric(match["vulgar"])).limit_denominator(10), start, end
@@ -142,16 +150,30 @@ def _run(text: str, match: re.Match[str]) -> Iterator[tuple[Fraction | None, int
         and text[start - 1] == "."
         and not (start > 1 and (text[start - 2].isalnum() or text[start - 2] in ".,"))
     )
-    power = match["e"] or match["p"]
+    power = next((group for group in match.group("e", "p", "s", "x", "u") if group), "")
     if not (point or power) and run.isdigit():
         yield _decimal(run, ""), start, match.end()
         return
     read = list(_split(run, start, point=point))
     if power:
         value, begin, _ = read[-1]
-        small = len(power) <= 4 and abs(int(power)) <= MOST_EXPONENT
-        read[-1] = (value * Fraction(10) ** int(power) if small and value is not None else None, begin, match.end())
+        read[-1] = (_raised(value, power.translate(_LOWERED), str(match.lastgroup)), begin, match.end())
     yield from read
+
+
+def _raised(value: Fraction | None, power: str, kind: str) -> Fraction | None:
+    """Return a value times a power of ten, or (`x`, `u`) raised itself; None where that is no number to read.
+
+    A small raised digit is a power of ten alone: elsewhere it may be a note's (`45²`).
+    """
+    if value is None or len(power) > 4 or abs(int(power)) > MOST_EXPONENT:
+        return None
+    if kind in {"e", "p", "s"}:
+        return value * Fraction(10) ** int(power)
+    if kind == "u" and value != 10:
+        return None
+    digits = len(str(value.numerator)) * abs(int(power))
+    return value ** int(power) if value and value.denominator == 1 and digits <= MOST_DIGITS else None
 
 
 def exact(text: str) -> Fraction | None:
@@ -250,7 +272,7 @@ def _in_name(text: str, start: int) -> bool:
 def _dress(text: str, value: Fraction | None, start: int, end: int) -> Number:
     """Add sign, currency, percent sign and scale to a bare number."""
     follows = text[end : end + 2].lstrip(" \u00a0")[:1]
-    if value is not None and follows in _SCALE_INITIALS and (scale := _SCALE.match(text, end)):
+    if value is not None and follows in _SCALE_INITIALS and (scale := _scale(text, start, end)):
         value *= 10 ** _SCALES[scale[scale.lastindex or 0].lower().replace("萬", "万").replace("億", "亿")]
         end = scale.end()
     percent = follows in _PERCENT_INITIALS and _PERCENT.match(text, end)
@@ -265,6 +287,13 @@ def _dress(text: str, value: Fraction | None, start: int, end: int) -> Number:
     if negative is not None:
         return Number(None if value is None else -value, negative, end, bool(percent))
     return Number(value, at, end, bool(percent))
+
+
+def _scale(text: str, start: int, end: int) -> re.Match[str] | None:
+    """Return the scale that follows a number: `million`, `тыс.`, `万`, `k`, `M`."""
+    if found := _SCALE.match(text, end) or _SHORT_SCALE.match(text, end):
+        return found
+    return _MONEY_SCALE.match(text, end) if text[start - 1 : start] in {*CURRENCIES} else None
 
 
 def _negative(text: str, at: int) -> int | None:

@@ -231,6 +231,6 @@ UNIT = Family(
     titles={"en": "Arithmetic", "ru": "Арифметика"},
     reference=reference,
     near_misses=near_misses,
-    verifier_version=4,
+    verifier_version=5,
     scale=SCALE,
 )

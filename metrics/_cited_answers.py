@@ -8,8 +8,8 @@ from rapidfuzz import fuzz
 
 from data.json_reply import objects, without_thinking
 from data.patterns import pattern
+from data.sentences import count_words, split_sentences
 from metrics._markers import LARGEST, Mark, join_pointers, marks, split_said, unescape, unwrap
-from metrics._sentences import count_words, split_sentences
 from metrics._source_lists import Source, read_json_sources, read_sources, split_sources, trim_url
 
 CLAIM_WORDS = 4

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from data.patterns import pattern
-from metrics._sentences import count_words
+from data.sentences import count_words
 
 MOST_SOURCES = 1000
 MOST_SIGNS = 2000

@@ -4,8 +4,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from data.patterns import pattern
+from data.sentences import split_sentences
 from metrics._quotes import LONGEST_SPAN
-from metrics._sentences import split_sentences
 
 LONGEST_PAGE = 500_000
 """Signs of a page's text that are read."""

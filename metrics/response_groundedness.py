@@ -9,8 +9,8 @@ from data.json_reply import read_object
 from data.options import Frozen
 from data.patterns import pattern
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
+from data.sentences import count_words, split_sentences
 from data.shown import Distribution, Shown
-from metrics._sentences import count_words, split_sentences
 from metrics.judging import Judgement, reason_of
 
 RATINGS = {0: "NOT_GROUNDED", 1: "PARTLY_GROUNDED", 2: "FULLY_GROUNDED"}

@@ -61,7 +61,7 @@ if __name__ == "__main__":
     from artifacts.manifest import commit
     from data.records import Family, Metric
     from data.units import identity_of
-    from metrics._sentences import count_words
+    from data.sentences import count_words
     from tasks.stage import rules_of
     import tasks.score
 

@@ -175,8 +175,117 @@ def test_results_are_what_follows_an_operation() -> None:
         "1 час или ",
         "=",
         "$1 ",
+        "cannot ",
+        "It cannot be determined from 18. But ",
+        "не могу один ",
+        "определить нельзя ",
+        "one ",
+        "2^",
+        "10⁶",
+        "$3M 5 ",
+        "$3$ million ",
+        "12 of the 35, so ",
+        "二十",
     ],
 )
 def test_a_megabyte_takes_bounded_time(unit: str) -> None:
     with bounded(10):
         final_number(unit * (1_000_000 // len(unit)), f"{unit * 1000}?")
+
+
+LAST_SENTENCES = [  # no marker: the last sentence that states a number, and in it what is asked for, or the last
+    ("", "He has 4 brown ones. A total of 12 are good.", "12"),
+    ("", "He gave 4 away, so a total of 16 remain.", "16"),
+    ("How many boxes does he need?", "7 / 2 = 3.5. Therefore, he needs 4 boxes.", "4"),
+    ("Сколько коробок ему нужно?", "7 / 2 = 3,5. Поэтому ему нужно 4 коробки.", "4"),
+    ("他需要多少个箱子？", "7 ÷ 2 = 3.5。因此，他需要4个箱子。", "4"),
+    ("", "Bob has 12 pens. Thus he needs \\(7\\).", "7"),
+    ("", "14 ÷ 4 = 3.5, so 4 boats are needed.", "4"),
+    (
+        "How many miles?",
+        "The car part is 216 miles and the bike part is 19 miles, for a total of 235 miles.",
+        "235",
+    ),
+    ("How many walk?", "Therefore, 12 out of the 35 students walk to school.", "12"),
+    ("How many of the 28 marbles are red?", "So 9 of its 28 marbles are red.", "9"),
+    ("有多少个好鸡蛋？", "所以44个鸡蛋中有15个是好的。", "15"),
+    ("", "10 % от 220 — это 22.", "22"),
+    ("", "25% of 80 is 20.", "20"),
+    ("How many seats are free?", "There are 31 seats. 22 seats are taken, so 9 are free.", "9"),
+    ("", "He needs 4 boxes, because 7 / 2 = 3.5.", "4"),
+    ("", "It is 900 / 100 = 9 hours per week.", "9"),
+    ("", "She has 9 eggs, which is 3 times as many.", "9"),
+    ("", "After resting he adds 18 miles, which is 18 + 21 = 39 miles.", "39"),
+    ("", "She has 18 eggs left. The 3 steps above show it, as does step 2.", "18"),
+    ("How many steps does he take?", "He takes 300 steps.", "300"),
+    ("", "That leaves her with twelve eggs.", "12"),
+    ("", "9 + 9 = 18. One of them is red.", "18"),
+    ("", "She has two dozen eggs", "24"),
+    ("", "No one knows.", None),
+    ("", "Всего шестнадцать.", "16"),
+    ("", "有七十五个。", "75"),
+]
+CLAUSES = [  # the unit asked for prefers among numbers of one clause only
+    ("How many 5 dollar bills does it pay out?", "#### 240 5 dollar bills", "240"),
+    ("Сколько долларов они стоят?", "Ответ: 8 стержней стоят 12 $", "12"),
+    ("How many hours is it open?", "#### 35 (… 5 hours x 7 days = 35 hours)", "35"),
+    ("How many hours is it open?", "The answer is 35 (5 hours x 7 days = 35 hours).", "35"),
+    ("How many dollars does he spend?", "Answer: 19 (he spent 7 dollars more on Monday)", "19"),
+    ("How many dollars does he spend?", "Answer: 19, since each of 7 costs 2 dollars more.", "19"),
+    ("How many hours?", "Answer: 120 minutes, so 2 hours.", "2"),
+]
+WITHHELD = [
+    "Answer: no idea, maybe 18",
+    "It cannot be determined from 18 and 20.",
+    "9 + 9 = 18\nThere is not enough information to answer; we know only 18.",
+    "I don't know the answer. The numbers 18 and 20 are given, but I can't combine them.",
+    "**Answer:** Not enough information (the 18 is not explained).",
+    "Ответ: не знаю, может быть 18",
+    "Ответ определить нельзя, так как 18 не связано с 20.",
+    "Недостаточно данных: известны только 18 и 20.",
+    "答案：不知道，可能是18",
+    "条件不足，只知道18和20，无法求出答案。",
+]
+STATED_AFTER = [
+    "At first it seems that there is not enough information, but there is. The answer is 18.",
+    "It cannot be determined at once. But 9 + 9 = 18.",
+    "Казалось бы, определить нельзя, однако всё есть. Ответ: 18",
+    "一开始好像无法确定，其实条件是够的。答案：18",
+    "I don't know why 50 is mentioned. Anyway:\n\n#### 18",
+    "Probably 18.",
+    "I think the answer is 18, but I am not sure.",
+]
+MAGNITUDES = [
+    ("It made $3M.", "3000000"), ("$3m", "3000000"), ("€2 bn", "2000000000"), ("$\\$4$ million", "4000000"),
+    ("3 m", "3"),
+    ("10^6", "1000000"), ("\\boxed{10^{5}}", "100000"), ("10⁶", "1000000"), ("6 × 10⁴", "60000"),
+    ("Answer: 2^5", "32"),
+    ("12 тыс.", "12000"), ("12 MB", "12"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "reply", "expected"), LAST_SENTENCES)
+def test_without_a_marker_the_last_sentence_with_a_number_decides(
+    question: str, reply: str, expected: str | None
+) -> None:
+    assert value(question, reply) == expected
+
+
+@pytest.mark.parametrize(("question", "reply", "expected"), CLAUSES)
+def test_the_unit_asked_for_prefers_within_a_clause(question: str, reply: str, expected: str) -> None:
+    assert value(question, reply) == expected
+
+
+@pytest.mark.parametrize("reply", WITHHELD)
+def test_who_says_that_there_is_no_answer_gives_none(reply: str) -> None:
+    assert value("", reply) is None
+
+
+@pytest.mark.parametrize("reply", STATED_AFTER)
+def test_an_answer_stated_after_that_counts_and_so_does_a_hedged_one(reply: str) -> None:
+    assert value("", reply) == "18"
+
+
+@pytest.mark.parametrize(("reply", "expected"), MAGNITUDES)
+def test_short_magnitudes_and_powers(reply: str, expected: str) -> None:
+    assert value("", reply) == expected

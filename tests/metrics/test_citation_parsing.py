@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from data.sentences import count_words, split_sentences
 from metrics._cited_answers import CitedAnswer, parse_answer
 from metrics._markers import WIDEST
-from metrics._sentences import count_words, split_sentences
 from tests.helpers.bounds import bounded
 
 
