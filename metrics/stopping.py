@@ -48,8 +48,8 @@ class Narrowing:
     `alpha` is the chance that the sequence is ever wrong. `looks` are the confidence sequence, their `n`
     observations: items, or rounds where the suite has strata; `questions` says how many had been put at each.
     `threshold` (0 for a difference; None: there is none) is excluded since `decided` questions, and all that is
-    left lies on `side` of it; None and '' where it is not. Where the judge took an exam, `corrected` is what is left
-    of the true mean after the last look, with the judge's errors: it has to exclude the threshold as well.
+    left lies on `side` of it; None and '' where it is not. Where the judge took an exam, `corrected` is what is
+    left of the true mean after the last look, with the judge's errors: it has to exclude the threshold as well.
     """
 
     suite: str
