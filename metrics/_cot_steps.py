@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from data.answers import Search
-from metrics._sentences import split_sentences
+from data.sentences import split_sentences
 
 
 class Part(NamedTuple):
