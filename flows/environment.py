@@ -89,17 +89,21 @@ def unreached(error: BaseException) -> str:
     import httpx
 
     url = re.sub("//[^/@]*@", "//", os.environ.get("PREFECT_API_URL") or "of Prefect's own settings")
+    chain: list[BaseException] = []
     seen: BaseException | None = error
     while seen:
-        if isinstance(seen, httpx.TransportError) or "Failed to reach API" in str(seen):
-            return (
-                f"The Prefect server {url} cannot be reached ({type(seen).__name__}: {seen}). Start it, correct "
-                "PREFECT_API_URL, or unset that to have a temporary server for the run."
-            )
-        if isinstance(seen, httpx.HTTPStatusError) and (told := _refused(seen.response.status_code)):
-            return f"The Prefect server {url} {told}"
+        chain.append(seen)
         seen = seen.__cause__ or seen.__context__
-    return ""
+    answered = (one.response.status_code for one in chain if isinstance(one, httpx.HTTPStatusError))
+    if told := next(filter(None, map(_refused, answered)), ""):
+        return f"The Prefect server {url} {told}"
+    lost = (one for one in chain if isinstance(one, httpx.TransportError) or "Failed to reach API" in str(one))
+    if (found := next(lost, None)) is None:
+        return ""
+    return (
+        f"The Prefect server {url} cannot be reached ({type(found).__name__}: {found}). Start it, correct "
+        "PREFECT_API_URL, or unset that to have a temporary server for the run."
+    )
 
 
 def _refused(status: int) -> str:

@@ -10,9 +10,6 @@ from tests.conftest import TOP, Run
 from tests.helpers.runs import latest
 from tests.servers.running import serve_openai
 
-SHARED = TOP.parent / "shared" / "data"
-real = pytest.mark.skipif(not SHARED.is_dir(), reason="the data sets are not beside this checkout")
-
 
 def reply(body: dict[str, Any]) -> str:
     """Reason in one wrong step; cite the first passage; judge everything right."""
@@ -25,8 +22,9 @@ def reply(body: dict[str, Any]) -> str:
     return "Two and two make <<2+2=4>>4.\n#### -1"
 
 
-@real
-def test_the_shipped_configuration_writes_one_file_with_both_models_and_the_judge(run: Run, tmp_path: Path) -> None:
+def test_the_shipped_configuration_writes_one_file_with_both_models_and_the_judge(
+    run: Run, tmp_path: Path, shared: Path
+) -> None:
     with serve_openai(reply) as server:
         at = {"provider": "openai", "base_url": server.base_url}
         models = [{"name": name, **at} for name in ("llama3.1:8b", "qwen2.5:7b")]
@@ -34,8 +32,8 @@ def test_the_shipped_configuration_writes_one_file_with_both_models_and_the_judg
             "--config", str(TOP / "config" / "explainability.yaml"),
             "--set", f"models={json.dumps(models)}",
             "--set", f"judges={json.dumps([{'name': 'gpt-4o', **at}])}",
-            "--set", f"cot.data={SHARED / 'gsm8k_test.parquet'}",
-            "--set", f"citation.data={SHARED / 'nq_dev.parquet'}",
+            "--set", f"cot.data={shared / 'gsm8k_test.parquet'}",
+            "--set", f"citation.data={shared / 'nq_dev.parquet'}",
         )  # fmt: skip
         asked = [request.body["model"] for request in server.requests]
     assert done.returncode == 1, done.stderr
@@ -47,9 +45,8 @@ def test_the_shipped_configuration_writes_one_file_with_both_models_and_the_judg
     assert (found["cot"]["model"], found["cot"]["count"], found["cot"]["pass"]) == ("llama3.1:8b", 30, False)
     citation = found["citation"]
     assert (citation["response_model"], citation["judge_model"], citation["count"]) == ("qwen2.5:7b", "gpt-4o", 5)
-    assert found["XAI_overall_score"] == pytest.approx(
-        (found["cot"]["avg_score"] + citation["avg_score"]) / 2, abs=5e-4
-    )
+    joined = (found["cot"]["avg_score"] + citation["avg_score"]) / 2
+    assert found["XAI_overall_score"] == pytest.approx(joined, abs=6e-4)
     assert (asked.count("llama3.1:8b"), asked.count("qwen2.5:7b")) == (30, 5)
     document = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     assert {row["judge"] for row in document["corrected"]} == {"gpt-4o"}, "what the judge is worth stands here"

@@ -334,8 +334,8 @@ def test_a_prefect_server_that_is_not_there_is_one_message(run: Run, url: str) -
 def test_a_prefect_server_that_answers_with_an_error_is_no_defect_of_the_program(
     run: Run, status: int, told: str
 ) -> None:
-    async def busy(_: web.Request) -> web.Response:
-        return web.Response(status=status)
+    async def busy(request: web.Request) -> web.Response:
+        return web.json_response(data=True, status=200 if request.path.endswith("/health") else status)
 
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", busy)
