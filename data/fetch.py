@@ -16,6 +16,9 @@ TIMEOUT_S = 30.0
 BLOCK = 1 << 16
 """Bytes read at a time."""
 
+UNKNOWN = 1 << 24
+"""Bytes that a file whose size is not known may have."""
+
 MARGIN = 1 << 20
 """Bytes beyond the known size that a server may send before it is cut off."""
 
@@ -119,7 +122,7 @@ def _write(response: "HTTPResponse", part: Path, there: int, size: int, told: Ca
             file.write(block)
             there += len(block)
             told(there)
-            if there > size + MARGIN:
+            if there > (size + MARGIN if size else UNKNOWN):
                 break
         file.truncate()
     if there < size:

@@ -4,7 +4,7 @@ A set's labels rarely say all that a step's verdicts do: where it does not tell 
 into one, of which each is right. Rows whose label says nothing of the step are left out.
 
 Source: WiCE (Kamoi et al. 2023), BEGIN (Dziri et al. 2022), LLMBar (Zeng et al. 2024), LiDiRus with people's votes
-(Shavrina et al. 2020).
+(Shavrina et al. 2020), ProcessBench (Zheng et al. 2025).
 """
 
 import json
@@ -18,7 +18,7 @@ from data.commands import typed
 from data.errors import InputError
 from data.exam import EXAM, FOLDED, KIND, QUESTIONS, TRUTH
 from data.records import Item
-from data.sources import GROUPS, place
+from data.sources import GROUPS, SOURCES, place
 
 Row = Mapping[str, Any]
 Question = tuple[str, Any, Sequence[Mapping[str, Any]]]
@@ -82,12 +82,7 @@ def read_begin(path: Path) -> Iterator[Question]:
 
 def read_llmbar(path: Path) -> Iterator[Question]:
     """Yield an instruction with two outputs, in both orders; the first output is the response."""
-    try:
-        listed = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: cannot be read as JSON ({error}).") from error
-    if not isinstance(listed, list) or not all(isinstance(row, dict) for row in listed):
-        raise InputError(f"{path}: expected a JSON list of objects with input, output_1, output_2 and label.")
+    listed = _listed_objects(path, "input, output_1, output_2 and label")
     for number, row in enumerate(listed, 1):
         where = f"{path}, entry {number}"
         one, other = _text(row, "output_1", where), _text(row, "output_2", where)
@@ -111,6 +106,47 @@ def read_lidirus(path: Path) -> Iterator[Question]:
         if said["entailment"] != said["not_entailment"]:
             label = said.most_common(1)[0][0]
             yield label, _ENTAILED if label == "entailment" else _NOT_ENTAILED, [_claim(claim, text)]
+
+
+def read_processbench(path: Path) -> Iterator[Question]:
+    """Yield a problem with a solution in steps, and whether people found a wrong one; there is no reference.
+
+    No hash of the file is known: that all of its rows are there, each with the id of its place, stands in for it.
+    """
+    listed = _listed_objects(path, "problem, steps and label", by_lines=True)
+    rows = SOURCES[path.stem].rows
+    if len(listed) != rows:
+        raise InputError(f"{path}: found {len(listed)} rows, expected {rows}: not the file as it was published.")
+    for number, row in enumerate(listed):
+        where = f"{path}, entry {number + 1}"
+        expected = f"{path.stem.partition('_')[2]}-{number}"
+        if row.get("id") != expected:
+            raise InputError(f"{where}: found id {row.get('id')!r}, expected {expected!r}.")
+        steps, label = row.get("steps"), row.get("label")
+        if not isinstance(steps, list) or not steps or not all(isinstance(one, str) for one in steps):
+            raise InputError(f"{where}: expected steps, a list of texts.")
+        if isinstance(label, bool) or not isinstance(label, int) or not -1 <= label < len(steps):
+            raise InputError(f"{where}: found label {label!r}, expected a step's place from 0, or -1.")
+        values = {"question": _text(row, "problem", where), "reference": "", "steps": steps}
+        yield "right" if label < 0 else "wrong", "none" if label < 0 else "wrong", [values]
+
+
+def _listed_objects(path: Path, expected: str, *, by_lines: bool = False) -> list[dict[str, Any]]:
+    """Read a JSON list of objects; `by_lines`: or objects line by line.
+
+    Raises:
+        InputError: it is neither.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        listed = json.loads(
+            text if not by_lines or text.lstrip().startswith("[") else f"[{','.join(text.splitlines())}]"
+        )
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: cannot be read as JSON ({error}).") from error
+    if not isinstance(listed, list) or not all(isinstance(row, dict) for row in listed):
+        raise InputError(f"{path}: expected a JSON list of objects with {expected}.")
+    return listed
 
 
 def _claim(claim: str, source: str) -> dict[str, Any]:
@@ -161,6 +197,10 @@ SETS: Mapping[str, LabelledSet] = {
     "llmbar": LabelledSet(
         "instructions with two answers, most made to mislead a judge",
         "preference", "en", ("better", "tie", "worse"), read_llmbar, keys=("ab", "ba"),
+    ),
+    "processbench": LabelledSet(
+        "solutions of grade-school problems by models, with the first wrong step that people found",
+        "chain", "en", ("none", "wrong"), read_processbench,
     ),
     "lidirus": _of_claims("pairs of Russian sentences by linguistic phenomena", "ru", read_lidirus),
 }  # fmt: skip

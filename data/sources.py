@@ -20,6 +20,7 @@ _WICE_COMMIT = "ryokamoi/wice/94d6188c19f051ee6b7978205938186e328767ca"
 _WICE = f"{_WICE_COMMIT}/code_and_resources/entailment_inputs/oracle_chunks/claim"
 _LLMBAR = "princeton-nlp/LLMBar/caa7bee794bfed74baed038b99229fa3f0c4c511/Dataset/LLMBar"
 _LIDIRUS = "RussianNLP/RussianSuperGLUE/f051afc272527ab39c1ad64515d736d6e8c7824b/HumanBenchmark/LiDiRus"
+_PROCESSBENCH = "https://huggingface.co/datasets/Qwen/ProcessBench/resolve/main"
 
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -31,7 +32,8 @@ class Source:
     """A public file: its address, pinned to a commit; its SHA-256 and size in bytes; its licence.
 
     `blob` is git's id of the file (SHA-1 over `blob <length>`, a zero byte and the content): the check of a
-    download whose SHA-256 is not known.
+    download whose SHA-256 is not known. Where neither is (`size` 0), a file counts by its rows, which its reader
+    checks: `rows` of them.
     """
 
     url: str
@@ -39,6 +41,7 @@ class Source:
     size: int
     licence: str
     blob: str = ""
+    rows: int = 0
 
     @property
     def suffix(self) -> str:
@@ -120,11 +123,13 @@ SOURCES: Mapping[str, Source] = {
         f"{_RAW}/{_LIDIRUS}/assign_LiDiRus.tsv",
         "553a2c5388324fc26e6304b71aca619254693c8fc5197840186c93b0c80905e7", 2_364_755, "MIT",
     ),
+    "processbench_gsm8k": Source(f"{_PROCESSBENCH}/gsm8k.json", "", 0, "Apache 2.0", rows=400),
 }  # fmt: skip
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "mgsm": ("mgsm_en", "mgsm_ru", "mgsm_zh"),
     "begin": ("begin_dev", "begin_test"),
     "wice": ("wice_dev", "wice_test"),
+    "processbench": ("processbench_gsm8k",),
     "llmbar": ("llmbar_natural", "llmbar_manual", "llmbar_neighbor", "llmbar_gptinst", "llmbar_gptout"),
 }
 """Names that stand for several files."""

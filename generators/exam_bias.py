@@ -17,6 +17,7 @@ from typing import Any
 from data.exam import AGAIN, EXAM, ORDER, PLAIN, REWORDED
 from data.records import Family, Item, Verdict
 from generators import (
+    exam_chain,
     exam_correctness,
     exam_entailment,
     exam_groundedness,
@@ -268,6 +269,13 @@ def _preference(rng: Random, building: Building, truth: str) -> _Drawn:
     return _Drawn(forms, truth, dict.fromkeys(STYLED, exam_preference.BETTER), {"says": [ours, theirs]})
 
 
+def _chain(rng: Random, building: Building, truth: str) -> _Drawn:
+    """Find the first wrong step of a solution, whose steps are named in one way and in another."""
+    kind = truth if truth == "none" else rng.choice(exam_chain.KINDS)
+    ways, first = exam_chain.forms(rng, building.language, kind, later=False)
+    return _Drawn(_thrice(*ways), truth, more={"first": first})
+
+
 @dataclass(frozen=True, slots=True)
 class _Step:
     """A judged step that is probed: its family and prompt, the truths that come up, how a question is drawn."""
@@ -305,6 +313,7 @@ STEPS: Mapping[str, _Step] = {
     "rubric": _Step(
         exam_rubric.UNIT, "rubric/rate", ("2", "3", "4"), _rubric, lambda rng, _: _named(rng, exam_rubric.FACTS)
     ),
+    "chain": _Step(exam_chain.UNIT, "chain/find", ("none", "wrong"), _chain),
     "preference": _Step(
         exam_preference.UNIT, "preference/compare", tuple(exam_preference.WINNER), _preference, _named
     ),

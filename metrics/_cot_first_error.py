@@ -69,7 +69,7 @@ def first_error(response: Chain, reference: Chain, given: Collection[Exact], *, 
         if not made.right:
             expected = "" if made.expected is None else shown(made.expected)
             return FirstError(place, "recomputed", "slip", made.text, expected)
-    if right or not reference.calculations or not response.steps:
+    if right or not reference.calculations or not response.calculations:
         return None
     meant = _meant(_Reference("\n".join([made.key for made in reference.calculations]), reference.calculations))
     done: list[Exact] = []

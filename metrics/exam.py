@@ -15,6 +15,7 @@ from pydantic import Field
 from data.exam import AGAIN, EXAM, FOLDED, JUDGE, ORDER, PLAIN, QUESTIONS, TRUTH, WANTED, mark_split
 from data.options import Frozen
 from data.records import Found, Metric, Question, Sample, Score, Step
+from metrics.chain import UNIT as CHAIN
 from metrics.citation import UNIT as CITATION
 from metrics.factual_correctness import UNIT as FACTUAL
 from metrics.judging import Judgement
@@ -32,6 +33,7 @@ EXAMINED: Mapping[str, tuple[Metric, str]] = {
     "groundedness": (GROUNDEDNESS, "rate"),
     "rubric": (RUBRIC, "rate"),
     "preference": (PREFERENCE, "compare"),
+    "chain": (CHAIN, "find"),
 }
 """What is examined: a metric and one of its steps."""
 
@@ -43,6 +45,7 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     "rubric": ("5", "4", "3", "2", "1"),
     "preference": ("better", "tie", "worse"),
     "split": ("alone", "joined", "missing"),
+    "chain": ("none", "wrong"),
 }
 """What can be said at each step, the best first; a split's facts are alone, joined or missing."""
 

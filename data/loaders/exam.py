@@ -18,7 +18,17 @@ from data.plugins import family
 from data.records import Family, Item, Loader
 from data.sampling import choose
 
-FAMILIES = ("entailment", "support", "splitting", "correctness", "groundedness", "rubric", "preference", "bias")
+FAMILIES = (
+    "entailment",
+    "support",
+    "splitting",
+    "correctness",
+    "groundedness",
+    "rubric",
+    "preference",
+    "chain",
+    "bias",
+)
 NAMES = tuple(f"exam_{one}" for one in FAMILIES)
 
 Balanced = Callable[[Mapping[str, Any], int], Sequence[Mapping[str, Any]]]

@@ -58,7 +58,7 @@ def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: py
     assert again.returncode == 0
     kept = [json.loads(path.read_text(encoding="utf-8")) for path in (tmp_path / "store" / "passports").iterdir()]
     assert {one["exam"]: one["right"]["share"] for one in kept if not one["domain"]} == dict.fromkeys(
-        ("split", "entails", "support", "correctness", "groundedness", "rubric", "preference"), 1.0
+        ("split", "entails", "support", "correctness", "groundedness", "rubric", "preference", "chain"), 1.0
     )
     assert all(one["of"]["prompts"] and one["of"]["language"] == one["language"] for one in kept)
     apart = {one["domain"]: one for one in kept if one["domain"]}
@@ -68,7 +68,7 @@ def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: py
     }
     assert "judge on what people labelled" in done.stdout
     shown = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["passports"]
-    assert sorted(one["domain"] for one in shown) == ["", "", "", "", "", "", "", "lidirus", "wice"]
+    assert sorted(one["domain"] for one in shown) == ["", "", "", "", "", "", "", "", "lidirus", "wice"]
 
 
 def test_a_judge_that_there_is_not_is_one_message(run: Run, tmp_path: Path) -> None:

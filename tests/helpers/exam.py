@@ -50,6 +50,8 @@ def perfect(item: Item, ask: Ask) -> str:
         return json.dumps({"verdicts": listed})
     if exam == "split":
         return json.dumps({"claims": [fact["claim"] for fact in truth]})
+    if exam == "chain":
+        return json.dumps({"reason": "", "step": item.facts.get("first", -1 if truth == "none" else 1)})
     if exam == "preference":
         winner = WINNERS[truth]
         return say(exam, winner if ask.question.key.endswith("ab") else TURNED[winner])

@@ -1,0 +1,155 @@
+"""Chain, judged: the first wrong step of a chain of thought, asked of a judge where the rules leave it open."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pydantic import Field
+
+from data.json_reply import read_object
+from data.number_words import given_numbers
+from data.options import Frozen
+from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
+from metrics._cot_chain import read
+from metrics._cot_first_error import REASONS, first_error, told
+from metrics._judged_texts import schema
+from metrics._replies import NO_REPLY, reply
+from metrics.judging import Judgement, reason_of
+
+NONE = -1
+"""What stands for no wrong step."""
+
+MOST_STEPS = 100
+LONGEST = 1_000
+"""Steps of a chain, and characters of a step, that a judge is shown."""
+
+LABELS: Mapping[str, float] = {"none": 1.0, "wrong": 0.0}
+"""What a judge says of a chain as a whole: no wrong step, or one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named(Judgement):
+    """A judge's verdict on a chain, with the step that it names, from 1; -1 for none."""
+
+    step: int = NONE
+
+
+class Options(Frozen):
+    """How often a judge is asked."""
+
+    votes: int = Field(1, ge=1, le=15, description="how often each chain is put to a judge; the majority decides")
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """What the rules say of a reply: its first wrong step, or the steps that they leave to a judge."""
+
+    steps: tuple[str, ...] = ()
+    error: Mapping[str, Any] | None = None
+
+
+@lru_cache(maxsize=256)
+def _settled(question: str, reference: str, response: str) -> _Settled:
+    """Look at a reply by the rules: by recomputation and, where its answer is wrong, by the reference."""
+    chain, meant = read(response, question), read(reference)
+    right = chain.answer is not None and meant.answer is not None and chain.answer.value == meant.answer.value
+    first = first_error(chain, meant, given_numbers(question), right=right)
+    if first is not None:
+        return _Settled(error=told(first, chain))
+    return _Settled(tuple(step.text.strip()[:LONGEST] for step in chain.steps[:MOST_STEPS]))
+
+
+def _by_rules(sample: Sample) -> _Settled:
+    return _settled(str(sample["question"]), str(sample["reference"]), reply(sample))
+
+
+def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+    """Ask so many times for the first wrong step; nothing where the rules name one, or where there are no steps."""
+    del found
+    steps = _by_rules(sample).steps if reply(sample) else ()
+    if steps:
+        values = {"question": sample["question"], "reference": sample["reference"], "steps": list(steps)}
+        for vote in range(options["votes"]):
+            yield Question(str(vote + 1), values, repeat=vote)
+
+
+def step_schema(asked: Question) -> dict[str, Any]:
+    """Return the schema of a reply: the reason, then a step's number or -1."""
+    return schema("step", {"type": "integer", "enum": [NONE, *range(1, len(asked.values["steps"]) + 1)]})
+
+
+def read_step(asked: Question, text: str) -> Named:
+    """Read `{"reason": …, "step": a step's number or -1}`, which may be written as a text.
+
+    Raises:
+        Unparsable: there is none, or no step of that number: nothing is clamped or guessed.
+    """
+    found = read_object(text, "step")
+    known = (NONE, *range(1, len(asked.values["steps"]) + 1))
+    numbers = {str(one): one for one in known}
+    step = found["step"]
+    if isinstance(step, str):
+        step = numbers.get(step.strip())
+    if isinstance(step, bool) or not isinstance(step, int | float) or step not in known:
+        raise Unparsable(f'"step" must be -1 or the number of a step, 1 to {known[-1]}')
+    label = "none" if step == NONE else "wrong"
+    return Named(label, LABELS[label], reason_of(found), int(step))
+
+
+def majority(votes: Iterable[int]) -> int:
+    """Return what most votes name; of a tie a step rather than none, and the earlier one."""
+    counts = Counter(votes)
+    most = max(counts.values())
+    tied = sorted(step for step, count in counts.items() if count == most)
+    return next((step for step in tied if step != NONE), NONE)
+
+
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Return 1.0 where neither the rules nor the judge name a wrong step, else 0.0.
+
+    The part `judged` is the judge's own share: what the rules settled is not in it. `first_error` in the details
+    has the step, the votes, and who named it.
+
+    Source: SPEC 3.
+    """
+    del options
+    if not reply(sample):
+        return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts={"judged": None})
+    settled = _by_rules(sample)
+    if settled.error is not None:
+        named = {"by": "rules", "first_error": dict(settled.error)}
+        return Score(0.0, "scored", REASONS[settled.error["kind"]], named, {"judged": None})
+    if not settled.steps:
+        return Score(None, "not_applicable", "no steps", parts={"judged": None})
+    votes: Mapping[str, Named] = found["find"]
+    step = majority(vote.step for vote in votes.values())
+    label = "none" if step == NONE else "wrong"
+    details: dict[str, Any] = {
+        "by": "judge",
+        "label": label,
+        "first_error": None if step == NONE else {"step": step, "line": settled.steps[step - 1]},
+        "votes": {key: {"step": vote.step, "reason": vote.reason} for key, vote in votes.items()},
+    }
+    reason = "no wrong step" if step == NONE else "a judge names a wrong step"
+    return Score(LABELS[label], "scored", reason, details, {"judged": LABELS[label]})
+
+
+UNIT = Metric(
+    name="chain",
+    version=1,
+    bounds=(0.0, 1.0),
+    score=score,
+    steps=(Step(name="find", rows=rows, prompt="chain/find", parse=read_step, schema=step_schema),),
+    options=Options,
+    needs=("question", "reference"),
+    temperature=0.0,
+    votes=False,
+    yes_no=True,
+    stand_in=lambda sample: str(sample["reference"]),
+    measured=(
+        Measured("judged", "chain", LABELS, lambda details: [details["label"]] if details.get("label") else []),
+    ),
+    title={"en": "Chain, judged", "ru": "Цепочка, по судье"},
+)
