@@ -87,7 +87,7 @@ _UNDECIDABLE = re.compile(
 )
 
 
-def read(text: str, question: str = "") -> Chain:
+def read(text: str, question: str = "", *, cut: bool = False) -> Chain:
     """Read a chain: a response to a question, or a GSM8K answer.
 
     Steps are the non-empty lines before the final answer's marker, box or cue, with the text before it on its own
@@ -97,11 +97,11 @@ def read(text: str, question: str = "") -> Chain:
     annotation repeats of the text before it is one calculation. An empty annotation is nothing; one that cannot be
     read (letters, brackets that do not match, no result) is a calculation that is wrong. In a line with a
     logarithm,
-    a congruence or a base nothing is decidable.
+    a congruence or a base nothing is decidable. Of a reply that was `cut`, only what it has said is its answer.
 
     Source: SPEC 3 (seed 004); the cases that they leave open are ours.
     """
-    found = search(text, question)
+    found = search(text, question, cut=cut)
     before, after = parts(text, found)
     if len(before) == 1 and found.answer is not None and found.answer.text == before[0].text.strip():
         before = []

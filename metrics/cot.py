@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from data.number_words import given_numbers
 from data.options import Frozen, Number, Share
 from data.records import Found, Metric, Sample, Score
+from data.truncation import CUT
 from metrics._cot_chain import Calculation, Chain, read
 from metrics._cot_expressions import Exact, Operand, shown
 from metrics._cot_first_error import REASONS, first_error, told
@@ -195,7 +196,8 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  #
 
     Source: SPEC 3 (seed 004).
     """
-    reference, response = _reference(sample["reference"]), read(sample["response"], sample["question"])
+    reference = _reference(sample["reference"])
+    response = read(sample["response"], sample["question"], cut=bool(sample.get(CUT)))
     constants = tuple(_exact(constant) for constant in options.get("known_constants", ()))
     given = _given(sample["question"])
     traced = supports(response, given, constants)

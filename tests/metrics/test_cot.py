@@ -399,3 +399,13 @@ def test_known_constants_are_exact_decimals() -> None:
     result = score("<<0.1*2=0.2>>\n#### 1", known_constants=(0.1,))
     assert result.details["calculations"][0]["coherent"]
     assert options_of(cot.UNIT, {})["known_constants"] == ()
+
+
+def test_a_cut_reply_is_never_right_by_its_last_number() -> None:
+    sample = {"question": QUESTION, "reference": REFERENCE, "response": REFERENCE.rsplit("\n####", 1)[0]}
+    options = options_of(cot.UNIT, {})
+    assert cot.score(sample, {}, options).parts["l1"] == 1.0
+    cut = cot.score({**sample, "response_cut": True}, {}, options)
+    assert (cut.parts["l1"], cut.status) == (0.0, "no_answer")
+    said = cot.score({**sample, "response": f"{REFERENCE}\nTo check,", "response_cut": True}, {}, options)
+    assert said.parts["l1"] == 1.0
