@@ -13,7 +13,7 @@ from data.number_words import spelled, worded
 from data.numerals import Number, narrow
 from data.patterns import pattern
 from data.sentences import split_sentences
-from data.withheld import WITHHELD
+from data.withheld import REFUSED, WITHHELD
 
 Rule = Literal["marker", "boxed", "cue", "last number"]
 
@@ -98,13 +98,6 @@ _NEGATED = pattern(r"[ ]*(?:not\b|n't|не\b|不)", re.IGNORECASE)
 _NONE = pattern(
     r"\b(?:none|unknown|nan|n/a|undefined|not|no|cannot|can't|нет|не|неизвестно)\b|无|未知|不", re.IGNORECASE
 )
-_REFUSED = pattern(
-    r"(?:unknown|n/a|undefined|unclear|undetermined|indeterminate|impossible|"
-    r"not (?:clear|given|known|possible|specified)|no (?:answer|idea|solution)|"
-    r"неизвест\w+|невозможно|нельзя|нет (?:данных|ответа|решения)|未知)(?![^\W_一-鿿])",
-    re.IGNORECASE,
-)
-"""What stands in place of an answer: numbers beside it are asides."""
 _GOES_ON = pattern(
     r"=|(?<![^\W_])(?:so|therefore|thus|hence|however|but|still|in total|altogether|answer|итак|значит|поэтому|"
     r"следовательно|таким образом|всего|итого|но|однако|ответ)(?![^\W_])|所以|因此|但|不过|其实|一共|总共|答",
@@ -243,7 +236,7 @@ def _after(reading: Reading, rule: Rule, anchor: int, start: int, *, strict: boo
     text = reading.text
     empty = _EMPTY.match(text, start, start + TAIL)
     begin = empty.end() if empty else start
-    if _REFUSED.match(text, begin) or _withholds(text, begin):
+    if REFUSED.match(text, begin) or _withholds(text, begin):
         return Search(None, anchor)
     while begin > start and text[begin - 1] in " $(-\\–":  # signs belong to the number
         begin -= 1

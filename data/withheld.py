@@ -21,6 +21,7 @@ _ENGLISH = (
     rf"not (?:\w{{1,20}} )?(?:enough|sufficient) {_FACTS}",
     r"(?:problem|question|text|task) (?:does not|doesn['’]?t) (?:say|specify|state|tell|give|provide|mention)",
     r"no idea",
+    rf"(?:need|require)s? (?:more|additional|further) {_FACTS}",
     r"(?:i|we) (?:really |simply |honestly )?(?:do not|don['’]?t) know",
     r"(?:there is|there['’]s|has|have|with) no (?:\w{1,20} )?(?:answer|solution)",
     r"un(?:solv|answer)able",
@@ -53,3 +54,11 @@ WITHHELD = pattern(
     rf"|{'|'.join(_CHINESE)}",
     re.IGNORECASE,
 )
+
+REFUSED = pattern(
+    r"(?:unknown|n/a|undefined|unclear|undetermined|indeterminate|impossible|"
+    r"not (?:clear|given|known|possible|specified)|no (?:answer|idea|solution)|"
+    r"неизвест\w+|невозможно|нельзя|нет (?:данных|ответа|решения)|未知)(?![^\W_一-鿿])",
+    re.IGNORECASE,
+)
+"""What stands in place of an answer: what is named beside it is an aside."""

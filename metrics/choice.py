@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pydantic import Field, field_validator
@@ -11,14 +12,21 @@ from pydantic import Field, field_validator
 from data.options import Frozen
 from data.patterns import pattern
 from data.records import Found, Metric, Sample, Score
-from metrics._replies import NO_EXPECTED, NO_REPLY, WORD, expected, reply, spaced, unemphasised, written
+from data.withheld import REFUSED, WITHHELD
+from metrics._replies import NO_EXPECTED, NO_REPLY, WORD, expected, reply, spaced, unemphasised, was_cut, written
 
 _WRAP = r"[\s*_`\"'“”«»(\[{$]*"
 _CLOSE = rf"(?!{WORD}|['’])"
 _CUE = pattern(
-    r"\b(?:answers?|choices?|option|choose|pick|select|ответ\w*|вариант\w*|выбираю|выбор)\b|答案|选择|選擇|选|選",
+    r"(?<!to )(?<!can )\b(?:answers?|choose|chose|pick|select|ответ(?:ом|а|ы)?|выбираю|выбор|"
+    r"(?:correct|right|best|final|my|chosen|верный|правильный|мой) (?:choice|option|вариант|выбор)|go with)\b"
+    r"|答案|(?:正确|最佳)的?选项|(?:选择|選擇|选|選)(?!项|項)",
     re.IGNORECASE,
 )
+_PREDICATE = pattern(
+    r"(?:\b(?:is|was|be|are|['’]s|это)|[—–-])\s(?:(?:the|my|our|a)\s)?(?:\w{1,12}\s)?$|是(?:正确)?$", re.IGNORECASE
+)
+"""What stands before a cue that says so of an option before it: `B is the correct answer`."""
 _LEFT = pattern(
     r"(?<![^\W_])(?:(?:that|which|this|it) leaves|leaving|left with|remaining|остаётся|остается)(?![^\W_])|剩下?",
     re.IGNORECASE,
@@ -30,7 +38,7 @@ _JOINED = pattern(rf"{_WRAPPED}[,—–-]?{_WRAPPED}")
 _NEAR = 40
 """Characters before an option in which a denial is sought."""
 _NOT = pattern(
-    r"(?:(?<![^\W_])(?:not|cannot|neither|nor|rather than|instead of|не|ни|вместо)|n['’]t"
+    r"(?:(?<![^\W_])(?:not|cannot|neither|nor|rather than|instead of|over|не|ни|вместо)|n['’]t"
     r"|不是|不選|不选|并非|而非|不)"
     r"(?:\s{0,3}(?<![^\W_])(?:be|choose|pick|select|the|an?|option|choice|answer|вариант|ответ)(?![^\W_])"
     rf"|选项|答案|选)*{_WRAPPED}$",
@@ -55,18 +63,25 @@ _RULED_OUT = pattern(
 )
 _AND = pattern(rf"{_SET}(?:[,、，]\s?(?:and |or |и )?|(?:and|or|и|или)(?![^\W_])|[和与或]){_SET}", re.IGNORECASE)
 _REASON = pattern(r"(?<![^\W_])(?:because|since|потому что|так как|поскольку)(?![^\W_])|因为|由于", re.IGNORECASE)
-_IS_RIGHT = (
-    r"(?:\s+(?:is|would be)\s+(?:the\s+|clearly\s+|therefore\s+)?(?:only\s+)?(?:correct|right|best)"
-    r"|\s*[—–-]?\s*(?:это\s+)?(?:вер(?:ен|н)|правил(?:ен|ьн))\w*|\s*(?:是|为)?(?:正确|对)的?)"
+_IS_RIGHT = pattern(
+    r"[)*_`\"'”»\]]*(?:\W{1,6}(?:this|it|that))?"
+    r"(?:\s+(?:is|would be|must be)\s+(?:the\s+|my\s+|clearly\s+|therefore\s+)?(?:only\s+)?"
+    r"(?:correct|right|best|answer)"
+    r"|\s*[—–-]?\s*(?:это\s+)?(?:вер(?:ен|н)|правил(?:ен|ьн))\w*|\s*(?:是|为)?(?:正确|对)的?)",
+    re.IGNORECASE,
 )
 SHORT = 300
 """Characters after a cue or a box that are read."""
+_PAIR = 2
 TRIES = 20
 """Cues that are tried, from the last one backwards."""
 _BOXED = pattern(r"\\boxed\s*\{(?:\\text\s*\{)?\s*")
 _ARTICLE = {  # a lower-case word that may follow an article, or a pronoun
-    "A": pattern(r" (?!(?:or|and|is|are|was|were|because|since|but|not|или|и)\b)[a-zа-я]"),
-    "I": pattern(r" (?!(?:or|and|или|и)\b)[a-zа-я]"),
+    "A": pattern(
+        r" (?!(?:or|and|is|are|was|were|be|because|since|but|not|as|fits?|matches|seems|must|would|can|could|"
+        r"should|has|does|which|who|with|to|in|for|at|on|by|from|if|than|here|that|also|only|then|so)\b)[a-z]"
+    ),
+    "I": pattern(r" (?!(?:or|and|is|because|since|as|fits?|seems|must)\b)[a-z]"),
 }
 _ALIKE = str.maketrans("АВСЕНКМОРТХ", "ABCEHKMOPTX")
 """Cyrillic capitals that look Latin."""
@@ -80,6 +95,9 @@ _SO = pattern(
     re.IGNORECASE,
 )
 """The beginning of a last line that concludes."""
+_CLAUSE = pattern(r"[.!?;,](?=\s)|[。！？；，\n]")
+_OPENING = pattern(r"[\s*_:：=—–-]*(?:(?:is|are|was|это|是|为)\s?)?[\s*_:：—–-]*", re.IGNORECASE)
+_NONE = pattern(r"(?:none|both|all|nothing|нет|ни один|оба|обе|все|无|都)(?![^\W_])", re.IGNORECASE)
 _LINE_END = pattern(r"[\s*_`.。!)\]}\"'”»$]*(?:\n|$)")
 
 
@@ -148,15 +166,32 @@ class _Mention(NamedTuple):
     letters: set[str]
 
 
+class _Looks(NamedTuple):
+    """What a row's options look like: the pattern of each text with its letters, and that of a lone letter."""
+
+    texts: tuple[tuple[re.Pattern[str], set[str], bool], ...]
+    letter: re.Pattern[str]
+
+
+@lru_cache(maxsize=256)  # the options of a row, looked for in each of its statements
+def _looks(options: tuple[tuple[str, str], ...]) -> _Looks:
+    texts = []
+    for own in sorted({own.casefold() for _, own in options if own}, key=lambda one: (-len(one), one)):
+        written = re.compile(r"\s+".join(map(re.escape, own.split(" "))), re.IGNORECASE)
+        texts.append((written, {letter for letter, same in options if same.casefold() == own}, len(own) > 1))
+    letters = "".join(re.escape(letter) for letter, _ in options)
+    return _Looks(tuple(texts), re.compile(rf"(?<!['’])(?<!{WORD})([{letters}])([).:]?){_CLOSE}"))
+
+
 def _mentions(text: str, there: Mapping[str, str]) -> list[_Mention]:
     """Return where a text names options: by whole texts, and by letters that stand alone beside them.
 
     A letter within a text is none ('Both A and B'), nor is a text within a longer one ('York' in 'New York').
     """
-    taken, found = bytearray(len(text)), []
-    for own in sorted({own.casefold() for own in there.values() if own}, key=lambda one: (-len(one), one)):
-        letters = {letter for letter, same in there.items() if same.casefold() == own}
-        for one in re.finditer(r"\s+".join(map(re.escape, own.split(" "))), text, re.IGNORECASE):
+    looks = _looks(tuple(there.items()))
+    taken, found = bytearray(len(text)), list[_Mention]()
+    for own, letters, several in looks.texts:
+        for one in own.finditer(text):
             start, end = one.span()
             if (
                 any(taken[start:end])
@@ -164,14 +199,18 @@ def _mentions(text: str, there: Mapping[str, str]) -> list[_Mention]:
                 or _INSIDE.match(text, end)
             ):
                 continue
-            taken[start:end] = bytes([len(own) > 1]) * (end - start)
+            taken[start:end] = bytes([several]) * (end - start)
             found.append(_Mention(start, end, letters))
     # A lone capital: 'A' may also be the article, which a lower-case word follows.
-    for one in re.finditer(rf"(?<!['’])(?<!{WORD})([{''.join(map(re.escape, there))}])([).:]?){_CLOSE}", text):
+    for one in looks.letter.finditer(text):
         article = not one[2] and one[1] in _ARTICLE and _ARTICLE[one[1]].match(text, one.end())
         if not taken[one.start()] and not article:
             found.append(_Mention(*one.span(1), {one[1]}))
-    return sorted(found)
+    return sorted(found, key=_place)
+
+
+def _place(mention: _Mention) -> tuple[int, int]:
+    return mention.start, mention.end
 
 
 def _named(text: str, there: Mapping[str, str]) -> set[str]:
@@ -179,81 +218,147 @@ def _named(text: str, there: Mapping[str, str]) -> set[str]:
     return set().union(*(one.letters for one in _mentions(text, there))) or _bare(text, there)
 
 
-def _affirmed(text: str, there: Mapping[str, str]) -> str:
-    """Return a reply without the options that it denies.
-
-    'B, not C', 'C is wrong', 'не C', 'C不对', and all of a list: 'eliminate A, C and D'.
-    """
+def _joined(text: str, there: Mapping[str, str]) -> list[_Mention]:
+    """Return where a text names options, a letter and its text as one: `B) London`."""
     joined: list[_Mention] = []
     for one in _mentions(text, there):
-        if (
-            joined and joined[-1].letters == one.letters and _JOINED.fullmatch(text, joined[-1].end, one.start)
-        ):  # B) London
+        if joined and joined[-1].letters == one.letters and _JOINED.fullmatch(text, joined[-1].end, one.start):
             joined[-1] = joined[-1]._replace(end=one.end)
         else:
             joined.append(one)
-    kept, place, listed = [], 0, False
-    for one in joined:
-        before = text[max(place, one.start - _NEAR) : one.start]
-        listed = bool(_RULED_OUT.search(before) or (listed and _AND.fullmatch(text, place, one.start)))
-        if listed or _NOT.search(before) or _IS_NOT.match(text, one.end):
-            kept.append(text[place : one.start])
-            place = one.end
+    return joined
+
+
+def _affirmed(text: str, there: Mapping[str, str]) -> str:
+    """Return a reply without the options that it denies.
+
+    'B, not C', 'C is wrong', 'не C', 'C不对', and all of a list: 'eliminate A, C and D', 'not A, B or D', 'A and B
+    are wrong'.
+    """
+    kept, place = [], 0
+    for run in _runs(text, _joined(text, there)):
+        before = text[max(place, run[0].start - _NEAR) : run[0].start]
+        listed = bool(_RULED_OUT.search(before)) or (len(run) > 1 and bool(_NOT.search(before)))
+        listed = listed or _IS_NOT.match(text, run[-1].end) is not None
+        for at, one in enumerate(run):
+            if (
+                listed
+                or (not at and _NOT.search(before))
+                or _NOT.search(text[max(place, one.start - _NEAR) : one.start])
+            ):
+                kept.append(text[place : one.start])
+                place = one.end
     return " ".join([*kept, text[place:]])
+
+
+def _runs(text: str, joined: Sequence[_Mention]) -> Iterator[list[_Mention]]:
+    """Yield options that are listed one after another: `A, B and D`."""
+    run: list[_Mention] = []
+    for one in joined:
+        if run and not _AND.fullmatch(text, run[-1].end, one.start):
+            yield run
+            run = []
+        run.append(one)
+    if run:
+        yield run
 
 
 def _bare(text: str, there: Mapping[str, str]) -> set[str]:
     """Return the option of a statement that is a letter and nothing else, small or Cyrillic too: `is b.`."""
-    found = re.fullmatch(rf"\W*(?:(?:is|это|是|为)\b)?\W*({WORD})\W*", text[:SHORT])
+    found = re.fullmatch(
+        rf"\W*(?:(?:is|это|是|为)\b)?\W*(?:(?i:option|choice|вариант)\s)?\W*({WORD})\W*", text[:SHORT]
+    )
     letter = found[1].upper() if found else ""
     letter = letter if letter in there else letter.translate(_ALIKE)
     return {letter} if letter in there else set()
 
 
-def _called_right(text: str, there: Mapping[str, str]) -> set[str]:
-    """Return the options that are called right: `B is correct`, `B is the right one`, `B — верный ответ`."""
-    letters = "".join(map(re.escape, there))
-    beside = rf"(?<!{WORD})([{letters}])[)*_`\"'”»]*"
-    said = re.finditer(
-        rf"(?:{beside}(?:[,、]\s?|\s?(?:and|or|и|или|和|与|或)\s?|,\s(?:and|or|и|или)\s))?{beside}{_IS_RIGHT}", text
-    )
-    return {letter for one in said for letter in one.groups() if letter}
-
-
-def chosen(text: str, there: Mapping[str, str]) -> set[str] | None:
+def chosen(text: str, there: Mapping[str, str], *, cut: bool = False) -> set[str] | None:
     """Return the options that a reply chooses; None where it makes no statement.
 
-    The cascade, without what is denied: the last box, else a last line that concludes ('So B.'), else the last
-    statement with a cue ('the answer is B', 'Ответ: B', '答案是 B'), else the one that is left ('that leaves B'),
-    else what is called right, else an option that is the last line or the first, where these are no list, else all
-    that it names.
+    The cascade, without what is denied: the last box with an option, else a last line that concludes ('So B.'),
+    else the last statement with a cue ('the answer is B', 'Ответ: B', '答案是 B'), else the one that is left ('that
+    leaves B'), else what is called right, else an option that is the last line or the first, where these are no
+    list, else all that it names. A statement that there is no answer ends the search. Of a reply that was `cut`
+    only statements count, and a first line that is an option and nothing else.
 
     Source: ours.
     """
     if not any("_" in own for own in there.values()):
         text = unemphasised(text)
     text = _affirmed(text, there)
-    if boxes := list(_BOXED.finditer(text)):
-        return _named(text[boxes[-1].end() :][:SHORT].partition("}")[0], there) or None
-    if found := _concluded(text, there):
-        return found
-    for cue in reversed(list(_CUE.finditer(text))[-TRIES:]):
-        if found := _named(_stated(text, cue), there):
+    for rule in (_boxed, *(() if cut else (_concluded,)), _cued, _left_over, _called_right):
+        if (found := rule(text, there)) is not None:
+            return found or None
+    if cut:
+        return _first(text, there) or None
+    return _lined(text, there) or _unstated(text, there) or None
+
+
+def _boxed(text: str, there: Mapping[str, str]) -> set[str] | None:
+    """Return what the last box with an option holds; one that holds none says nothing."""
+    boxes = reversed([*_BOXED.finditer(text)][-TRIES:])
+    found = (_named(text[box.end() :][:SHORT].partition("}")[0], there) for box in boxes)
+    return next(filter(None, found), None)
+
+
+def _cued(text: str, there: Mapping[str, str]) -> set[str] | None:
+    """Return what the last statement with a cue names; nothing where it says that there is no answer."""
+    for cue in reversed([*_CUE.finditer(text)][-TRIES:]):
+        if _PREDICATE.search(text, max(0, cue.start() - _NEAR), cue.start()):
+            if len(found := _named(_subject(text, cue), there)) == 1:
+                return found
+            continue
+        said = _stated(text, cue)
+        mentions = _mentions(said, there)
+        if _refuses(said, mentions[0].start if mentions else len(said)):
+            return set()
+        found = set().union(*(one.letters for one in mentions)) or _bare(said, there)
+        if found and (len(found) < len(there) or len(there) == _PAIR):  # all of them: the list of options
             return found
+    return None
+
+
+def _left_over(text: str, there: Mapping[str, str]) -> set[str] | None:
+    """Return the option that is left: `that leaves B`."""
     left = [_named(_stated(text, cue), there) for cue in [*_LEFT.finditer(text)][-TRIES:]]
-    if left and len(left[-1]) == 1:
-        return left[-1]
-    if found := _called_right(text, there):
-        return found
-    return _lined(text, there) or _named(text, there) or None
+    return left[-1] if left and len(left[-1]) == 1 else None
 
 
-def _concluded(text: str, there: Mapping[str, str]) -> set[str]:
+def _called_right(text: str, there: Mapping[str, str]) -> set[str] | None:
+    """Return the options that are called right: `B is correct`, `(B) copper is the right one`, `B — верный`."""
+    said, beside = set[str](), set[str]()
+    joined = _joined(text, there)
+    for at, one in enumerate(joined):
+        follows = at and _AND.fullmatch(text, joined[at - 1].end, one.start)
+        beside = beside | one.letters if follows else one.letters
+        if _IS_RIGHT.match(text, one.end):
+            said |= beside
+    return said or None
+
+
+def _unstated(text: str, there: Mapping[str, str]) -> set[str]:
+    """Return all options that a reply without a statement names; none of a list of them all, or of a refusal."""
+    said = text.casefold()
+    whole = len(there) > _PAIR and all(own and own.casefold() in said for own in there.values())
+    return set() if whole or WITHHELD.search(text) else _named(text, there)
+
+
+def _refuses(said: str, first: int) -> bool:
+    """Tell whether a statement says, before the place where it first names an option, that there is no answer."""
+    opening = _OPENING.match(said)
+    begin = opening.end() if opening else 0
+    if first <= begin:
+        return False
+    return bool(REFUSED.match(said, begin) or _NONE.match(said, begin) or WITHHELD.search(said, 0, first))
+
+
+def _concluded(text: str, there: Mapping[str, str]) -> set[str] | None:
     """Return the option that a last line concludes and nothing else: `So B.`, `Therefore, it is **B**`."""
     line = text.rstrip().rpartition("\n")[2]
     so = _SO.match(line)
     found = so and re.match(rf"{_WRAP}([{''.join(map(re.escape, there))}])", line[so.end() :])
-    return {found[1]} if so and found and _LINE_END.fullmatch(line, so.end() + found.end()) else set()
+    return {found[1]} if so and found and _LINE_END.fullmatch(line, so.end() + found.end()) else None
 
 
 def _lined(text: str, there: Mapping[str, str]) -> set[str]:
@@ -270,6 +375,25 @@ def _stated(text: str, cue: re.Match[str]) -> str:
     rest = text[cue.end() :].split("\n", 2)
     said = rest[0] if rest[0].strip(" *_:：—-") else " ".join(rest[:2])
     return _REASON.split(_SENTENCE.split(said, maxsplit=1)[0][:SHORT], maxsplit=1)[0]
+
+
+def _first(text: str, there: Mapping[str, str]) -> set[str]:
+    """Return the option that the first line is, and nothing else, where more lines follow."""
+    line, more, _ = text.strip().partition("\n")
+    alone = more and (_bare(line, there) or _only(line, there))
+    return alone or set()
+
+
+def _only(line: str, there: Mapping[str, str]) -> set[str]:
+    """Return the option that a line names with its letter, its text or both, and nothing else."""
+    joined = _joined(line, there)
+    rest = line if len(joined) != 1 else line[: joined[0].start] + line[joined[0].end :]
+    return joined[0].letters if len(joined) == 1 and not _INSIDE.search(rest) else set()
+
+
+def _subject(text: str, cue: re.Match[str]) -> str:
+    """Return what stands in its clause before a cue that is said of it: `(B) copper is the correct answer`."""
+    return _REASON.split(_CLAUSE.split(text[max(0, cue.start() - SHORT) : cue.start()])[-1])[-1]
 
 
 def _leading(line: str, there: Mapping[str, str]) -> str:
@@ -297,7 +421,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
         return NO_EXPECTED
     if not (said := reply(sample)):
         return NO_REPLY
-    named = chosen(said[-WINDOW:], there)
+    named = chosen(said[-WINDOW:], there, cut=was_cut(sample))
     if named is None:
         return Score(0.0, "no_answer", "no option is named")
     details = {"chosen": sorted(named)}
@@ -310,7 +434,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="choice",
-    version=6,
+    version=7,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

@@ -7,7 +7,7 @@ import pytest
 
 from data.options import options_of
 from data.records import Score
-from metrics.choice import UNIT
+from metrics.choice import UNIT, chosen
 
 EN = ["Venus", "Mars", "Jupiter", "New York City"]
 RU = ["Венера", "Марс", "Юпитер", "Нижний Новгород"]
@@ -129,3 +129,73 @@ def test_options_of_a_csv_stand_in_columns_of_their_own_or_as_json(row: dict[str
     settled = options_of(UNIT, {"texts": texts})
     for answer, response, value in (("B", "Mars", 1.0), ("Mars", "B", 1.0), ("B", "Venus", 0.0)):
         assert UNIT.score({**row, "answer": answer, "response": response}, {}, settled).value == value
+
+
+METALS = {"A": "mercury", "B": "copper", "C": "tin", "D": "zinc"}
+BARE = dict.fromkeys("ABCDEFGHIJ", "")
+SAID = [
+    ("A, B and D are wrong, so C.", "C", METALS),
+    ("(C) gamma is the correct answer because (A) alpha is too small", "C", BARE),
+    ("F = ma\nAnswer: C", "C", BARE),
+    ("C(9,3) = 84, so the answer is B", "B", BARE),
+    ("Final Answer: N/A", None, METALS),
+    ("Final Answer: N/A. Options A and B were close.", None, METALS),
+    ("\\boxed{85}\nThe answer is B", "B", METALS),
+    ("The answer is B. \\boxed{85}", "B", METALS),
+    ("I'd pick B over C.", "B", METALS),
+    ("It's between A and C, but I choose C.", "C", METALS),
+    ("The answer is not A but B.", "B", METALS),
+    ("Option B.", "B", METALS),
+    ("B", "B", METALS),
+    ("copper", "B", METALS),
+    ("The metal is copper.", "B", METALS),
+    ("Both A and B", "AB", METALS),
+    ("A) mercury is wrong.\nB) copper is right.\nC) tin is wrong.", "B", METALS),
+    ("The correct answer is neither A nor B. It is D.", "D", METALS),
+    ("To answer this, consider mercury. Mercury is liquid. So the answer is mercury.", "A", METALS),
+    ("My answer: **C**", "C", METALS),
+    ("Answer: C or D", "CD", METALS),
+    ("I would go with B", "B", METALS),
+    ("正确选项是C", "C", METALS),
+    ("选C", "C", METALS),
+    ("应该选择B，因为A不对", "B", METALS),
+    ("Верный вариант: B", "B", METALS),
+    ("Я выбираю B", "B", METALS),
+    ("Не A и не B, а C", "C", METALS),
+    ("Answer: all of the above", None, METALS),
+    ("I cannot choose between them.", None, METALS),
+    ("Let's see: A is a metal. B is a metal. The answer must be B.", "B", METALS),
+    ("The right choice here would be D", "D", METALS),
+    ("**Correct option: D**", "D", METALS),
+    ("A is incorrect because it is solid; B is incorrect; D is incorrect. Hence, C.", "C", METALS),
+    (
+        "So the final answer is: C) tin. This is because A) mercury is liquid, B) copper is not the answer.",
+        "C",
+        METALS,
+    ),
+    ("The answer to the question is B, not A.", "B", METALS),
+    ("Answer\nB", "B", METALS),
+    ("### Answer\n\n**B) copper**", "B", METALS),
+    ("B is my answer", "B", METALS),
+    ("the answer: option b", "B", METALS),
+    ("I choose A, as it is liquid", "A", METALS),
+    ("That leaves A as the only option", "A", METALS),
+]
+
+
+@pytest.mark.parametrize(("reply", "letters", "there"), SAID)
+def test_a_statement_decides(reply: str, letters: str | None, there: dict[str, str]) -> None:
+    assert chosen(reply, there) == (None if letters is None else set(letters))
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("Let's go through the options.\n\nB) copper: this", None), ("**B) copper**: ", None), ("It could be B", None),
+        ("The answer is", None), ("\\boxed{", None), ("So B", None), ("Answer: B\n\nExplanation: A is", "B"),
+        ("\\boxed{B} To check", "B"), ("B) copper is the correct answer. Option A is wrong because it", "B"),
+        ("B\n\nA is wrong since", "B"), ("B) copper\n\nMercury is", "B"), ("B) copper is heavy.\nA)", None),
+    ],
+)  # fmt: skip
+def test_of_a_cut_reply_only_a_statement_counts(reply: str, letters: str | None) -> None:
+    assert chosen(reply, METALS, cut=True) == (None if letters is None else set(letters))
