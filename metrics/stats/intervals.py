@@ -5,7 +5,7 @@ much (*effective n*). The unit is the question: repeats enter by their mean, and
 one unit where at least `MIN_CLUSTERS` templates are shared. Effective n follows from how alike answers within a
 unit are (yes/no values), or from how little the units' values spread (other values), each taken as though one more
 unit had told it to be half: of few units, or few wrong answers, an estimate alone is too sure.
-`tests.benchmarks.coverage` measures it beside Student's t and a bootstrap, which hold less well and are wider.
+`tests.benchmarks.coverage` measures it.
 
 `Interval.method` says how an interval was made:
 

@@ -130,18 +130,19 @@ def method_of(sample: Differences, *, level: float = 0.025, seed: int = 0) -> Te
         return Counts(sample.won, sample.lost, sample.n, fixed_templates=sample.fixed_templates)
     if not sample.won + sample.lost:
         return Equal(sample)
-    if _few(sample) and sample.variance > _NOTHING**2:
+    if few_clusters(sample) and sample.variance > _NOTHING**2:
         return Student(sample)
     return Flips(sample, level=level, seed=seed)
 
 
-def _few(sample: Differences) -> bool:
+def few_clusters(sample: Differences) -> bool:
+    """Say whether the units are clusters, too few to flip their signs."""
     return sample.clustered and len(sample.totals) < FEWEST_FLIPPED
 
 
 def least_p(sample: Differences) -> float:
     """Compute the smallest one-sided p-value that so many units could have, whatever they showed."""
-    return 0.0 if _few(sample) else 0.5 ** (sample.n if sample.counts else len(sample.totals))
+    return 0.0 if few_clusters(sample) else 0.5 ** (sample.n if sample.counts else len(sample.totals))
 
 
 def two_sided(test: Tested) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from metrics.stats.intervals import Interval
-from metrics.stats.margins import Differences, below, least_p
+from metrics.stats.margins import Differences, below, few_clusters, least_p
 
 ALPHA = 0.05
 POWER = 0.8
@@ -173,9 +173,9 @@ def detectable(sample: Differences, room: float, *, level: float, max_drop: floa
 
     One-sided at `level`, beyond a tolerated `max_drop`. `room` is the share of replies that a difference can turn:
     those that are right, to make a side worse. The spread is as it was without the difference that was seen; of
-    yes/no pairs a greater difference turns such replies at random. Counts: exact. Other samples: by the normal
-    approximation. None where no difference would do, or where so few units could not reach the level whatever they
-    showed.
+    yes/no pairs a greater difference turns such replies at random, and grades spread wider further from a bound.
+    Counts: exact. Other samples: by the normal approximation. None where no difference would do, or where so few
+    units could not reach the level whatever they showed.
     """
     if least_p(sample) >= level or room <= 0:
         return None
@@ -184,32 +184,52 @@ def detectable(sample: Differences, room: float, *, level: float, max_drop: floa
         share = (sample.won + sample.lost) / sample.n
         plain = min(max((share - moved) / (1 - moved / room), 0.0), 1.0)
         return detectable_drop(sample.n, plain, room, max_drop=max_drop, level=level)
-    normal = NormalDist()
-    critical = _flipped(sample, normal.inv_cdf(1 - level))
-    squares = float(sample.sizes @ sample.sizes)
+    found = _student(sample, level) if few_clusters(sample) else _flipped(sample, level)
     still = max(sample.variance - (moved - moved**2) * sample.squares, 0.0) / (1 - moved / room)
+    plain_variance = sample.variance / _stretched(room, moved)
 
     def power(drop: float) -> float:
         # Replies that turn no longer vary as they did, and their turning is chance itself.
         turned = still * (1 - drop / room) + (drop - drop**2) * sample.squares
-        variance = max(turned if sample.yes_no else sample.variance, 1e-18)
-        # Flipped signs spread as far as the shifted units reach.
-        spread = variance + (drop - max_drop) ** 2 * squares
-        return normal.cdf((drop - max_drop - critical * math.sqrt(spread)) / math.sqrt(variance))
+        variance = turned if sample.yes_no else plain_variance * _stretched(room, drop)
+        return found(drop - max_drop, max(variance, 1e-18))
 
     return _least(power, max_drop, room if sample.yes_no else 1.0)
 
 
-def _flipped(sample: Differences, critical: float) -> float:
-    """Return how many standard errors random signs need where a normal sum needs so many: their tails are lighter.
+def _student(sample: Differences, level: float) -> Callable[[float, float], float]:
+    """Return the power of Student's t over few clusters, by the true difference and the variance of its mean.
+
+    A variance of few clusters is more often too small than too large: it is taken as the median of its kind.
+
+    Source: Wilson & Hilferty 1931 (the median of chi-squared).
+    """
+    from scipy.special import nctdtr, stdtrit  # half a second
+
+    freedom = 1 / float(sample.sizes @ sample.sizes) - 1
+    critical, median = float(stdtrit(freedom, 1 - level)), (1 - 2 / (9 * freedom)) ** 3
+    return lambda beyond, variance: 1 - float(nctdtr(freedom, beyond * math.sqrt(median / variance), critical))
+
+
+def _flipped(sample: Differences, level: float) -> Callable[[float, float], float]:
+    """Return the power of random signs, by the true difference and the variance of its mean.
+
+    Their tails are lighter than a normal sum's, and they spread as far as the shifted units reach.
 
     Source: Cornish & Fisher 1938, by the fourth cumulant.
     """
+    normal, reach = NormalDist(), float(sample.sizes @ sample.sizes)
+    critical = normal.inv_cdf(1 - level)
     squares = np.square(sample.totals)
-    if len(squares) < 2 or not squares.any():  # noqa: PLR2004 - a single unit has no spread
-        return critical
-    heavy = float(squares @ squares) / float(squares.sum()) ** 2
-    return max(critical - (critical**3 - 3 * critical) * heavy / 12, 0.5 * critical)
+    if len(squares) > 1 and squares.any():
+        heavy = float(squares @ squares) / float(squares.sum()) ** 2
+        critical = max(critical - (critical**3 - 3 * critical) * heavy / 12, 0.5 * critical)
+
+    def power(beyond: float, variance: float) -> float:
+        spread = variance + beyond**2 * reach
+        return normal.cdf((beyond - critical * math.sqrt(spread)) / math.sqrt(variance))
+
+    return power
 
 
 def needed_units(sample: Differences, *, max_drop: float, level: float) -> int | None:
@@ -232,6 +252,12 @@ def needed_units(sample: Differences, *, max_drop: float, level: float) -> int |
 def _beyond_chance(sample: Differences) -> float:
     """Return the size of the difference that was seen, less what chance alone makes of it."""
     return math.sqrt(max(sample.mean**2 - sample.variance, 0.0))
+
+
+def _stretched(room: float, drop: float) -> float:
+    """Return by how much grades spread wider where one side falls from near its bound: half as a share would."""
+    before, after = (min(max(share, 0.01), 0.99) for share in (room, room - drop))
+    return (1 + after * (1 - after) / (before * (1 - before))) / 2
 
 
 def _least(power: Callable[[float], float], low: float, high: float) -> float | None:

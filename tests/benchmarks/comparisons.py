@@ -132,6 +132,7 @@ TRIALS = {
     "yes/no, 100, share 0.9": Trial(100, share=0.9),
     "yes/no, 200, one of five": Trial(200, beside=4),
     "yes/no, 300, 20 templates": Trial(300, templates=20),
+    "yes/no, 350, 7 templates": Trial(350, templates=7),
     "grades, 60": Trial(60, grades=True),
     "grades, 60, one of five": Trial(60, beside=4, grades=True),
 }

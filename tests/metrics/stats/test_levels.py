@@ -1,0 +1,95 @@
+"""That intervals and tests hold their level: small seeded versions of the simulations in `tests.benchmarks`."""
+
+import numpy as np
+import pytest
+
+from metrics.stats.margins import mcnemar
+from tests.benchmarks import comparisons, coverage, regression
+from tests.helpers.simulated import SHARES
+
+FEW = (0.1, 0.5, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("draw", "n", "repeats", "shared"),
+    [
+        (coverage.cell, 5, 1, 0),
+        (coverage.cell, 10, 5, 0),
+        (coverage.cell, 30, 5, 10),
+        (coverage.cell, 100, 1, 20),
+        (coverage.grades, 10, 1, 0),
+        (coverage.grades, 30, 5, 10),
+        (coverage.two_metrics, 10, 1, 0),
+        (coverage.total, 5, 1, 0),
+        (coverage.total, 10, 5, 5),
+        (coverage.total, 30, 1, 10),
+        (coverage.overall, 10, 1, 5),
+    ],
+)
+def test_an_interval_holds_the_truth(draw: coverage.Draw, n: int, repeats: int, shared: int) -> None:
+    """In 80 draws at each of three shares: 92 to 99.5 % on average, where one in 20 may miss."""
+    held, _ = coverage.measure(draw, n, repeats, shared, draws=80, listed=FEW)
+    assert 0.91 <= held.mean() <= 0.996
+    assert held.min() >= (0.82 if n < 10 else 0.85)
+
+
+@pytest.mark.parametrize("draw", [coverage.cell, coverage.grades, coverage.total])
+@pytest.mark.parametrize("shared", [0, 10])
+def test_asking_five_times_is_never_worth_less_than_once(draw: coverage.Draw, shared: int) -> None:
+    once, often = (coverage.measure(draw, 30, repeats, shared, draws=40, listed=FEW)[1] for repeats in (1, 5))
+    assert (often < once).all()
+
+
+def test_the_shares_are_those_that_coverage_is_stated_of() -> None:
+    assert (min(SHARES), max(SHARES)) == (0.05, 0.98)
+
+
+@pytest.mark.parametrize(
+    "name", ["plain", "five times asked", "unequal families", "12 templates, unequal", "7 templates"]
+)
+def test_equal_models_are_told_apart_by_chance_alone(name: str) -> None:
+    """60 whole comparisons: at 5 % more than 8 come once in 300 times."""
+    assert comparisons.equal(comparisons.DESIGNS[name], draws=60) <= 8
+
+
+@pytest.mark.parametrize(
+    "name", ["yes/no, 100", "yes/no, 200, one of five", "grades, 60", "yes/no, 300, 20 templates", "yes/no, 350, 7 templates"]
+)
+def test_a_detectable_difference_is_found_as_stated(name: str) -> None:
+    """80 of 100, give or take two standard errors and the 5 points that a normal approximation may err."""
+    stated, found = comparisons.power(comparisons.TRIALS[name], draws=100)
+    assert 0.05 < stated < 0.25
+    assert 0.67 <= found / 100 <= 0.93
+
+
+@pytest.mark.parametrize(
+    "name", ["yes/no, 100", "yes/no, 300, 4 suites", "12 templates", "7 templates", "families of 5 to 100"]
+)
+def test_equal_runs_are_called_regressed_by_chance_alone(name: str) -> None:
+    """At 5 % of 150 pairs of runs more than 15 come once in 200 times."""
+    wrong, _ = regression.equal(regression.DESIGNS[name], pairs=150)
+    assert wrong <= 15
+
+
+@pytest.mark.parametrize("max_drop", [0.0, 0.02])
+def test_a_drop_of_13_points_is_found_in_200_questions(max_drop: float) -> None:
+    """One suite, no templates, one pair in five differs: in at least 90 % of runs."""
+    assert regression.dropped(200, 0.2, 0.13, max_drop, pairs=200) >= 180
+
+
+def test_the_drop_that_is_stated_is_found_in_four_of_five() -> None:
+    stated, found = regression.stated(regression.Design(300, max_drop=0.02), pairs=200)
+    assert 0.08 < stated < 0.13
+    assert 0.7 <= found / 200 <= 0.9
+
+
+def test_templates_that_are_ignored_would_tell_equal_models_apart() -> None:
+    """What is wrong with questions as units: of 12 templates of 20, equal models differ in one comparison of five."""
+    rng = np.random.default_rng(4)
+    wrong = 0
+    for _ in range(100):
+        odds = 0.8 + rng.normal(0, 1.0, (2, 12))[:, np.arange(240) % 12]
+        right = rng.random((2, 240)) < 1 / (1 + np.exp(-odds))
+        lost, won = (right[0] & ~right[1]).sum(), (~right[0] & right[1]).sum()
+        wrong += mcnemar(int(lost), int(won)) < 0.05
+    assert wrong > 12
