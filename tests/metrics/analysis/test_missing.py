@@ -212,6 +212,18 @@ def test_doubled_rows_pass_no_gate_that_one_of_each_does_not() -> None:
         assert final.models[0].suites[0].outcome == outcome
 
 
+@pytest.mark.parametrize("gate", ["point", "interval"])
+def test_right_rows_that_are_doubled_lift_no_score(gate: Any) -> None:
+    """Six of ten right, and the six written twenty times: 60 %, where 120 of 124 rows are 97 %."""
+    items, scores = tables("RRRRRR" * 20 + "WWWW")
+    names = [f"q{n % 6}" for n in range(120)] + [f"w{n}" for n in range(4)]
+    found = observations(scores, items.with_columns(text_digest=pl.Series(names)))
+    suites = declared("cot", thresholds={"cot": 0.9})
+    final = finalise(summarise(found.scores, found.items), models=["m"], suites=suites, threshold=0.9, gate=gate)
+    (suite,) = final.models[0].suites
+    assert (suite.score, suite.outcome) == (0.6, "fail")
+
+
 def test_repeats_and_other_places_stay_apart() -> None:
     items, scores = tables("RRWW", repeats=2)
     same: Any = pl.lit("q")
