@@ -53,7 +53,14 @@ def test_equal_models_are_told_apart_by_chance_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["yes/no, 100", "yes/no, 200, one of five", "grades, 60", "yes/no, 300, 20 templates", "yes/no, 350, 7 templates"]
+    "name",
+    [
+        "yes/no, 100",
+        "yes/no, 200, one of five",
+        "grades, 60",
+        "yes/no, 300, 20 templates",
+        "yes/no, 350, 7 templates",
+    ],
 )
 def test_a_detectable_difference_is_found_as_stated(name: str) -> None:
     """80 of 100, give or take two standard errors and the 5 points that a normal approximation may err."""
@@ -84,7 +91,7 @@ def test_the_drop_that_is_stated_is_found_in_four_of_five() -> None:
 
 
 def test_templates_that_are_ignored_would_tell_equal_models_apart() -> None:
-    """What is wrong with questions as units: of 12 templates of 20, equal models differ in one comparison of five."""
+    """What is wrong with questions as units: of 12 templates of 20, equal models differ in one of five."""
     rng = np.random.default_rng(4)
     wrong = 0
     for _ in range(100):
