@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from pydantic import Field
 
@@ -27,13 +27,6 @@ LONGEST = 1_000
 
 LABELS: Mapping[str, float] = {"none": 1.0, "wrong": 0.0}
 """What a judge says of a chain as a whole: no wrong step, or one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Named(Judgement):
-    """A judge's verdict on a chain, with the step that it names, from 1; -1 for none."""
-
-    step: int = NONE
 
 
 class Options(Frozen):
@@ -80,7 +73,7 @@ def step_schema(asked: Question) -> dict[str, Any]:
     return schema("step", {"type": "integer", "enum": [NONE, *range(1, len(asked.values["steps"]) + 1)]})
 
 
-def read_step(asked: Question, text: str) -> Named:
+def read_step(asked: Question, text: str) -> Judgement:
     """Read `{"reason": …, "step": a step's number or -1}`, which may be written as a text.
 
     Raises:
@@ -95,7 +88,7 @@ def read_step(asked: Question, text: str) -> Named:
     if isinstance(step, bool) or not isinstance(step, int | float) or step not in known:
         raise Unparsable(f'"step" must be -1 or the number of a step, 1 to {known[-1]}')
     label = "none" if step == NONE else "wrong"
-    return Named(label, LABELS[label], reason_of(found), int(step))
+    return Judgement(label, LABELS[label], reason_of(found), int(step))
 
 
 def majority(votes: Iterable[int]) -> int:
@@ -123,8 +116,8 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
         return Score(0.0, "scored", REASONS[settled.error["kind"]], named, {"judged": None})
     if not settled.steps:
         return Score(None, "not_applicable", "no steps", parts={"judged": None})
-    votes: Mapping[str, Named] = found["find"]
-    step = majority(vote.step for vote in votes.values())
+    votes: Mapping[str, Judgement] = found["find"]
+    step = majority(cast("int", vote.step) for vote in votes.values())
     label = "none" if step == NONE else "wrong"
     details: dict[str, Any] = {
         "by": "judge",

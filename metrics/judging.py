@@ -33,11 +33,15 @@ _TIGHTER = 3
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One judge's verdict or rating: its label, its value (the greater the better) and the reason given."""
+    """One judge's verdict or rating: its label, its value (the greater the better) and the reason given.
+
+    `step` is the wrong step that the judge of a chain names, from 1, -1 for none; None of all others.
+    """
 
     label: str
     value: float
     reason: str = ""
+    step: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ ENGLISH = "en"
 _FOLDER = Path(__file__).parent
 _FILE = "phrases.yaml"
 _APART = ("units", "reasons")
+_BETWEEN = re.compile(r"; (?![^(]*\))")
+"""Between the reasons of several judges; what stands in brackets is part of one."""
 _NAME = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*")
 
 Sections = Mapping[str, Mapping[str, str]]
@@ -146,7 +148,7 @@ def _readings(reason: str, found: Catalogue) -> Iterator[str]:
     """Yield translations of a reason, the best first."""
     if known := found.reasons.get(reason):
         yield known
-    parts = reason.split("; ")
+    parts = _BETWEEN.split(reason)
     if len(parts) > 1:  # several judges' reasons, joined
         said = [_translated(part, found) for part in parts]
         if all(one != part for one, part in zip(said, parts, strict=True)):
