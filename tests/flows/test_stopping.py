@@ -34,6 +34,7 @@ def words(server: Server, folder: Path, *models: str, **changes: Any) -> list[st
         "items": {"data": str(data)},
         "prompt": "{{ question }}",
         "metrics": ["exact_match"],
+        "threshold": 0.8,
         "stop": {"first": 20, "most": 80, **changes},
     }
     shared = {"provider": "openai", "base_url": server.base_url, "max_concurrency": 4}

@@ -27,13 +27,13 @@ def exam(
     """Have judges take the exam: questions whose truth is known, put by the very prompts of the judged metrics.
 
     Each judge earns a passport for each step and language: its error rates with intervals, its leanings, how often
-    it fails. A judge that cannot measure a step is left out of it. Replies are cached like all. With
-    --data, it is asked of sets that people labelled as well (fetched before): wice, begin, llmbar, processbench, lidirus, with
+    it fails. A judge that cannot measure a step is left out of it. Replies are cached like all. With --data, it is
+    asked of sets that people labelled as well (fetched before): wice, begin, llmbar, processbench, lidirus, with
     commas between them; what it is worth there stands in a table of its own.
 
     Args:
         judge: a judge of the configuration; may be repeated (default: all)
-        n: questions of each truth, for each family and language (default: 20), and of each set of --data (default: 100)
+        n: questions of each truth, for each family and language (default: 20), and of each set (default: 100)
         language: en, ru or zh; may be repeated (default: en)
         dry_run: say what would be asked, what it may cost and take, and ask nothing
     """
