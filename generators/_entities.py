@@ -102,6 +102,8 @@ PHONE_FORMS = {
 }  # fmt: skip
 """Region -> written forms; the gaps take the number's groups."""
 CODES = {"US": "+1", "GB": "+44", "RU": "+7"}
+_ABROAD = {"US": ("00", "011"), "GB": ("00",), "RU": ("00",)}
+"""Region -> what is dialled there before a country code."""
 ABROAD = {"US": ("GB", "+44 %s %s %s"), "GB": ("US", "+1 %s %s %s"), "RU": ("GB", "+44 %s %s %s")}
 """Region -> another one, and the international form in which it cannot be mistaken."""
 
@@ -178,7 +180,7 @@ DATE = pattern(
 PHONE = pattern(r"(?<![\w+])\+?\(?\d[\d ().\-–]{5,20}\d(?![\w@])")
 COMPACT = pattern(r"(?<![\w.@+\-])(?P<y1>(?:19|20)\d\d)(?P<m1>\d\d)(?P<d1>\d\d)(?:t\d{4,6}z?)?(?![\w@])")
 """A compact ISO date, with the groups of `DATE`'s first form."""
-_PHONE_ONLY = pattern(r"(?:tel:)?[+\d ().\-–/]+")
+_PHONE_ONLY = pattern(r"[+\d ().\-–/]+")
 _NUMBER = pattern(r"\d+")
 _CLOCK = pattern(r"\d{1,2}:\d{2}(?::\d{2})?")
 
@@ -269,8 +271,12 @@ def _parse_date(text: str, region: str, language: str) -> str | None:
 def read_phone(text: str, region: str, expected: Container[str] = ()) -> str | None:
     """Read one phone number from cleaned text as E.164, numbers without a country code as the region's own.
 
-    The common notations of an `expected` number are read without phonenumbers, which takes 40 µs a number.
+    `00` (from the US also `011`) before a country code is its plus sign. The common notations of an `expected`
+    number are read without phonenumbers, which takes 40 µs a number.
     """
+    text = text.removeprefix("tel:")
+    dialled = next((prefix for prefix in _ABROAD[region] if text.startswith(prefix)), "")
+    text = f"+{text[len(dialled) :].lstrip(' -')}" if dialled else text
     digits = "".join(_NUMBER.findall(text))
     if not 5 <= len(digits) <= _E164_DIGITS + 2:  # noqa: PLR2004 - a trunk zero and a short extension fit in
         return None

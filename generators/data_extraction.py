@@ -327,7 +327,7 @@ def near_misses(item: Item) -> list[str]:
         {**sets, "emails": [*sets["emails"], "nobody@invented.example.com"]},
         {**sets, "phones": [*sets["phones"], "+49 30 901820"]},
         {**sets, "dates": [*sets["dates"], "1999-12-31"]},
-        {"email": sets["emails"], "phone": sets["phones"], "date": sets["dates"]},
+        {"contacts": sets["emails"], "numbers": sets["phones"], "days": sets["dates"]},
         *({**sets, "dates": [*sets["dates"], written]} for written in item.facts["distractors"]),
     ]
     return [
@@ -360,6 +360,6 @@ UNIT = Family(
     titles={"en": "Extraction", "ru": "Извлечение"},
     reference=reference,
     near_misses=near_misses,
-    verifier_version=2,
+    verifier_version=3,
     scale=SCALE,
 )
