@@ -16,8 +16,8 @@ _TYPES["дат"] = "dates"
 _NAMES = {
     "emails": "email|e mail|mail|email address|e mail address|emails|e mails|mails|email addresses|"
     "e mail addresses|почта|почты|электронная почта|электронные почты|адрес электронной почты|"
-    "адреса электронной почты|электронный адрес|электронные адреса|почтовые адреса|имейл|имейлы|емейл|емейлы|email адрес|email адреса|"
-    "e mail адрес|e mail адреса",
+    "адреса электронной почты|электронный адрес|электронные адреса|почтовые адреса|имейл|имейлы|емейл|емейлы|"
+    "email адрес|email адреса|e mail адрес|e mail адреса",
     "phones": "phone|phones|phone number|phone numbers|telephone|telephones|telephone number|telephone numbers|tel|"
     "телефон|телефоны|номер телефона|номера телефонов|номера телефона|телефонный номер|телефонные номера",
     "dates": "date|dates|дата|даты",

@@ -96,7 +96,25 @@ _NAMES_NOW = pattern(
     r"(?:(?<![^\W_])(?:is|it['’]s|its|be|это|является|будет|зовут|say|name|имя|и это)|[::=→—–]|"
     r" -)[\s*_\"'`«»“”({\[\\-]*$"
 )
+_HEADED = pattern(r"\s*#{1,6}\s*((?:[^\W_]+[^\w\n#]*){1,3})")
+_IT_IS = pattern(
+    r"(?<![^\W_])(?:(?:it|this|that)(?: is| must be| has to be| can only be|['’]s)|это(?: именно| точно)?)"
+    r"[\s*_\"'`«“]{1,4}([^\W_]+)[*_\"'`»”]{0,4}(?:,? (?:then|though|indeed|тогда))?[.!*_\s]*$"
+)
+_THEN = pattern(
+    r"[,;:]\s|(?<![^\W_])(?:so|thus|hence|therefore|that|итак|значит|следовательно|поэтому|что)(?![^\W_])"
+)
+_ASKS = pattern(r"[.,!]\s")
+_OR = pattern(r"(?<![^\W_])(?:either|or|perhaps|maybe|probably|либо|или|возможно|наверное)(?![^\W_])")
+_PLACED = pattern(
+    r"\((?=[^()]*(?<![^\W_])(?:next|second|third|last|behind|after|follow(?:s|ed)|runner|втор[^\W_]{2,3}|трет[^\W_]{2,3}|"
+    r"следу[^\W_]{2,5}|идет|стоит|после|последн[^\W_]{2,3})(?![^\W_]))[^()\n]{1,80}\)"
+)
+_ASIDE = 2000
+"""Characters at a reply's end in which its last sentence stands."""
 _ALL = frozenset({"all", "everyone", "everybody", "others", "anyone", "group", "всех", "остальных", "других"})
+_TURNING = frozenset({"but", "no", "wait", "oh", "и", "а", "но", "нет", "ах"})
+_FILLING = "place stands them окажется месте них самый самая который которая"
 _SMALL = "who is the a an if from to in of and everyone кто из в и если все по"
 _STEM = 5
 """Letters that the inflected forms of a word share."""
@@ -186,7 +204,8 @@ def final_statement(text: str, forms: Forms) -> str | None:
     line = text[text.rfind("\n") + 1 :]
     if _STEP.match(line) or line.rstrip(" *_").endswith((":", "...", "…")):
         return None
-    if (whole := _BOLD_LINE.fullmatch(line)) and len(named(whole[1], forms)) > 0:
+    whole = _BOLD_LINE.fullmatch(line) or _HEADED.fullmatch(line)
+    if whole and named(whole[1], forms):
         return whole[1]
     bold = set[str]().union(*(named(span, forms) for span in _BOLD.findall(line)))
     ended = line.endswith((".", "!")) or (
@@ -195,6 +214,41 @@ def final_statement(text: str, forms: Forms) -> str | None:
     if len(bold) == 1 and bold == named(line, forms) and ended and not _PLANS.match(line):
         return line
     return None
+
+
+def concluded(text: str, forms: Forms, question: frozenset[str]) -> str | None:
+    """Return the clause that ends a reply, where it gives a name: `so it must be Vera`, `Vera is the tallest`.
+
+    The second form has all words of the question that tell what is asked.
+    """
+    *_, (sentence, sign) = [*sentences(_without_closing(text)[-_ASIDE:])] or [("", "")]
+    if "?" in sign or _STEP.match(sentence) or not named(sentence, forms):
+        return None
+    given = _IT_IS.search(sentence)
+    if given and given[1] in forms:
+        begin = given.start()
+    else:
+        begin = max((part.end() for part in _THEN.finditer(sentence)), default=0)
+        wanted = set(map(_ending, question - {*_SMALL.split(), *_FILLING.split(), *forms}))
+        said = set(map(_ending, WORD.findall(sentence[begin:])))
+        if not sign or not wanted or not wanted <= said or _PLANS.match(sentence) or _IF.search(sentence):
+            return None
+    lead, clause = sentence[:begin], sentence[begin:]
+    if len(named(clause, forms)) != 1 or _IF.search(lead) or _OR.search(lead) or _UNTRUE.search(lead):
+        return None
+    aside = named(lead, forms) or set(WORD.findall(lead)) <= _TURNING  # 'But no, it is Vera' denies nobody
+    return clause if aside else sentence
+
+
+def _ending(word: str) -> str:
+    """Return a word without what Russian inflects."""
+    return word if word.isascii() else word[:_STEM]
+
+
+def without_place(passage: str, forms: Forms) -> str:
+    """Take off brackets that place others behind the one named before them: `Vera (Oscar is next)`."""
+    first = next((word.end() for word in WORD.finditer(passage) if word[0] in forms), len(passage))
+    return passage[:first] + _PLACED.sub(lambda one: one[0] if _OR.search(one[0]) else " ", passage[first:])
 
 
 def _around_box(text: str, match: re.Match[str], inside: str, forms: Forms) -> str:
@@ -282,3 +336,9 @@ def question_words(prompt: str) -> frozenset[str]:
     """Return the words of a folded prompt's sentences that ask."""
     asked = [part for line in prompt.splitlines() for part in line.split("?")[:-1]]
     return frozenset(word for part in asked for word in WORD.findall(part))
+
+
+def asked_words(prompt: str) -> frozenset[str]:
+    """Return the words of the last clause that asks in a folded prompt: what is to be found."""
+    *_, last = prompt.rpartition("?")[0].split("\n")
+    return frozenset(WORD.findall(_ASKS.split(last)[-1]))

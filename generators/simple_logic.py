@@ -13,7 +13,16 @@ from generators._comparisons import Property, ask, listed, properties, state, te
 from generators._naming import Forms, fold, hangs, named, read
 from generators._orderings import DIRECT, INDIRECT, Fact, Puzzle, chained, puzzles
 from generators._people import cases, names
-from generators._statements import breaks_off, final_statement, marked, question_words, statements
+from generators._statements import (
+    asked_words,
+    breaks_off,
+    concluded,
+    final_statement,
+    marked,
+    question_words,
+    statements,
+    without_place,
+)
 from prompts import render
 
 LEVELS = {
@@ -136,8 +145,11 @@ def verify(item: Item, reply: str) -> Verdict:
         said, listed = marker
         if not named(said, forms):
             return _NAMELESS
-        return _judge_passage(item, said, forms, listed)
-    if (statement := final_statement(text, forms)) is not None:
+        return _judge_passage(item, without_place(said, forms), forms, listed)
+    statement = final_statement(text, forms)
+    if statement is None:
+        statement = concluded(text, forms, asked_words(fold(item.prompt)))
+    if statement is not None:
         return _judge_passage(item, statement, forms)
     return _judge_whole(item, text, forms)
 
@@ -233,6 +245,6 @@ UNIT = Family(
     titles={"en": "Logic", "ru": "Логика"},
     reference=reference,
     near_misses=near_misses,
-    verifier_version=3,
+    verifier_version=4,
     scale=SCALE,
 )
