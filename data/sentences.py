@@ -10,7 +10,7 @@ _BEFORE = re.compile(r"[^\s(\[\"'«“]*$")
 _BULLET = re.compile(r"(?:[-*•–—]|\d{1,3}[.)]|#{1,6})\s")
 
 _ABBREVIATIONS = frozenset(
-    """mr mrs ms dr prof st sr jr vs e.g i.e cf no nos vol fig approx inc ltd co corp gen col lt sgt capt gov sen
+    """mr mrs ms dr prof st sr jr vs v e.g i.e cf no nos vol fig approx inc ltd co corp gen col lt sgt capt gov sen
     rep rev hon mt ft jan feb mar apr jun jul aug sep sept oct nov dec ca al ed eds pp p ch sec dept univ assn
     ref refs doc
     т.е т.к т.н напр см ср им ул пр пл пос обл стр рис табл гл акад проф доц д-р св ок прибл букв англ лат греч
@@ -19,7 +19,7 @@ _ABBREVIATIONS = frozenset(
 """Words after which a full stop does not end a sentence, even before a capital."""
 
 _HALF_ABBREVIATIONS = frozenset(
-    "г гг в вв др п д т.д т.п н.э u.s u.k a.m p.m etc d.c ph.d b.c a.d".split()  # noqa: SIM905 - as above
+    "г гг в вв др п д р э т.д т.п н.э u.s u.k a.m p.m etc d.c ph.d b.c a.d".split()  # noqa: SIM905 - as above
 )
 """Words after which a full stop ends a sentence where a capital follows and enough stands before it."""
 
@@ -74,8 +74,8 @@ def _abbreviates(text: str, start: int, stop: int, following: str) -> bool:
     found = _BEFORE.search(before)
     word = found[0] if found else ""
     if word.lower() in _HALF_ABBREVIATIONS:
-        alone = word.lower() in {"г", "п", "д"} and not before[: -len(word)].rstrip()[-1:].isdigit()
-        return alone or stop - start < _ENOUGH
+        alone = word.lower() in {"г", "п", "д", "р"} and not before[: -len(word)].rstrip()[-1:].isdigit()
+        return alone or len(text[start:stop].lstrip()) < _ENOUGH
     initial = len(word) == 1 and word.isupper() and following.isalpha()
     return initial or word.lower() in _ABBREVIATIONS
 

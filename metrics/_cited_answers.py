@@ -1,6 +1,6 @@
 """Take a cited answer apart: its sentences, its citations with the claim that each one backs, and its sources."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -9,6 +9,7 @@ from rapidfuzz import fuzz
 from data.json_reply import objects, without_thinking
 from data.patterns import pattern
 from data.sentences import count_words, split_sentences
+from metrics._marker_variants import common, points, rounded
 from metrics._markers import LARGEST, Mark, join_pointers, marks, split_said, unescape, unwrap
 from metrics._source_lists import Source, read_json_sources, read_sources, split_sources, trim_url
 
@@ -71,7 +72,7 @@ class _Group:
     """Characters that the marker takes in the text, where it is part of its sentence's grammar."""
 
 
-def _unwrap(response: str) -> tuple[str, dict[int, Source]]:
+def _unwrap(response: str, n_passages: int) -> tuple[str, dict[int, Source]]:
     """Return the body and the sources of an answer, whether it is JSON or plain text."""
     text = without_thinking(response)
     fenced = _FENCE.match(text)
@@ -80,9 +81,9 @@ def _unwrap(response: str) -> tuple[str, dict[int, Source]]:
             body = next((found[key] for key in _TEXT_KEYS if isinstance(found.get(key), str)), None)
             if body is not None:
                 listed = next((found[key] for key in _LIST_KEYS if key in found), None)
-                inner, tail = split_sources(join_pointers(unescape(body)))
+                inner, tail = split_sources(join_pointers(common(unescape(body), n_passages)))
                 return inner, read_sources(tail) | read_json_sources(listed)
-    body, tail = split_sources(join_pointers(unescape(text)))
+    body, tail = split_sources(join_pointers(common(unescape(text), n_passages)))
     return body, read_sources(tail)
 
 
@@ -93,6 +94,8 @@ def _strip_markers(body: str, sources: dict[int, Source], n_passages: int) -> tu
     """
     body = unwrap(body)
     found = marks(body, n_passages)
+    if n_passages and not found and (numbered := rounded(body, n_passages)) != body:
+        body, found = numbered, marks(numbered, n_passages)
     linked = _number_links(found, sources, n_passages)
     pieces: list[str] = []
     groups: list[_Group] = []
@@ -186,6 +189,20 @@ def _place(groups: list[_Group], spans: list[tuple[int, int]], text: str) -> lis
     return placed
 
 
+def _without_pointers(
+    text: str, spans: Sequence[tuple[int, int]], placed: Sequence[list[_Group]]
+) -> list[tuple[tuple[int, int], list[_Group]]]:
+    """Return sentences with their groups; what a sentence cites that only points is its predecessor's."""
+    kept: list[tuple[tuple[int, int], list[_Group]]] = []
+    for span, inside in zip(spans, placed, strict=True):
+        if kept and inside and points(text[span[0] : span[1]]):
+            end = kept[-1][0][1]
+            kept[-1][1].extend(replace(group, position=end, said=0) for group in inside)
+        else:
+            kept.append((span, inside))
+    return kept
+
+
 def _claim(clause: str, whole: str) -> str:
     """Return the clause that a group ends, or its sentence where the clause is too short to be a claim."""
     clause = clause.lstrip(_LEADING).rstrip(_TRAILING).removesuffix("(").rstrip()
@@ -206,21 +223,22 @@ def parse_answer(response: str, n_passages: int = 0) -> CitedAnswer:
 
     Markers: `[1]`, `[1, 2]`, `[1 and 2]`, `[1][3]`, `[1-3]`, `[1]–[3]`, `[0]`, `[^1]`, `【1:0†source】`,
     `［1］`, `[Passage 1: Title]`, `[1, p. 12]`, `[1](url)`, `(Document 1)`, `（文档1）`, `¹`, also in brackets
-    or bold, before or after the full stop; a number that points nowhere stays a citation. `According to
-    Document 10` and its kin are read up to `n_passages`, and stay in the text; their claim is the
-    sentence. A Markdown link without a number is a citation of a source of its own, numbered above all
-    others and above `n_passages`; a label that is part of its sentence stays in the text. Any other claim
-    is the clause that the marker ends, its sentence where the clause has fewer than four words. Linear in
-    the text's length.
+    or bold, before or after the full stop, and the rarer forms of `metrics._marker_variants`; a number that
+    points nowhere stays a citation. `According to Document 10` and its kin are read up to `n_passages`, and
+    stay in the text; their claim is the sentence. What a sentence cites that only points (`See Document 5.`)
+    is cited by the one before it. A link without a number, Markdown's or bare, is a citation of a source of
+    its own, numbered above all others and above `n_passages`; a label that is part of its sentence stays in
+    the text. Any other claim is the clause that the marker ends, its sentence where the clause has fewer
+    than four words. Linear in the text's length.
 
     Source: SPEC 4; peers' traps (ALCE loses 2 in `[1, 2]` and reads `[0]` as the last document).
     """
-    body, sources = _unwrap(response)
+    body, sources = _unwrap(response, n_passages)
     text, groups = _strip_markers(body, sources, n_passages)
     spans = list(split_sentences(text))
     sentences: list[Sentence] = []
     citations: dict[tuple[int, str, int], Citation] = {}
-    for index, (span, inside) in enumerate(zip(spans, _place(groups, spans, text), strict=True)):
+    for index, (span, inside) in enumerate(_without_pointers(text, spans, _place(groups, spans, text))):
         piece = text[span[0] : span[1]]
         counted = (
             count_words(piece) >= CLAIM_WORDS and not _QUESTION.search(piece[-6:]) and not piece.startswith("#")

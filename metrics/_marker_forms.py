@@ -16,14 +16,14 @@ _ZH = (
     r"(?:参考文献|參考文獻|参考资料|段落|文档|文檔|文件|文献|文獻|来源|來源|资料|資料|出处|出處|片段|材料|引用|"
     r"参考)"
 )
-_NAMES = rf"(?:search results?|{_EN}|{_RU}|{_ZH})"
+NAMES = rf"(?:search results?|{_EN}|{_RU}|{_ZH})"
 _ONLY_BRACKETED = (
-    rf"(?:{_NAMES}|texts?|articles?|chunks?|paragraphs?|results?|items?|evidence|id|no\.?|текст|абзац|статья)"
+    rf"(?:{NAMES}|texts?|articles?|chunks?|paragraphs?|results?|items?|evidence|id|no\.?|текст|абзац|статья)"
 )
-_SIGN = r"(?:[ \t]{0,3}+(?:№|#|No\.?|number|номер|под номером|:|：)|[.:])?[ \t]{0,3}+"
+SIGN = r"(?:[ \t]{0,3}+(?:№|#|No\.?|number|номер|под номером|:|：)|[.:])?[ \t]{0,3}+"
 _DIGITS = r"[0-9０-９]++(?![页頁行条年])"
-_NUMBER = rf"(?:{_ONLY_BRACKETED}{_SIGN}|第[ ]?|[#№][ ]?)?\^?{_DIGITS}"
-_NEXT = rf"(?:{_NAMES}{_SIGN}|第[ ]?|[#№][ ]?)?\^?{_DIGITS}"
+_NUMBER = rf"(?:{_ONLY_BRACKETED}{SIGN}|第[ ]?|[#№][ ]?)?\^?{_DIGITS}"
+_NEXT = rf"(?:{NAMES}{SIGN}|第[ ]?|[#№][ ]?)?\^?{_DIGITS}"
 _JOIN = r"[ \t]{0,3}+(?:[,;，、；–—−-](?:[ \t]{0,3}+(?:and|и|和)\b)?+|and\b|&|и\b|和|及|与)[ \t]{0,3}+"
 _LEAD = (
     r"(?:(?:see(?: also)?|cf\.?|from|per|as per|via|in|sources?|according to|as (?:stated|noted|described) in|"
@@ -46,7 +46,7 @@ MARKER = pattern(
 NAMED = pattern(_ONLY_BRACKETED, re.IGNORECASE)
 _ONE = re.sub(r"\?P<[a-z]+>", "?:", MARKER.pattern)
 _SEVERAL = rf"({_ONE}(?:(?:[ \t,;，、]|and|и|和){{0,5}}{_ONE})*+)"
-_NOTED = rf"[ \t]?(?:{_LEAD}){{0,2}}(?:{_NAMES}[ \t:：]{{0,2}}+)?"
+_NOTED = rf"[ \t]?(?:{_LEAD}){{0,2}}(?:{NAMES}[ \t:：]{{0,2}}+)?"
 _WRAPPED = rf"\({_NOTED}{_SEVERAL}\)|（{_NOTED}{_SEVERAL}）|\*\*{_SEVERAL}\*\*|<sup>{_SEVERAL}</sup>|\[{_SEVERAL}\]"
 BOLD = pattern(rf"([\[(（【])\*{{1,2}}({_NUMBER}(?:{_JOIN}{_NEXT})*+)\*{{1,2}}(?=[\])）】])", re.IGNORECASE)
 ESCAPED = pattern(rf"\\\[({_NUMBER}(?:{_JOIN}{_NEXT})*+)\\?\]", re.IGNORECASE)
@@ -54,7 +54,7 @@ SPREAD = pattern(r"\[([0-9]{1,9})\]([–—−-])\[([0-9]{1,9})\]")
 RANGE = pattern(r"([0-9０-９]++)(?:[ \t]*+[–—−-][ \t]*+\D{0,16}?([0-9０-９]++))?")
 
 _SMALL = r"[0-9０-９]{1,3}+(?![0-9０-９]|[.,][0-9]|%)"
-_COUNTED = rf"(?:第[ ]?)?{_NAMES}{_SIGN}{_SMALL}|第[ ]?{_SMALL}[ ]?(?:段落?|[个個篇份号號][ ]?{_ZH})"
+_COUNTED = rf"(?:第[ ]?)?{NAMES}{SIGN}{_SMALL}|第[ ]?{_SMALL}[ ]?(?:段落?|[个個篇份号號][ ]?{_ZH})"
 ROUND = pattern(
     rf"[(（][ \t]?(?:{_LEAD}){{0,2}}(?P<numbers>(?:{_COUNTED})(?:{_JOIN}(?:{_COUNTED}|{_SMALL}))*+)"
     r"(?P<tail>[ \t]{0,2}+[,;:，；：–—-][^()（）\n]{0,120}+|[ \t]?[«“\"「《][^()（）\n]{0,120}+|"
@@ -63,13 +63,24 @@ ROUND = pattern(
     re.IGNORECASE,
 )
 
+ADDRESS = pattern(
+    r"(?:(?<!\])(?P<open>[(（<][ ]?(?:(?:source|see|via|from|источник|см\.|来源|见)[ ]?[:：]?[ ]?)?)"
+    r"|(?<![\w/(\[\]=\"'（<]))"
+    r"(?P<link>(?:https?://|www\.)[^\s<>\"“”«»「」，。；（）]++)",
+    re.IGNORECASE,
+)
+BRACKET = pattern(r"(?:[,;:][^()（）<>\n/]{0,80})?[ ]?[)）>]")
+
 TO_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒⸴", "0123456789-,,")
 _UP = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 SUPER = pattern(
     rf"(?P<up>[¹²³⁴⁵⁶⁷⁸⁹][{_UP}]{{0,2}}+(?:[ ]?[˒⸴,⁻–-]?[ ]?[¹²³⁴⁵⁶⁷⁸⁹][{_UP}]{{0,2}}+){{0,20}}+)(?![{_UP}⁺⁻ⁿ])"
     r"|<sup>(?P<tag>[1-9][0-9]{0,2}(?:[ ]?[,–-][ ]?[1-9][0-9]{0,2}){0,20}+)</sup>"
+    r"|(?P<math>(?:\$\^(?:\{\[?[0-9]{1,3}(?:,[ ]?[0-9]{1,3}){0,20}+\]?\}|[1-9])\$){1,20}+)"
     r"|\^(?P<caret>[1-9][0-9]{0,2}(?:,[ ]?[1-9][0-9]{0,2}){0,20}+)\^"
 )
+MATH = pattern(r"[0-9]+")
+"""The numbers of a superscript in a formula's dollars."""
 RAISED_WORD = pattern(r"(?P<word>[^\W\d_]+)[\"'”’»*_)]{0,3}$|(?P<year>(?<![0-9])(?:1[0-9]|20)[0-9]{2})$")
 FORMULA = pattern(
     r"(?:[=+×·]\s?[0-9]{0,9}[a-zA-Z\u0370-\u03ff]{1,2}|(?<![\u0370-\u03ff])[\u0370-\u03ff][a-zA-Z]?|[\u3400-\u9fff][a-z])$"
@@ -86,13 +97,13 @@ MEASURED = frozenset(
 MEASURED_ZH = frozenset("米里寸尺码")
 CORE = pattern(
     rf"(?<![^\W_\u3400-\u9fff])(?P<label>(?:sources?|источники?|来源|來源)[ ]?[:：][ *_]{{0,3}})?"
-    rf"(?:第[ ]?)?{_NAMES}{_SIGN}[*_]{{0,2}}(?:[\[【]{_SMALL}[\]】]|{_SMALL})"
+    rf"(?:第[ ]?)?{NAMES}{SIGN}[*_]{{0,2}}(?:[\[【]{_SMALL}[\]】]|{_SMALL})"
     rf"|第[ ]?{_SMALL}[ ]?[个個篇份号號][ ]?(?:{_ZH})",
     re.IGNORECASE,
 )
 MORE = pattern(
     rf"(?P<join>[ \t]{{0,2}}(?:,[ ]?and|,|and|&|или|и|or|和|与|及|、)[ \t]{{0,2}})"
-    rf"(?:(?P<named>{_NAMES}{_SIGN}[\[【]?|[\[【]){_SMALL}[\]】]?|(?P<bare>{_SMALL}))",
+    rf"(?:(?P<named>{NAMES}{SIGN}[\[【]?|[\[【]){_SMALL}[\]】]?|(?P<bare>{_SMALL}))",
     re.IGNORECASE,
 )
 TITLED = pattern(r"[ ]?[(（\[][^()（）\[\]\n]{1,120}[)）\]]|,? [\"“«][^\"”»\n]{1,120}[\"”»],?")
@@ -134,7 +145,7 @@ PREPOSED = pattern(
     re.IGNORECASE,
 )
 
-_BARE = rf"(?:{_ONE}|{_NAMES}{_SIGN}{_SMALL})"
+_BARE = rf"(?:{_ONE}|{NAMES}{SIGN}{_SMALL})"
 POINTED = pattern(
     rf"\s*^[ \t#>*_]{{0,8}}+(?:{HEADINGS})[ \t*_]{{0,6}}+[:：][ \t*_]{{0,6}}+"
     rf"(?P<marks>(?:\s{{0,3}}+(?:[-*•][ \t]{{1,3}}+)?{_BARE}(?!\(|[ \t]*:)[ \t,;.，；、。]{{0,3}}+)++)\s*\Z",

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from metrics._marker_forms import (
+    ADDRESS,
     BOLD,
+    BRACKET,
     CALCULATED,
     CORE,
     ESCAPED,
     FORMULA,
     INTRODUCED,
     MARKER,
+    MATH,
     MEASURED,
     MEASURED_ZH,
     MORE,
@@ -41,6 +44,7 @@ LARGEST = 10**9
 _BEFORE, _LONGEST = 48, 20
 """Characters before a marker in which its introduction stands; numbers that one said marker lists."""
 
+_POWERS = frozenset({"2", "3"})
 _CLOSING = 1000
 """Characters at the end of an answer in which a list of nothing but numbers stands."""
 
@@ -129,6 +133,18 @@ def _round(body: str) -> Iterator[Mark]:
 def _links(body: str) -> Iterator[Mark]:
     for found in LINK.finditer(body):
         yield Mark(found.start(), found.end(), found[0], name=found["label"], link=found["link"])
+    for bare in ADDRESS.finditer(body) if "://" in body or "www." in body else ():
+        yield _bare(body, bare)
+
+
+def _bare(body: str, found: re.Match[str]) -> Mark:
+    """Return the mark of a bare URL, with the brackets that hold it; said where its sentence goes on after it."""
+    url = trim_url(found["link"])
+    start, end = found.start("link"), found.start("link") + len(url)
+    close = BRACKET.match(body, end) if found["open"] else None
+    if close:
+        return Mark(found.start(), close.end(), body[found.start() : close.end()], link=url)
+    return Mark(start, end, url, link=url, said=body[end : end + 2].lstrip(" ").islower())
 
 
 def _raised(body: str, n_passages: int) -> Iterator[Mark]:
@@ -137,9 +153,10 @@ def _raised(body: str, n_passages: int) -> Iterator[Mark]:
         before = body[max(0, found.start() - 40) : found.start()].rstrip(" ")
         if CALCULATED.match(body, found.end()) and not _cjk(body[found.end() : found.end() + 1]):
             continue
-        if not (STOPPED.search(before) or _is_noted(before)):
+        math = found["math"] and ",".join(MATH.findall(found["math"]))
+        text = math or (found["up"] or found["tag"] or found["caret"]).translate(TO_DIGITS).replace(" ", ",")
+        if not (STOPPED.search(before) or is_noted(before, power=text.strip() in _POWERS)):
             continue
-        text = (found["up"] or found["tag"] or found["caret"]).translate(TO_DIGITS).replace(" ", ",")
         run = text.isdigit() and n_passages and int(text) > n_passages
         apart = run and all(0 < int(digit) <= n_passages for digit in text)
         yield Mark(found.start(), found.end(), found[0], tuple(numbers_of(",".join(text) if apart else text)))
@@ -149,8 +166,11 @@ def _cjk(sign: str) -> bool:
     return "\u3400" <= sign <= "\u9fff"
 
 
-def _is_noted(before: str) -> bool:
-    """Say whether a note may stand after what ends in this: a word that is no unit and no variable, or a year."""
+def is_noted(before: str, *, power: bool) -> bool:
+    """Say whether a note may stand after what ends in this: a word that is no unit and no variable, or a year.
+
+    A unit has notes too, but where they may be its `power`.
+    """
     found = RAISED_WORD.search(before)
     if found is None or FORMULA.search(before):
         return False
@@ -158,7 +178,7 @@ def _is_noted(before: str) -> bool:
         return True
     word = found["word"]
     if _cjk(word[-1]):
-        return word[-1] not in MEASURED_ZH
+        return not power or word[-1] not in MEASURED_ZH
     return len(word) > 1 and word.lower() not in MEASURED
 
 

@@ -262,7 +262,7 @@ def _supports(details: Mapping[str, Any]) -> list[str]:
 _SCHEMA = verdict_schema(tuple(SUPPORT))
 UNIT = Metric(
     name="citation",
-    version=3,
+    version=4,
     bounds=(0.0, 1.0),
     score=score,
     steps=(

@@ -265,3 +265,42 @@ def test_words_are_counted_in_three_languages() -> None:
     assert count_words("It's a well-known fact, 1,500 people") == 6
     assert count_words("Он родился в 1799 году") == 5
     assert count_words("泰坦尼克号沉没") == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("The ship sank in 1912. This is stated in Document [2].", [("The ship sank in 1912.", [2])]),
+        ("The ship sank in 1912 [1]. See Document 3.", [("The ship sank in 1912.", [1, 3])]),
+        ("Корабль затонул в 1912 году. Об этом сказано в документе [2].", [("Корабль затонул в 1912 году.", [2])]),
+        ("这艘船于1912年沉没。参见文档[2]。", [("这艘船于1912年沉没。", [2])]),
+        (
+            "In Roe v. Wade the court ruled in 1973 [1]. It was overruled later [2].",
+            [("In Roe v. Wade the court ruled in 1973.", [1]), ("It was overruled later.", [2])],
+        ),
+        ("В 44 г. до н. э. Цезарь был убит [1].", [("В 44 г. до н. э. Цезарь был убит.", [1])]),
+        ("Document 2 says that the ship sank.", [("Document 2 says that the ship sank.", [2])]),
+    ],
+)
+def test_a_sentence_that_only_points_gives_its_citations_to_the_one_before(
+    text: str, claims: list[tuple[str, list[int]]]
+) -> None:
+    found = parse_answer(text, 5)
+    cited = [
+        [one.number for one in found.citations if one.sentence == place] for place in range(len(found.sentences))
+    ]
+    assert [(one.text, numbers) for one, numbers in zip(found.sentences, cited, strict=True)] == claims
+
+
+@pytest.mark.parametrize(
+    ("text", "urls"),
+    [
+        ("It sank. http://example.org It rose (www.example.org/b).", ["http://example.org", "www.example.org/b"]),
+        ("The ship sank (source: https://example.org/a_(b)).", ["https://example.org/a_(b)"]),
+        ("The ship [sank](https://example.org/a) there.", ["https://example.org/a"]),
+    ],
+)  # fmt: skip
+def test_bare_addresses_are_sources_of_their_own(text: str, urls: list[str]) -> None:
+    found = parse_answer(text)
+    assert [found.sources[one.number].url for one in found.citations] == urls
+    assert "://" not in found.text
