@@ -1,10 +1,13 @@
 """What Kotlin needs here: a compiler, a Java, and a kernel that can hold a virtual machine."""
 
+import json
 import os
 import re
 import shutil
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tasks.sandbox import child, confinement
@@ -98,8 +101,20 @@ def describe(compiler: str = "", java: str = "") -> str:
         return f"off ({tools})"
     java = f"Java {tools.major}" if tools.major else "a Java that does not say its version"
     native = ", no native code" if tools.guarded else ""
-    held = f"{java}{native}, Landlock, seccomp allow-list, no capabilities"
+    held = f"{java}{native}, {_root(tools)}, Landlock, seccomp allow-list, no capabilities"
     return f"kotlinc {version(tools) or 'that does not say its version'}, {held}"
+
+
+@cache
+def _root(tools: Tools) -> str:
+    """Return whether programs get a file system of their own here, as a process finds that tries it."""
+    given = json.dumps({"limits": {}, "readable": tools.readable(), "writable": []})
+    command = child.command("tasks.sandbox.launch", given)
+    tried = subprocess.run(command, env=child.environment(), capture_output=True, check=False)  # noqa: S603 - ours
+    root = json.loads(tried.stdout)["root"] if tried.returncode == 0 else ""
+    return (
+        f"own file system ({root})" if root else "no file system of its own, so that it can see which files exist"
+    )
 
 
 def _home(named: str, environment: Mapping[str, str]) -> Path | None:

@@ -143,6 +143,71 @@ def test_landlock_leaves_what_it_is_told_to_leave(tmp_path_factory: pytest.TempP
     assert (found["read"], found["write"], found["list"]) == ("done", "EACCES", "EACCES")
 
 
+ROOT = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from tasks.sandbox import confinement, mounts
+folder = sys.argv[2]
+os.chdir(folder + "/own")
+root = {apply}
+confinement.no_capabilities()
+def kept(path):
+    try:
+        open(path, "w").write("x")
+    except OSError:
+        return "read" if os.path.exists(path) else "hidden"
+    return "written"
+paths = ("own/made", "given/text", "linked/text", "secret", "own/../secret")
+print(root or "none", os.getcwd() == folder + "/own", *(kept(folder + "/" + path) for path in paths), sep="|")
+print(*sorted(os.listdir("/")), os.path.realpath("/proc/self/exe"), os.path.exists("/proc/1"), sep="|")
+"""
+
+
+WITHOUT = """
+import ctypes, os, sys
+for capability in {}:
+    ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+MOUNT, MAP_ROOT = 21, 31
+
+
+@pytest.mark.parametrize("admin", [True, False])
+def test_a_root_of_its_own_holds_what_is_given_and_nothing_else(tmp_path: Path, *, admin: bool) -> None:
+    """With the right to mount, and without it; what is to be read cannot be written, whoever asks."""
+    for name in ("own", "given", "else"):
+        (tmp_path / name).mkdir()
+    for name in ("given/text", "secret", "else/text"):
+        (tmp_path / name).write_text("kept")
+    (tmp_path / "linked").symlink_to(tmp_path / "given")
+    given, own = [str(tmp_path / name) for name in ("given", "linked")], [str(tmp_path / "own")]
+    code = ROOT.replace("{apply}", f"mounts.own_root('/given/program', {given!r}, {own!r})")
+    command = [sys.executable, "-I", "-c", code, child.command("x")[5], str(tmp_path)]
+    command = command if admin else [sys.executable, "-I", "-c", WITHOUT.format([MOUNT]), *command]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    first, second = (line.split("|") for line in done.stdout.splitlines())
+    if first[0] == "none":
+        pytest.skip("this system gives no mount namespace here")
+    assert first[0] == ("mount namespace" if admin and os.geteuid() == 0 else "mount and user namespace")
+    assert first[1:] == ["True", "written", "read", "read", "hidden", "hidden"]
+    assert second == ["proc", tmp_path.parts[1], "/given/program", "False"]
+    assert (tmp_path / "own" / "made").read_text() == "x"
+    assert (tmp_path / "given" / "text").read_text() == (tmp_path / "secret").read_text() == "kept"
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root alone has what is taken away here"
+)
+def test_where_no_root_can_be_made_the_old_one_stays_whole(tmp_path: Path) -> None:
+    """Half-way, a user namespace without a map would leave the process no right to its own files."""
+    (tmp_path / "own").mkdir(mode=0o700)
+    code = ROOT.replace("{apply}", f"mounts.own_root('/program', [], [{str(tmp_path / 'own')!r}])")
+    command = [sys.executable, "-I", "-c", code, child.command("x")[5], str(tmp_path)]
+    command = [sys.executable, "-I", "-c", WITHOUT.format([MOUNT, MAP_ROOT]), *command]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.startswith("none|True|written|")
+
+
 def test_limits_are_lowered_and_never_raised() -> None:
     code = (
         "import sys, resource\nsys.path.insert(0, sys.argv[1])\nfrom tasks.sandbox import confinement\n"
