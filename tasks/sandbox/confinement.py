@@ -12,13 +12,17 @@ import platform
 import resource
 import struct
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from tasks.sandbox import syscalls
 
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
+_SET_FILTER, _NEW_LISTENER = 1, 8
 _PR_CAPBSET_DROP, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 24, 28, 47, 4
 _NO_ROOT = 0b101111  # no rights by being root, nor kept over a change of user, each locked
-_CAPSET, _CAPABILITIES_V3 = (126, 91), 0x20080522
+_CAPABILITIES_V3 = 0x20080522
 _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446  # the same on every architecture
 _LANDLOCK_RULE = 445
 _LANDLOCK_VERSION = 1
@@ -31,47 +35,33 @@ _CHANGE = sum(1 << bit for bit in (1, 4, 5, 7, 8, 14))
 """Write, remove folders and files, make folders and files, truncate."""
 
 _X86_64, _AARCH64 = 0xC000003E, 0xC00000B7
-_NEEDED: dict[str, tuple[int, int]] = {
-    # name: (x86-64, aarch64); -1: the architecture has no such call
-    "read": (0, 63), "write": (1, 64), "readv": (19, 65), "writev": (20, 66), "close": (3, 57), "fstat": (5, 80),
-    "lseek": (8, 62), "fcntl": (72, 25), "poll": (7, -1), "ppoll": (271, 73), "select": (23, -1),
-    "pselect6": (270, 72), "epoll_create": (213, -1), "epoll_create1": (291, 20), "epoll_ctl": (233, 21),
-    "epoll_wait": (232, -1), "epoll_pwait": (281, 22), "epoll_pwait2": (441, 441), "eventfd2": (290, 19),
-    "munmap": (11, 215), "mremap": (25, 216), "madvise": (28, 233), "brk": (12, 214), "rt_sigaction": (13, 134),
-    "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139), "sigaltstack": (131, 132), "sched_yield": (24, 124),
-    "sched_getaffinity": (204, 123), "nanosleep": (35, 101), "clock_nanosleep": (230, 115),
-    "clock_gettime": (228, 113), "clock_getres": (229, 114), "gettimeofday": (96, 169), "getrusage": (98, 165),
-    "getpid": (39, 172), "getppid": (110, 173), "gettid": (186, 178), "getcpu": (309, 168), "futex": (202, 98),
-    "futex_waitv": (449, 449), "set_robust_list": (273, 99), "rseq": (334, 293), "membarrier": (324, 283),
-    "getrandom": (318, 278), "restart_syscall": (219, 128), "exit": (60, 93), "exit_group": (231, 94),
-}  # fmt: skip
-_MACHINE: dict[str, tuple[int, int]] = {
-    # beside those: what a Java virtual machine was seen to make of system calls (17 and 25), and its close kin
-    "open": (2, -1), "openat": (257, 56), "stat": (4, -1), "lstat": (6, -1), "newfstatat": (262, 79),
-    "statx": (332, 291), "statfs": (137, 43), "fstatfs": (138, 44), "access": (21, -1), "faccessat": (269, 48),
-    "faccessat2": (439, 439), "readlink": (89, -1), "readlinkat": (267, 78), "getdents64": (217, 61),
-    "getcwd": (79, 17), "pread64": (17, 67), "pwrite64": (18, 68), "sendfile": (40, 71),
-    "copy_file_range": (326, 285), "fadvise64": (221, 223), "ftruncate": (77, 46), "fsync": (74, 82),
-    "fdatasync": (75, 83), "flock": (73, 32), "mkdir": (83, -1), "mkdirat": (258, 34), "rmdir": (84, -1),
-    "unlink": (87, -1), "unlinkat": (263, 35), "rename": (82, -1), "renameat": (264, 38), "renameat2": (316, 276),
-    "dup": (32, 23), "dup2": (33, -1), "dup3": (292, 24), "pipe": (22, -1), "pipe2": (293, 59),
-    "socketpair": (53, 199), "shutdown": (48, 210), "msync": (26, 227), "mincore": (27, 232), "uname": (63, 160),
-    "sysinfo": (99, 179), "times": (100, 153), "umask": (95, 166), "getuid": (102, 174), "geteuid": (107, 175),
-    "getgid": (104, 176), "getegid": (108, 177), "getrlimit": (97, 163), "arch_prctl": (158, -1),
-    "set_tid_address": (218, 96), "execve": (59, 221), "rt_sigtimedwait": (128, 137), "rt_sigpending": (127, 136),
-    "rt_sigsuspend": (130, 133), "sched_getparam": (143, 121), "sched_getscheduler": (145, 120),
-    "sched_get_priority_max": (146, 125), "sched_get_priority_min": (147, 126),
-}  # fmt: skip
-_IOCTL, _PRCTL, _TGKILL = (16, 29), (157, 167), (234, 131)
+_COMPUTING = """
+    read write readv writev close fstat lseek fcntl poll ppoll select pselect6 epoll_create epoll_create1
+    epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd2 munmap mremap madvise brk rt_sigaction rt_sigprocmask
+    rt_sigreturn sigaltstack sched_yield sched_getaffinity nanosleep clock_nanosleep clock_gettime clock_getres
+    gettimeofday getrusage getpid getppid gettid getcpu futex futex_waitv set_robust_list rseq membarrier
+    getrandom restart_syscall exit exit_group
+"""
+_MORE = """
+    open openat stat lstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink readlinkat
+    getdents64 getcwd pread64 pwrite64 sendfile copy_file_range fadvise64 ftruncate fsync fdatasync flock mkdir
+    mkdirat rmdir unlink unlinkat rename renameat renameat2 dup dup2 dup3 pipe pipe2 socketpair shutdown msync
+    mincore uname sysinfo times umask getuid geteuid getgid getegid getrlimit arch_prctl set_tid_address execve
+    rt_sigtimedwait rt_sigpending rt_sigsuspend sched_getparam sched_getscheduler sched_get_priority_max
+    sched_get_priority_min
+"""
+"""Beside those, what a Java virtual machine was seen to make of system calls (17 and 25), and its close kin."""
+MACHINE = (*_COMPUTING.split(), *_MORE.split(), "mmap", "mprotect")
+"""The calls that a virtual machine may make, whatever their arguments."""
+
 _TERMINALS = (0x5401, 0x5413, 0x541B)
 """What may be asked of an open file by ioctl: is it a terminal, how large, how many bytes wait."""
 _NAMES = (15, 16, 0x53564D41)
 """What may be set by prctl: a thread's name, and that of memory."""
-_CLONE, _CLONE3, _MMAP, _MPROTECT, _PRLIMIT = (56, 220), (435, 435), (9, 222), (10, 226), (302, 261)
 _CLONE_THREAD, _PROT_EXEC = 0x10000, 4
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # classic BPF
-_ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_ALLOW, _ERRNO, _KILL, _ASK = 0x7FFF0000, 0x00050000, 0x80000000, 0x7FC00000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in seccomp_data
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -92,22 +82,26 @@ def _when(number: int, checked: Iterable[bytes]) -> bytes:
 
 def _frame(audit: int, body: Iterable[bytes], otherwise: int) -> bytes:
     """Return a filter: the right architecture's calls, `body`, only threads as new tasks, and `otherwise`."""
-    k = _column(audit)
+    numbers = _numbers(audit)
     ops = [_op(_LOAD, _ARCHITECTURE), _op(_EQUAL, audit, 1, 0), _op(_RETURN, _KILL), _op(_LOAD, _NUMBER)]
     if audit == _X86_64:  # the x32 calls are the same ones under other numbers
         ops += [_op(_AT_LEAST, 0x40000000, 0, 1), _REFUSE]
     # glibc falls back to clone, whose flags can be read here, when clone3 does not exist
-    ops.append(_when(_CLONE3[k], [_op(_RETURN, _ERRNO | errno.ENOSYS)]))
-    ops.append(_when(_CLONE[k], [_op(_LOAD, _ARGUMENTS), _op(_ANY_BIT, _CLONE_THREAD, 0, 1), _PERMIT, _REFUSE]))
+    ops.append(_when(numbers["clone3"], [_op(_RETURN, _ERRNO | errno.ENOSYS)]))
+    ops.append(
+        _when(numbers["clone"], [_op(_LOAD, _ARGUMENTS), _op(_ANY_BIT, _CLONE_THREAD, 0, 1), _PERMIT, _REFUSE])
+    )
     return b"".join([*ops, *body, _op(_RETURN, otherwise)])
 
 
-def _column(audit: int) -> int:
-    return 0 if audit == _X86_64 else 1
+def _numbers(audit: int) -> Mapping[str, int]:
+    return syscalls.X86_64 if audit == _X86_64 else syscalls.AARCH64
 
 
-def _each(numbers: Iterable[int], then: bytes) -> list[bytes]:
-    return [_op(_EQUAL, number, 0, 1) + then for number in numbers if number >= 0]
+def _permitted(audit: int, names: Iterable[str]) -> list[bytes]:
+    """Return the permission of calls, of which an architecture may lack some."""
+    numbers = _numbers(audit)
+    return [_op(_EQUAL, numbers[name], 0, 1) + _PERMIT for name in names if name in numbers]
 
 
 def only_computing(audit: int) -> bytes:
@@ -115,35 +109,33 @@ def only_computing(audit: int) -> bytes:
 
     New processes, files, sockets, signals to others and new executable memory are all of 'anything else'.
     """
-    k = _column(audit)
-    body = _each([numbers[k] for numbers in _NEEDED.values()], _PERMIT)
+    numbers, body = _numbers(audit), _permitted(audit, _COMPUTING.split())
     third = _ARGUMENTS + 2 * 8
-    for number in (_MMAP[k], _MPROTECT[k]):
-        body.append(_when(number, [_op(_LOAD, third), _op(_ANY_BIT, _PROT_EXEC, 0, 1), _REFUSE, _PERMIT]))
-    body.append(_own_limits(k))
+    for name in ("mmap", "mprotect"):
+        code = [_op(_LOAD, third), _op(_ANY_BIT, _PROT_EXEC, 0, 1), _REFUSE, _PERMIT]
+        body.append(_when(numbers[name], code))
+    body.append(_own_limits(audit))
     return _frame(audit, body, _ERRNO | errno.EPERM)
 
 
-def only_a_machine(audit: int) -> bytes:
+def only_a_machine(audit: int, calls: Iterable[str] = MACHINE, otherwise: int = _ERRNO | errno.EPERM) -> bytes:
     """Return the filter of a virtual machine, which compiles and loads as it goes; anything else fails with EPERM.
 
     Beside what computing needs it may open files (Landlock says which), have executable memory, and signal its own
     threads; of new processes, sockets, signals to others and limits of others there is no call.
     """
-    k = _column(audit)
-    body = _each([numbers[k] for table in (_NEEDED, _MACHINE) for numbers in table.values()], _PERMIT)
-    body += [_op(_EQUAL, number, 0, 1) + _PERMIT for number in (_MMAP[k], _MPROTECT[k])]
-    body.append(_own_limits(k))
-    body.append(_when(_IOCTL[k], _one_of(_ARGUMENTS + 8, _TERMINALS)))
-    body.append(_when(_PRCTL[k], _one_of(_ARGUMENTS, _NAMES)))
+    numbers, body = _numbers(audit), _permitted(audit, calls)
+    body.append(_own_limits(audit))
+    body.append(_when(numbers["ioctl"], _one_of(_ARGUMENTS + 8, _TERMINALS)))
+    body.append(_when(numbers["prctl"], _one_of(_ARGUMENTS, _NAMES)))
     # The process's number stays what it is when it becomes the machine.
-    body.append(_when(_TGKILL[k], _one_of(_ARGUMENTS, (os.getpid(),))))
-    return _frame(audit, body, _ERRNO | errno.EPERM)
+    body.append(_when(numbers["tgkill"], _one_of(_ARGUMENTS, (os.getpid(),))))
+    return _frame(audit, body, otherwise)
 
 
-def _own_limits(k: int) -> bytes:
+def _own_limits(audit: int) -> bytes:
     """Return the check of prlimit: of this process alone."""
-    return _when(_PRLIMIT[k], _one_of(_ARGUMENTS, (0,)))
+    return _when(_numbers(audit)["prlimit64"], _one_of(_ARGUMENTS, (0,)))
 
 
 def _one_of(place: int, values: Sequence[int]) -> list[bytes]:
@@ -157,19 +149,44 @@ class _Fprog(ctypes.Structure):
 
 def seccomp(filtered: Callable[[int], bytes] = only_computing) -> str:
     """Restrict this process's system calls by `only_computing` or `only_a_machine`; '' where it cannot be done."""
-    audit = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine())
-    # a 32-bit Python on a 64-bit kernel makes other calls
-    if sys.platform != "linux" or audit is None or sys.maxsize < 2**32:
+    audit = _audit()
+    if audit is None:
         return ""
-    ops = filtered(audit)
-    given = _Fprog(len(ops) // 8, ops)
-    done = _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(given), 0, 0)
-    return "on" if done == 0 else ""
+    return "on" if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, _program(filtered(audit)), 0, 0) == 0 else ""
+
+
+def seccomp_asked(calls: Iterable[str]) -> int:
+    """Restrict this process like a virtual machine, and return a descriptor: who reads it decides of other calls.
+
+    It may send messages, so as to hand that on: this is for our own programs, to find what they are refused.
+
+    Raises:
+        OSError: it cannot be done here.
+    """
+    audit = _audit()
+    if audit is None:
+        raise OSError(errno.ENOSYS, "no seccomp")
+    program = _program(only_a_machine(audit, [*calls, "sendmsg"], _ASK))
+    listener = int(_libc.syscall(_numbers(audit)["seccomp"], _SET_FILTER, _NEW_LISTENER, program))
+    if listener < 0:
+        raise OSError(ctypes.get_errno(), "no seccomp that asks")
+    return listener
+
+
+def _program(ops: bytes) -> Any:
+    return ctypes.byref(_Fprog(len(ops) // 8, ops))
+
+
+def _audit() -> int | None:
+    # a 32-bit Python on a 64-bit kernel makes other calls
+    if sys.platform != "linux" or sys.maxsize < 2**32:
+        return None
+    return {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine())
 
 
 def seccomp_offered() -> bool:
     """Tell whether `seccomp` can be had; the kernel is asked with a filter that is none."""
-    if sys.platform != "linux" or platform.machine() not in {"x86_64", "aarch64"} or sys.maxsize < 2**32:
+    if _audit() is None:
         return False
     _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, None, 0, 0)
     return ctypes.get_errno() == errno.EFAULT
@@ -192,11 +209,7 @@ def no_capabilities() -> str:
     # Else root gets all of its bounding set, and what is inheritable, at the next program.
     _libc.prctl(_PR_SET_SECUREBITS, _NO_ROOT, 0, 0, 0)
     header, none = struct.pack("=Ii", _CAPABILITIES_V3, 0), bytes(24)
-    return "on" if _libc.syscall(_CAPSET[_column_here()], header, none) == 0 else ""
-
-
-def _column_here() -> int:
-    return 0 if platform.machine() == "x86_64" else 1
+    return "on" if _libc.syscall(syscalls.here()["capset"], header, none) == 0 else ""
 
 
 def landlock_abi() -> int:

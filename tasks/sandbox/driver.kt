@@ -3,17 +3,22 @@ package sandbox.driver
 import java.io.*
 import org.jetbrains.kotlin.cli.jvm.K2JVMCompiler
 
-// Compile each folder that standard input names into a jar of its name; what is said goes to `said` in the folder.
+// Compile what each line names, `FOLDER PART`: FOLDER/PART.kt becomes FOLDER/PART.jar, a module of its own that sees the
+// class path given and, in its folder, the program. What is said goes to FOLDER/said.
 fun main(given: Array<String>) {
+    val (libraries, options) = given[0] to given.drop(1)
     while (true) {
-        val name = readLine() ?: return
-        val arguments = given + arrayOf("-d", "$name.jar", "$name/Candidate.kt", "$name/Calls.kt")
+        val line = readLine() ?: return
+        val (name, part) = line.split(" ")
+        val program = "$name/Candidate.jar"
+        val seen = if (part == "Candidate") libraries else "$libraries${File.pathSeparator}$program"
+        val arguments = options + listOf("-cp", seen, "-Xfriend-paths=$program", "-d", "$name/$part.jar", "$name/$part.kt")
         val status = try {
-            PrintStream(FileOutputStream("$name/said")).use { K2JVMCompiler().exec(it, *arguments).code }
+            PrintStream(FileOutputStream("$name/said")).use { K2JVMCompiler().exec(it, *arguments.toTypedArray()).code }
         } catch (error: Throwable) {
             -1
         }
-        println("$name $status")
+        println("$line $status")
         System.out.flush()
     }
 }

@@ -6,7 +6,6 @@ write to, and only if it is the one that was published, by a seal whose key lies
 """
 
 import contextlib
-import fcntl
 import hashlib
 import hmac
 import json
@@ -16,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -25,7 +24,7 @@ import platformdirs
 
 from data.errors import InputError
 from tasks.sandbox import child
-from tasks.sandbox.private import own_file, private, secret
+from tasks.sandbox.private import locked, own_file, private, secret
 
 _HERE = Path(__file__).parent
 _SOURCES = ("component/app.py", "component/world.wit", "values.py", "engine.py")
@@ -35,7 +34,8 @@ _CPUINFO = Path("/proc/cpuinfo")
 Progress = Callable[[str], None]
 
 
-def _say(message: str) -> None:
+def say(message: str) -> None:
+    """Write a line for people, who wait while something is built."""
     sys.stderr.write(f"{message}\n")
 
 
@@ -147,20 +147,6 @@ def _publish(built: Path, image: Path, key: bytes) -> None:
     built.replace(image)
 
 
-@contextlib.contextmanager
-def _locked(folder: Path, progress: Progress) -> Iterator[None]:
-    """Hold the folder's lock. The kernel lets go of it when its holder dies, however that dies."""
-    with os.fdopen(
-        os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600), "rb+"
-    ) as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress("Sandbox: another process is building it; waiting …")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def prepare(progress: Progress | None = None, *, anew: bool = False) -> Path:
     """Return the compiled image's path, building it first where there is none (some 25 s, once).
 
@@ -170,20 +156,20 @@ def prepare(progress: Progress | None = None, *, anew: bool = False) -> Path:
     Raises:
         InputError: it cannot be built, or there is no private place to keep it.
     """
-    say = progress or _say
+    tell = progress or say
     folder = _folder()
     image, key = folder / "runner.cwasm", secret(folder.parent)
     if not anew and _sound(image, key):
         return image
-    with _locked(folder, say):
+    with locked(folder, tell):
         if not anew and _sound(image, key):
             return image
         for left in folder.glob("build-*"):  # of a builder that was killed: the lock is ours
             shutil.rmtree(left, ignore_errors=True)
         work = Path(tempfile.mkdtemp(prefix="build-", dir=folder))
         try:
-            _publish(_build(work, say), image, key)
+            _publish(_build(work, tell), image, key)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-    say("Sandbox: ready.")
+    tell("Sandbox: ready.")
     return image

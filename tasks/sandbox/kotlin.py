@@ -1,4 +1,4 @@
-"""Kotlin programs: compiled in batches, each run in a virtual machine of its own, where there is a compiler.
+"""Kotlin programs: compiled, each run in a virtual machine of its own, where there is a compiler.
 
 Elsewhere they are `unavailable`. A virtual machine is less of a wall than WebAssembly: what holds it is the kernel
 (limits, Landlock and seccomp: no files but its own, no sockets, no processes; without them nothing is run), its
@@ -6,7 +6,6 @@ heap limit, and its CPU time. Its replies are read like the WebAssembly componen
 """
 
 import contextlib
-import json
 import os
 import secrets
 import selectors
@@ -21,10 +20,10 @@ from typing import IO, cast
 
 from data.records import Outcome, Program
 from tasks.runtime import machine
-from tasks.sandbox import child, kotlin_tools, replies
+from tasks.sandbox import child, kotlin_setup, kotlin_tools, replies
 from tasks.sandbox.clock import Clock
 from tasks.sandbox.kotlin_compiler import BATCH, Batch, Compiled
-from tasks.sandbox.kotlin_tools import Tools
+from tasks.sandbox.kotlin_setup import Ready
 from tasks.sandbox.pool import SOURCE, WALL_MORE_S
 
 START_S = 30.0
@@ -50,9 +49,9 @@ def run(
 ) -> list[tuple[Outcome, ...]]:
     """Run Kotlin programs; return, in order, one outcome for each of their calls.
 
-    `compiler` and `java` are as in `kotlin_tools.find`; where one is missing, or a kernel that confines, every
-    outcome is `unavailable`. `cpu_s` counts from when a program's virtual machine is ready, `memory_mb` is its
-    heap. What runs out of time is tried once more, alone.
+    `compiler` and `java` are as in `kotlin_tools.find`; where one is missing or does not work, or a kernel that
+    confines, every outcome is `unavailable`. `cpu_s` counts from when a program's virtual machine is ready,
+    `memory_mb` is its heap. What runs out of time is tried once more, alone.
 
     Raises:
         ValueError: a call's arguments cannot be written in Kotlin.
@@ -60,6 +59,9 @@ def run(
     tools = kotlin_tools.find(compiler, java)
     if isinstance(tools, str):
         return [(Outcome("unavailable", message=tools),) * len(program.calls) for program in programs]
+    ready = kotlin_setup.prepare(tools)
+    if isinstance(ready, str):
+        return [(Outcome("unavailable", message=ready),) * len(program.calls) for program in programs]
     found: list[tuple[Outcome, ...]] = [()] * len(programs)
     chosen = []
     for k, program in enumerate(programs):
@@ -74,7 +76,7 @@ def run(
     done = len(programs) - len(chosen)
     for start in range(0, len(chosen), BATCH):
         batch = chosen[start : start + BATCH]
-        ran = _batch(tools, [programs[k] for k in batch], cpu_s, memory_mb)
+        ran = _batch(ready, [programs[k] for k in batch], cpu_s, memory_mb)
         for k, outcomes in zip(batch, ran, strict=True):
             found[k] = outcomes
             done += 1
@@ -84,17 +86,17 @@ def run(
 
 
 def _batch(
-    tools: Tools, programs: Sequence[Program], cpu_s: float, memory_mb: int
+    ready: Ready, programs: Sequence[Program], cpu_s: float, memory_mb: int
 ) -> Iterator[tuple[Outcome, ...]]:
     """Compile programs together, run each, and yield its outcomes."""
 
     def outcomes(compiled: Compiled | Outcome, program: Program) -> tuple[Outcome, ...]:
         if isinstance(compiled, Outcome):
             return (compiled,) * len(program.calls)
-        return _Machine(tools, compiled, len(program.calls), cpu_s, memory_mb).run()
+        return _Machine(ready, compiled, len(program.calls), cpu_s, memory_mb).run()
 
     with tempfile.TemporaryDirectory(prefix="basic-control-") as folder:
-        compiled = Batch(tools, Path(folder), programs).run()
+        compiled = Batch(ready, Path(folder), programs).run()
         with ThreadPoolExecutor(machine.workers(memory_mb + BESIDE_MB)) as threads:
             first = list(threads.map(outcomes, compiled, programs))
         for made, program, found in zip(compiled, programs, first, strict=True):
@@ -105,7 +107,7 @@ def _batch(
 class _Machine:
     """One program in one virtual machine."""
 
-    def __init__(self, tools: Tools, compiled: Compiled, calls: int, cpu_s: float, memory_mb: int) -> None:
+    def __init__(self, ready: Ready, compiled: Compiled, calls: int, cpu_s: float, memory_mb: int) -> None:
         self.calls, self.cpu_s = calls, cpu_s
         self.nonce = secrets.token_hex(16)
         limits = {
@@ -115,10 +117,7 @@ class _Machine:
             "cpu": int(START_S + cpu_s),
             "data": (2 * memory_mb + 1024) << 20,
         }
-        readable = tools.readable(compiled.jar, compiled.runtime)
-        given = json.dumps({"limits": limits, "readable": readable, "writable": []})
-        self.command = child.command("tasks.sandbox.launch", given, tools.java, *tools.guarded, *_flags(memory_mb))
-        self.command += ["-cp", f"{compiled.jar}{os.pathsep}{compiled.runtime}", compiled.main]
+        self.command = ready.program(compiled.jars, compiled.main, limits, memory_mb)
 
     def run(self) -> tuple[Outcome, ...]:
         """Return an outcome for each call; those that did not come back share the reason."""
@@ -183,13 +182,3 @@ class _Machine:
         lines = bytes(heard[:REPLY]).decode("ascii", "replace").split("\n")[:-1]
         own = [line.removeprefix(f"{self.nonce} ") for line in lines if line.startswith(f"{self.nonce} ")]
         return [text for text in own if text not in {"ready", "end"}]
-
-
-def _flags(memory_mb: int) -> list[str]:
-    return [
-        f"-Xmx{memory_mb}m", "-Xms16m", "-Xss1m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
-        "-XX:MaxMetaspaceSize=128m", "-XX:ReservedCodeCacheSize=48m", "-XX:MaxDirectMemorySize=16m",
-        "-XX:CompressedClassSpaceSize=64m", "-XX:-UsePerfData", "-XX:+DisableAttachMechanism",
-        "-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=/dev/null", "-Djava.io.tmpdir=/nonexistent", "-Duser.home=/",
-        "-Djava.security.egd=file:/dev/urandom",
-    ]  # fmt: skip

@@ -1,14 +1,10 @@
-"""Kotlin text: values as typed literals, and the calls of one program.
-
-Each program stands in a package of a random name, so that none can name another's functions.
-"""
+"""Kotlin text: values as typed literals, and the calls of one program."""
 
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from data.records import Program
-from tasks.sandbox import kotlin_head
 
 _NAMES = {"int": "Int", "float": "Double", "str": "String", "bool": "Boolean", "None": "Unit", "bytes": "ByteArray"}
 _GENERIC = {"list": ("MutableList", "mutableListOf"), "set": ("MutableSet", "mutableSetOf")}
@@ -132,23 +128,17 @@ def _arguments(arguments: Sequence[Any], types: Sequence[str]) -> str:
     return ", ".join(map(literal, arguments, stated))
 
 
-def candidate(program: Program, name: str) -> str:
-    """Return the program's file: its source in the package `name`, whatever package it asked for, line by line."""
-    source = program.source.removeprefix("\ufeff")
-    start, end = kotlin_head.package(source)
-    return f"{source[:start]} package {name}{'' if start < end else '; '}{source[end:]}\n"
+def calls(program: Program, name: str, package: Sequence[str]) -> str:
+    """Return the file that calls a program; a function to each call, as methods are bounded in size.
 
-
-def calls(program: Program, name: str) -> str:
-    """Return the file that calls the program in `name`; a function to each call, as methods are bounded in size.
+    It stands in the package `name`, and the program in the one whose parts are given.
 
     Raises:
         ValueError: a call's arguments cannot be written in Kotlin.
     """
-    lines = [f"package {name}.calls", ""]
+    function = ".".join(f"`{part}`" for part in (*package, program.function))
+    lines = [f"package {name}", "", f"import {function} as {name}", ""]
     for k, arguments in enumerate(program.calls):
-        lines.append(
-            f"private fun call{k}(): Any? = {name}.`{program.function}`({_arguments(arguments, program.types)})"
-        )
+        lines.append(f"private fun call{k}(): Any? = {name}({_arguments(arguments, program.types)})")
     listed = ", ".join(f"::call{k}" for k in range(len(program.calls)))
     return "\n".join([*lines, "", f"fun main() = sandbox.harness.serve(listOf<() -> Any?>({listed}))", ""])

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,7 +22,6 @@ _JAR = Path("lib/kotlin-compiler.jar")
 _RELEASE = re.compile(r'^JAVA_VERSION="(\d+)', re.MULTILINE)
 _GUARDS = 24
 """The Java that brought `--illegal-native-access`."""
-_MAIN = "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +35,6 @@ class Tools:
     def jar(self) -> str:
         """The compiler's own jar."""
         return str(self.home / _JAR)
-
-    def compiler(self) -> list[str]:
-        """Return the command of the compiler; its script would start other programs first."""
-        return [self.java, *_FLAGS, "-cp", self.jar, _MAIN, "-kotlin-home", str(self.home)]
 
     @property
     def major(self) -> int:
@@ -56,24 +51,30 @@ class Tools:
         """The flags by which a Java keeps programs from calling native code, where it knows them."""
         return ["--illegal-native-access=deny"] if self.major >= _GUARDS else []
 
-    def driver(self, jar: Path) -> list[str]:
-        """Return the command of `driver.kt`, compiled into `jar`."""
-        command = [self.java, *_FLAGS, "-cp", f"{jar}{os.pathsep}{self.jar}", "sandbox.driver.DriverKt"]
-        return [*command, "-kotlin-home", str(self.home)]
+    def confined(
+        self,
+        command: Sequence[str],
+        limits: Mapping[str, int],
+        *,
+        readable: Sequence[Path],
+        writable: Sequence[Path],
+        by: str = "launch",
+    ) -> list[str]:
+        """Return what runs a command with no more than those files, the Java's own and the system's libraries."""
+        given = {
+            "limits": limits,
+            "readable": [*self._own(), *map(str, readable)],
+            "writable": [str(folder) for folder in writable],
+            "calls": confinement.MACHINE,
+        }
+        return child.command(f"tasks.sandbox.{by}", json.dumps(given), *command)
 
-    def readable(self, *more: Path) -> list[str]:
-        """Return what a virtual machine has to read: itself, its settings, the system's libraries, and `more`."""
+    def _own(self) -> list[str]:
+        """Return what a virtual machine has to read: itself, its settings, the system's libraries."""
         home = Path(self.java).parents[1]
         settings = {str(path.resolve().parent) for path in home.glob("conf/**/*") if path.is_symlink()}
         libraries = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo"]
-        return [str(home), *settings, *libraries, "/dev/urandom", *map(str, more)]
-
-
-_FLAGS = (
-    "-Xmx1536m", "-Xss16m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto",
-    "-Djava.io.tmpdir=.", "-Duser.home=.", "-Djava.awt.headless=true", "-XX:+DisableAttachMechanism",
-    "-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=/dev/null",
-)  # fmt: skip
+        return [str(home), *settings, *libraries, "/dev/urandom"]
 
 
 def find(compiler: str = "", java: str = "", environment: Mapping[str, str] = os.environ) -> Tools | str:
@@ -108,8 +109,7 @@ def describe(compiler: str = "", java: str = "") -> str:
 @cache
 def _root(tools: Tools) -> str:
     """Return whether programs get a file system of their own here, as a process finds that tries it."""
-    given = json.dumps({"limits": {}, "readable": tools.readable(), "writable": []})
-    command = child.command("tasks.sandbox.launch", given)
+    command = tools.confined([], {}, readable=(), writable=())
     tried = subprocess.run(command, env=child.environment(), capture_output=True, check=False)  # noqa: S603 - ours
     root = json.loads(tried.stdout)["root"] if tried.returncode == 0 else ""
     return (
@@ -143,8 +143,3 @@ def version(tools: Tools) -> str:
         return (tools.home / "build.txt").read_text(encoding="utf-8").strip()[:40]
     except (OSError, UnicodeDecodeError):
         return ""
-
-
-def environment(work: Path) -> Mapping[str, str]:
-    """Return the environment of a compiler that works in a folder."""
-    return child.environment(HOME=str(work), TMPDIR=str(work))

@@ -1,31 +1,40 @@
 """Become another program, confined, or do not: `python -m tasks.sandbox.launch GIVEN COMMAND …`.
 
-GIVEN is JSON: `{"limits": {…}, "readable": […], "writable": […]}`. For virtual machines, which need threads, files
-of their own and executable memory, and nothing outside. Without a command it says, as JSON, which layers hold.
+GIVEN is JSON: `{"limits": {…}, "readable": […], "writable": […], "calls": […]}`. For virtual machines, which need
+threads, files of their own and executable memory, and nothing outside. Without a command it says, as JSON, which
+layers hold.
 """
 
 import json
 import os
 import sys
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from tasks.sandbox import confinement, mounts
 
 
-def main() -> None:
-    """Give up what is not needed, and go: where that cannot be done, not at all."""
-    given = json.loads(sys.argv[1])
+def confine(given: Mapping[str, Any], program: str) -> Mapping[str, str]:
+    """Give up all but the system calls that are not needed; where that cannot be done, end."""
     confinement.limit(**given["limits"])
-    program = (sys.argv[2:] or [os.devnull])[0]
     root = mounts.own_root(program, given["readable"], given["writable"])
     confinement.no_new_privs()
     confinement.no_capabilities()
     landlock = confinement.landlock(given["readable"], given["writable"])
     if not landlock:
         sys.exit("no Landlock")
-    if not confinement.seccomp(confinement.only_a_machine):
+    return {"root": root, "landlock": landlock}
+
+
+def main() -> None:
+    """Give up what is not needed, and go: where that cannot be done, not at all."""
+    given = json.loads(sys.argv[1])
+    held = confine(given, (sys.argv[2:] or [os.devnull])[0])
+    if not confinement.seccomp(partial(confinement.only_a_machine, calls=given["calls"])):
         sys.exit("no seccomp")
     if not sys.argv[2:]:
-        json.dump({"root": root, "landlock": landlock}, sys.stdout)
+        json.dump(held, sys.stdout)
         return
     os.execv(sys.argv[2], sys.argv[2:])  # noqa: S606 - without a shell, as it should be
 

@@ -14,12 +14,12 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from tasks.sandbox import syscalls
+
 _NEW_MOUNTS, _NEW_USER = 0x20000, 0x10000000
 _NOSUID, _NODEV, _RECURSIVE, _PRIVATE, _DETACH = 2, 4, 0x4000, 0x40000, 2  # of mount and umount2
-_OPEN_TREE, _MOVE_MOUNT, _SET_ATTRIBUTES = 428, 429, 442  # the same on every architecture
 _CLONE, _WHOLE, _FROM_OPEN, _OF_OPEN = 1, 0x8000, 4, 0x1000
 _READ_ONLY = 1  # of a mount's attributes; no set-user-id files and no devices are as for mount
-_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _AT_CWD = -100
 
 _BASE = "/proc"
@@ -34,7 +34,7 @@ def own_root(program: str, readable: Iterable[str], writable: Iterable[str]) -> 
     Keeps the working folder where that is one of them. Of /proc there is only what says where `program` lies, which
     the loader asks. Whoever calls this has one thread, and gives up its capabilities afterwards.
     """
-    if sys.platform != "linux" or platform.machine() not in _PIVOT_ROOT:
+    if sys.platform != "linux" or platform.machine() not in {"x86_64", "aarch64"}:
         return ""
     here, paths, own = Path.cwd(), sorted({*readable, *writable}), set(writable)
     if (tried := os.fork()) == 0:  # half done it would leave neither the old root nor a new one
@@ -85,7 +85,7 @@ def _build(links: dict[str, str], paths: Iterable[str], writable: set[str]) -> N
     for real, tree in taken.items():
         _place(tree, f"{_BASE}{real}", folder=Path(real).is_dir())
     os.chdir(_BASE)
-    _checked(_libc.syscall(_PIVOT_ROOT[platform.machine()], b".", b"."))
+    _checked(_libc.syscall(syscalls.here()["pivot_root"], b".", b"."))
     _checked(_libc.umount2(b".", _DETACH))
     os.chdir("/")
     for path, real in {**found, **links}.items():
@@ -98,7 +98,7 @@ def _build(links: dict[str, str], paths: Iterable[str], writable: set[str]) -> N
 def _copied(path: str, writable: bool) -> int:  # noqa: FBT001 - it is what the copy is for
     """Return a copy of the mounts below a path, which is mounted nowhere yet."""
     flags = _CLONE | _WHOLE | os.O_CLOEXEC
-    tree = _checked(_libc.syscall(_OPEN_TREE, _AT_CWD, os.fsencode(path), flags))
+    tree = _checked(_libc.syscall(syscalls.here()["open_tree"], _AT_CWD, os.fsencode(path), flags))
     device = Path(path).is_char_device()
     _restrict(tree, b"", _OF_OPEN | _WHOLE, _NOSUID | _READ_ONLY * (not writable) | _NODEV * (not device))
     return tree
@@ -106,7 +106,7 @@ def _copied(path: str, writable: bool) -> int:  # noqa: FBT001 - it is what the 
 
 def _restrict(at: int, path: bytes, flags: int, attributes: int) -> None:
     given = struct.pack("=4Q", attributes, 0, 0, 0)
-    _checked(_libc.syscall(_SET_ATTRIBUTES, at, path, flags, given, len(given)))
+    _checked(_libc.syscall(syscalls.here()["mount_setattr"], at, path, flags, given, len(given)))
 
 
 def _place(tree: int, target: str, *, folder: bool) -> None:
@@ -115,5 +115,5 @@ def _place(tree: int, target: str, *, folder: bool) -> None:
     elif not Path(target).exists():
         Path(target).parent.mkdir(parents=True, exist_ok=True)
         Path(target).touch()
-    _checked(_libc.syscall(_MOVE_MOUNT, tree, b"", _AT_CWD, os.fsencode(target), _FROM_OPEN))
+    _checked(_libc.syscall(syscalls.here()["move_mount"], tree, b"", _AT_CWD, os.fsencode(target), _FROM_OPEN))
     os.close(tree)

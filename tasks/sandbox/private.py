@@ -1,12 +1,14 @@
 """Folders and files that nobody else can change: themselves, and whatever leads to them."""
 
 import contextlib
+import fcntl
 import grp
 import os
 import pwd
 import secrets
 import stat
 from collections import deque
+from collections.abc import Callable, Iterator
 from io import BufferedReader
 from pathlib import Path
 
@@ -42,6 +44,19 @@ def private(folder: Path) -> Path:
     except OSError as error:
         raise InputError(f"sandbox image: {folder} cannot be used ({error}). {_ADVICE}") from error
     return folder
+
+
+@contextlib.contextmanager
+def locked(folder: Path, progress: Callable[[str], None]) -> Iterator[None]:
+    """Hold the folder's lock. The kernel lets go of it when its holder dies, however that dies."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(folder / "lock", flags, 0o600), "rb+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("Sandbox: another process is building it; waiting …")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def own_file(path: Path) -> BufferedReader:

@@ -160,8 +160,9 @@ def test_anothers_link_is_refused(tmp_path: Path) -> None:
 
 def test_the_lock_of_a_killed_builder_holds_nobody_up(tmp_path: Path) -> None:
     code = (
-        "import time, pathlib, sys\nfrom tasks.sandbox import image\n"
-        "with image._locked(pathlib.Path(sys.argv[1]), print):\n    print('held', flush=True)\n    time.sleep(1000)"
+        "import time, pathlib, sys\nfrom tasks.sandbox import private\n"
+        "with private.locked(pathlib.Path(sys.argv[1]), print):\n"
+        "    print('held', flush=True)\n    time.sleep(1000)"
     )
     holder = subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT
@@ -174,7 +175,7 @@ def test_the_lock_of_a_killed_builder_holds_nobody_up(tmp_path: Path) -> None:
         waiting.append(message)
         holder.send_signal(signal.SIGKILL)
 
-    with image._locked(tmp_path, kill):
+    with private.locked(tmp_path, kill):
         assert waiting == ["Sandbox: another process is building it; waiting …"]
     holder.communicate()
 

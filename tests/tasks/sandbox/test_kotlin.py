@@ -10,7 +10,7 @@ import pytest
 
 from data.records import Outcome, Program
 from tasks import sandbox
-from tasks.sandbox import kotlin_compiler, kotlin_source, kotlin_tools
+from tasks.sandbox import confinement, kotlin_compiler, kotlin_setup, kotlin_source, kotlin_tools
 from tests.fixtures.hostile.kotlin import PROGRAMS
 
 FOUND = kotlin_tools.find()
@@ -77,12 +77,12 @@ def test_text_cannot_leave_its_literal() -> None:
     assert written.isprintable()
 
 
-def test_a_program_gets_a_package_of_its_own() -> None:
-    program = Program("kotlin", "package other.one\n\nfun f() = 1", "f", ((),), ("int",))
-    text = kotlin_source.candidate(program, "p123")
-    assert text.startswith(" package p123\n")
-    assert "other.one" not in text
-    assert "p123.`f`()" in kotlin_source.calls(program, "p123")
+def test_calls_import_the_program_from_where_it_lies() -> None:
+    program = Program("kotlin", "fun f() = 1", "f", ((), ()), ("int",))
+    assert "import `f` as p123\n" in kotlin_source.calls(program, "p123", ())
+    written = kotlin_source.calls(program, "p123", ("a b", "c"))
+    assert written.startswith("package p123\n\nimport `a b`.`c`.`f` as p123\n")
+    assert written.count("= p123()") == 2
 
 
 def test_without_a_compiler_programs_are_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,19 +253,69 @@ BREAKING = {
     "a long sum": f"fun f(x: Int): Int = {'1+' * 20_000}1",
     "deep parentheses": f"fun f(x: Int): Int = {'(' * 20_000}1{')' * 20_000}",
 }
+STANDING = {
+    "a package, annotations and comments": '@file:Suppress("unused")\n/* package no */ package demo // mine\n\n',
+    "a package of odd names": "#!/usr/bin/kotlin\npackage `a b`.`in`\n",
+    "names that the calls have": "fun call0() = 0\nfun main() = Unit\nfun <T> listOf(vararg x: T) = 0\n",
+    "another name of the file": '@file:JvmName("Calls")\n@file:JvmMultifileClass\npackage sandbox.harness\n',
+    "a byte order mark": "\ufeffpackage a\n",
+    "for the module alone": "internal ",
+}
 
 
 @needs_compiler
-def test_replies_that_break_the_compiler_cost_a_few_starts_and_nobody_else(tmp_path: Path) -> None:
-    """It fails without naming a file; what is left is compiled one by one, in one virtual machine."""
+def test_programs_are_compiled_as_they_stand_and_one_that_breaks_the_compiler_costs_a_start(
+    tmp_path: Path,
+) -> None:
     assert isinstance(FOUND, kotlin_tools.Tools)
-    right = '@file:Suppress("unused")\npackage demo // mine\n\nfun f(x: Int): Int = x * x'
-    sources = [right, *BREAKING.values(), right, "fun f(x: Int): Int = y", right]
+    ready = kotlin_setup.prepare(FOUND)
+    assert isinstance(ready, kotlin_setup.Ready)
+    right = [f"{head}fun f(x: Int): Int = x * x" for head in STANDING.values()]
+    sources = [*right[:2], *BREAKING.values(), *right[2:], "fun f(x: Int): Int = y"]
     programs = [Program("kotlin", source, "f", ((2,),), ("int", "int")) for source in sources]
-    batch = kotlin_compiler.Batch(FOUND, tmp_path, programs)
-    kinds = ["compiled" if isinstance(one, kotlin_compiler.Compiled) else one.kind for one in batch.run()]
-    assert kinds == ["compiled", "syntax", "syntax", "syntax", "compiled", "syntax", "compiled"]
-    assert batch.starts <= 5
+    batch = kotlin_compiler.Batch(ready, tmp_path, programs)
+    found = batch.run()
+    kinds = ["compiled" if isinstance(one, kotlin_compiler.Compiled) else one.kind for one in found]
+    assert kinds == [*["compiled"] * 2, *["syntax"] * 3, *["compiled"] * 4, "syntax"]
+    assert batch.starts <= 1 + len(BREAKING)
+    assert found[-1] == Outcome("syntax", message="unresolved reference 'y'. (line 1)")
+    assert [ran[0] for ran in sandbox.run(programs[:2])] == [Outcome("value", 4)] * 2
+
+
+def without(monkeypatch: pytest.MonkeyPatch, cache: Path, *calls: str) -> Outcome:
+    """Return what becomes of a program where the virtual machine is refused some system calls."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    left = [name for name in confinement.MACHINE if name not in calls]
+    monkeypatch.setattr(confinement, "MACHINE", left)
+    ((outcome,),) = sandbox.run([Program("kotlin", "fun f() = 1", "f", ((),), ("int",))])
+    return outcome
+
+
+@needs_compiler
+@pytest.mark.parametrize("calls", [("openat",), ("pread64",), ("futex",), ("stat", "newfstatat")])
+def test_a_system_call_that_the_virtual_machine_needs_and_the_list_lacks_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: tuple[str, ...]
+) -> None:
+    outcome = without(monkeypatch, tmp_path, *calls)
+    assert outcome.kind == "unavailable"
+    told, _, named = outcome.message.partition("; the sandbox refused it the system calls ")
+    assert told == "the Kotlin compiler does not work"
+    assert set(named.split(", ")) <= set(calls)
+    assert named
+
+
+@needs_compiler
+def test_what_a_compiler_needs_is_made_once_and_kept() -> None:
+    """With an archive of the compiler's classes, where the Java has one of its own to add to."""
+    assert isinstance(FOUND, kotlin_tools.Tools)
+    made = kotlin_setup.prepare(FOUND)
+    assert isinstance(made, kotlin_setup.Ready)
+    before = {path.name: path.stat().st_mtime_ns for path in made.folder.iterdir()}
+    assert {"own.jar", "made"} <= set(before) <= {"own.jar", "made", "lock", "compiler.jsa"}
+    own = Path(FOUND.java).parents[1] / "lib" / "server" / "classes.jsa"
+    assert ("compiler.jsa" in before) is own.exists()
+    assert kotlin_setup.prepare(FOUND) == made
+    assert {path.name: path.stat().st_mtime_ns for path in made.folder.iterdir()} == before
 
 
 @needs_compiler
