@@ -50,7 +50,7 @@ _MORE = """
     rt_sigtimedwait rt_sigpending rt_sigsuspend sched_getparam sched_getscheduler sched_get_priority_max
     sched_get_priority_min
 """
-"""Beside those, what a Java virtual machine was seen to make of system calls (17 and 25), and its close kin."""
+"""Beside those, what a Java virtual machine was seen to make of system calls (17, 21 and 25), and its close kin."""
 MACHINE = (*_COMPUTING.split(), *_MORE.split(), "mmap", "mprotect")
 """The calls that a virtual machine may make, whatever their arguments."""
 

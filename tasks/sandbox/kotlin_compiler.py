@@ -1,8 +1,8 @@
 """Compile many Kotlin programs, each a module of its own, in one virtual machine: its start costs some seconds.
 
-A program is compiled as it stands; then the calls are, in a module that imports it from wherever its classes came
-to lie. A program that brings the virtual machine down costs a start. All of it has one budget of CPU time, and the
-compiler is confined like what it compiles.
+A program is compiled as it stands; the calls import it from its package, which is where its classes come to lie.
+A program that brings the virtual machine down costs a start. All of it has one budget of CPU time, and the compiler
+is confined like what it compiles.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ IDLE_S = 60.0
 """Seconds beside twice its CPU time in which a compiler that makes no progress is ended."""
 
 _POLL_S = 0.2
-_ERROR = re.compile(r"^\w+/(?:Candidate|Calls)\.kt:(\d+):\d+: error: ([^\n]{0,300})", re.MULTILINE)
+_ERROR = re.compile(r"^\w+/(Candidate|Calls)\.kt:(\d+):\d+: error: ([^\n]{0,300})", re.MULTILINE)
 _SAID = 1 << 20
 _LATE = Outcome("timeout", message="the compiler took too long")
 _FAILED = Outcome("syntax", message="the compiler failed")
@@ -47,7 +47,7 @@ _FAILED = Outcome("syntax", message="the compiler failed")
 class Compiled:
     """A program's own classes and those of its calls, and the class to start."""
 
-    jars: tuple[Path, Path]
+    jars: tuple[Path, ...]
     main: str
 
 
@@ -90,30 +90,34 @@ class Batch:
                 return
 
     def _compiled(self, process: "subprocess.Popen[bytes]", clock: Clock, k: int) -> Compiled | Outcome:
-        """Return a compiled program with its calls, or what the compiler says of the one or the other."""
-        program, name = self.programs[k], self.names[k]
-        if refused := self._part(process, clock, name, "Candidate"):
-            return refused
-        jars = (self.folder / name / "Candidate.jar", self.folder / name / "Calls.jar")
-        text = kotlin_source.calls(program, name, _package(jars[0]))
-        (self.folder / name / "Calls.kt").write_text(text, encoding="utf-8")
-        return self._part(process, clock, name, "Calls") or Compiled(jars, f"{name}.CallsKt")
+        """Return a compiled program with its calls, or what the compiler says of the one or the other.
 
-    def _part(self, process: "subprocess.Popen[bytes]", clock: Clock, name: str, part: str) -> Outcome | None:
-        """Have a file compiled; return why it cannot be. What ends no compilation in its time ends the driver."""
+        A program without the word stands in no package: with its calls it takes one compilation instead of two.
+        """
+        program, name = self.programs[k], self.names[k]
+        folder = self.folder / name
+        package: tuple[str, ...] = ()
+        if apart := "package" in program.source:
+            if refused := self._part(process, clock, name, "Candidate"):
+                return refused
+            package = _package(folder / "Candidate.jar")
+        (folder / "Calls.kt").write_text(kotlin_source.calls(program, name, package), encoding="utf-8")
+        if refused := self._part(process, clock, name, "Calls" if apart else "Candidate Calls"):
+            return refused
+        return Compiled((*[folder / "Candidate.jar"] * apart, folder / "Calls.jar"), f"{name}.CallsKt")
+
+    def _part(self, process: "subprocess.Popen[bytes]", clock: Clock, name: str, parts: str) -> Outcome | None:
+        """Have files compiled; return why they cannot be. What ends no compilation in its time ends the driver."""
         to, back = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
         before = clock.cpu_s()
-        to.write(f"{name} {part}\n".encode())
+        to.write(f"{name} {parts}\n".encode())
         to.flush()
         line = _line(back, clock, before + min(ALONE_S, self.left_s))
         self.left_s -= max(clock.cpu_s() - before, 0.0)
-        if line == f"{name} {part} 0" and (self.folder / name / f"{part}.jar").exists():
+        if line == f"{name} {parts} 0":
             return None
-        if line and line.startswith(f"{name} {part} "):
-            found = _ERROR.search(_read(self.folder / name / "said"))
-            if found and part == "Calls":
-                return Outcome("no such function", message=clean(found[2]))
-            return Outcome("syntax", message=clean(f"{found[2]} (line {found[1]})")) if found else _FAILED
+        if line and line.startswith(f"{name} {parts} "):
+            return _said(_read(self.folder / name / "said"))
         process.kill()
         process.wait()
         return _LATE if line is None else _FAILED
@@ -142,7 +146,16 @@ class Batch:
                     cast("IO[bytes]", pipe).close()
 
 
-def _package(jar: Path) -> Sequence[str]:
+def _said(said: str) -> Outcome:
+    """Return what the compiler says: of the program, or else of its calls."""
+    errors = {part: (line, message) for part, line, message in reversed(_ERROR.findall(said))}
+    if "Candidate" in errors:
+        line, message = errors["Candidate"]
+        return Outcome("syntax", message=clean(f"{message} (line {line})"))
+    return Outcome("no such function", message=clean(errors["Calls"][1])) if errors else _FAILED
+
+
+def _package(jar: Path) -> tuple[str, ...]:
     """Return the package of a compiled file, part by part: all its classes lie there. A file without has none."""
     with zipfile.ZipFile(jar) as held:
         classes = [PurePosixPath(name) for name in held.namelist() if name.endswith(".class")]

