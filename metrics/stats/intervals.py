@@ -4,7 +4,7 @@ One form for all values within bounds: Wilson's score interval with the number o
 much (*effective n*). The unit is the question: repeats enter by their mean, and questions that share a template are
 one unit where at least `MIN_CLUSTERS` templates are shared. Effective n follows from how alike answers within a
 unit are (yes/no values), or from how little the units' values spread (other values), each taken as though one more
-unit had told it to be half: of few units, or few wrong answers, an estimate alone is too sure.
+unit (of grades half a one) had told it to be half: of few units, or few wrong answers, an estimate is too sure.
 `tests.benchmarks.coverage` measures it.
 
 `Interval.method` says how an interval was made:
@@ -197,8 +197,12 @@ def _likeness(means: Floats, answers: Floats, strata: Codes) -> float:
 
 
 def _spread(pools: Sequence[Pool], means: Floats, weights: Floats) -> float:
-    """Estimate the units' variance as a share of what yes/no values of the same means would have."""
+    """Estimate the units' variance as a share of what yes/no values of the same means would have.
+
+    Of few units it is widened, by half of what Student's t would, and half a question more tells it to be half.
+    """
     seen = widest = told = 0.0
+    free = sum(len(sample.sizes) - 1 for sample in pools)
     for sample, mean, weight in zip(pools, means, weights, strict=True):
         units = len(sample.sizes)
         told += 4 * units * mean * (1 - mean)
@@ -209,7 +213,9 @@ def _spread(pools: Sequence[Pool], means: Floats, weights: Floats) -> float:
             widest += share * float(sample.sizes @ sample.sizes) * mean * (1 - mean)
     if widest <= _NOTHING:
         return 1.0
-    return (told * min(seen / widest, 1.0) + 0.5) / (told + 1)
+    # The variance of Student's t is free / (free - 2).
+    wider = (free - 1) / max(free - 2, _NOTHING)
+    return (told * min(wider * seen / widest, 1.0) + 0.25) / (told + 0.5)
 
 
 def rates(

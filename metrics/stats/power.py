@@ -173,7 +173,7 @@ def detectable(sample: Differences, room: float, *, level: float, max_drop: floa
 
     One-sided at `level`, beyond a tolerated `max_drop`. `room` is the share of replies that a difference can turn:
     those that are right, to make a side worse. The spread is as it was without the difference that was seen; of
-    yes/no pairs a greater difference turns such replies at random, and grades spread wider further from a bound.
+    yes/no pairs a greater difference turns such replies at random; grades spread wider by two fifths of that.
     Counts: exact. Other samples: by the normal approximation. None where no difference would do, or where so few
     units could not reach the level whatever they showed.
     """
@@ -185,14 +185,13 @@ def detectable(sample: Differences, room: float, *, level: float, max_drop: floa
         plain = min(max((share - moved) / (1 - moved / room), 0.0), 1.0)
         return detectable_drop(sample.n, plain, room, max_drop=max_drop, level=level)
     found = _student(sample, level) if few_clusters(sample) else _flipped(sample, level)
-    still = max(sample.variance - (moved - moved**2) * sample.squares, 0.0) / (1 - moved / room)
-    plain_variance = sample.variance / _stretched(room, moved)
+    # Replies that turn no longer vary as they did, and their turning is chance itself; grades turn in part.
+    part = 1.0 if sample.yes_no else 0.4
+    still = max(sample.variance - part * (moved - moved**2) * sample.squares, 0.0) / (1 - part * moved / room)
 
     def power(drop: float) -> float:
-        # Replies that turn no longer vary as they did, and their turning is chance itself.
-        turned = still * (1 - drop / room) + (drop - drop**2) * sample.squares
-        variance = turned if sample.yes_no else plain_variance * _stretched(room, drop)
-        return found(drop - max_drop, max(variance, 1e-18))
+        turned = still * (1 - part * min(drop / room, 1.0)) + part * (drop - drop**2) * sample.squares
+        return found(drop - max_drop, max(turned, 1e-18))
 
     return _least(power, max_drop, room if sample.yes_no else 1.0)
 
@@ -252,12 +251,6 @@ def needed_units(sample: Differences, *, max_drop: float, level: float) -> int |
 def _beyond_chance(sample: Differences) -> float:
     """Return the size of the difference that was seen, less what chance alone makes of it."""
     return math.sqrt(max(sample.mean**2 - sample.variance, 0.0))
-
-
-def _stretched(room: float, drop: float) -> float:
-    """Return by how much grades spread wider where one side falls from near its bound: half as a share would."""
-    before, after = (min(max(share, 0.01), 0.99) for share in (room, room - drop))
-    return (1 + after * (1 - after) / (before * (1 - before))) / 2
 
 
 def _least(power: Callable[[float], float], low: float, high: float) -> float | None:

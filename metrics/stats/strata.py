@@ -16,7 +16,7 @@ import numpy as np
 
 from metrics.stats.intervals import Floats, Interval, Pool, Z, rates
 
-_HALVINGS = 60
+_HALVINGS = 40
 _LEAST, _MOST = -4.0, 9.0
 """Decimal exponents between which the multiplier is sought."""
 
@@ -129,7 +129,7 @@ def _likeliest(weights: Floats, means: Floats, each: Floats, multiplier: Floats)
     pull = multiplier[:, None] * weights * each
     middle = 1 + pull
     root = np.sqrt(np.maximum(np.square(middle) - 4 * pull * means, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # of the one that is not taken
         shares = np.where(middle > 0, 2 * means / (middle + root), (middle - root) / (2 * pull))
-    within: Floats = np.clip(np.nan_to_num(shares, nan=1.0), 0.0, 1.0)
+    within: Floats = np.minimum(np.maximum(shares, 0.0), 1.0)
     return within

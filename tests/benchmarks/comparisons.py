@@ -154,11 +154,8 @@ def trials(trial: Trial, drop: float, draws: int, seed: int) -> Iterator[Compari
             chance = 1 / (1 + np.exp(-odds))
             lost = drop if number == 0 else 0.0
             for model in "ab":
-                worth = graded(rng, chance) if trial.grades else (rng.random(trial.n) < chance) * 1.0
-                if model == "b" and lost and trial.grades:
-                    worth = worth - lost
-                elif model == "b" and lost:
-                    worth = np.where(rng.random(trial.n) < lost / chance.mean(), 0.0, worth)
+                own = chance * (1 - lost / chance.mean()) if model == "b" else chance
+                worth = graded(rng, own) if trial.grades else (rng.random(trial.n) < own) * 1.0
                 scores.append(_rows(ids, model, f"m{number}", worth))
         yield compare(pl.concat(scores), items)[0]
 

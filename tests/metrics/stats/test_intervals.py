@@ -126,13 +126,13 @@ def test_the_interval_of_many_grades_is_the_normal_one() -> None:
 
 
 def test_grades_by_hand() -> None:
-    """0, 1/2, 1, 1: the mean is 5/8, the variance (n - 1) 11/64 of at most 15/64.
+    """1/4, 1/2, 1/2, 3/4: the mean is 1/2, the variance 1/32 of at most 1/4, an eighth.
 
-    Two thirds and three quarters as likely as yes/no answers would spread; 4 x 4 x 15/64 = 15/4 units tell it, one
-    more has it a half: (15/4 x 11/15 + 1/2) / (15/4 + 1) = 13/19, so that 4 grades are 76/13 answers.
+    Four units have three free: twice that, a quarter. 4 x 4 x 1/4 = 4 answers tell it, half a one more has it half:
+    (4/4 + 1/4) / (4 + 1/2) = 5/18, so that 4 grades are 72/5 answers.
     """
-    found = mean_interval([0.0, 0.5, 1.0, 1.0]).interval
-    low, high = score_limits(np.array([5 / 8]), np.array([76 / 13]))
+    found = mean_interval([0.25, 0.5, 0.5, 0.75]).interval
+    low, high = score_limits(np.array([1 / 2]), np.array([72 / 5]))
     assert (found.low, found.high) == pytest.approx((low[0], high[0]))
 
 
