@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -26,6 +28,9 @@ MOST_EQUATIONS = 2_000
 ALIKE = 64
 """Different numbers of a chain that share a hash. Sets of such numbers take the square of their count to build, and
 it is no secret how numbers are hashed: a calculation that brings more of them is not counted."""
+
+BINARY = 10**12
+"""What a result is divided by to give the largest difference that is a calculator's binary rounding."""
 
 SMALL = 2**61 - 1
 """Whole numbers below this are their own hash."""
@@ -62,11 +67,12 @@ class Step(NamedTuple):
     calculations: tuple[Calculation, ...]
 
 
-class Chain(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Chain:
     """A chain of thought. `calculations` holds each one once, in order; `places` their steps, from 1.
 
     `answered` is the step of the answer's line: the last one where that calculates or no marker stands, else the
-    one after it.
+    one after it. A chain is equal to itself alone, so that what is computed from a reference is looked up at once.
     """
 
     steps: tuple[Step, ...]
@@ -210,7 +216,14 @@ def _repeats(line: str, match: re.Match[str]) -> int:
     if result is None:
         return awaits.start()
     written = result[1].rstrip(".,")
-    return awaits.start() if written == meant or number(written) == evaluate(tokens(meant)) else -1
+    return awaits.start() if written == meant or _alike(number(written), evaluate(tokens(meant))) else -1
+
+
+def _alike(one: Exact | None, other: Exact | None) -> bool:
+    """Say whether two results are the same, but for a calculator's binary rounding: 16.83, 16.830000000000002."""
+    if one is None or other is None:
+        return one is other
+    return one == other or abs(Fraction(one) - other) * BINARY < abs(Fraction(other))
 
 
 def _equations(line: str, last: str = "") -> tuple[tuple[Calculation, ...], str]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, combinations
@@ -71,15 +70,15 @@ def first_error(response: Chain, reference: Chain, given: Collection[Exact], *, 
             return FirstError(place, "recomputed", "slip", made.text, expected)
     if right or not reference.calculations or not response.calculations:
         return None
-    meant = _meant(_Reference("\n".join([made.key for made in reference.calculations]), reference.calculations))
+    meant = _meant(reference)
     done: list[Exact] = []
-    followed = _followed(response.calculations[:MOST], meant)
+    followed = _followed(response.calculations[:MOST], meant.values)
     for place, one, follows in zip(response.places, response.calculations, followed, strict=False):
         if follows:
             done += one.results
             continue
         beside = _beside(one, reference, done)
-        kind = _kind(one, beside, reference, {*given, *done})
+        kind = _kind(one, beside, meant, {*given, *done})
         return FirstError(place, "aligned", kind, one.text, reference=beside.text)
     return _final(response, reference, done)
 
@@ -97,8 +96,10 @@ def _followed(made: Sequence[Calculation], meant: Mapping[Exact, frozenset[Exact
                 sources[value] = frozenset().union(*below)
     followed = [*direct]
     for at in range(len(made) - 1, -1, -1):
-        uses = [later for later in range(at + 1, len(made)) if followed[later] and _uses(made[later], made[at])]
-        followed[at] = direct[at] or bool(uses)
+        if not followed[at]:
+            followed[at] = any(
+                followed[later] and _uses(made[later], made[at]) for later in range(at + 1, len(made))
+            )
     return followed
 
 
@@ -130,16 +131,16 @@ def _formed(value: Exact, support: Collection[Exact]) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Reference:
-    """A reference's calculations, known by their texts."""
+class _Meant(NamedTuple):
+    """What a reference comes to, and what each value is made of; its calculations' results, and their operands."""
 
-    key: str
-    calculations: tuple[Calculation, ...] = field(compare=False)
+    values: dict[Exact, frozenset[Exact]]
+    results: frozenset[Exact]
+    operands: frozenset[Exact]
 
 
 @lru_cache(maxsize=1024)
-def _meant(reference: _Reference) -> dict[Exact, frozenset[Exact]]:
+def _meant(reference: Chain) -> _Meant:
     """Return what the reference comes to, at ends and on the way, and what each value is made of."""
     meant: dict[Exact, frozenset[Exact]] = {}
     for made in reference.calculations:
@@ -148,7 +149,8 @@ def _meant(reference: _Reference) -> dict[Exact, frozenset[Exact]]:
         within = [_partial(side) for side in made.text.split("=")] if len(made.operands) > _PAIRED else []
         for value in {*made.results, *chain(*within)}:
             meant[value] = meant.get(value, frozenset()) | below
-    return meant
+    results = frozenset(value for made in reference.calculations for value in made.results)
+    return _Meant(meant, results, frozenset(o.value for made in reference.calculations for o in made.operands))
 
 
 def _support(made: Calculation, meant: Mapping[Exact, frozenset[Exact]]) -> frozenset[Exact] | None:
@@ -237,11 +239,10 @@ def _without(numbers: Sequence[Exact], one: Calculation) -> list[Exact]:
     return rest
 
 
-def _kind(made: Calculation, beside: Calculation, reference: Chain, known: Collection[Exact]) -> Kind:
+def _kind(made: Calculation, beside: Calculation, meant: _Meant, known: Collection[Exact]) -> Kind:
     """Say what happened in a calculation: `beside` is the reference's, `known` what the chain may build on."""
-    results = {value for one in reference.calculations for value in one.results}
-    meant = {operand.value for one in reference.calculations for operand in one.operands}
-    given = {*known, *(meant - results)}
+    results = meant.results
+    given = {*known, *(meant.operands - results)}
     if any(operand.known_by and given.isdisjoint(operand.known_by) for operand in made.operands):
         return "invented number"
     missing = _without([operand.value for operand in beside.operands], made)

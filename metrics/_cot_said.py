@@ -25,12 +25,11 @@ def says(line: str, *, equal: bool) -> bool:
         return True
     if lowered.isascii() and not _IS.search(lowered):
         return False
-    first = _EQUALS.search(lowered)
-    if first is None:
-        return False
-    if _OPERATES.search(lowered, 0, first.start()) or _operates(lowered):
-        return True
-    return any(_OPERATES.search(lowered, 0, match.start()) for match in _EQUALS.finditer(lowered, first.end()))
+    return any(
+        (_OPERATES.search(lowered, 0, match.start()) or _operates(lowered))
+        and not _GOES_ON.match(lowered, match.end() - 1)
+        for match in _EQUALS.finditer(lowered)
+    )
 
 
 def _operates(lowered: str) -> bool:

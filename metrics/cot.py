@@ -70,10 +70,11 @@ def steps_similarity(response: Chain, reference: Chain) -> float | None:
     """
     if not reference.steps:
         return None
+    signs, values, said = _sets(reference)
     return fsum((
-        0.4 * jaccard(operators(response), operators(reference)),
-        0.4 * jaccard(numbers(response), numbers(reference)),
-        0.2 * jaccard(words(response), words(reference)),
+        0.4 * jaccard(operators(response), signs),
+        0.4 * jaccard(numbers(response), values),
+        0.2 * jaccard(words(response), said),
     ))  # fmt: skip
 
 
@@ -96,6 +97,12 @@ def words(chain: Chain) -> frozenset[str]:
     text = " ".join([step.before for step in chain.steps if step.calculations]).lower().replace("’", "'")
     found = (_LETTERS_ASCII if text.isascii() else _LETTERS).findall(text)
     return frozenset([word for word in found if len(word) > 1])
+
+
+@lru_cache(maxsize=4096)
+def _sets(reference: Chain) -> tuple[frozenset[str], frozenset[Exact], frozenset[str]]:
+    """Return the operators, numbers and words of a reference, which many responses are compared with."""
+    return operators(reference), numbers(reference), words(reference)
 
 
 class Support(NamedTuple):
@@ -286,11 +293,13 @@ def _details(response: Chain, reference: Chain, traced: Sequence[Support]) -> di
 
 
 def _listed(place: int, calculation: Calculation, support: Support) -> dict[str, Any]:
+    expected = None if calculation.expected is None else shown(calculation.expected)
+    alike = calculation.found == calculation.expected  # of most calculations: they are right
     return {
         "step": place,
         "text": calculation.text,
-        "expected": None if calculation.expected is None else shown(calculation.expected),
-        "found": None if calculation.found is None else shown(calculation.found),
+        "expected": expected,
+        "found": expected if alike else None if calculation.found is None else shown(calculation.found),
         "right": calculation.right,
         "coherent": support.coherent,
         "origins": {o.text: origin for o, origin in zip(calculation.operands, support.origins, strict=False)},
