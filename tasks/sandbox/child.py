@@ -7,14 +7,21 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _BOOT = """\
-import runpy, sys
+import runpy, sys, types
 name, *roots = sys.argv[1:4]
 at = next((k for k, path in enumerate(sys.path) if path.endswith("-packages")), len(sys.path))
 sys.path[at:at] = roots
 del sys.argv[1:4]
+room, package, _ = name.split(".")
+bare = sys.modules[f"{room}.{package}"] = types.ModuleType(f"{room}.{package}")
+bare.__path__ = [f"{roots[0]}/{room}/{package}"]
 runpy.run_module(name, run_name="__main__", alter_sys=True)
 """
-"""Our folder goes before installed packages (another copy may be among them) and after the standard library."""
+"""Our folder goes before installed packages (another copy may be among them) and after the standard library.
+
+Of the module's package only the modules that it asks for are imported: what the package itself imports costs more
+than many a program.
+"""
 
 
 def command(module: str, *arguments: str) -> list[str]:

@@ -113,7 +113,7 @@ def _root(tools: Tools) -> str:
     tried = subprocess.run(command, env=child.environment(), capture_output=True, check=False)  # noqa: S603 - ours
     root = json.loads(tried.stdout)["root"] if tried.returncode == 0 else ""
     return (
-        f"own file system ({root})" if root else "no file system of its own, so that it can see which files exist"
+        f"own file system ({root})" if root else "no file system of its own (a program can tell which files exist)"
     )
 
 

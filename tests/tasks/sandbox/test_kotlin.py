@@ -1,10 +1,12 @@
 """Kotlin: typed literals and batches; run for real where there is a compiler."""
 
 import errno
+import os
 import resource
 import select
 import socket
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +15,7 @@ import pytest
 from data.records import Outcome, Program
 from tasks import sandbox
 from tasks.sandbox import confinement, kotlin_compiler, kotlin_setup, kotlin_source, kotlin_tools, syscalls
+from tests.conftest import TOP
 from tests.fixtures.hostile.kotlin import HONEST, LEVERS, NATIVE, PROGRAMS
 
 FOUND = kotlin_tools.find()
@@ -104,6 +107,31 @@ def test_without_landlock_programs_are_unavailable(tmp_path: Path, monkeypatch: 
     program = Program("kotlin", "fun f() = 1", "f", ((),), ("int",))
     found = sandbox.run([program], kotlin_compiler=str(tmp_path / "bin/kotlinc"), java=str(tmp_path))
     assert found == [(Outcome("unavailable", message="no Landlock or seccomp to confine Kotlin"),)]
+
+
+WITHOUT_ROOMS = """
+import ctypes, os, sys
+for capability in (21, 31):  # to mount, and to map root into a user namespace
+    ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)
+os.execv(sys.executable, [sys.executable, "-c", sys.argv[1]])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="root alone has what is taken away here")
+def test_the_layers_say_where_a_program_can_tell_which_files_exist(tmp_path: Path) -> None:
+    for name in ("lib/kotlin-compiler.jar", "bin/kotlinc", "bin/java"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch(mode=0o700)
+    given = {**os.environ, kotlin_tools.VARIABLE: str(tmp_path), "JAVA_HOME": str(tmp_path)}
+    plain = "from tasks.sandbox import kotlin_tools; print(kotlin_tools.describe())"
+    said = [
+        subprocess.check_output([sys.executable, "-c", *code], env=given, cwd=TOP, text=True)
+        for code in ([plain], [WITHOUT_ROOMS, plain])
+    ]
+    if any(line.startswith("off") for line in said):
+        pytest.skip("this kernel confines nothing")
+    assert "no file system of its own (a program can tell which files exist), Landlock" in said[1]
+    assert said[0] == said[1] or "own file system (mount namespace), Landlock" in said[0]
 
 
 def test_tools_are_found_where_they_are_said_to_be(tmp_path: Path) -> None:
