@@ -36,6 +36,9 @@ BESIDE_MB = 256
 """What a virtual machine holds beside its heap: classes, code, stacks, itself."""
 
 _POLL_S = 0.02
+_ENDED = Outcome("exception", error="SystemExit", message="the program ended the virtual machine")
+_NOT_STARTED = Outcome("unavailable", message="the Java virtual machine did not start")
+"""No program has a part in this: nothing of it is run before the machine says that it is ready."""
 
 
 def run(
@@ -157,11 +160,11 @@ class _Machine:
                     if due <= now:  # no earlier: a program may have thousands of threads to look at
                         due = now + clock.left(own_s)
                     if clock.cpu_s() > cpu_s or due <= now:
-                        return self._replies(heard), Outcome("timeout")
+                        return self._replies(heard), Outcome("timeout") if ready in heard else _NOT_STARTED
                     continue
                 part = os.read(pipe.fileno(), 1 << 16)
                 if not part:
-                    return self._replies(heard), self._ended(ready in heard)
+                    return self._replies(heard), _ENDED if ready in heard else _NOT_STARTED
                 if ready not in heard and ready in heard + part:
                     clock.start()
                     cpu_s, own_s = self.cpu_s, self.cpu_s + WALL_MORE_S
@@ -172,11 +175,6 @@ class _Machine:
                 if len(heard) > REPLY:
                     message = f"the replies are longer than {REPLY} characters"
                     return self._replies(heard), Outcome("bad value", message=message)
-
-    def _ended(self, ready: bool) -> Outcome:  # noqa: FBT001 - it is what the answer depends on
-        if ready:
-            return Outcome("exception", error="SystemExit", message="the program ended the virtual machine")
-        return Outcome("exception", error="VirtualMachineError", message="the virtual machine did not start")
 
     def _replies(self, heard: bytes | bytearray) -> list[str]:
         lines = bytes(heard[:REPLY]).decode("ascii", "replace").split("\n")[:-1]

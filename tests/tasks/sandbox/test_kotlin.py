@@ -14,7 +14,7 @@ import pytest
 
 from data.records import Outcome, Program
 from tasks import sandbox
-from tasks.sandbox import confinement, kotlin_compiler, kotlin_setup, kotlin_source, kotlin_tools, syscalls
+from tasks.sandbox import confinement, kotlin, kotlin_compiler, kotlin_setup, kotlin_source, kotlin_tools, syscalls
 from tests.conftest import TOP
 from tests.fixtures.hostile.kotlin import HONEST, LEVERS, NATIVE, PROGRAMS
 
@@ -374,3 +374,10 @@ def test_a_compiler_that_does_not_work_costs_no_verdict(tmp_path: Path) -> None:
     program = Program("kotlin", "fun f() = 1", "f", ((),), ("int",))
     ((outcome,),) = sandbox.run([program], kotlin_compiler=str(tmp_path))
     assert outcome == Outcome("unavailable", message="the Kotlin compiler does not work")
+
+
+@needs_compiler
+def test_a_virtual_machine_that_does_not_start_is_no_fault_of_the_program() -> None:
+    program = Program("kotlin", "fun f() = 1", "f", ((), ()), ("int",))
+    (outcomes,) = kotlin.run([program], memory_mb=1 << 30)
+    assert outcomes == (Outcome("unavailable", message="the Java virtual machine did not start"),) * 2
