@@ -297,6 +297,33 @@ def test_what_honest_programs_ask_of_the_kernel_is_allowed(tmp_path: Path, java:
     assert printed == [b'7 ready\n7 ["value",4]\n7 end\n', b'["socket"]']
 
 
+@needs_compiler
+def test_without_the_walls_the_same_programs_get_through(tmp_path: Path) -> None:
+    """Else that they fail would say nothing: the virtual machine itself refuses none of it."""
+    assert isinstance(FOUND, kotlin_tools.Tools)
+    ready = kotlin_setup.prepare(FOUND)
+    assert isinstance(ready, kotlin_setup.Ready)
+    (tmp_path / "aim").mkdir()
+    (tmp_path / "aim" / "secret").write_text(SECRET)
+    names = ("probe", "probe the folder", "read", "write", "connect", "process")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        aims = {"@FOLDER@": str(tmp_path / "aim"), "@PORT@": str(listener.getsockname()[1])}
+        sources = [PROGRAMS[name][1] for name in names]
+        for mark, aim in aims.items():
+            sources = [source.replace(mark, aim) for source in sources]
+        programs = [Program("kotlin", source, "f", ((2,),), ("int", "int")) for source in sources]
+        said = {}
+        for name, compiled in zip(names, kotlin_compiler.Batch(ready, tmp_path, programs).run(), strict=True):
+            assert isinstance(compiled, kotlin_compiler.Compiled), compiled
+            command = ready.program(compiled.jars, compiled.main, {}, 256)
+            bare = command[command.index(FOUND.java) :]
+            said[name] = subprocess.check_output(bare, input=b"7\n", cwd="/").decode().split("\n")[1]
+    assert said["probe"] == f'7 ["value",["l",true,{len(SECRET)}]]'
+    assert SECRET in said["read"]
+    assert all(line.startswith('7 ["value",') for line in said.values()), said
+    assert (tmp_path / "aim" / "made").exists()
+
+
 BREAKING = {
     "a class named like a path": "class `../x/Y`\nfun f(x: Int): Int = x * x",
     "a long sum": f"fun f(x: Int): Int = {'1+' * 20_000}1",
