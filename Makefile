@@ -24,7 +24,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/python -m basic_control sandbox & sandbox=$$!; \
 	  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c 'from flows import database; database.main(); \
 	    import $(IMPORTED); openai.AsyncOpenAI(api_key="none").chat' && \
-	  $(BIN)/python -m compileall -q basic_control flows tasks artifacts config generators metrics prompts data; made=$$?; \
+	  $(BIN)/python -m compileall -q basic_control flows tasks config generators metrics prompts data; made=$$?; \
 	  wait $$sandbox && exit $$made
 	@touch $@
 

@@ -15,7 +15,7 @@ from pathlib import Path  # noqa: E402
 _HERE = Path(__file__).resolve().parent
 HOME = str(_HERE if (_HERE / "flows").is_dir() else _HERE.parent)
 """The folder of the rooms."""
-ROOMS = ("data", "prompts", "metrics", "generators", "config", "artifacts", "tasks", "flows")
+ROOMS = ("data", "prompts", "metrics", "generators", "config", "tasks", "flows")
 
 
 def start() -> None:

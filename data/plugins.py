@@ -32,7 +32,7 @@ VARIABLE = "BASIC_CONTROL_PLUGINS"
 """Files and folders of plug-ins, as the run's worker processes inherit them."""
 Unit = TypeVar("Unit", Family, Metric, Loader, Provider)
 _FORGOTTEN: list[None] = []
-_NAMED = re.compile(rb"\bUNITS?\b")
+_NAMED = re.compile(rb"^UNITS?\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +134,17 @@ def _units(module: ModuleType, there: Origin) -> Iterator[Found]:
 
 
 def _own(kind: type) -> Iterator[Found]:
-    """Yield what stands in a kind's folder; a file that has no word of a unit is not imported for it."""
+    """Yield what stands below a kind's folder; a file that defines no unit is not imported for it."""
     package = FOLDERS[kind]
     for folder in importlib.import_module(package).__path__:
-        for path in sorted(Path(folder).glob("[!_]*.py")):
+        for path in sorted(Path(folder).rglob("[!_]*.py")):
             if _NAMED.search(path.read_bytes()):
-                yield from _units(importlib.import_module(f"{package}.{path.stem}"), _ours(package, path))
+                module = ".".join([package, *path.relative_to(folder).with_suffix("").parts])
+                yield from _units(importlib.import_module(module), _ours(module, path))
 
 
-def _ours(package: str, path: Path) -> Origin:
-    return Origin(f"{package.replace('.', '/')}/{path.name}", f"{package}.{path.stem}", path)
+def _ours(module: str, path: Path) -> Origin:
+    return Origin(f"{module.replace('.', '/')}.py", module, path)
 
 
 @cache
@@ -237,8 +238,8 @@ def discover(kind: type[Unit]) -> Mapping[str, Unit]:
 def origin(kind: type[Unit], name: str) -> Origin:
     """Return where the unit of that name comes from; see `find`."""
     if _alone(kind, name) is not None:
-        package = FOLDERS[kind]
-        return _ours(package, Path(sys.modules[f"{package}.{name}"].__file__ or ""))
+        module = next(one for one in _places(kind, name) if hasattr(sys.modules.get(one), "UNIT"))
+        return _ours(module, Path(sys.modules[module].__file__ or ""))
     find(kind, name)
     return _discovered(FOLDERS[kind], os.environ.get(VARIABLE, ""))[1][name]
 
@@ -247,18 +248,27 @@ def _module(name: str) -> ModuleType | None:
     """Return a module of the project's own by its full name, or None where there is none."""
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.find_spec(name)
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError:  # of a folder that is not there
+        return None
     there = spec is not None and spec.submodule_search_locations is None
     return importlib.import_module(name) if there else None
 
 
 def _alone(kind: type[Unit], name: str) -> Unit | None:
     """Return a unit of the project's own without importing the others, where nothing else can have its name."""
-    folder = FOLDERS[kind]
     if paths() or registered(_part(kind)) or not name.isidentifier() or name.startswith("_"):
         return None
-    unit = getattr(_module(f"{folder}.{name}"), "UNIT", None)
+    there = (getattr(_module(one), "UNIT", None) for one in _places(kind, name))
+    unit = next((one for one in there if one is not None), None)
     return unit if isinstance(unit, kind) and unit.name == name else None
+
+
+def _places(kind: type, name: str) -> tuple[str, str]:
+    """Return the modules that a unit of our own may be: a file of its name, alone or in a folder of its name."""
+    folder = FOLDERS[kind]
+    return f"{folder}.{name}", f"{folder}.{name}.{name}"
 
 
 @cache

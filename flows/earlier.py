@@ -9,11 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from artifacts import manifest as manifests
-from artifacts.inventory import Run, runs_in
 from config.reading import parse
 from config.settings import Settings
 from data.errors import InputError
+from tasks.store import manifest as manifests
+from tasks.store.inventory import Run, runs_in
 
 
 def to_resume(runs: Path) -> str:

@@ -42,7 +42,7 @@ def results_of(settings: "Settings") -> Path:
     root = settings.store.root
     if root.startswith(("~", "file:", "local:")):
         # Only here, as importing it takes a while: what such words mean is the store's to say.
-        from artifacts.store import Store
+        from tasks.store.tables import Store
 
         root = str(Store(root).local)
     return Path(root if "://" not in root else "artifacts/store") / "results"

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from prefect import flow
 
-from artifacts import manifest as manifests
 from config.settings import Rerun, Settings
 from data.batches import Cell
 from data.errors import InputError
@@ -36,6 +35,7 @@ from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache
 from tasks.runtime.telemetry import traced
 from tasks.stage import Ledger, keeping
+from tasks.store import manifest as manifests
 from tasks.summary import aggregate
 
 

@@ -52,9 +52,9 @@ def examination(settings: Settings, judges: Sequence[str]) -> Settings:
 
 def record(outcome: "Outcome", settings: Settings) -> "list[Passport]":
     """Keep the passports that an exam's run earned its judges, and return them."""
-    from artifacts import manifest as manifests
     from tasks.judges.passports import keep_passports
     from tasks.runtime.storage import open_store
+    from tasks.store import manifest as manifests
 
     manifest = manifests.read(Path(outcome.folder))
     store = open_store(settings.store)

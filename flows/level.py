@@ -5,7 +5,6 @@ from pathlib import Path
 
 from prefect import flow
 
-from artifacts import manifest as manifests
 from config.settings import Rerun, Settings
 from data.batches import Cell
 from data.loading import makers_of
@@ -21,6 +20,7 @@ from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache, open_store
 from tasks.runtime.telemetry import traced
 from tasks.stage import Ledger, keeping
+from tasks.store import manifest as manifests
 from tasks.summary import aggregate
 
 

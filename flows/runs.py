@@ -7,9 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from artifacts import manifest as manifests
-from artifacts.repair import remembered
-from artifacts.store import Damaged
 from config.settings import Rerun, Settings
 from data.batches import Cell, Ref, spanned_s
 from data.errors import InputError
@@ -21,8 +18,11 @@ from tasks.models.recorded import uncut
 from tasks.models.systems import Identities, took_part
 from tasks.report.material import Tables
 from tasks.runtime.storage import open_cache, open_store
+from tasks.store import manifest as manifests
+from tasks.store.repair import remembered
+from tasks.store.tables import Damaged
 
-_log = logging.getLogger("artifacts.runs")
+_log = logging.getLogger("tasks.store.runs")
 
 PARTS: Mapping[str, str] = {
     "generate": "generate",

@@ -12,10 +12,10 @@ from data.json_reply import read_object
 from data.number_words import given_numbers
 from data.options import Frozen
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
-from metrics._cot_chain import read
-from metrics._cot_first_error import REASONS, first_error, told
 from metrics._judged_texts import schema
 from metrics._replies import NO_REPLY, reply
+from metrics.cot.chain import read
+from metrics.cot.first_error import REASONS, first_error, told
 from metrics.judging import Judgement, reason_of
 
 NONE = -1

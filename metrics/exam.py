@@ -16,7 +16,7 @@ from data.exam import AGAIN, EXAM, FOLDED, JUDGE, ORDER, PLAIN, QUESTIONS, TRUTH
 from data.options import Frozen
 from data.records import Found, Metric, Question, Sample, Score, Step
 from metrics.chain import UNIT as CHAIN
-from metrics.citation import UNIT as CITATION
+from metrics.citation.citation import UNIT as CITATION
 from metrics.factual_correctness import UNIT as FACTUAL
 from metrics.judging import Judgement
 from metrics.preference import TIE

@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from artifacts.store import Store as TableStore
 from config.settings import Settings
 from data.batches import Ref
 from data.plugins import metric
@@ -21,7 +20,7 @@ from metrics.analysis.observations import observations
 from metrics.analysis.passports import passports
 from metrics.analysis.results import Circumstances, Results, RunTables, build
 from metrics.analysis.scores import THRESHOLD, Labels, Withheld
-from metrics.stopping import Narrowing
+from metrics.analysis.stopping import Narrowing
 from tasks.compare.baseline import against
 from tasks.decide import follow_all, watched
 from tasks.judges.labels import kept_labels
@@ -31,6 +30,7 @@ from tasks.report.material import Tables
 from tasks.runtime.spending import spending_of
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
+from tasks.store.tables import Store as TableStore
 
 UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
 

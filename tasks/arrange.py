@@ -4,7 +4,7 @@ from config.settings import Store
 from data.batches import Ref
 from data.suites import Stop, Suite
 from data.tables import ITEMS
-from metrics.stopping import arranged
+from metrics.analysis.stopping import arranged
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 

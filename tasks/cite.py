@@ -1,11 +1,11 @@
 """Cite: check the sources that answers name, by rule and, where it is allowed, on the network."""
 
-from artifacts.samples import answered
 from config.settings import Store
 from data.batches import Batch, Ref
 from data.tables import EVIDENCE
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
+from tasks.store.samples import answered
 from tasks.web import check
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from artifacts.store import Store
 from config.settings import Settings
 from config.settings import Store as StoreSettings
 from data.batches import Ref
@@ -13,13 +12,14 @@ from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.corrected import exam_table
 from metrics.analysis.judged import left_out, standings
+from metrics.analysis.stopping import Exam, Narrowing, narrowings, sequences, unsettled
 from metrics.stats.sequential import share_of
-from metrics.stopping import Exam, Narrowing, narrowings, sequences, unsettled
 from prompts import languages
 from tasks.judges.passports import Examined
 from tasks.models.systems import competitors, judges_of
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
+from tasks.store.tables import Store
 
 
 @dataclass(frozen=True, slots=True)

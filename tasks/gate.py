@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from artifacts.store import write_atomically
 from config.settings import Settings
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
@@ -23,6 +22,7 @@ from tasks.report.material import Tables
 from tasks.report.raw import slugs
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
+from tasks.store.tables import write_atomically
 
 
 def policy_of(settings: Settings) -> Policy:

@@ -12,7 +12,6 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any
 
-from artifacts.samples import Answered, answered
 from config.settings import Judge
 from config.settings import Store as StoreSettings
 from data.batches import Asked, Batch, Cell, Ref
@@ -28,6 +27,7 @@ from tasks.models.requests import request
 from tasks.query import query
 from tasks.runtime.storage import open_cache, open_store
 from tasks.stage import stage
+from tasks.store.samples import Answered, answered
 
 
 @dataclass(frozen=True, slots=True)

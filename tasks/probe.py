@@ -12,7 +12,7 @@ from data.records import Family, Item
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from data.units import UnitIdentity
-from metrics.levels import Curve, counted, curve, curves_of
+from metrics.analysis.levels import Curve, counted, curve, curves_of
 from tasks.load import row
 from tasks.runtime.storage import open_store
 from tasks.stage import stage

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from artifacts.samples import Answered, answered
 from config.settings import Store
 from data.batches import Batch, Ref
 from data.draw import canonical
@@ -18,6 +17,7 @@ from metrics.judging import combine
 from tasks.judge import reopen
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
+from tasks.store.samples import Answered, answered
 
 
 def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, Any]]:

@@ -38,7 +38,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 RULES = ("generators", "metrics", "prompts", "data")
-DECIDING = (*RULES, "tasks.sandbox", "tasks.web", "tasks.models.requests", "artifacts.samples")
+DECIDING = (*RULES, "tasks.sandbox", "tasks.web", "tasks.models.requests", "tasks.store.samples")
 """What stages make their results by. The rest carries tables about, and a stage's own code has its version."""
 
 

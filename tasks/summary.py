@@ -6,8 +6,8 @@ from config.settings import Store
 from data.batches import Ref
 from data.tables import ITEMS, SCORES, SUMMARY
 from metrics.analysis.observations import observations
+from metrics.analysis.stopping import without_peeking
 from metrics.analysis.summary import summarise
-from metrics.stopping import without_peeking
 from tasks.decide import Watched, follow_all
 from tasks.runtime.storage import open_store
 from tasks.stage import stage

@@ -62,15 +62,17 @@ ROOMS_OF_NAMES = {
     *(f"flows/{suite}.py" for suite in SUITES),  # the entry points
     "config/declared.py",  # old configurations
     "config/reading.py",  # the seed's own form
-    "metrics/cot.py",  # a metric's own name
-    "metrics/citation.py",
+    "metrics/cot/cot.py",  # a metric's own name
+    "metrics/citation/citation.py",
     "metrics/analysis/explainability.py",  # the keys of FINAL_RESULTS (SPEC 5)
 }
 NO_SUITE = {
-    *(("generators/exam_bias.py", f"citation/{step}") for step in ("correctness", "support")),  # prompts' names
-    ("generators/exam_correctness.py", "citation/correctness"),
-    ("generators/exam_support.py", "citation/support"),
-    ("metrics/_source_lists.py", "citation"),  # a key that models write in their JSON
+    *(
+        ("generators/exams/exam_bias.py", f"citation/{step}") for step in ("correctness", "support")
+    ),  # prompts' names
+    ("generators/exams/exam_correctness.py", "citation/correctness"),
+    ("generators/exams/exam_support.py", "citation/support"),
+    ("metrics/citation/source_lists.py", "citation"),  # a key that models write in their JSON
     ("tasks/runtime/logs.py", "basic_control"),  # the package's logger
     ("data/commands.py", "basic_control"),  # the package and its command
     ("data/commands.py", "basic_control.__main__"),

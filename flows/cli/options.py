@@ -161,7 +161,7 @@ def _ready(settings: "Settings") -> None:
     if settings.fail_on == "regression" and not settings.baseline:
         raise InputError("--fail-on regression: expected --baseline NAME beside it, to compare the run with.")
     if settings.baseline:
-        from artifacts.baselines import read
+        from tasks.store.baselines import read
 
         read(settings.baseline)
 

@@ -22,11 +22,11 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from artifacts.history import Entry, history
-from artifacts.runs import find
 from data.errors import InputError
 from prompts.phrases import ENGLISH, languages, phrase
 from tasks.report import runs as pages
+from tasks.store.history import Entry, history
+from tasks.store.runs import find
 
 HOST = "127.0.0.1"
 PAGE = "report_*.html"

@@ -15,15 +15,15 @@ from metrics.analysis.judged import Standing
 from metrics.analysis.matching import question_sets
 from metrics.analysis.means import suite_intervals
 from metrics.analysis.observations import Doubled
+from metrics.analysis.other_tools import Stated, beside
 from metrics.analysis.pairs import Comparison, Grouping, compare, groups
 from metrics.analysis.passports import Passport
 from metrics.analysis.repeated import repeated
 from metrics.analysis.scores import Labels, ModelScore, Withheld, headline, scores_of, totals_of
+from metrics.analysis.spending import Spending
+from metrics.analysis.stopping import Narrowing
 from metrics.analysis.summary import Cell, Total, cells
-from metrics.other_tools import Stated, beside
-from metrics.spending import Spending
 from metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
-from metrics.stopping import Narrowing
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,11 +14,11 @@ from data.tables import SUMMARY
 from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.failures import Failure, all_failed
 from metrics.analysis.means import End
+from metrics.analysis.stopping import Narrowing
 from metrics.analysis.summary import OF_SUITES, Cell, Total, cells, totals
 from metrics.stats.intervals import Interval
 from metrics.stats.labelled import Powered
 from metrics.stats.strata import at_once, correlated, part_of, stratified
-from metrics.stopping import Narrowing
 
 Labels = Mapping[tuple[str, str, str], Powered]
 """Means put right by people's labels, by suite, model and metric."""

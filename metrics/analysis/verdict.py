@@ -10,12 +10,12 @@ from metrics.analysis.judged import Estimated, Gate, Standing, at, panel_standin
 from metrics.analysis.judged import decide as decide_judged
 from metrics.analysis.results import Results
 from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, at_bound, weighted
+from metrics.analysis.stopping import Narrowing
 from metrics.analysis.summary import percent
 from metrics.stats.intervals import Interval
 from metrics.stats.power import deciding_n
 from metrics.stats.regression import Change
 from metrics.stats.sequential import Side, side
-from metrics.stopping import Narrowing
 
 Undecided = Literal["undecided", "pass"]
 

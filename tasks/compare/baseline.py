@@ -5,9 +5,6 @@ from typing import Any
 
 import polars as pl
 
-from artifacts.baselines import Baseline, read
-from artifacts.runs import Run, load, replies
-from artifacts.store import Damaged, Store
 from config.settings import Settings
 from data.batches import Ref
 from data.draw import content_id
@@ -16,6 +13,9 @@ from metrics.analysis.baseline import Against, Side, compare_with_baseline, refu
 from tasks.compare.facts import facts_of
 from tasks.compare.items import items_of
 from tasks.runtime.storage import open_store
+from tasks.store.baselines import Baseline, read
+from tasks.store.runs import Run, load, replies
+from tasks.store.tables import Damaged, Store
 
 _KEPT = ("items", "requests", "responses", "judgements", "evidence")
 """The tables by which a run's replies can be scored again."""

@@ -7,7 +7,6 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import to_jsonable_python
 
-from artifacts.runs import Run
 from config.declared import known, merged, suites_in
 from config.models import Judge, Model
 from config.settings import Settings
@@ -15,6 +14,7 @@ from data.draw import canonical
 from data.errors import InputError
 from data.suites import Suite
 from prompts.phrases import ENGLISH, catalogue, languages
+from tasks.store.runs import Run
 
 _ASIDE = ("max_concurrency", "requests_per_minute", "deadline_s", "max_response_bytes", "api_key_env", "threads",
           "price_in", "price_out", "price_cached", "price_thinking", "batch_price")  # fmt: skip

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from artifacts.runs import Run, load
 from config.declared import suites_in
 from data.errors import InputError
 from data.plugins import loader
@@ -14,6 +13,7 @@ from data.records import Item
 from data.suites import Suite
 from data.tables import ITEMS
 from prompts import read_by
+from tasks.store.runs import Run, load
 
 _ADDED = ITEMS.added
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from artifacts.baselines import Baseline
-from artifacts.store import Damaged
 from config.settings import Settings
 from data.batches import Batch, Cell, Ref
 from data.errors import InputError
@@ -21,6 +19,8 @@ from tasks.models.systems import rival_of
 from tasks.runtime.storage import open_store
 from tasks.sandbox import kotlin_tools
 from tasks.score import measure, score, score_judged
+from tasks.store.baselines import Baseline
+from tasks.store.tables import Damaged
 from tasks.verify import verify
 
 _REPLIES = ("items", "requests", "responses", "judgements", "evidence")

@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from artifacts.runs import Run, find_all, load, replies
 from config.declared import suites_in
 from data.draw import canonical
 from data.errors import InputError
@@ -22,6 +21,7 @@ from prompts.phrases import ENGLISH, phrase
 from tasks.compare.configurations import differences, language_of
 from tasks.compare.items import items_of
 from tasks.report.moved import moved_lines
+from tasks.store.runs import Run, find_all, load, replies
 
 _SHOWN_DIFFERENCES = 8
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from artifacts.replies import Remembered
-from artifacts.samples import Answered, returned
 from config.prices import Prices
 from config.settings import Judge, Model, Settings
 from data import stop_tokens
@@ -29,6 +27,8 @@ from tasks.estimate.remembered import Memory
 from tasks.load import items_of
 from tasks.models.requests import for_items
 from tasks.models.systems import judges_of, needed, panel_of, prompt_of, rival_of, systems_of, took_part
+from tasks.store.replies import Remembered
+from tasks.store.samples import Answered, returned
 
 CHARACTERS_PER_TOKEN: Mapping[str, float] = {"en": 4.0, "ru": 2.5, "zh": 1.3}
 """Signs that a token stands for, by language; ours, rough: tokenisers differ by a third either way."""

@@ -8,14 +8,14 @@ from typing import Any
 
 import polars as pl
 
-from artifacts.inventory import Run, runs_in
-from artifacts.store import Damaged, Store
 from config.settings import Store as StoreSettings
 from data.batches import Ref
 from data.errors import InputError
 from data.plugins import metric
 from data.tables import ITEMS, REQUESTS, RESPONSES
 from tasks.runtime.storage import open_store
+from tasks.store.inventory import Run, runs_in
+from tasks.store.tables import Damaged, Store
 
 RUNS = 20
 """The latest runs that are read."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from artifacts.replies import Remembered
-from artifacts.samples import Answered
 from data import stop_tokens
 from data.draw import canonical
 from data.plugins import metrics
 from metrics.judging import Session, advance, begin
 from tasks.judge import Panel, pose_question
+from tasks.store.replies import Remembered
+from tasks.store.samples import Answered
 
 LISTED = 3
 """Entries of a list, such as claims, in a stand-in reply."""

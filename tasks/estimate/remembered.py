@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from artifacts.replies import Remembered
-from artifacts.usage import Usage, exists, usage
 from config.settings import Model
 from config.settings import Store as StoreSettings
 from data.errors import InputError
@@ -12,6 +10,8 @@ from prompts.phrases import phrase
 from tasks.estimate.earlier import Earlier
 from tasks.query import identify
 from tasks.runtime.storage import cache_url, open_cache
+from tasks.store.replies import Remembered
+from tasks.store.usage import Usage, exists, usage
 
 
 @dataclass

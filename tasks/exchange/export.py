@@ -6,10 +6,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
-from artifacts.runs import Run
 from data.errors import InputError
 from tasks.exchange import every_eval_ever, inspect_log
 from tasks.exchange.finished import evaluations
+from tasks.store.runs import Run
 
 Form = Literal["every-eval-ever", "inspect"]
 _WRITERS = {"every-eval-ever": every_eval_ever.write, "inspect": inspect_log.write}

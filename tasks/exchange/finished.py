@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from artifacts.runs import Run, load
 from config.declared import suites_in
+from tasks.store.runs import Run, load
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,18 +19,18 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from artifacts.runs import Run, load, replies
 from data.errors import InputError
 from metrics.analysis.scores import Labels
 from metrics.judging import aggregate
 from metrics.stats.agreement import Agreement, agreement
 from metrics.stats.labelled import Powered, prediction_powered, read_powered
+from tasks.store.runs import Run, load, replies
 
 By = Literal["random", "uncertainty"]
 KEY = ("suite", "model", "metric", "item_id", "repeat")
 COLUMNS = (*KEY, "probability", "prompt", "reference", "response", "label")
 WORDS: Mapping[str, float] = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "да": 1.0, "нет": 0.0}
-_log = logging.getLogger("artifacts.runs")
+_log = logging.getLogger("tasks.store.runs")
 
 KEPT = "labels.json"
 """Where a run's folder keeps what labels came to."""

@@ -8,8 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from artifacts import passports as kept
-from artifacts.store import Store
 from config.settings import Judge, Settings
 from data.draw import canonical
 from data.labelled_sets import SETS
@@ -21,6 +19,8 @@ from metrics.exam import EXAMINED
 from prompts import digest, languages
 from tasks.models.requests import parameters
 from tasks.models.systems import judges_of, panel_of
+from tasks.store import passports as kept
+from tasks.store.tables import Store
 
 EXAM = "exam_"
 

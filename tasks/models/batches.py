@@ -1,6 +1,6 @@
 """Ask in batches: submit requests to a server's batch endpoint, and collect what has become of them.
 
-Each request is in at most one batch, and which one is durable before the batch is made (`artifacts.submissions`).
+Each request is in at most one batch, and which one is durable before the batch is made (`tasks.store.submissions`).
 A reply is remembered under the same request id as a direct call's, and only then is its submission forgotten.
 """
 
@@ -15,8 +15,6 @@ from typing import Protocol, TypeVar
 
 import stamina
 
-from artifacts.replies import Failure, Remembered
-from artifacts.submissions import Submissions, Submitted
 from config.settings import Model
 from data.characters import visible
 from data.records import Call, Reply
@@ -24,6 +22,8 @@ from tasks.models.masking import masked
 from tasks.models.protocol import RETRIED, Batches, BatchState, CallError
 from tasks.models.writer import Writer
 from tasks.runtime.logs import event
+from tasks.store.replies import Failure, Remembered
+from tasks.store.submissions import Submissions, Submitted
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from artifacts.store import Store
 from data.batches import Ref
 from data.draw import canonical
 from data.tables import REQUESTS
 from data.truncation import NAMES, is_cut
+from tasks.store.tables import Store
 
 
 def _stem(payload: str) -> str:

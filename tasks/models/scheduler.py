@@ -21,8 +21,6 @@ from typing import Any, TypeVar, cast
 import stamina
 import stamina.instrumentation
 
-from artifacts.replies import Failure, Remembered, ReplyCache, batched, owner
-from artifacts.submissions import Submissions
 from config.settings import Model
 from data.draw import canonical
 from data.errors import InputError, Stopped
@@ -35,6 +33,8 @@ from tasks.models.rate_limits import Endpoint, endpoint_of, too_long
 from tasks.models.readiness import connections_allowed
 from tasks.models.writer import Writer
 from tasks.runtime.logs import event
+from tasks.store.replies import Failure, Remembered, ReplyCache, batched, owner
+from tasks.store.submissions import Submissions
 
 LEASE_S = 60.0
 POLL_S = 0.5

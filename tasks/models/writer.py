@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from artifacts.replies import Failure, Remembered, ReplyCache
+from tasks.store.replies import Failure, Remembered, ReplyCache
 
 
 class Writer:

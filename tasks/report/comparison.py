@@ -8,7 +8,6 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from artifacts.store import write_atomically
 from data.characters import visible
 from metrics.analysis.pairs import Comparison, Scope
 from prompts.phrases import phrase, translated
@@ -16,6 +15,7 @@ from tasks.compare.runs import RunComparison, shorten
 from tasks.report.pages import still
 from tasks.report.text import fenced, grouped, p_value, percent, plain, points, table
 from tasks.report.words import remarks
+from tasks.store.tables import write_atomically
 
 LONGEST, SHORTEST = 20_000, 200
 """Characters of a text that are shown, at most; and where there are many texts, at least."""

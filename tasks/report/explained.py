@@ -13,8 +13,8 @@ from data.plugins import metric
 from data.records import VALUED, Metric
 from data.shown import Crossing, Distribution
 from data.suites import Suite
+from metrics.analysis.bands import FLOORS, band
 from metrics.analysis.summary import OF_SUITES, Cell, cells
-from metrics.bands import FLOORS, band
 from metrics.stats.intervals import mean_interval, wilson
 from tasks.report.material import Material
 from tasks.report.titles import metric_title, part_title, shown_text, titled

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from artifacts.store import write_atomically
+from tasks.store.tables import write_atomically
 
 if TYPE_CHECKING:  # the tables' writers serve commands that do without Prefect, which it imports
     from tasks.report.material import Material

@@ -16,7 +16,6 @@ from urllib.parse import urlencode
 from jinja2 import Environment
 from markupsafe import Markup
 
-from artifacts.store import replacing
 from prompts.phrases import section, translated
 from tasks.report import (
     charts,
@@ -38,6 +37,7 @@ from tasks.report.text import grouped, p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title, where
 from tasks.report.warnings import alarms
 from tasks.report.words import bound, has_overall, measure, say
+from tasks.store.tables import replacing
 
 _SCRIPT = ("page.js", "chunks.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
 _MANIFEST = ("wall_s", "commit", "requests", "identities", "versions", "sandbox", "tables")

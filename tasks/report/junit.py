@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from artifacts.store import write_atomically
 from prompts.phrases import ENGLISH, phrase
 from tasks.report.material import Material
 from tasks.report.passports import warnings
 from tasks.report.regressions import regression
 from tasks.report.words import measure, parts, shared, why
+from tasks.store.tables import write_atomically
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -10,15 +10,15 @@ from typing import Any
 
 from markupsafe import Markup
 
-from artifacts.store import write_atomically
 from data.exits import Exit
-from metrics.levels import Curve
+from metrics.analysis.levels import Curve
 from prompts.phrases import phrase
 from tasks.report import charts
 from tasks.report.pages import still
 from tasks.report.tables import Table, columns
 from tasks.report.text import p_value
 from tasks.report.titles import title_of
+from tasks.store.tables import write_atomically
 
 SCHEMA = 1
 COLUMNS = ("family", "language", "level", "interval", "asked", "right", "order")

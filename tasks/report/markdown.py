@@ -9,12 +9,11 @@ from pathlib import Path
 
 import polars as pl
 
-from artifacts.store import write_atomically
 from data.plugins import metric, metrics
 from data.suites import Suite
+from metrics.analysis.bands import FLOORS, band
 from metrics.analysis.scores import THRESHOLD, reaches
 from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, Cell, Total, cells, totals
-from metrics.bands import FLOORS, band
 from prompts.phrases import translated
 from tasks.models.systems import systems_of
 from tasks.report import spending, stated
@@ -25,6 +24,7 @@ from tasks.report.text import code, percent, plain, table, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
 from tasks.report.warnings import alarms, run_warnings
 from tasks.report.words import parts, scored, shared, why
+from tasks.store.tables import write_atomically
 
 SHOWN_ERRORS = 5
 

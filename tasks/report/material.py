@@ -7,10 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from artifacts.store import Store
 from config.settings import Settings
 from data.batches import Asked, Ref
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, SUMMARY, VERDICTS
+from tasks.store.tables import Store
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from artifacts.store import write_atomically
 from data.plugins import families
 from data.records import VALUED
 from tasks.report.material import Material
+from tasks.store.tables import write_atomically
 
 MOST_BYTES = 120
 """Of a model's name in a file name, which file systems hold to 255 with all that stands around it."""

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from artifacts.store import write_atomically
 from data.loading import judged_by
 from data.records import VALUED
 from tasks.report.exports import write_parquet
+from tasks.store.tables import write_atomically
 
 if TYPE_CHECKING:  # as in exports
     from tasks.report.material import Material

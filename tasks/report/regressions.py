@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from artifacts.store import write_atomically
 from prompts.phrases import phrase
 from tasks.report.material import Material
 from tasks.report.moved import moved_lines
 from tasks.report.text import code, percent, plain, table
 from tasks.report.warnings import alarms
 from tasks.report.words import parts, scored, shared, why
+from tasks.store.tables import write_atomically
 
 _POINTS = 100
 

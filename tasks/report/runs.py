@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from artifacts.history import Entry
 from data.exits import OUTCOMES
 from prompts.phrases import phrase, section
 from tasks.report.pages import still
 from tasks.report.text import percent
+from tasks.store.history import Entry
 
 EACH = 200
 """Runs of a page."""

@@ -6,13 +6,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from artifacts.store import write_atomically
 from config.settings import Settings
 from data.batches import Ref
 from tasks.report import exports, html, junit, markdown, raw, records, regressions
 from tasks.report.material import Tables, gather
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
+from tasks.store.tables import write_atomically
 
 
 @stage(version=1, cached=False)

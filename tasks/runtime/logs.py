@@ -20,7 +20,7 @@ LOGGER.setLevel(logging.INFO)
 # Silent unless asked, by `begin` or by Prefect's `extra_loggers`: a run at a terminal shows bars and tables.
 LOGGER.addHandler(logging.NullHandler())
 LOGGER.propagate = False
-CARE = logging.getLogger("artifacts")
+CARE = logging.getLogger("tasks.store")
 """What the store has to say, such as that a damaged reply cache was mended; shown also to who asked for nothing."""
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from artifacts.store import Store
 from config.settings import Model, Settings
 from data.batches import Asked
 from data.tables import REQUESTS, RESPONSES
-from metrics.spending import Spending, Spent
+from metrics.analysis.spending import Spending, Spent
+from tasks.store.tables import Store
 
 _COLUMNS = ("request_id", "tokens_in", "tokens_out", "extra", "cached")
 

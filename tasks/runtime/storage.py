@@ -8,10 +8,10 @@ from typing import Any
 
 import platformdirs
 
-from artifacts.replies import ReplyCache, url_in
-from artifacts.store import Store
-from artifacts.submissions import Submissions
 from config.settings import Store as StoreSettings
+from tasks.store.replies import ReplyCache, url_in
+from tasks.store.submissions import Submissions
+from tasks.store.tables import Store
 
 
 def cache_folder() -> Path:

@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from data.draw import canonical
-from metrics.citation import parse
-from metrics.sources import Finding, Url, check_answer, judge_outcome, locate
+from metrics.citation.citation import parse
+from metrics.citation.sources import Finding, Url, check_answer, judge_outcome, locate
 from tasks.models.masking import hide
 from tasks.web.policy import Net
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from artifacts.samples import Answered
+    from tasks.store.samples import Answered
     from tasks.web.extraction import Reader
     from tasks.web.fetching import Fetcher, Missed, Page
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-from metrics.sources import Finding, judge_outcome
+from metrics.citation.sources import Finding, judge_outcome
 from tasks.sandbox import child
 
 START_S = 60.0

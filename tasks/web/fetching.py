@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 import httpcore
 from protego import Protego
 
-from metrics.sources import Finding, Url, judge_outcome, judge_status, read_url
+from metrics.citation.sources import Finding, Url, judge_outcome, judge_status, read_url
 from tasks.web.bodies import ACCEPTED, TooLarge, Undecodable, read_body
 from tasks.web.guard import Guard, Metered
 from tasks.web.policy import PRODUCT, USER_AGENT, Net, Refused

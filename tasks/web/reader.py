@@ -14,7 +14,7 @@ from functools import cached_property
 from html.parser import HTMLParser
 from typing import Any
 
-from metrics.sources import Finding, judge_outcome, judge_page
+from metrics.citation.sources import Finding, judge_outcome, judge_page
 
 MEMORY_BYTES = 2_000_000_000
 _CHARSETS = re.compile(

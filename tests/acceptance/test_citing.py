@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from metrics._cited_answers import parse_answer
+from metrics.citation.answers import parse_answer
 from tests.acceptance.citing.answers import PASSAGES, answer, prose, sentence, words
 
 LANGUAGES = ("en", "ru", "zh")

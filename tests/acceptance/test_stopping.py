@@ -11,10 +11,10 @@ import pytest
 
 from data.errors import InputError
 from data.suites import Stop, Suite
+from metrics.analysis.stopping import Narrowing, arranged, ends, narrowings, sequences, unsettled
 from metrics.analysis.summary import summarise
 from metrics.stats import sequential
 from metrics.stats.sequential import Look, follow
-from metrics.stopping import Narrowing, arranged, ends, narrowings, sequences, unsettled
 from tests.acceptance import references, tables
 from tests.helpers.verdicts import finalise
 

@@ -58,7 +58,7 @@ if __name__ == "__main__":
     import basic_control
 
     basic_control.start()
-    from artifacts.manifest import commit
+    from tasks.store.manifest import commit
     from data.records import Family, Metric
     from data.units import identity_of
     from data.sentences import count_words

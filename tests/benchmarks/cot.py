@@ -20,7 +20,7 @@ import polars as pl
 
 from data.answers import final_number
 from data.options import options_of
-from metrics import cot
+from metrics.cot import cot
 
 HERE = Path(__file__).parents[2]
 SHARED = HERE.parent / "shared" / "data"

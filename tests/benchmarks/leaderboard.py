@@ -14,11 +14,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from artifacts import manifest as manifests
 from config.reading import read
 from metrics.analysis.document import document as document_of
 from metrics.analysis.results import Results
 from metrics.analysis.summary import cells, summarise, totals
+from tasks.store import manifest as manifests
 from tests.conftest import TOP
 from tests.helpers.suites import declared
 from tests.helpers.verdicts import finalise

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from artifacts.replies import Remembered, ReplyCache, batched, owner
 from data.records import Reply
+from tasks.store.replies import Remembered, ReplyCache, batched, owner
 from tests.servers.postgres import Postgres
 
 

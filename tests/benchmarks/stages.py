@@ -16,9 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from artifacts import repair
-from artifacts.inventory import take
-from artifacts.replies import ReplyCache
 from config.settings import Model, Sandbox, Settings
 from config.settings import Store as Place
 from data.batches import Asked, Batch, Cell, Ref
@@ -29,6 +26,9 @@ from tasks.load import Wanted, generate
 from tasks.query import prepare, query
 from tasks.runtime.storage import cache_url, open_store
 from tasks.score import score
+from tasks.store import repair
+from tasks.store.inventory import take
+from tasks.store.replies import ReplyCache
 from tasks.summary import aggregate
 from tasks.verify import verify
 from tests.servers.postgres import Postgres

@@ -55,10 +55,10 @@ def added(text: str) -> Callable[[Path], object]:
         ("metrics.citation", ["prompts/en/citation/support.j2"], ["prompts/en/claims/split.j2"]),
         (
             "generators.simple_logic",
-            ["generators/_statements.py", "generators/texts/ru/names.yaml", "prompts/en/simple_logic/task.j2"],
-            ["generators/texts/en/summarization.yaml", "generators/arithmetic.py", "prompts/en/arithmetic/task.j2"],
+            ["generators/simple_logic/statements.py", "generators/texts/ru/names.yaml", "prompts/en/simple_logic/task.j2"],
+            ["generators/texts/en/summarization.yaml", "generators/arithmetic/arithmetic.py", "prompts/en/arithmetic/task.j2"],
         ),
-        ("generators.code_gen", ["prompts/en/code_gen/wrap.j2", "generators/_code_hard.py"], ["metrics/cot.py"]),
+        ("generators.code_gen", ["prompts/en/code_gen/wrap.j2", "generators/code_gen/hard.py"], ["metrics/cot/cot.py"]),
         ("data.loaders.word_problems", ["data/gsm8k.py", "data/samples/word_problems.jsonl"], ["data/nq.py"]),
     ],
 )  # fmt: skip

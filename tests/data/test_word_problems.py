@@ -5,7 +5,7 @@ import pytest
 from data import gsm8k, word_problems
 from data.options import options_of
 from data.word_problems import DRAWS, SAMPLE, agree, make, sample, written
-from metrics import cot
+from metrics.cot import cot
 
 
 def test_the_shipped_file_is_what_the_script_makes() -> None:

@@ -11,12 +11,12 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from artifacts.runs import find
 from config.settings import Settings
 from flows.cli.application import main
 from tasks.compare.baseline import pin
 from tasks.compare.facts import facts_of
 from tasks.compare.rescore import rescore
+from tasks.store.runs import find
 from tests.conftest import Run
 from tests.flows.scene import Scene
 from tests.helpers.recorded import suite

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from scipy.stats import binomtest
 
-from artifacts import manifest as manifests
 from config.reading import read
 from flows.cli.application import main
 from prompts import phrases
 from tasks.compare.runs import compare_runs
 from tasks.load import items_of
 from tasks.report import comparison
+from tasks.store import manifest as manifests
 from tests.conftest import TOP, Run
 from tests.helpers.finished import HOSTILE, finished
 from tests.helpers.runs import at

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from artifacts.replies import ReplyCache
+from tasks.store.replies import ReplyCache
 from tests.conftest import TOP, Run
 from tests.helpers.requests import prompts_seen
 from tests.helpers.runs import at, latest

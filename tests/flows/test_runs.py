@@ -6,9 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from artifacts.replies import ReplyCache
-from artifacts.samples import Answered
-from artifacts.store import Store
 from config.settings import Rerun, Settings
 from data.batches import Cell
 from data.errors import InputError
@@ -23,6 +20,9 @@ from metrics.judging import Ask
 from tasks.compare.configurations import modern
 from tasks.judge import pose_question
 from tasks.models.systems import panel_of
+from tasks.store.replies import ReplyCache
+from tasks.store.samples import Answered
+from tasks.store.tables import Store
 
 RECORDED = Path(__file__).parents[1] / "fixtures" / "recorded"
 

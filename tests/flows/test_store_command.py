@@ -13,14 +13,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from artifacts import pruning
-from artifacts.inventory import take
-from artifacts.store import Store
 from config.settings import Store as Settings
 from data.exits import Exit
 from data.tables import VERDICTS
 from flows.cli.application import main
 from flows.cli.commands.store import ROOT, RUNS, amount
+from tasks.store import pruning
+from tasks.store.inventory import take
+from tasks.store.tables import Store
 from tests.conftest import TOP
 from tests.helpers.places import DAY, Place
 

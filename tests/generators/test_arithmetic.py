@@ -5,7 +5,17 @@ import pytest
 from data.answers import final_number
 from data.draw import draw
 from data.records import Item
-from generators.arithmetic import UNIT, Part, join, left_to_right, near_misses, reference, steps, value, verify
+from generators.arithmetic.arithmetic import (
+    UNIT,
+    Part,
+    join,
+    left_to_right,
+    near_misses,
+    reference,
+    steps,
+    value,
+    verify,
+)
 
 
 def item(expression: str, answer: str) -> Item:

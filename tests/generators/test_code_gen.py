@@ -17,9 +17,9 @@ from data.draw import draw
 from data.errors import InputError
 from data.records import Item, Program
 from data.values import Raised, equal
-from generators._code_function import outcome, shapes
-from generators._code_values import decode, kotlin_literal
-from generators.code_gen import BY_NAME, FUNCTIONS, UNIT, generate, near_misses, program, reference, verify
+from generators.code_gen.code_gen import BY_NAME, FUNCTIONS, UNIT, generate, near_misses, program, reference, verify
+from generators.code_gen.function import outcome, shapes
+from generators.code_gen.values import decode, kotlin_literal
 from tasks.sandbox import run
 
 SHAPES = [

@@ -9,7 +9,7 @@ import pytest
 from data.programs.clean import answer_part
 from data.programs.cues import OTHER, PLAIN, WRONG, said
 from data.programs.python import find_python
-from generators._code_kotlin import find_kotlin
+from generators.code_gen.kotlin import find_kotlin
 from tests.helpers.bounds import bounded
 
 RIGHT = """def max_sum(xs):

@@ -9,8 +9,8 @@ import pytest
 from data.programs.clean import answer_part
 from data.programs.python import find_python
 from data.programs.text import SOURCE_CAP
-from generators._code_kotlin import find_kotlin
-from generators.code_gen import FUNCTIONS, generate, program, reference, verify
+from generators.code_gen.code_gen import FUNCTIONS, generate, program, reference, verify
+from generators.code_gen.kotlin import find_kotlin
 from tests.helpers.bounds import bounded
 
 DEF = "def f(x):\n    return x + 1"

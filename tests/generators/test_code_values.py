@@ -7,9 +7,9 @@ import pytest
 
 from data.records import Item, Outcome
 from data.values import Raised, literal, shown
-from generators._code_function import camel
-from generators._code_values import decode, encode, kotlin_literal, kotlin_type, split_type
-from generators.code_gen import verify
+from generators.code_gen.code_gen import verify
+from generators.code_gen.function import camel
+from generators.code_gen.values import decode, encode, kotlin_literal, kotlin_type, split_type
 
 
 def item_of(expected: Any, code: str = "python") -> Item:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from data.programs.python import find_python
-from generators._code_kotlin import find_kotlin
+from generators.code_gen.kotlin import find_kotlin
 from tests.helpers.bounds import bounded
 
 RIGHT = "def twice(n: int) -> int:\n    return n * 2"

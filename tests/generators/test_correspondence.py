@@ -5,8 +5,8 @@ import re
 import pymorphy3
 from email_validator import validate_email
 
-from generators._correspondence import correspondence
-from generators._entities import (
+from generators.data_extraction.correspondence import correspondence
+from generators.data_extraction.entities import (
     DOMAINS,
     MAILBOXES,
     read_email,

@@ -13,8 +13,9 @@ import pytest
 
 from data.draw import draw
 from data.records import Item, Verdict
-from generators._correspondence import correspondence
-from generators._entities import (
+from generators.data_extraction.correspondence import correspondence
+from generators.data_extraction.data_extraction import LEVELS, RUN, UNIT, near_misses, reference, verify
+from generators.data_extraction.entities import (
     ABROAD,
     AREAS,
     CODES,
@@ -28,8 +29,7 @@ from generators._entities import (
     read_phone,
     write_date,
 )
-from generators._letters import KINDS
-from generators.data_extraction import LEVELS, RUN, UNIT, near_misses, reference, verify
+from generators.data_extraction.letters import KINDS
 
 TEXT = (
     "The tram museum in the old depot would like to thank every component of its opening day. "

@@ -6,8 +6,8 @@ import pytest
 
 from data.draw import draw
 from data.records import Item
-from generators._objects import find
-from generators.data_extraction import LEVELS, UNIT, verify
+from generators.data_extraction.data_extraction import LEVELS, UNIT, verify
+from generators.data_extraction.objects import find
 from tests.helpers.bounds import bounded
 
 EMAIL, PHONE, DAY = "anna.baker@kestrel.example.com", "+12125550123", "2025-03-14"

@@ -3,7 +3,7 @@
 import pytest
 
 from data.records import Item
-from generators.arithmetic import verify
+from generators.arithmetic.arithmetic import verify
 from tests.helpers.bounds import bounded
 
 SUM = Item(prompt="", answer="39", facts={"expression": "4 + 5 * (10 - 3)"})

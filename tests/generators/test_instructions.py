@@ -6,8 +6,8 @@ import pytest
 
 from data.draw import draw
 from data.records import Item
-from generators._sentences import parts
-from generators.instructions import UNIT, carry_out, count_vowels, verify
+from generators.instructions.instructions import UNIT, carry_out, count_vowels, verify
+from generators.instructions.sentences import parts
 
 
 def item(text: str, commands: list[str], answer: str, language: str = "en") -> Item:

@@ -3,7 +3,7 @@
 import pytest
 
 from data.records import Item
-from generators.simple_logic import verify
+from generators.simple_logic.simple_logic import verify
 
 PUZZLE = Item(
     prompt="Lucy and Keith run.\n\nKeith is slower than Lucy.\n\nIf all line up by speed, who stands first?",

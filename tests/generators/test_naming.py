@@ -4,8 +4,8 @@ import pytest
 
 from data.draw import draw
 from data.records import Item
-from generators._people import cases
-from generators.simple_logic import MARKERS, UNIT, verify
+from generators.simple_logic.people import cases
+from generators.simple_logic.simple_logic import MARKERS, UNIT, verify
 from tests.helpers.bounds import bounded
 
 NANCY = Item(

@@ -7,10 +7,10 @@ import pytest
 
 from data.draw import draw
 from data.records import Item
-from generators._comparisons import adjective, texts
-from generators._orderings import DIRECT, HOLDS, INDIRECT, puzzles
-from generators._people import cases, genders, names
-from generators.simple_logic import UNIT, verify
+from generators.simple_logic.comparisons import adjective, texts
+from generators.simple_logic.orderings import DIRECT, HOLDS, INDIRECT, puzzles
+from generators.simple_logic.people import cases, genders, names
+from generators.simple_logic.simple_logic import UNIT, verify
 
 VERA = Item(prompt="", answer="Vera", facts={"names": ["Anna", "Boris", "Vera"]}, language="en")
 ВЕРА = Item(prompt="", answer="Вера", facts={"names": ["Анна", "Борис", "Вера"]}, language="ru")  # noqa: PLC2401 - as it is read

@@ -1,6 +1,6 @@
 """Replies, as metrics' scores are made of them."""
 
-from artifacts.samples import Answered
+from tasks.store.samples import Answered
 
 
 def answer(text: str | None) -> Answered:

@@ -18,7 +18,7 @@ from tests.servers.running import Server
 
 SECRET = "admin:only-for-this-test"
 
-TREE = ("basic_control", "flows", "tasks", "artifacts", "config", "generators", "metrics", "prompts", "data")
+TREE = ("basic_control", "flows", "tasks", "config", "generators", "metrics", "prompts", "data")
 
 TINY = """
 models: [{{name: tiny, provider: openai, base_url: '{url}', max_concurrency: 1}}]

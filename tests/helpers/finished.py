@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from artifacts import manifest as manifests
-from artifacts.store import Store
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
+from tasks.store import manifest as manifests
+from tasks.store.tables import Store
 from tests.tasks.scored import rows
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m\u202e[a](javascript:b) ```\n# not a heading"

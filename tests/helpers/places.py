@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from artifacts import manifest
-from artifacts.replies import Remembered, ReplyCache
-from artifacts.store import Store
 from data.batches import Ref
 from data.records import Reply
 from data.tables import RESPONSES, VERDICTS
 from flows.cli.application import main
+from tasks.store import manifest
+from tasks.store.replies import Remembered, ReplyCache
+from tasks.store.tables import Store
 
 DAY = 86_400.0
 

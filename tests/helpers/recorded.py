@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from artifacts import manifest as manifests
-from artifacts.store import Store
 from config.settings import Settings
 from data.batches import Batch, Cell, Ref
 from data.loading import responses_of
@@ -17,6 +15,8 @@ from flows.runs import facts
 from tasks.load import given, items_of
 from tasks.models.systems import Identities
 from tasks.score import measure
+from tasks.store import manifest as manifests
+from tasks.store.tables import Store
 
 
 def written(path: Path, rows: Iterable[Mapping[str, Any]]) -> str:

@@ -8,8 +8,8 @@ from data.suites import Suite
 from metrics.analysis.judged import Gate
 from metrics.analysis.results import Results
 from metrics.analysis.scores import Labels, Withheld, scores_of
+from metrics.analysis.stopping import Narrowing
 from metrics.analysis.verdict import Policy, Verdict, decide
-from metrics.stopping import Narrowing
 
 
 def finalise(

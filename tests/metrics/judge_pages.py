@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from data.records import Metric, Question, Step, Unparsable
-from metrics import citation, factual_correctness, preference, response_groundedness, rubric
+from metrics import factual_correctness, preference, response_groundedness, rubric
+from metrics.citation import citation
 from metrics.judging import write, write_repair
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "judges"

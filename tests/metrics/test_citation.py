@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from metrics._passages import verify
-from metrics._quotes import find_quote
-from metrics.citation import UNIT, interpretability, parse
+from metrics.citation.citation import UNIT, interpretability, parse
+from metrics.citation.passages import verify
+from metrics.citation.quotes import find_quote
 from metrics.judging import Ask, Failed, begin, combine
 from tests.helpers.bounds import bounded
 from tests.metrics.judges import Script, converse, judged, never

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from metrics._cited_answers import parse_answer
+from metrics.citation.answers import parse_answer
 from tests.helpers.bounds import bounded
 from tests.metrics.citation_forms import MARKERS, PASSAGES, PLAIN, SAID, SENTENCES
 

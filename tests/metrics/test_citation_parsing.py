@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.sentences import count_words, split_sentences
-from metrics._cited_answers import CitedAnswer, parse_answer
-from metrics._markers import WIDEST
+from metrics.citation.answers import CitedAnswer, parse_answer
+from metrics.citation.markers import WIDEST
 from tests.helpers.bounds import bounded
 
 

@@ -10,9 +10,9 @@ import pytest
 from data.errors import InputError
 from data.options import options_of
 from data.records import Score
-from metrics._checks import take_apart
-from metrics._scripts import entry_of, read_tests
-from metrics.code_tests import UNIT, programs, row_tests
+from metrics.code_tests.checks import take_apart
+from metrics.code_tests.code_tests import UNIT, programs, row_tests
+from metrics.code_tests.scripts import entry_of, read_tests
 from tasks import sandbox
 
 ADD = "```python\ndef add(a, b):\n    return a + b\n```"

@@ -15,8 +15,8 @@ from data.number_words import given_numbers
 from data.options import options_of
 from data.plugins import metrics
 from data.records import Score
-from metrics import cot
-from metrics._cot_chain import annotated, read
+from metrics.cot import cot
+from metrics.cot.chain import annotated, read
 
 QUESTION = (
     "Farmer Red has three milk cows: Bess, Brownie, and Daisy. Bess, the smallest cow, gives him two pails of milk "

@@ -8,8 +8,8 @@ import pytest
 
 from data.options import options_of
 from data.records import Score
-from metrics import cot
-from metrics._cot_chain import read
+from metrics.cot import cot
+from metrics.cot.chain import read
 
 
 def wrong(line: str) -> list[str]:

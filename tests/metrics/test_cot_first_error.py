@@ -8,9 +8,9 @@ import pytest
 
 from data.number_words import given_numbers
 from data.options import options_of
-from metrics import cot
-from metrics._cot_chain import read
-from metrics._cot_first_error import MOST, REASONS, first_error
+from metrics.cot import cot
+from metrics.cot.chain import read
+from metrics.cot.first_error import MOST, REASONS, first_error
 
 QUESTION = (
     "A box holds 12 pens. Ann buys 4 boxes and gives 5 pens away. She sells the rest at $2 each. How much is that?"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metrics._cot_chain import read
+from metrics.cot.chain import read
 from tests.helpers.bounds import bounded
 
 

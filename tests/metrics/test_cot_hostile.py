@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from data.options import options_of
 from data.records import Score
-from metrics import cot
+from metrics.cot import cot
 from tests.helpers.bounds import bounded
 
 QUESTION = "Anna has 2 pails and 6 pails. How many pails has she?"

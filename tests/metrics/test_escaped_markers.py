@@ -2,7 +2,7 @@
 
 import pytest
 
-from metrics._cited_answers import parse_answer
+from metrics.citation.answers import parse_answer
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.errors import InputError
-from metrics.bands import band
+from metrics.analysis.bands import band
 from metrics.factual_correctness import UNIT
 from metrics.judging import Ask, Failed, begin, combine
 from tests.metrics.judges import claims, converse, judged, never

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from data.errors import InputError
 from data.records import Message, Question, Sample, Unparsable
-from metrics import citation, factual_correctness, response_groundedness
+from metrics import factual_correctness, response_groundedness
+from metrics.citation import citation
 from metrics.judging import (
     SHOWN,
     Ask,

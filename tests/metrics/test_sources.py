@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.options import options_of
-from metrics._addresses import read_disguised
-from metrics._identifiers import identifiers, isbn_is_sound
-from metrics._source_lists import Source
-from metrics.citation import UNIT
-from metrics.sources import (
+from metrics.citation.addresses import read_disguised
+from metrics.citation.citation import UNIT
+from metrics.citation.identifiers import identifiers, isbn_is_sound
+from metrics.citation.source_lists import Source
+from metrics.citation.sources import (
     OUTCOMES,
     Finding,
     Url,

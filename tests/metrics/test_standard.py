@@ -8,7 +8,8 @@ import pytest
 from data.errors import InputError
 from data.options import options_of
 from data.records import Metric, Score
-from metrics import contains, exact_match, json_match, number, regex, similarity
+from metrics import contains, exact_match, number, regex, similarity
+from metrics.json_match import json_match
 
 ALL = {"case": True, "punctuation": True, "articles": True}
 

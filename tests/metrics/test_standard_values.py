@@ -8,7 +8,8 @@ import pytest
 from data.errors import InputError
 from data.options import options_of
 from data.records import Metric, Score
-from metrics import json_match, number
+from metrics import number
+from metrics.json_match import json_match
 
 
 def scored(metric: Metric, response: str, answer: Any, question: str = "", **options: Any) -> Score:

@@ -10,9 +10,9 @@ import pytest
 from data.errors import InputError
 from data.suites import Stop, Suite
 from data.tables import ITEMS, SCORES, SUMMARY
+from metrics.analysis.stopping import Exam, arranged, ends, narrowings, sequences, unsettled, without_peeking
 from metrics.analysis.summary import summarise
 from metrics.stats.sequential import follow
-from metrics.stopping import Exam, arranged, ends, narrowings, sequences, unsettled, without_peeking
 from tests.helpers.verdicts import finalise
 
 STRATA = (("a", "easy", "en"), ("a", "hard", "en"), ("b", "easy", "en"))

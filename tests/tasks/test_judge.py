@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from artifacts.samples import Answered
 from config.settings import Judge
 from data.records import Message, Question
 from metrics.judging import Ask, Judgement
 from tasks.judge import Panel, decode, encode, pose_question
+from tasks.store.samples import Answered
 
 ASK = Ask("rate", Question("all", {}), (Message("system", "Rate it."), Message("user", "A text.")))
 SAMPLE = Answered("i", "m", 0, "en", {}, None, None)

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from artifacts.store import Store
 from config.prices import Prices
 from config.settings import Model, Settings
 from data.batches import Asked
 from data.tables import REQUESTS, RESPONSES
 from tasks.report import spending as report
 from tasks.runtime.spending import spending_of
+from tasks.store.tables import Store
 
 NOW = dt.date(2026, 11, 22)
 PRICED = Model(name="priced", provider="openai", price_in=1.0, price_out=4.0, price_cached=0.5, price_thinking=8.0)

@@ -68,13 +68,13 @@ def test_a_key_follows_the_rules_that_the_stages_module_imports(monkeypatch: pyt
         (
             "tasks.score",
             ["metrics/judging.py", "data/truncation.py", "tasks/sandbox/values.py"],
-            ["metrics/cot.py", "metrics/correct.py"],
+            ["metrics/cot/cot.py", "metrics/correct.py"],
         ),
         ("tasks.verify", ["data/truncation.py", "tasks/sandbox/harness.kt"], ["metrics/judging.py"]),
-        ("tasks.load", ["data/tables.py", "prompts/__init__.py"], ["metrics/stopping.py", "data/nq.py"]),
+        ("tasks.load", ["data/tables.py", "prompts/__init__.py"], ["metrics/analysis/stopping.py", "data/nq.py"]),
         ("tasks.query", ["tasks/models/requests.py", "prompts/__init__.py"], ["tasks/models/scheduler.py"]),
-        ("tasks.cite", ["tasks/web/checking.py", "metrics/sources.py"], ["metrics/contains.py"]),
-        ("tasks.summary", ["metrics/stats/intervals.py"], ["metrics/contains.py", "metrics/citation.py"]),
+        ("tasks.cite", ["tasks/web/checking.py", "metrics/citation/sources.py"], ["metrics/contains.py"]),
+        ("tasks.summary", ["metrics/stats/intervals.py"], ["metrics/contains.py", "metrics/citation/citation.py"]),
     ],
 )
 def test_a_stages_rules_are_those_that_it_imports_and_no_others(

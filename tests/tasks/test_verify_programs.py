@@ -7,7 +7,7 @@ import pytest
 
 from data.draw import canonical, draw
 from data.records import Item
-from generators.code_gen import UNIT, reference
+from generators.code_gen.code_gen import UNIT, reference
 from tasks.verify import Reply, verify_all
 
 

@@ -29,10 +29,10 @@ def set_(
         runs: where runs are (default: artifacts/runs)
         root: the store of their tables, where it has moved since
     """
-    from artifacts.baselines import path_of, write
-    from artifacts.runs import find
     from config.settings import Store
     from tasks.compare.baseline import pin
+    from tasks.store.baselines import path_of, write
+    from tasks.store.runs import find
 
     found = find(run, Path(runs or Store().runs))
     written([write(pin(name, found, root), path_of(name, folder))])
@@ -40,7 +40,7 @@ def set_(
 
 def list_(*, folder: Folder = BASELINES) -> None:
     """List the baselines."""
-    from artifacts.baselines import files, read
+    from tasks.store.baselines import files, read
 
     there = files(folder)
     for path in there:
@@ -58,9 +58,9 @@ def show_(name: Annotated[str, Parameter(metavar="NAME")], /, *, folder: Folder 
         name: what the baseline is called
         folder: where baselines are
     """
-    from artifacts.baselines import read
     from metrics.analysis.baseline import one_line, values_of
     from tasks.report.text import percent
+    from tasks.store.baselines import read
 
     one = read(name, folder)
     show(f"Baseline {one.name}: run {one.run}, {one.started[:19]}")

@@ -68,9 +68,9 @@ def write(
         runs: where runs are (default: artifacts/runs)
         root: where the store is now, if it was moved
     """
-    from artifacts.runs import find
     from config.settings import Store
     from tasks.exchange.export import export
+    from tasks.store.runs import find
 
     written([str(path) for path in export(find(run, Path(runs or Store().runs)), to, form, root=root)])
 

@@ -49,12 +49,12 @@ def label(
         folder: where runs are (default: artifacts/runs)
         root: the store of their tables, where it has moved since
     """
-    from artifacts.runs import find
-    from artifacts.store import write_atomically
     from config.settings import Store
     from data.errors import InputError
     from tasks.judges.labels import KEPT, estimates, judged, read_labels, sheet
     from tasks.report.exports import write_csv
+    from tasks.store.runs import find
+    from tasks.store.tables import write_atomically
 
     if n < 1:
         raise InputError(f"--n {n}: expected at least 1 reply.")

@@ -36,11 +36,11 @@ def leaderboard(
         csv: write all results as one CSV table as well
         language: of what is said, such as en or ru (default: that of the latest run's report)
     """
-    from artifacts.store import write_atomically
     from config.settings import Store
     from tasks.compare.leaderboard import frame, gather
     from tasks.report import leaderboard as words
     from tasks.report.exports import write_csv
+    from tasks.store.tables import write_atomically
 
     found = gather(Path(runs or Store().runs), every=every, language=language)
     show(*_parts(found))

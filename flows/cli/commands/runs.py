@@ -29,8 +29,8 @@ def _found(folder: str, run: str) -> Path:
     Raises:
         InputError: it is not the name of a run that is there, or its manifest is not one.
     """
-    from artifacts import manifest
     from data.errors import InputError
+    from tasks.store import manifest
 
     there = _there(folder)
     if Path(run).name != run or run in {"", ".", ".."}:
@@ -57,8 +57,8 @@ def list_(
         model: only those of this model
         n: how many at most
     """
-    from artifacts.history import history
     from tasks.report.text import percent
+    from tasks.store.history import history
 
     found = [
         one
@@ -95,7 +95,7 @@ def tag(
         remove: a tag to take off; may be repeated
         note: what to note; an empty text removes the note
     """
-    from artifacts.history import label
+    from tasks.store.history import label
 
     kept = label(_found(folder, run), tags, remove, note)
     _show("; ".join(filter(None, (f"{run}: {', '.join(kept['tags']) or 'no tags'}", kept["note"]))))
@@ -107,8 +107,8 @@ def show_(run: Annotated[str, RUN], /, *, folder: Folder = "") -> None:
     Args:
         run: a run's id
     """
-    from artifacts.history import history
     from tasks.report.text import percent
+    from tasks.store.history import history
 
     there = _found(folder, run).parent
     one = next(entry for entry in history(there) if entry.name == run)

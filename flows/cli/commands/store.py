@@ -14,10 +14,10 @@ from data.exits import Exit
 from flows.cli.console import show
 
 if TYPE_CHECKING:
-    from artifacts.inventory import Inventory
-    from artifacts.replies import ReplyCache
-    from artifacts.store import Store
     from tasks.report.tables import Table
+    from tasks.store.inventory import Inventory
+    from tasks.store.replies import ReplyCache
+    from tasks.store.tables import Store
 
 ROOT = "artifacts/store"
 RUNS = "artifacts/runs"
@@ -75,8 +75,8 @@ def _printable(text: str) -> str:
 
 
 def _open(at: Where) -> tuple["Store", "Inventory"]:
-    from artifacts.inventory import take
-    from artifacts.store import Store
+    from tasks.store.inventory import take
+    from tasks.store.tables import Store
 
     # What the reply cache has to say of a repair is part of the answer.
     logging.basicConfig(format="%(message)s", stream=sys.stderr, level=logging.WARNING)
@@ -92,15 +92,15 @@ def _open(at: Where) -> tuple["Store", "Inventory"]:
 
 
 def _cache_url(store: "Store", given: str) -> str:
-    from artifacts.replies import url_in
+    from tasks.store.replies import url_in
 
     return given or url_in(store)
 
 
 def _existing_cache(store: "Store", given: str) -> "ReplyCache | None":
     """Open the reply cache; None where its file is not there."""
-    from artifacts.databases import file_of
-    from artifacts.replies import ReplyCache
+    from tasks.store.databases import file_of
+    from tasks.store.replies import ReplyCache
 
     url = _cache_url(store, given)
     file = file_of(url)
@@ -157,9 +157,9 @@ def list_(*, where: Where | None = None) -> None:
 
 def verify(*, where: Where | None = None) -> int:
     """Check every table, every run and every reply; where something is damaged, the exit code is 1."""
-    from artifacts.databases import shown
-    from artifacts.store import Damaged
-    from artifacts.verifying import faults_of_replies, faults_of_run
+    from tasks.store.databases import shown
+    from tasks.store.tables import Damaged
+    from tasks.store.verifying import faults_of_replies, faults_of_run
 
     at = where or Where()
     store, there = _open(at)
@@ -210,7 +210,7 @@ def prune(
         replies_unused: also replies that no kept table holds
         yes: delete; without it nothing is touched
     """
-    from artifacts.pruning import Wish, carry_out, plan, unused
+    from tasks.store.pruning import Wish, carry_out, plan, unused
 
     store, there = _open(at := where or Where())
     if there.tables and not Path(at.runs).is_dir():
@@ -245,7 +245,7 @@ def prune(
 
 def repair(*, where: Where | None = None) -> None:
     """Mend a damaged reply cache, and bring replies back from the store's tables."""
-    from artifacts.replies import ReplyCache
+    from tasks.store.replies import ReplyCache
 
     at = where or Where()
     store, _ = _open(at)

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from artifacts.baselines import read, write
-from artifacts.runs import find, load, replies
 from config.settings import Settings
 from data.errors import InputError
 from data.exits import Exit
@@ -23,6 +21,8 @@ from tasks.compare.facts import facts_of
 from tasks.compare.items import items_of
 from tasks.models.systems import Identities
 from tasks.report.regressions import lines
+from tasks.store.baselines import read, write
+from tasks.store.runs import find, load, replies
 from tests.helpers.recorded import recorded_run, suite, written
 
 ROWS = [{"question": f"Question {n}?", "answer": f"Answer {n}", "response": f"Answer {n}"} for n in range(100)]

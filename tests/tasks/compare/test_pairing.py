@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
-from artifacts import manifest as manifests
-from artifacts.runs import find
-from artifacts.store import Store
 from data.batches import Ref
 from flows.cli.application import main
 from tasks.compare.items import items_of
 from tasks.compare.runs import RunComparison, compare_runs
 from tasks.exchange import suites as exchange
+from tasks.store import manifest as manifests
+from tasks.store.runs import find
+from tasks.store.tables import Store
 from tests.helpers.recorded import recorded_run, suite, written
 
 ROWS = [{"question": f"Question {n}?", "answer": f"Answer {n}", "response": f"Answer {n}"} for n in range(100)]

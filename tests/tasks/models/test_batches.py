@@ -11,8 +11,6 @@ from typing import Any, Literal
 import pytest
 from pydantic import ValidationError
 
-from artifacts.replies import ReplyCache
-from artifacts.submissions import Submissions
 from config.settings import Model, Settings
 from data.records import Call, Message
 from tasks.models import batches, open_client
@@ -20,6 +18,8 @@ from tasks.models.batches import portions
 from tasks.models.openai_batches import TOKEN
 from tasks.models.rate_limits import endpoint_of
 from tasks.models.scheduler import Answer, Tally, ask_all
+from tasks.store.replies import ReplyCache
+from tasks.store.submissions import Submissions
 from tests.servers.batches import BatchServer, Became
 from tests.servers.running import serve
 

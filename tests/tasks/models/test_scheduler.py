@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from artifacts.repair import remembered
-from artifacts.replies import ReplyCache, owner
 from config.settings import Model, Store
 from data.batches import Cell
 from data.errors import Stopped
@@ -18,6 +16,8 @@ from tasks.models import scheduler
 from tasks.models.scheduler import Tally, line
 from tasks.query import ask, identify, watch
 from tasks.runtime.storage import cache_url
+from tasks.store.repair import remembered
+from tasks.store.replies import ReplyCache, owner
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.servers.running import serve_openai
 from tests.servers.script import Fault

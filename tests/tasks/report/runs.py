@@ -10,7 +10,6 @@ from typing import Any
 
 import polars as pl
 
-from artifacts.samples import Answered
 from config.settings import Judge, Model, Settings
 from data.draw import canonical, draw
 from data.options import options_of
@@ -27,6 +26,7 @@ from tasks.aggregate import circumstances
 from tasks.gate import policy_of
 from tasks.report.material import Material
 from tasks.score import metric_rows, scores_of
+from tasks.store.samples import Answered
 from tasks.verify import Reply, verdict_row
 from tests.helpers.suites import rows_of
 from tests.helpers.suites import shipped as _shipped

@@ -7,13 +7,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from artifacts.samples import Answered
 from data import plugins
 from data.plugins import metric
 from data.tables import ITEMS, SCORES
 from tasks.report import html, markdown
 from tasks.report.material import Material
 from tasks.score import metric_rows
+from tasks.store.samples import Answered
 from tests.tasks.report.runs import build, complete, settings
 
 METRIC = """

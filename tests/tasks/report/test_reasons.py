@@ -13,7 +13,7 @@ import yaml
 
 from config.settings import Report
 from data.records import OutcomeKind
-from generators import instructions
+from generators.instructions import instructions
 from prompts.phrases import translated
 from tasks.models.protocol import ErrorKind
 from tasks.report import junit, markdown, samples

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import pytest
 from starlette.requests import Request
 
-from artifacts.history import label
 from data.errors import InputError
 from flows.cli import viewing
 from flows.cli.application import main
 from tasks.report import comparison, html, leaderboard
+from tasks.store.history import label
 from tests.benchmarks.report import many
 from tests.conftest import TOP
 from tests.helpers.finished import HOSTILE, finished

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from artifacts.samples import Answered
+from tasks.store.samples import Answered
 from tasks.web import Limits, Net
 from tests.tasks.web.site import HOST, Site, lookup
 

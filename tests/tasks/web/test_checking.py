@@ -10,12 +10,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from artifacts.samples import Answered
-from artifacts.store import Store
 from data.errors import InputError
 from data.options import options_of
 from data.tables import EVIDENCE
-from metrics.citation import UNIT
+from metrics.citation.citation import UNIT
+from tasks.store.samples import Answered
+from tasks.store.tables import Store
 from tasks.web import Net, check
 from tests.tasks.web.citing import LIMITS, answered, certificate, net
 from tests.tasks.web.site import (

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from artifacts.samples import Answered
+from tasks.store.samples import Answered
 from tasks.web import Limits, Net, check
 from tests.tasks.web import red_team
 from tests.tasks.web.site import HOST, QUOTE, Site, lookup

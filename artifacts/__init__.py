@@ -1,1 +1,0 @@
-"""The store: content-addressed Parquet tables, the reply cache, the manifest."""

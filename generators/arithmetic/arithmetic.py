@@ -1,0 +1,236 @@
+"""Evaluate an expression of whole numbers with + - * and parentheses.
+
+Source: seed 001, category 6; built and evaluated as a tree, never with `eval`: ours (SPEC 2).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from operator import add, mul, sub
+from random import Random
+from typing import NamedTuple
+
+from data.answers import final_number
+from data.numerals import narrow
+from data.patterns import pattern
+from data.records import Family, Item, Scale, Verdict
+from generators.arithmetic.given_number import contrasted, fault
+from prompts import render
+
+LEVELS = {
+    "easy": {"numbers": (3, 4), "largest": 20, "limit": 10_000},
+    "medium": {"numbers": (4, 6), "largest": 50, "limit": 100_000},
+    "hard": {"numbers": (6, 8), "largest": 100, "limit": 1_000_000},
+}
+SCALE = Scale(
+    unit={"en": "numbers", "ru": "чисел"},
+    rungs={
+        n: {"numbers": (n, n), "largest": 20, "limit": 10_000} for n in (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 32)
+    },
+)
+MARKERS = {"en": "ANSWER", "ru": "ОТВЕТ"}
+TOLERANCE = Fraction(1, 1_000_000)
+"""Relative, where the expected value is not a whole number."""
+
+_OPERATIONS = {"+": add, "-": sub, "*": mul}
+_RANK = {"+": 1, "-": 1, "*": 2}
+_NUMBER_RANK = 3
+_STRONGER = ("##", "##", "boxed")  # markers that the cascade heeds before an answer line
+_LINE = 100
+_PLAIN = pattern(r"(?:ANSWER|ОТВЕТ): ?(-?[0-9]{1,15})")
+_TOKEN = pattern(r"\d+|[-+*()]")
+
+
+class Part(NamedTuple):
+    """An expression: how it is written, its value, and how tightly its outermost operator binds."""
+
+    text: str
+    value: int
+    rank: int
+
+
+def join(left: Part, operator: str, right: Part) -> Part:
+    """Join two parts with an operator, with parentheses only where the value would be another without them."""
+    rank = _RANK[operator]
+    first = f"({left.text})" if left.rank < rank else left.text
+    # a - (b + c) needs them; a + (b - c) and a * (b * c) do not.
+    bare = right.rank > rank or (right.rank == rank and operator != "-")
+    second = right.text if bare else f"({right.text})"
+    return Part(f"{first} {operator} {second}", _OPERATIONS[operator](left.value, right.value), rank)
+
+
+def generate(rng: Random, *, numbers: tuple[int, int], largest: int, limit: int, language: str) -> Item:
+    """Draw a tree whose value is none of its numbers, so that repeating the question is no answer."""
+    while True:
+        leaves = [rng.randint(2, largest) for _ in range(rng.randint(*numbers))]
+        parts = [Part(str(number), number, _NUMBER_RANK) for number in leaves]
+        while len(parts) > 1:
+            at = rng.randrange(len(parts) - 1)
+            operator = rng.choice("+-*")
+            joined = join(parts[at], operator, parts[at + 1])
+            if abs(joined.value) > limit:
+                joined = join(parts[at], "-", parts[at + 1])
+            parts[at : at + 2] = [joined]
+        whole = parts[0]
+        if abs(whole.value) not in leaves:
+            break
+    operators = "".join(symbol for symbol in whole.text if symbol in "+-*")
+    return Item(
+        prompt=render("arithmetic/task", language, expression=whole.text),
+        answer=str(whole.value),
+        facts={"expression": whole.text},
+        template=f"{operators}{'()' if '(' in whole.text else ''}",
+    )
+
+
+def verify(item: Item, reply: str) -> Verdict:
+    """Accept the number that the reply gives as its answer if it is the expression's value."""
+    given, rule, wrong = _given(reply)
+    if given is None:
+        return Verdict(correct=None, reason="no number")
+    details = {"rule": rule}
+    if wrong:
+        return Verdict(correct=False, reason=wrong, details=details)
+    expected = _expected(item.answer)
+    if _equal(given, expected):
+        return Verdict(correct=True, reason="right", details=details)
+    return Verdict(correct=False, reason=_mistake(item.facts["expression"], given, expected), details=details)
+
+
+def _given(reply: str) -> tuple[Fraction | int | None, str, str]:
+    """Return the reply's answer, the rule that found it, and what keeps it from being one ('' as a rule).
+
+    An answer line as it was asked for, at the end, is read at once: the cascade would find the same, in ten times
+    the time.
+    """
+    last = reply[-_LINE:].rstrip().rpartition("\n")[2]
+    if (plain := _PLAIN.fullmatch(last)) and not any(sign in reply for sign in _STRONGER):
+        return int(plain[1]), "cue", ""
+    found = final_number(reply)
+    if found is None:
+        return None, "", ""
+    text, start, given = narrow(reply), found.position, found.value
+    end = start + len(found.text)
+    if found.rule == "last number" and (meant := contrasted(text, start)):
+        start, end = meant
+        given = Fraction(int(text[start:end].replace("−", "-").replace("–", "-")))
+    return given, found.rule, fault(text, start, end, given)
+
+
+def _expected(answer: str) -> Fraction | int:
+    """Return the expected value; nearly always a whole number, with which it is much faster to calculate."""
+    return int(answer) if answer.removeprefix("-").isdecimal() else Fraction(answer)
+
+
+def _equal(given: Fraction | int, expected: Fraction | int) -> bool:
+    if isinstance(expected, int):
+        return given == expected
+    return abs(given - expected) <= abs(expected) * TOLERANCE
+
+
+def _mistake(expression: str, given: Fraction | int, expected: Fraction | int) -> str:
+    """Name the kind of mistake that leads to a value."""
+    if given == -expected:
+        return "wrong sign"
+    difference = given - expected
+    kind = slips(expression).get(given)  # a Fraction finds the int it equals
+    return kind or ("off by one" if abs(difference) == 1 else "other number" if difference % 10 else "off by tens")
+
+
+@lru_cache(maxsize=4096)
+def slips(expression: str) -> Mapping[Fraction | int, str]:
+    """Return the values that typical slips lead to, with the slip's name; the most telling name stands."""
+    tokens = _TOKEN.findall(expression)
+    flat = _flat(tokens)
+    values: dict[Fraction | int, str] = dict.fromkeys(steps(tokens), "stopped at an intermediate result")
+    if "(" in tokens:
+        values[value(flat)] = "ignored parentheses"
+    values[left_to_right(flat)] = "ignored precedence"
+    return values
+
+
+def _flat(tokens: Sequence[str]) -> list[str]:
+    return [each for each in tokens if each not in "()"]
+
+
+def left_to_right(flat: Sequence[str]) -> int:
+    """Evaluate numbers and operators in the order in which they stand, whatever the operators."""
+    total = int(flat[0])
+    for operator, number in zip(flat[1::2], flat[2::2], strict=True):
+        total = _OPERATIONS[operator](total, int(number))
+    return total
+
+
+def value(tokens: Sequence[str]) -> int:
+    """Evaluate an expression's tokens by the rules."""
+    *_, last = [int(tokens[0]) if len(tokens) == 1 else 0, *steps(tokens)]
+    return last
+
+
+def steps(tokens: Sequence[str]) -> Iterator[int]:
+    """Yield the result of each operation in turn; the last one is the expression's value."""
+    numbers: list[int] = []
+    waiting: list[str] = []
+
+    def settle(rank: int) -> Iterator[int]:
+        while waiting and waiting[-1] != "(" and _RANK[waiting[-1]] >= rank:
+            right, left = numbers.pop(), numbers.pop()
+            numbers.append(_OPERATIONS[waiting.pop()](left, right))
+            yield numbers[-1]
+
+    for each in tokens:
+        if each == "(":
+            waiting.append(each)
+        elif each == ")":
+            yield from settle(0)
+            waiting.pop()
+        elif each in _RANK:
+            yield from settle(_RANK[each])
+            waiting.append(each)
+        else:
+            numbers.append(int(each))
+    yield from settle(0)
+
+
+def reference(item: Item) -> str:
+    """Return the answer line."""
+    return f"{MARKERS[item.language]}: {item.answer}"
+
+
+def near_misses(item: Item) -> Sequence[str]:
+    """Return replies with a number that is almost right, or with the expression instead of its value."""
+    marker, right = MARKERS[item.language], int(item.answer)
+    tokens = _TOKEN.findall(item.facts["expression"])
+    flat = _flat(tokens)
+    wrong = {
+        right + 1, right - 1, right + 10, right * 10, -right, left_to_right(flat), value(flat), *steps(tokens),
+        *map(int, flat[::2]),
+    } - {right}  # fmt: skip
+    return (
+        *(f"{marker}: {number}" for number in sorted(wrong)),
+        f"{marker}: {right}.5",
+        f"{marker}: {right}1",
+        f"{marker}: {right}\n{marker}: {right + 1}",
+        f"{item.facts['expression']} = {right + 1}",
+        f"{marker}: not {right}",
+        f"{marker}: {right}?",
+        f"{marker}: {right}, {right + 1}",
+        f"{item.facts['expression']} = {right} +",
+        f"{marker}:",
+    )
+
+
+UNIT = Family(
+    name="arithmetic",
+    version=1,
+    levels=LEVELS,
+    generate=generate,
+    verify=verify,
+    languages=("en", "ru"),
+    seed_id="t06_mathematics",
+    titles={"en": "Arithmetic", "ru": "Арифметика"},
+    reference=reference,
+    near_misses=near_misses,
+    verifier_version=5,
+    scale=SCALE,
+)

@@ -1,0 +1,1 @@
+"""Small functions to write, with their tests."""

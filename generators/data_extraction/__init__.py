@@ -1,0 +1,1 @@
+"""Addresses, numbers and dates to find in a text."""

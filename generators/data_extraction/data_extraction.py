@@ -1,0 +1,365 @@
+"""Extract the e-mail addresses, phone numbers and dates of a text; the set of them must be exactly right."""
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from itertools import islice
+from random import Random
+from typing import Any
+
+from data.patterns import pattern
+from data.records import Family, Item, Scale, Verdict
+from generators.data_extraction.entities import (
+    COMPACT,
+    DATE,
+    EMAIL,
+    LONGEST,
+    PHONE,
+    clean,
+    date_of,
+    read_date,
+    read_email,
+    read_phone,
+)
+from generators.data_extraction.entity_objects import last_first, named_object, strings
+from generators.data_extraction.letters import KINDS, Draft
+from generators.data_extraction.objects import find
+from prompts import render
+
+NOUNS = {"emails": "an e-mail", "phones": "a phone", "dates": "a date"}
+RUN = 8
+"""Words of the source in a row, with no entity between them, that make an echo."""
+MOST = 64
+"""Values of a reply that are read, of each kind and of list lines; the rest count as wrong all the same."""
+ATTEMPTS = 12
+"""Objects that are looked at, from the reply's end."""
+SLOW_READS = 3
+"""Values of a reply that dateparser is asked about."""
+_LONGEST_LINE = 300
+_SLOT = "\x00"
+_COUNTRIES = {"US": "US", "GB": "UK", "RU": "российские"}
+_NOTHING = frozenset(
+    {"", "none", "n/a", "null", "-", "—", "[]", "none found", "not found", "нет", "отсутствует", "отсутствуют"}
+    | {"не найдено", "не найдены", "не указано", "не указаны"}
+)
+_LINK = pattern(r"\[([^\]]+)\]\([^)]*\)")
+_JOINTS = (re.compile(r"[;\n]|\band\b|\bи\b"), re.compile(r"[,;\n]|\band\b|\bи\b"))
+
+
+@cache
+def _frame(language: str, region: str) -> tuple[str, str]:
+    """Return the prompt before and after the text: rendered once, since the text is all that changes."""
+    prompt = render("data_extraction/task", language, text=_SLOT, country=_COUNTRIES[region])
+    before, after = prompt.split(_SLOT)
+    return before, after.rstrip("\n")
+
+
+def _listed(values: Sequence[str]) -> str:
+    """Write a JSON list of normal forms: they hold nothing to escape, and json.dumps takes four times as long."""
+    return '["' + '", "'.join(values) + '"]' if values else "[]"
+
+
+def generate(rng: Random, *, language: str, least: int, most: int, distractors: int, twists: bool) -> Item:
+    """Draw a text with `least` to `most` entities of at least two kinds.
+
+    `distractors` are order numbers, prices, times, handles, dates without a year and room numbers; `twists` are
+    capitals in addresses, numbers from abroad, and one entity named again in another notation.
+    """
+    draft = Draft(rng, language, twists=twists)
+    count = least + int(rng.random() * (most - least + 1))
+    first = int(rng.random() * 3)
+    second = (first + 1 + int(rng.random() * 2)) % 3
+    draft.add(first)
+    draft.add(second)
+    for _ in range(count - 2):
+        draft.add(int(rng.random() * 3))
+    if twists:
+        draft.repeat()
+    traps = draft.distract(distractors) if distractors else {}
+    text = draft.text()
+    before, after = _frame(language, draft.region)
+    emails, phones, dates = map(sorted, draft.found)
+    return Item(
+        prompt=f"{before}{text}{after}",
+        answer=f'{{"emails": {_listed(emails)}, "phones": {_listed(phones)}, "dates": {_listed(dates)}}}',
+        facts={
+            "emails": emails,
+            "phones": phones,
+            "dates": dates,
+            "region": draft.region,
+            "language": language,
+            "text": text,
+            "written": draft.written,
+            "distractors": traps,
+        },
+        template=draft.scenario.name,
+    )
+
+
+_WORD = pattern(r"\w+")
+
+
+def _echoes(facts: Mapping[str, Any], reply: str) -> bool:
+    """Tell whether the reply has eight words of the source text in a row with no entity among them."""
+    words = _WORD.findall(reply.lower())
+    if len(words) < RUN:
+        return False
+    text: str = facts["text"]
+    for written in facts["written"]:
+        text = text.replace(written, _SLOT)
+    source = "\n".join(f" {' '.join(_WORD.findall(piece))} " for piece in text.lower().split(_SLOT))
+    known = frozenset(source.split())
+    length = 0  # of the words in a row that the source has somewhere
+    for end, word in enumerate(words, 1):
+        length = length + 1 if word in known else 0
+        if length >= RUN and f" {' '.join(words[end - RUN : end])} " in source:
+            return True
+    return False
+
+
+class _Reading:
+    """The values found in one reply: kind → normal form → as written; what cannot be read stands as written."""
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self.region: str = facts["region"]
+        self.language: str = facts["language"]
+        self.expected = {kind: frozenset(facts[kind]) for kind in KINDS}
+        self.values: dict[str, dict[str, str]] = {kind: {} for kind in KINDS}
+        self.slow_reads = SLOW_READS
+
+    def normal(self, kind: str, written: str) -> str | None:
+        text = clean(written) if len(written) <= LONGEST else ""
+        if "](" in text:
+            text = _LINK.sub(r"\1", text)
+        if kind == "emails":
+            return read_email(text)
+        if kind == "phones":
+            return read_phone(text, self.region, self.expected["phones"])
+        value = read_date(text, self.region, self.language)
+        if value is None and text and self.slow_reads > 0:
+            self.slow_reads -= 1
+            value = read_date(text, self.region, self.language, slowly=True)
+        return value
+
+    def add(self, kind: str, written: str) -> None:
+        if written.strip().lower() in _NOTHING:
+            return
+        if normal := self.normal(kind, written):
+            self.values[kind].setdefault(normal, written)
+            return
+        several = self._joined(kind, written) if len(written) <= _LONGEST_LINE else {}
+        self.values[kind].update(several or {written: written})
+
+    def _joined(self, kind: str, written: str) -> dict[str, str]:
+        """Read a value that lists several: each of its parts is one, or it is none of them."""
+        for joint in _JOINTS:
+            parts = joint.split(written)
+            normals = [self.normal(kind, part) for part in parts] if 1 < len(parts) <= MOST else [None]
+            if all(normals):
+                return {normal: part for normal, part in zip(normals, parts, strict=True) if normal}
+        return {}
+
+
+def _read_object(reply: str, reading: _Reading) -> str | None:
+    """Read the last object: 'object', 'wrong key' for one without our keys, 'cut off', or None for none."""
+    if "{" not in reply and "[" not in reply:
+        return None
+    found = find(reply)
+    if found.cut:
+        return "cut off"
+    there = False
+    for value in islice(last_first(found.values), ATTEMPTS):
+        there = True
+        if (named := named_object(value)) is not None:
+            _add_all(named, reading)
+            return "object"
+    return "wrong key" if there else "cut off" if found.broken else None
+
+
+def _add_all(named: Mapping[str, Any], reading: _Reading) -> None:
+    """Add the values of an object; what stands under another key counts too: it is part of what was extracted."""
+    for kind in KINDS:
+        for written in islice(strings(named.get(kind)), MOST):
+            reading.add(kind, written)
+    others = (part for key, parts in named.items() if key not in KINDS for part in islice(strings(parts), MOST))
+    for written in islice(others, MOST):
+        for kind in KINDS[:2]:
+            if (normal := reading.normal(kind, written)) and (kind == "emails" or _is_phone(written)):
+                reading.values[kind].setdefault(normal, written)
+
+
+def _is_phone(written: str) -> bool:
+    return PHONE.fullmatch(written.strip()) is not None
+
+
+_BULLET = pattern(r"\s*(?:[-*•–|+→▪◦‣]|\d{1,2}[.)])\s+")
+_LABEL = pattern(r"[^\d@:]{1,40}(?:\d{1,2}[^\w@:]{0,3})?:(?:\s+|$)")
+_JOINT = pattern(r"\b(?:and|or|и|или|none|нет|mailto|tel)\b")
+_COUNT = pattern(r"[\s(]*\d{1,2}[\s).,;]*")
+_LETTER = pattern(r"[^\W\d_]")
+_SIGN = pattern(r"[@\d]")
+
+
+def _read_lines(reply: str, reading: _Reading) -> bool:
+    """Read list lines: those with a bullet or a number, and those that hold nothing but entities and a label."""
+    there = 0
+    for line in reply.splitlines():
+        if there > MOST:
+            break
+        if len(line) <= _LONGEST_LINE and _SIGN.search(line):
+            there += _read_line(line, reading)
+    return there > 0
+
+
+def _read_line(line: str, reading: _Reading) -> bool:
+    bullet = _BULLET.match(line)
+    rest = clean(line[bullet.end() :] if bullet else line).replace("**", "").replace("`", "")
+    label = _LABEL.match(rest)
+    rest = rest[label.end() :] if label else rest
+    found: list[tuple[str, str, str]] = []
+
+    def take(kind: str, match: re.Match[str]) -> str:
+        written = match.group()
+        normal = date_of(match, reading.region) if kind == "dates" else reading.normal(kind, written)
+        if normal is None:
+            return written
+        found.append((kind, normal, written))
+        return " "
+
+    rest = EMAIL.sub(lambda match: take("emails", match), rest)
+    rest = DATE.sub(lambda match: take("dates", match), rest)
+    rest = COMPACT.sub(lambda match: take("dates", match), rest)
+    rest = PHONE.sub(lambda match: take("phones", match), rest)
+    if not bullet and _LETTER.search(_JOINT.sub(" ", rest)):
+        return False  # prose
+    if not found and _COUNT.fullmatch(rest):
+        return False  # how many there are
+    for kind, normal, written in found:
+        reading.values[kind].setdefault(normal, written)
+    if _SIGN.search(rest):  # a number, a handle, half a date: listed, but no entity
+        reading.values["emails" if "@" in rest else "dates"].setdefault(rest.strip(), rest.strip())
+    return bool(found) or bool(_SIGN.search(rest))
+
+
+def _printable(values: Sequence[str]) -> list[str]:
+    """Cut long values short and replace what UTF-8 cannot carry (a lone surrogate from a JSON escape)."""
+    return [value[:LONGEST].encode("utf-8", "replace").decode() for value in values[:10]]
+
+
+def _stands_in(part: str, text: str) -> bool:
+    """Tell whether `part` stands in the text and is not cut out of a longer number or word."""
+    at = text.find(part)
+    return at >= 0 and not text[at - 1 : at].isalnum() and not text[at + len(part) : at + len(part) + 1].isalnum()
+
+
+def _reason(
+    facts: Mapping[str, Any], missing: Mapping[str, Collection[str]], extra: Mapping[str, Mapping[str, str]]
+) -> str:
+    """Name the first mistake: a distractor taken, a value under the wrong key, then by kind."""
+    for written in (value for kind in KINDS for value in extra[kind].values()):
+        for distractor, what in facts["distractors"].items():
+            if _stands_in(distractor.lower(), written.lower()):
+                return f"extracted {what}"
+    for kind in KINDS:
+        if any(not extra[kind].keys().isdisjoint(facts[other]) for other in KINDS if other != kind):
+            return "wrong key"
+    for kind in KINDS:
+        if missing[kind] and extra[kind]:
+            return f"changed {NOUNS[kind]}"
+        if missing[kind]:
+            return f"missed {NOUNS[kind]}"
+        if extra[kind]:
+            return f"invented {NOUNS[kind]}"
+    return "every entity and nothing else"
+
+
+def verify(item: Item, reply: str) -> Verdict:
+    """Compare the set in the reply's last JSON object, or else in its list lines, with the expected one.
+
+    Details: precision and recall in [0, 1], what is missing and what is extra, and where it was read.
+    """
+    facts = item.facts
+    reading = _Reading(facts)
+    where = _read_object(reply, reading) or ("lines" if _read_lines(reply, reading) else "")
+    missing = {kind: reading.expected[kind] - reading.values[kind].keys() for kind in KINDS}
+    extra = {
+        kind: {value: raw for value, raw in reading.values[kind].items() if value not in reading.expected[kind]}
+        for kind in KINDS
+    }
+    given = sum(map(len, reading.values.values()))
+    hits = given - sum(map(len, extra.values()))
+    details = {
+        "precision": round(hits / given, 4) if given else 0.0,
+        "recall": round(hits / sum(map(len, reading.expected.values())), 4),
+        "missing": sorted(value for kind in KINDS for value in missing[kind]),
+        "extra": _printable(sorted(raw for kind in KINDS for raw in extra[kind].values())),
+        "read": where,
+    }
+    if _echoes(facts, reply):
+        return Verdict(correct=False, reason="echoed the source", details=details)
+    if not where:
+        return Verdict(correct=None, reason="no JSON object and no list", details=details)
+    if where == "cut off":
+        return Verdict(correct=None, reason="the JSON object is cut off", details=details)
+    if where == "wrong key":
+        return Verdict(correct=False, reason="wrong key", details=details)
+    right = not any(missing.values()) and not any(extra.values())
+    return Verdict(correct=right, reason=_reason(facts, missing, extra), details=details)
+
+
+def reference(item: Item) -> str:
+    """Return the expected JSON object in a fence."""
+    return f"```json\n{item.answer}\n```"
+
+
+def near_misses(item: Item) -> list[str]:
+    """Return replies with one entity missing, changed, invented or misplaced, and echoes of the source."""
+    sets: dict[str, list[str]] = {kind: list(item.facts[kind]) for kind in KINDS}
+    kind = next(kind for kind in KINDS if sets[kind])
+    last = sets[kind][-1]
+    changed = last[:-1] + ("1" if last[-1] != "1" else "2") if kind != "emails" else f"x{last}"
+    other = KINDS[(KINDS.index(kind) + 1) % 3]
+    replies = [
+        {**sets, kind: sets[kind][:-1]},
+        {**sets, kind: [*sets[kind][:-1], changed]},
+        {**sets, kind: sets[kind][:-1], other: [*sets[other], last]},
+        {**sets, "emails": [*sets["emails"], "nobody@invented.example.com"]},
+        {**sets, "phones": [*sets["phones"], "+49 30 901820"]},
+        {**sets, "dates": [*sets["dates"], "1999-12-31"]},
+        {"contacts": sets["emails"], "numbers": sets["phones"], "days": sets["dates"]},
+        *({**sets, "dates": [*sets["dates"], written]} for written in item.facts["distractors"]),
+    ]
+    return [
+        *(json.dumps(reply, ensure_ascii=False) for reply in replies),
+        item.prompt,
+        f"{item.facts['text']}\n\n{item.answer}",
+    ]
+
+
+LEVELS = {
+    "easy": {"least": 2, "most": 5, "distractors": 0, "twists": False},
+    "medium": {"least": 3, "most": 5, "distractors": 2, "twists": False},
+    "hard": {"least": 4, "most": 5, "distractors": 4, "twists": True},
+}
+SCALE = Scale(
+    unit={"en": "entities", "ru": "сущностей"},
+    rungs={
+        n: {"least": n, "most": n, "distractors": 4, "twists": True}
+        for n in (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 32)
+    },
+)
+UNIT = Family(
+    name="data_extraction",
+    version=1,
+    levels=LEVELS,
+    generate=generate,
+    verify=verify,
+    languages=("en", "ru"),
+    seed_id="t04_data_extraction",
+    titles={"en": "Extraction", "ru": "Извлечение"},
+    reference=reference,
+    near_misses=near_misses,
+    verifier_version=3,
+    scale=SCALE,
+)

@@ -1,0 +1,1 @@
+"""Questions with a known truth, by which judges are measured."""

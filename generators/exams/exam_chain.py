@@ -1,0 +1,186 @@
+"""Exam of judges: find the first wrong step of a solution (the step `find` of judged chains).
+
+A word problem of five steps, drawn with its numbers, its reference, and a solution that is right, or holds one
+error of meaning: each of its calculations is right as a calculation, and what follows builds on the error.
+
+Source: ours; the kinds of error after Zeng et al. 2024 (MR-GSM8K).
+"""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from data.draw import canonical
+from data.records import Family, Item, Verdict
+from generators.exams.base import examine, read
+from generators.exams.world import LANGUAGES
+
+KINDS = ("relation", "swapped", "entity", "forgotten", "unit")
+"""What is planted: a wrong relation, swapped operands, another one's quantity, a step left out, a wrong unit."""
+
+LEVELS: dict[str, dict[str, Any]] = {
+    "easy": {"later": False, "bare": False},
+    "medium": {"later": True, "bare": False},
+    "hard": {"later": True, "bare": True},
+}
+NONE = -1
+_HOUR = 60
+
+_NAMES = {
+    "en": ("Ann", "Ben", "Clara", "David", "Emma", "Frank", "Grace", "Henry"),
+    "ru": ("Анна", "Борис", "Вера", "Глеб", "Дарья", "Егор", "Жанна", "Иван"),
+    "zh": ("小明", "小红", "小华", "小丽", "小刚", "小芳", "小军", "小雪"),
+}
+_THINGS = {
+    "en": ("pencils", "candles", "brushes", "roses", "pens"),
+    "ru": ("карандаши", "свечи", "кисти", "розы", "ручки"),
+    "zh": ("铅笔", "蜡烛", "画笔", "玫瑰", "钢笔"),
+}
+_PROBLEM = {
+    "en": "{a} has {boxes} boxes with {each} {things} in each. {a} gives {given} {things} away and sells all the "
+    "others for {price} coins apiece. {b} works {hours} hours and is paid {wage} coins an hour. How many more "
+    "coins "
+    "does {a} get than {b}?",
+    "ru": "{a} продаёт {things}. Коробок: {boxes}, в каждой коробке штук: {each}. Подарено штук: {given}, а все "
+    "остальные проданы, цена штуки в монетах: {price}. {b} работает за плату. Часов работы: {hours}, плата "
+    "за час в монетах: {wage}. На сколько монет больше получает {a}, чем {b}?",
+    "zh": "{a}有{boxes}个盒子，每个盒子里有{each}支{things}。{a}送出{given}支，其余的每支卖{price}枚硬币。"
+    "{b}工作{hours}小时，每小时得到{wage}枚硬币。{a}比{b}多得多少枚硬币？",
+}
+_STEPS = {
+    "en": {
+        "all": ("All {things} of {a}", "{a} has in all"), "left": ("{things} to sell", "what {a} can sell"),
+        "sold": ("Coins of {a}", "{a} gets in coins"), "paid": ("Coins of {b}", "{b} gets in coins"),
+        "more": ("The difference in coins", "{a} gets more than {b} by"),
+    },
+    "ru": {
+        "all": ("Всего штук", "сколько всего штук продаёт {a}"), "left": ("На продажу", "сколько штук останется"),
+        "sold": ("Выручка в монетах", "сколько монет получает {a}"),
+        "paid": ("Плата в монетах", "сколько монет получает {b}"),
+        "more": ("Разница в монетах", "на сколько монет больше получает {a}, чем {b}"),
+    },
+    "zh": {
+        "all": ("{things}总数", "{a}一共有的支数"), "left": ("可卖的支数", "剩下可卖的{things}"),
+        "sold": ("{a}得到的硬币", "{a}卖得的硬币数"), "paid": ("{b}得到的硬币", "{b}的工钱"),
+        "more": ("相差的硬币", "{a}比{b}多得的硬币数"),
+    },
+}  # fmt: skip
+
+Line = tuple[str, int, str, int, int]
+"""A step's name, and its calculation: a number, a sign, a number, and what they come to."""
+
+
+def _lines(drawn: Mapping[str, int], kind: str) -> tuple[list[Line], str]:
+    """Return the steps of a solution with an error of a kind ('' for none), and the name of the wrong one."""
+    lines: list[Line] = []
+
+    def add(name: str, one: int, sign: str, other: int) -> int:
+        value = one * other if sign == "*" else one + other if sign == "+" else one - other
+        lines.append((name, one, sign, other, value))
+        return value
+
+    left = add("all", drawn["boxes"], "*", drawn["each"])
+    if kind != "forgotten":
+        left = add("left", left, "+" if kind == "relation" else "-", drawn["given"])
+    sold = add("sold", left, "*", drawn["wage" if kind == "entity" else "price"])
+    paid = add("paid", drawn["hours"] * (_HOUR if kind == "unit" else 1), "*", drawn["wage"])
+    if kind == "swapped":
+        add("more", paid, "-", sold)
+    else:
+        add("more", sold, "-", paid)
+    wrong = {"relation": "left", "swapped": "more", "entity": "sold", "forgotten": "sold", "unit": "paid", "": ""}
+    return lines, wrong[kind]
+
+
+def forms(rng: Random, language: str, kind: str, *, later: bool) -> tuple[list[dict[str, Any]], int]:
+    """Draw a problem; return its question as it is and in other words, and the first wrong step, -1 for none.
+
+    `later`: what the other one gets is computed first, unlike in the reference.
+    """
+    drawn = {
+        "boxes": rng.randint(4, 9), "each": rng.randint(10, 24), "given": rng.randint(3, 19),
+        "price": rng.randint(7, 12), "hours": rng.randint(2, 6), "wage": rng.randint(13, 19),
+    }  # fmt: skip
+    a, b = rng.sample(_NAMES[language], 2)
+    said = {"a": a, "b": b, "things": rng.choice(_THINGS[language])}
+    meant, _ = _lines(drawn, "")
+    lines, wrong = _lines(drawn, "" if kind == "none" else kind)
+    if later:
+        lines.insert(0, lines.pop(-2))
+    shared = {
+        "question": _PROBLEM[language].format(**said, **drawn),
+        "reference": "\n".join(_written(language, line, said, 0) for line in meant),
+    }
+    ways = [{**shared, "steps": [_written(language, line, said, way) for line in lines]} for way in (0, 1)]
+    names = [name for name, *_ in lines]
+    return ways, names.index(wrong) + 1 if wrong else NONE
+
+
+def generate(rng: Random, *, language: str, later: bool, bare: bool, truth: str = "") -> Item:
+    """Draw a problem with a solution that is right (`none`) or has an error of a kind, which may be given.
+
+    `bare`: in other words, without the names that the reference gives.
+    """
+    kind = truth or rng.choice(("none", *KINDS))
+    ways, first = forms(rng, language, kind, later=later)
+    truth = "none" if kind == "none" else "wrong"
+    return examine("chain", "chain/find", language, {"1": ways[bare]}, truth, kind=kind, first=first)
+
+
+def _written(language: str, line: Line, said: Mapping[str, str], way: int) -> str:
+    name, one, sign, other, value = line
+    label = _STEPS[language][name][way].format(**said)
+    colon = "：" if language == "zh" else ": "
+    return f"{label[0].upper()}{label[1:]}{colon}{one} {sign} {other} = {value}"
+
+
+def balanced(level: Mapping[str, Any], n: int) -> list[dict[str, str]]:
+    """Give as many right solutions as wrong ones, the kinds of error in turn."""
+    del level
+    return [{"truth": truth} for at in range(n) for truth in ("none", KINDS[at % len(KINDS)])]
+
+
+def verify(item: Item, reply: str) -> Verdict:
+    """Accept the number of the first wrong step, -1 where there is none."""
+    found = read(reply, "step")
+    step = None if found is None else found["step"]
+    if isinstance(step, str) and step.strip().lstrip("-").isdecimal():
+        step = int(step)
+    if not isinstance(step, int) or isinstance(step, bool):
+        return Verdict(correct=None, reason="no verdict of the form asked for")
+    right = step == item.facts["first"]
+    return Verdict(correct=right, reason="right" if right else "another verdict", details={"said": step})
+
+
+def reference(item: Item) -> str:
+    """Return the right reply."""
+    return canonical({"reason": "", "step": item.facts["first"]})
+
+
+def near_misses(item: Item) -> Sequence[str]:
+    """Return replies that name another step, cut ones and ones of another form."""
+    first = item.facts["first"]
+    others = [one for one in (NONE, 1, 2, 3, 4, 5) if one != first]
+    wrong = [canonical({"reason": str(first), "step": one}) for one in others]
+    return [
+        *wrong,
+        reference(item)[:-2],
+        str(first),
+        canonical({"reason": str(first)}),
+        canonical({"step": [first]}),
+        "",
+    ]
+
+
+UNIT = Family(
+    name="exam_chain",
+    version=1,
+    levels=LEVELS,
+    generate=generate,
+    verify=verify,
+    languages=LANGUAGES,
+    titles={"en": "Exam: first wrong step", "ru": "Экзамен: первый неверный шаг"},
+    balanced=balanced,
+    reference=reference,
+    near_misses=near_misses,
+)

@@ -1,0 +1,94 @@
+"""Exam of judges: how far a response rests on contexts, 0 to 2 (the step `rate` of response groundedness).
+
+Responses of five sentences or more: all of them supported 2, all but one, which the contexts do not hold, 1, none
+supported 0. What lies between would be a matter of taste: whether half of a response is "a significant part" of it.
+
+Source: ours.
+"""
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from data.records import Family, Item
+from generators.exams.base import examine, in_turn, label_misses, label_reply, mark_label, shuffled
+from generators.exams.words import RELATIONS
+from generators.exams.world import (
+    CONTRADICTED,
+    LANGUAGES,
+    NEUTRAL,
+    SUPPORTED,
+    Claim,
+    draw_building,
+    draw_claim,
+    join,
+    tell,
+)
+
+FULLY, PARTLY, NOT = RATINGS = ("2", "1", "0")
+LEVELS: dict[str, dict[str, Any]] = {
+    "easy": {"facts": 5, "said": 5, "changes": ("same", "changed", "unstated"), "pronouns": False},
+    "medium": {
+        "facts": 6,
+        "said": 5,
+        "changes": ("same", "paraphrase", "unit", "changed", "wrong_unit", "unstated"),
+        "pronouns": True,
+    },
+    "hard": {
+        "facts": 7,
+        "said": 6,
+        "changes": ("paraphrase", "unit", "not_other", "changed", "wrong_unit", "not", "unstated", "common"),
+        "pronouns": True,
+    },
+}
+
+
+def generate(
+    rng: Random, *, language: str, facts: int, said: int, changes: tuple[str, ...], pronouns: bool, truth: str = ""
+) -> Item:
+    """Draw contexts and a response of a rating that may be given."""
+    truth = truth or rng.choice(RATINGS)
+    building = draw_building(rng, language, rng.sample(RELATIONS, facts))
+    told = tell(rng, building, pronouns=pronouns)
+    half = len(told) // 2
+    wanted: Sequence[tuple[str, ...]]
+    if truth == FULLY:
+        wanted = [(SUPPORTED,)] * said
+    elif truth == PARTLY:
+        wanted = [(SUPPORTED,)] * (said - 1) + [(NEUTRAL,)]
+    else:
+        wanted = [(CONTRADICTED, NEUTRAL)] * said
+    made: dict[str, Claim] = {}
+    while len(made) < said:
+        one = draw_claim(rng, building, changes, wanted=rng.choice(wanted[len(made)]))
+        # Of different things: what is said twice, or two ways of being wrong, would weigh one fact more than the
+        # others.
+        made.setdefault(str(one.says.get("relation", one.text)), one)
+    listed = shuffled(rng, list(made.values()))
+    # A pronoun stands with the building's name in the same context: the halves are one text each of whole facts.
+    contexts = [join(language, told)] if pronouns else [join(language, part) for part in (told[:half], told[half:])]
+    values = {"question": "", "response": join(language, [one.text for one in listed]), "contexts": contexts}
+    return examine(
+        "groundedness",
+        "groundedness/rate",
+        language,
+        {"rating": values},
+        truth,
+        kind="+".join(sorted({one.change for one in listed})),
+        world=[building.as_dict()],
+        says=[dict(one.says) for one in listed],
+    )
+
+
+UNIT = Family(
+    name="exam_groundedness",
+    version=2,
+    levels=LEVELS,
+    generate=generate,
+    verify=lambda item, reply: mark_label(item, reply, "rating"),
+    languages=LANGUAGES,
+    titles={"en": "Exam: groundedness", "ru": "Экзамен: обоснованность"},
+    balanced=in_turn(*RATINGS),
+    reference=lambda item: label_reply(item, "rating"),
+    near_misses=lambda item: label_misses(item, "rating", RATINGS),
+)

@@ -1,0 +1,105 @@
+"""Exam of judges: which of two responses is better, asked in both orders (the step `compare` of preference).
+
+One response answers the questions rightly, the other with a wrong or missing part; or both say the same in other
+words, which is a tie.
+
+Source: ours.
+"""
+
+from random import Random
+from typing import Any
+
+from data.draw import canonical
+from data.exam import TRUTH
+from data.records import Family, Item, Verdict
+from generators.exams.base import examine, in_turn, read
+from generators.exams.words import NAMED, words
+from generators.exams.world import LANGUAGES, draw_building, join, other_value, phrase, sentence
+
+BETTER, TIE, WORSE = "better", "tie", "worse"
+WINNER = {BETTER: "first", TIE: "tie", WORSE: "second"}
+LEVELS: dict[str, dict[str, Any]] = {
+    "easy": {"facts": 2, "wrong": 2, "restyled": False},
+    "medium": {"facts": 3, "wrong": 1, "restyled": False},
+    "hard": {"facts": 4, "wrong": 1, "restyled": True},
+}
+
+
+def generate(rng: Random, *, language: str, facts: int, wrong: int, restyled: bool, truth: str = "") -> Item:
+    """Draw a question and two responses, the first better or worse or a tie, which may be given.
+
+    The lesser response has `wrong` wrong values, or leaves as many out; of a tie the second is in other words.
+    """
+    truth = truth or rng.choice((BETTER, TIE, WORSE))
+    building = draw_building(rng, language, rng.sample(NAMED, facts))
+    right = dict(building.facts)
+    lesser = dict(right)
+    kind = "other words"
+    if truth != TIE:
+        kind = rng.choice(("wrong", "missing")) if wrong < facts else "wrong"
+        for relation in rng.sample(list(right), wrong):
+            if kind == "wrong":
+                lesser[relation] = other_value(rng, language, relation, right[relation])
+            else:
+                del lesser[relation]
+    styles = (0, 1) if truth == TIE or restyled else (0, 0)
+    pair = [
+        join(language, [sentence(language, phrase(building, one, value, style)) for one, value in said.items()])
+        for said, style in zip((right, lesser), styles, strict=True)
+    ]
+    says = [right, lesser]
+    if truth == WORSE:
+        pair.reverse()
+        says.reverse()
+    reference = [sentence(language, phrase(building, one, value)) for one, value in right.items()]
+    questions = [words(language).questions[one].format(**building.forms) for one in right]
+    shared = {"question": join(language, questions), "reference": join(language, reference), "criteria": ""}
+    return examine(
+        "preference",
+        "preference/compare",
+        language,
+        {
+            "ab": {**shared, "first": pair[0], "second": pair[1]},
+            "ba": {**shared, "first": pair[1], "second": pair[0]},
+        },
+        truth,
+        kind=kind,
+        world=[building.as_dict()],
+        says=says,
+    )
+
+
+def verify(item: Item, reply: str) -> Verdict:
+    """Accept the right winner of the first order."""
+    found = read(reply, "winner")
+    if found is None or not isinstance(found["winner"], str):
+        return Verdict(correct=None, reason="no verdict of the form asked for")
+    if found["winner"].strip().lower() != WINNER[item.facts[TRUTH]]:
+        return Verdict(correct=False, reason="another verdict")
+    return Verdict(correct=True, reason="right")
+
+
+def reference(item: Item) -> str:
+    """Return the right winner of the first order."""
+    return canonical({"reason": "", "winner": WINNER[item.facts[TRUTH]]})
+
+
+def near_misses(item: Item) -> list[str]:
+    """Return the other winners, and replies of another form."""
+    right = WINNER[item.facts[TRUTH]]
+    others = [canonical({"reason": right, "winner": one}) for one in WINNER.values() if one != right]
+    return [*others, right, reference(item)[:-2], canonical({"winner": [right]}), ""]
+
+
+UNIT = Family(
+    name="exam_preference",
+    version=2,
+    levels=LEVELS,
+    generate=generate,
+    verify=verify,
+    languages=LANGUAGES,
+    titles={"en": "Exam: preference", "ru": "Экзамен: предпочтение"},
+    balanced=in_turn(BETTER, TIE, WORSE),
+    reference=reference,
+    near_misses=near_misses,
+)

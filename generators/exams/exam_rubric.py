@@ -1,0 +1,77 @@
+"""Exam of judges: rate a response by a criterion that can be counted, 1 to 5 (the step `rate` of rubrics).
+
+The criterion asks for four facts, and a point for each that the response states rightly: nothing is left to taste.
+
+Source: ours.
+"""
+
+from random import Random
+from typing import Any
+
+from data.records import Family, Item
+from generators.exams.base import examine, in_turn, label_misses, label_reply, mark_label, shuffled
+from generators.exams.words import NAMED, words
+from generators.exams.world import LANGUAGES, draw_building, join, other_value, phrase, sentence
+
+LO, HI = 1, 5
+FACTS = HI - LO
+RATINGS = tuple(str(one) for one in range(LO, HI + 1))
+LEVELS: dict[str, dict[str, Any]] = {
+    "easy": {"wrong": False, "restyled": False},
+    "medium": {"wrong": True, "restyled": False},
+    "hard": {"wrong": True, "restyled": True},
+}
+
+
+def generate(rng: Random, *, language: str, wrong: bool, restyled: bool, truth: str = "") -> Item:
+    """Draw a response that answers so many of the questions, by its rating, which may be given.
+
+    What it does not answer it leaves out or, where `wrong`, may state wrongly; `restyled`: in other words.
+    """
+    right = int(truth or rng.choice(RATINGS)) - LO
+    building = draw_building(rng, language, rng.sample(NAMED, FACTS))
+    relations = shuffled(rng, list(building.facts))
+    said = {}
+    for number, relation in enumerate(relations):
+        value = building.facts[relation]
+        if number < right:
+            said[relation] = value
+        elif (wrong and rng.random() < 0.5) or (number == FACTS - 1 and not said):  # noqa: PLR2004 - one in two
+            said[relation] = other_value(rng, language, relation, value)
+    spoken = [
+        sentence(language, phrase(building, one, said[one], int(restyled))) for one in shuffled(rng, list(said))
+    ]
+    reference = [sentence(language, phrase(building, one, value)) for one, value in building.facts.items()]
+    questions = [words(language).questions[one].format(**building.forms) for one in building.facts]
+    values = {
+        "criterion": words(language).criterion,
+        "question": join(language, questions),
+        "response": join(language, spoken),
+        "reference": join(language, reference),
+        "lo": LO,
+        "hi": HI,
+    }
+    return examine(
+        "rubric",
+        "rubric/rate",
+        language,
+        {"rating": values},
+        str(LO + right),
+        kind=f"{right} of {FACTS}",
+        world=[building.as_dict()],
+        says=said,
+    )
+
+
+UNIT = Family(
+    name="exam_rubric",
+    version=2,
+    levels=LEVELS,
+    generate=generate,
+    verify=lambda item, reply: mark_label(item, reply, "rating"),
+    languages=LANGUAGES,
+    titles={"en": "Exam: rubric", "ru": "Экзамен: оценка по критериям"},
+    balanced=in_turn(*RATINGS),
+    reference=lambda item: label_reply(item, "rating"),
+    near_misses=lambda item: label_misses(item, "rating", RATINGS),
+)

@@ -1,0 +1,114 @@
+"""Exam of judges: split a text into atomic claims (the step `split` of factual correctness).
+
+The text is made of known atomic facts, some of them joined in one sentence, so that what a judge leaves together,
+takes apart too far, loses or adds can be counted: each fact is recognised by its value.
+
+Source: ours.
+"""
+
+from random import Random
+from typing import Any
+
+from data.draw import canonical
+from data.exam import TRUTH, mark_split
+from data.records import Family, Item, Verdict
+from generators.exams.base import examine, read, shuffled
+from generators.exams.words import NAMED, words
+from generators.exams.world import LANGUAGES, draw_building, join, phrase, sentence, surfaces
+
+LEVELS: dict[str, dict[str, Any]] = {
+    "easy": {"facts": 3, "joined": 0},
+    "medium": {"facts": 4, "joined": 1},
+    "hard": {"facts": 6, "joined": 2},
+}
+
+
+def generate(rng: Random, *, language: str, facts: int, joined: int) -> Item:
+    """Draw a text of so many facts, so many pairs of them joined in a sentence."""
+    building = draw_building(rng, language, rng.sample(NAMED, facts))
+    listed = shuffled(rng, list(building.facts))
+    said = [
+        phrase(building, relation, building.facts[relation], 0 if n == 0 else 2)
+        for n, relation in enumerate(listed)
+    ]
+    sentences, place = [], 0
+    pairs = set(rng.sample(range(facts // 2), joined))
+    while place < facts:
+        if place // 2 in pairs and place % 2 == 0 and place + 1 < facts:
+            both = words(language).forms["both"].format(one=said[place], two=said[place + 1])
+            sentences.append(sentence(language, both))
+            place += 2
+        else:
+            sentences.append(sentence(language, said[place]))
+            place += 1
+    truth = [
+        {
+            "relation": relation,
+            "claim": sentence(language, phrase(building, relation, building.facts[relation])),
+            "surfaces": surfaces(language, relation, building.facts[relation]),
+        }
+        for relation in listed
+    ]
+    values = {"text": join(language, sentences), "question": ""}
+    return examine(
+        "split",
+        "claims/split",
+        language,
+        {"response": values},
+        truth,
+        kind=f"{joined} joined",
+        world=[building.as_dict()],
+    )
+
+
+def verify(item: Item, reply: str) -> Verdict:
+    """Accept a list in which each fact stands in one claim of its own, and nothing else."""
+    found = read(reply, "claims")
+    claims = found["claims"] if found else None
+    if not isinstance(claims, list) or not all(isinstance(one, str) for one in claims):
+        return Verdict(correct=None, reason="no claims of the form asked for")
+    marks = mark_split(item.facts[TRUTH], claims)
+    if marks["missing"]:
+        return Verdict(correct=False, reason="a fact is missing", details=marks)
+    if marks["joined"]:
+        return Verdict(correct=False, reason="facts are left together", details=marks)
+    if marks["extra"] or marks["repeated"]:
+        return Verdict(correct=False, reason="taken apart too far", details=marks)
+    return Verdict(correct=True, reason="right", details=marks)
+
+
+def _claims(item: Item) -> list[str]:
+    return [fact["claim"] for fact in item.facts[TRUTH]]
+
+
+def reference(item: Item) -> str:
+    """Return each fact as a claim."""
+    return canonical({"claims": _claims(item)})
+
+
+def near_misses(item: Item) -> list[str]:
+    """Return lists with a fact lost, two joined, one twice, one of no fact, and the text as one claim."""
+    first, second, *rest = _claims(item)
+    lists: tuple[list[str], ...] = (
+        [second, *rest],
+        [f"{first} {second}", *rest],
+        [first, first, second, *rest],
+        [first, second, *rest, "…?"],
+        [item.facts["questions"][0]["values"]["text"]],
+        [],
+    )
+    return [canonical({"claims": one}) for one in lists]
+
+
+UNIT = Family(
+    name="exam_splitting",
+    version=1,
+    levels=LEVELS,
+    generate=generate,
+    verify=verify,
+    languages=LANGUAGES,
+    balanced=lambda _, n: [{}] * n,
+    titles={"en": "Exam: claim splitting", "ru": "Экзамен: разбиение на утверждения"},
+    reference=reference,
+    near_misses=near_misses,
+)

@@ -1,0 +1,76 @@
+"""Exam of judges: does a cited passage support one claim of an answer (the step `support` of citations).
+
+As `exam_entailment`, one claim at a time, with the answer around it.
+
+Source: ours.
+"""
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from data.records import Family, Item
+from generators.exams.base import examine, in_turn, label_misses, label_reply, mark_label
+from generators.exams.exam_entailment import EASY, MEDIUM
+from generators.exams.world import (
+    CONTRADICTED,
+    LANGUAGES,
+    NEUTRAL,
+    SUPPORTED,
+    draw_claim,
+    join,
+    tell_two,
+)
+
+LEVELS: dict[str, dict[str, Any]] = {
+    "easy": {"facts": 3, "changes": EASY, "rival": False, "pronouns": False},
+    "medium": {"facts": 5, "changes": MEDIUM, "rival": False, "pronouns": True},
+    "hard": {
+        "facts": 7,
+        "changes": (*MEDIUM, "double", "double_other", "weaker", "swapped", "reversed", "not_unstated"),
+        "rival": True,
+        "pronouns": True,
+    },
+}
+LABELS = {SUPPORTED: "ENTAILMENT", CONTRADICTED: "CONTRADICTION", NEUTRAL: "NEUTRAL"}
+
+
+def generate(
+    rng: Random,
+    *,
+    language: str,
+    facts: int,
+    changes: Sequence[str],
+    rival: bool,
+    pronouns: bool,
+    truth: str = "",
+) -> Item:
+    """Draw a passage and a claim about it, of a truth that may be given."""
+    truth = truth or rng.choice(tuple(LABELS))
+    building, other, told = tell_two(rng, language, facts, rival=rival, pronouns=pronouns)
+    one = draw_claim(rng, building, changes, rival=other, wanted=truth)
+    values = {"kind": "passage", "content": join(language, told), "claim": one.text, "context": one.text}
+    return examine(
+        "support",
+        "citation/support",
+        language,
+        {"0": values},
+        LABELS[one.truth],
+        kind=one.change,
+        world=[each.as_dict() for each in (building, other) if each],
+        says=dict(one.says),
+    )
+
+
+UNIT = Family(
+    name="exam_support",
+    version=2,
+    levels=LEVELS,
+    generate=generate,
+    verify=lambda item, reply: mark_label(item, reply, "verdict"),
+    languages=LANGUAGES,
+    titles={"en": "Exam: cited support", "ru": "Экзамен: опора на источник"},
+    balanced=in_turn(*LABELS),
+    reference=lambda item: label_reply(item, "verdict"),
+    near_misses=lambda item: label_misses(item, "verdict", tuple(LABELS.values())),
+)

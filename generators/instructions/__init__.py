@@ -1,0 +1,1 @@
+"""Commands to carry out on a sentence."""

@@ -1,0 +1,312 @@
+"""Carry out an ordered list of commands on a sentence, each on the result of the one before.
+
+Source: seed 001, category 2; the commands beyond its four, and the names of mistakes: ours (SPEC 2).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import combinations, permutations
+from random import Random
+from types import MappingProxyType
+
+from data.patterns import pattern
+from data.records import Family, Item, Scale, Verdict
+from generators.instructions.sentences import sentence
+from prompts import render
+
+BASIC = ("reverse", "count_vowels", "wrap", "upper")
+WIDER = (*BASIC, "remove_digits", "swap_ends", "hyphens")
+ALL = (*WIDER, "double_vowels", "reverse_words", "swap_case")
+LEVELS = {
+    "easy": {"commands": (2, 4), "pool": BASIC, "code": False, "place": False},
+    "medium": {"commands": (3, 4), "pool": WIDER, "code": True, "place": False},
+    "hard": {"commands": (4, 6), "pool": ALL, "code": True, "place": True},
+}
+SCALE = Scale(
+    unit={"en": "commands", "ru": "команд"},
+    rungs={n: {"commands": (n, n), "pool": ALL, "code": True, "place": True} for n in range(1, 9)},
+)
+VOWELS = MappingProxyType({"en": "aeiou", "ru": "аеёиоуыэюя"})
+
+_DIGIT = pattern(r"[0-9]")
+_LOOSE = {language: re.compile(rf"[-0-9\s{vowels}]+") for language, vowels in VOWELS.items()}
+_LOOSE_NUMBERS = pattern(r"[-0-9\s]+")
+_DOUBLED = {
+    language: {ord(letter): letter * 2 for letter in vowels + vowels.upper()} for language, vowels in VOWELS.items()
+}
+_LABEL_WORDS = (
+    "the|my|your|final|finished|resulting|resultant|transformed|modified|processed|converted|complete|completed|"
+    "result|results|output|answer|text|string|response|reply|solution|sentence|version|"
+    "итоговый|итоговая|конечный|окончательный|финальный|готовый|полученный|получившийся|преобразованный|"
+    "обработанный|изменённый|измененный|результат|текст|ответ|вывод|итог|строка|предложение|мой|ваш"
+)
+_LABEL_NOUNS = (
+    "results?|output|answer|text|string|response|reply|solution|sentence|version|"
+    "результат|текст|ответ|вывод|итог|строка|предложение"
+)
+_INNER = r"(?P<inner>.+)"
+# Result: … | **Final text:** … | ### Результат, and the text on the next line
+_LABEL = (
+    rf"[#>*_ ]{{0,6}}(?={_LABEL_WORDS})(?=[^:：\n]{{0,80}}(?<![^\W_])(?:{_LABEL_NOUNS})(?![^\W_]))"
+    rf"(?:{_LABEL_WORDS})(?: (?:{_LABEL_WORDS})){{0,3}}[*_]{{0,3}} ?(?:[:：][*_]{{0,3}}|[—–=]|(?=\n)){_INNER}"
+)
+_WRAPPINGS = tuple(
+    pattern(each, re.DOTALL | re.IGNORECASE)
+    for each in (
+        _LABEL,
+        rf"(?P<fence>```|~~~)(?:[a-z]{{0,12}}\n)?{_INNER}(?P=fence)",
+        rf"(?=\".*\"$|'.*'$|«.*»$|“.*”$|„.*[“”]$|‘.*’$).{_INNER}.",
+        rf"(?P<bold>\*\*\*|\*\*|\*|___|__|_){_INNER}(?P=bold)",
+        rf"`(?!`){_INNER}`",
+    )
+)
+_EVERY_ORDER = 4
+"""Up to so many commands, a reply is compared with every order of them; beyond, with every exchange of two."""
+_SLIGHT = 2
+_WRAPPED = 120
+"""Characters that a label, a fence and marks may add."""
+_LONGEST = 1_000
+
+
+def count_vowels(text: str, language: str) -> int:
+    """Count a language's vowels in a text, in either case."""
+    lower = text.lower()
+    return sum(map(lower.count, VOWELS[language]))
+
+
+def _swap_ends(text: str) -> str:
+    words = text.split(" ")
+    if len(words) > 1:
+        words[0], words[-1] = words[-1], words[0]
+    return " ".join(words)
+
+
+COMMANDS: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
+    {
+        "reverse": lambda text, _: text[::-1],
+        "count_vowels": lambda text, language: f"{text} {count_vowels(text, language)}",
+        "wrap": lambda text, _: f"<data>{text}</data>",
+        "upper": lambda text, _: text.upper(),
+        "remove_digits": lambda text, _: _DIGIT.sub("", text),
+        "swap_ends": lambda text, _: _swap_ends(text),
+        "hyphens": lambda text, _: text.replace(" ", "-"),
+        "double_vowels": lambda text, language: text.translate(_DOUBLED[language]),
+        "reverse_words": lambda text, _: " ".join(text.split(" ")[::-1]),
+        "swap_case": lambda text, _: text.swapcase(),
+    }
+)
+"""What each command makes of a text, in a language."""
+
+
+def carry_out(text: str, commands: Iterable[str], language: str) -> str:
+    """Apply commands in order, each to the result of the one before."""
+    for command in commands:
+        text = COMMANDS[command](text, language)
+    return text
+
+
+@cache
+def _wordings(language: str) -> Mapping[str, str]:
+    lines = render("instructions/commands", language).splitlines()
+    return dict(line.split(": ", 1) for line in lines)
+
+
+def _tells(text: str, commands: Sequence[str], language: str) -> bool:
+    """Tell whether every command changes its text, and none takes back what one before it added."""
+    if "count_vowels" in commands and "remove_digits" in commands[commands.index("count_vowels") :]:
+        return False
+    for command in commands:
+        changed = COMMANDS[command](text, language)
+        if changed == text:
+            return False
+        text = changed
+    return True
+
+
+def generate(
+    rng: Random, *, commands: tuple[int, int], pool: tuple[str, ...], code: bool, place: bool, language: str
+) -> Item:
+    """Draw a sentence and commands, each of which changes something."""
+    text = sentence(rng, language, code=code, place=place)
+    while True:
+        chosen = rng.sample(pool, rng.randint(*commands))
+        if pool is BASIC or _tells(text, chosen, language):  # the four basic ones always change something
+            break
+    wordings = _wordings(language)
+    listed = "\n".join([f"{number}. {wordings[command]}" for number, command in enumerate(chosen, 1)])
+    return Item(
+        prompt=render("instructions/task", language, text=text, commands=listed),
+        answer=carry_out(text, chosen, language),
+        facts={"text": text, "commands": chosen},
+        template=">".join(chosen),
+    )
+
+
+_MARK = "\ufeff"
+"""What some servers and files put before a text: the mark of its byte order."""
+
+
+def normalise(text: str) -> str:
+    """Return the text with every run of white space as one space, and none at the ends."""
+    return " ".join(text.split())
+
+
+def unwrapped(text: str, wrappings: Sequence[re.Pattern[str]] = _WRAPPINGS) -> Iterator[str]:
+    """Yield a text, normalised, and what is left of it as wrappings are taken off, at most one of each kind."""
+    yield normalise(text)
+    for wrapping in wrappings:
+        if found := wrapping.fullmatch(text):
+            yield from unwrapped(found["inner"].strip(), [each for each in wrappings if each is not wrapping])
+
+
+def verify(item: Item, reply: str) -> Verdict:
+    """Accept exactly the expected text, character by character after white space is normalised.
+
+    A byte-order mark or label before it, and one code fence or pair of quotes or bold marks around the whole, are
+    no content.
+    """
+    reply = reply.lstrip(_MARK)
+    given, expected = normalise(reply), normalise(item.answer)
+    if given == expected:
+        return Verdict(correct=True, reason="right")
+    if not given:
+        return Verdict(correct=None, reason="empty reply")
+    if len(given) <= len(expected) + _WRAPPED:
+        texts = [*unwrapped("\n".join(line for each in reply.splitlines() if (line := normalise(each))))]
+        if expected in texts:
+            return Verdict(correct=True, reason="right")
+        given = min(texts, key=len)
+    return Verdict(correct=False, reason=_mistake(item, given, expected))
+
+
+def _mistake(item: Item, given: str, expected: str) -> str:
+    """Name the kind of mistake that a wrong reply shows, the most telling first."""
+    text, commands = item.facts["text"], tuple(item.facts["commands"])
+    if expected in given:
+        return "right text with something around it"
+    if len(given) > _LONGEST:  # no sequence of commands makes so much of a sentence
+        return "differs"
+    if given == normalise(text):
+        return "no command was carried out"
+    if name := skips(text, commands, item.language).get(given):
+        return f"a command was skipped: {name}"
+    loose = _LOOSE[item.language] if "double_vowels" in commands else _LOOSE_NUMBERS
+    if _may_be_reordered(given, expected, loose) and given in reorders(text, commands, item.language):
+        return "commands in another order"
+    return _slip_of_the_pen(given, expected, commands)
+
+
+def _slip_of_the_pen(given: str, expected: str, commands: Sequence[str]) -> str:
+    if given.lower() == expected.lower():
+        return "letter case differs"
+    if "count_vowels" in commands and _DIGIT.sub("", given) == _DIGIT.sub("", expected):
+        return "another number of vowels"
+    return "differs in a character or two" if _differ_slightly(given, expected) else "differs"
+
+
+def _differ_slightly(one: str, other: str) -> bool:
+    from rapidfuzz.distance import Levenshtein
+
+    return Levenshtein.distance(one, other, score_cutoff=_SLIGHT) <= _SLIGHT
+
+
+def _may_be_reordered(given: str, expected: str, loose: re.Pattern[str]) -> bool:
+    """Tell whether two texts have the same signs in any order and case, but for the loose ones.
+
+    All orders of the commands lead to the same ones: digits, spaces and hyphens aside, and vowels where they may be
+    doubled once or twice, in tags. To try the orders takes twenty times as long.
+    """
+    one, other = loose.sub("", given.lower()), loose.sub("", expected.lower())
+    return len(one) == len(other) and sorted(one) == sorted(other)
+
+
+def skips(text: str, commands: tuple[str, ...], language: str) -> Mapping[str, str]:
+    """Return the texts that come out when one command is left out, with its name."""
+    found = {}
+    for at, skipped in enumerate(commands):
+        found[normalise(carry_out(text, commands[at + 1 :], language))] = skipped
+        text = COMMANDS[skipped](text, language)
+    return found
+
+
+@lru_cache(maxsize=1024)
+def reorders(text: str, commands: tuple[str, ...], language: str) -> frozenset[str]:
+    """Return the texts that other orders of the commands lead to."""
+    return frozenset(normalise(carry_out(text, order, language)) for order in _orders(commands))
+
+
+def _orders(commands: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield other orders: all of a few commands, exchanges of two of many."""
+    if len(commands) <= _EVERY_ORDER:
+        yield from (order for order in permutations(commands) if order != commands)
+        return
+    yield commands[::-1]
+    for first, second in combinations(range(len(commands)), 2):
+        order = list(commands)
+        order[first], order[second] = order[second], order[first]
+        yield tuple(order)
+
+
+def reference(item: Item) -> str:
+    """Return the expected text."""
+    return item.answer
+
+
+def _miscounted(item: Item, off: int) -> str:
+    """Return what comes out if the vowels are counted wrongly."""
+    text: str = item.facts["text"]
+    for command in item.facts["commands"]:
+        counted = f"{text} {count_vowels(text, item.language) + off}"
+        text = counted if command == "count_vowels" else COMMANDS[command](text, item.language)
+    return text
+
+
+def near_misses(item: Item) -> Sequence[str]:
+    """Return replies with a command skipped, in another order or miscounted, and ones with a slip of the pen."""
+    right, vowels = item.answer, VOWELS[item.language]
+    text, commands = item.facts["text"], tuple(item.facts["commands"])
+    at = next((at for at, letter in enumerate(right) if letter.lower() in vowels), 0)
+    other = next(letter for letter in vowels if letter != right[at].lower())
+    replies = (
+        text,
+        *skips(text, commands, item.language),
+        *sorted(reorders(text, commands, item.language)),
+        _miscounted(item, 1),
+        _miscounted(item, -1),
+        right.lower(),
+        right.swapcase(),
+        right[:at] + other + right[at + 1 :],
+        right[:at] + right[at + 1 :],
+        right[:at] + right[at] + right[at:],
+        right[:-1],
+        right[1:],
+        right.replace(" ", ""),
+        right[::-1],
+        f"{right} {right}",
+        f'"{right}',
+        f"**{right}",
+        f"```\n{right}",
+        f"Result: {right} (done)",
+        f"Sure! {right}",
+        f"Here is the text that comes out: {right}",
+        f"{right}\n\nI carried out every command.",
+    )
+    wanted = normalise(right)
+    return [reply for reply in dict.fromkeys(replies) if normalise(reply) != wanted]
+
+
+UNIT = Family(
+    name="instructions",
+    version=1,
+    levels=LEVELS,
+    generate=generate,
+    verify=verify,
+    languages=("en", "ru"),
+    seed_id="t02_instructions",
+    titles={"en": "Instructions", "ru": "Инструкции"},
+    reference=reference,
+    near_misses=near_misses,
+    verifier_version=3,
+    scale=SCALE,
+)

@@ -1,0 +1,1 @@
+"""Who is the tallest: orderings with one answer."""

@@ -1,0 +1,136 @@
+"""The wording of facts about an order: properties, sentences and questions in English and Russian."""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from generators._texts import read
+from generators.simple_logic.people import Gender, cases, genders
+
+
+class Questions(NamedTuple):
+    """The wordings of a question: of two people, of the top, of the bottom, and of a place between."""
+
+    more: str
+    less: str
+    top: str
+    bottom: str
+    between: str
+
+
+class Property(NamedTuple):
+    """What people are compared by, worded for a first person or a group of either gender.
+
+    `sentences` are the wordings of each kind of fact, the property's words filled in; `distinct` says that no two
+    are equal.
+    """
+
+    sentences: Mapping[Gender, Mapping[str, tuple[str, ...]]]
+    questions: Mapping[Gender, Questions]
+    distinct: str
+
+
+class Texts(NamedTuple):
+    """The words of a language, as its file explains them; `ordinals` are the places from the top with a word."""
+
+    properties: tuple[tuple[str, ...], ...]
+    sentences: Mapping[str, tuple[str, ...]]
+    questions: Questions
+    scenes: tuple[str, ...]
+    counts: Mapping[int, str]
+    ordinals: tuple[str, ...]
+
+
+@cache
+def texts(language: str) -> Texts:
+    """Return the words of a language."""
+    return read(Texts, "simple_logic", language)
+
+
+@cache
+def adjective(masculine: str) -> tuple[str, str, str, str, str, str]:
+    """Return a Russian adjective's forms.
+
+    They are: masculine, feminine, genitive and dative masculine, genitive feminine, genitive plural.
+    """
+    stem = masculine[:-2]
+    vowel, plural = "е" if stem.endswith("ш") else "о", "их" if stem[-1] in "гкхш" else "ых"
+    return masculine, f"{stem}ая", f"{stem}{vowel}го", f"{stem}{vowel}му", f"{stem}{vowel}й", stem + plural
+
+
+def _worded(words: Mapping[Gender, Mapping[str, str]], distinct: str, language: str) -> Property:
+    """Fill a property's words into all sentences and questions."""
+
+    def fill(text: str, gender: Gender) -> str:
+        for slot, word in words[gender].items():
+            text = text.replace(f"{{{slot}}}", word)
+        return text
+
+    known = texts(language)
+    both: tuple[Gender, ...] = ("f", "m")
+    return Property(
+        {
+            gender: {kind: tuple(fill(text, gender) for text in listed) for kind, listed in known.sentences.items()}
+            for gender in both
+        },
+        {gender: Questions(*(fill(text, gender) for text in known.questions)) for gender in both},
+        distinct,
+    )
+
+
+def _english(given: Sequence[str]) -> Property:
+    base, *rest = given
+    more, less, most, least = rest or [f"{word} {base}" for word in ("more", "less", "most", "least")]
+    words = {"more": more, "less": less, "most": most, "least": least, "ends": f"from the {most} to the {least}"}
+    return _worded({"f": words, "m": words}, f"No two of them are equally {base}.", "en")
+
+
+def _russian(given: Sequence[str]) -> Property:
+    more, less, high, low = given
+    up, down = adjective(high), adjective(low)
+    same = {"more": more, "less": less}
+    feminine = {
+        "most": f"самая {up[1]}",
+        "least": f"самая {down[1]}",
+        "ends": f"от самой {up[4]} к самой {down[4]}",
+    }
+    masculine = {
+        "most": f"самый {up[0]}", "least": f"самый {down[0]}", "ends": f"от самого {up[2]} к самому {down[3]}",
+    }  # fmt: skip
+    distinct = "ровесников" if high == "старший" else f"одинаково {up[5]}"
+    return _worded({"f": same | feminine, "m": same | masculine}, f"Двух {distinct} среди них нет.", "ru")
+
+
+@cache
+def properties(language: str) -> tuple[Property, ...]:
+    """Return the properties that people are compared by in a language."""
+    return tuple(map(_russian if language == "ru" else _english, texts(language).properties))
+
+
+def wordings(by: Property, kind: str, first: str, language: str) -> tuple[str, ...]:
+    """Return the wordings of a kind of fact; the words agree with its first person in gender."""
+    return by.sentences[genders(language)[first]][kind]
+
+
+def state(sentence: str, people: Sequence[str], language: str, count: int = 0) -> str:
+    """Fill the people, and the count where there is one, into a wording."""
+    slots = [*people, *(cases(name)[1] for name in people)] if language == "ru" else [*people]
+    if count:
+        slots.append(texts(language).counts[count])
+    return sentence.format(*slots)
+
+
+def ask(by: Property, place: int, people: Sequence[str], language: str) -> str:
+    """Word the question who stands at a place (0: the top); feminine only when all are women."""
+    known, last = genders(language), len(people) - 1
+    questions = by.questions["f" if all(known[name] == "f" for name in people) else "m"]
+    if last == 1:
+        return questions.less if place else questions.more
+    if place in (0, last):
+        return questions.bottom if place else questions.top
+    return questions.between.format(ordinal=texts(language).ordinals[place])
+
+
+def listed(people: Sequence[str], language: str) -> str:
+    """Join names: 'Anna, Boris and Vera'."""
+    return f"{', '.join(people[:-1])} {'и' if language == 'ru' else 'and'} {people[-1]}"

@@ -1,0 +1,250 @@
+"""Tell who is the tallest (oldest, second fastest, …) from a few comparisons and negations.
+
+Source: seed 001, category 1; the wording, the proof of a single answer and the rules of acceptance: ours (SPEC 2).
+"""
+
+from collections.abc import Collection, Sequence
+from functools import cache
+from random import Random
+
+from data.patterns import pattern
+from data.records import Family, Item, Scale, Verdict
+from generators._naming import Forms, fold, hangs, named, read
+from generators.simple_logic.comparisons import Property, ask, listed, properties, state, texts, wordings
+from generators.simple_logic.orderings import DIRECT, INDIRECT, Fact, Puzzle, chained, puzzles
+from generators.simple_logic.people import cases, names
+from generators.simple_logic.statements import (
+    asked_words,
+    breaks_off,
+    concluded,
+    final_statement,
+    marked,
+    question_words,
+    statements,
+    without_place,
+)
+from prompts import render
+
+LEVELS = {
+    "easy": {"people": (2, 3), "statements": (2, 3), "kinds": DIRECT, "inner_places": False},
+    "medium": {"people": (4, 4), "statements": (3, 4), "kinds": INDIRECT, "inner_places": True},
+    "hard": {"people": (5, 5), "statements": (4, 5), "kinds": INDIRECT, "inner_places": True},
+}
+SCALE = Scale(
+    unit={"en": "people", "ru": "человек"},
+    rungs={
+        n: {
+            "people": (n, n),
+            "statements": (n - 1, n - 1),
+            "kinds": ("above",),
+            "inner_places": True,
+            "chain": True,
+        }
+        for n in (3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 26)
+    },
+    chance=lambda people: 1 / people,
+)
+MARKERS = {"en": "ANSWER", "ru": "ОТВЕТ"}
+
+_PAIR = 2
+_EVEN = 0.5
+_MOST_SENTENCES = 500
+_NAMELESS = Verdict(correct=None, reason="the answer line names none of them")
+_PLAIN = pattern(r"(?:ANSWER|ОТВЕТ): ?([^\W_]+)\s*")
+
+
+def generate(
+    rng: Random,
+    *,
+    people: tuple[int, int],
+    statements: tuple[int, int],
+    kinds: tuple[str, ...],
+    inner_places: bool,
+    language: str,
+    chain: bool = False,
+) -> Item:
+    """Draw people, a property, and facts that settle one question about their order.
+
+    Two people are settled by one comparison: the other facts then compare them by other properties. In a chain,
+    each is compared with the next, and an inner place is asked for.
+    """
+    size, count = rng.randint(*people), rng.randint(*statements)
+    asked, *aside = (
+        rng.sample(properties(language), count) if size == _PAIR else (rng.choice(properties(language)),)
+    )
+    if aside:
+        puzzle = Puzzle(_PAIR, (("above", (0, 1)),), rng.randrange(2))
+    elif chain:
+        puzzle = chained(size, rng.randint(1, min(size - 2, len(texts(language).ordinals) - 1)))
+    else:
+        places = tuple(range(size)) if inner_places else (0, size - 1)
+        puzzle = rng.choice(puzzles(size, count, kinds, places))
+    order = rng.sample(names(language), size)
+    told = [_told(rng, asked, fact, order, language) for fact in puzzle.facts]
+    told += [_aside(rng, by, order, language) for by in aside]
+    rng.shuffle(told)
+    shown = order.copy()
+    rng.shuffle(shown)
+    prompt = render(
+        "simple_logic/task",
+        language,
+        scene=rng.choice(texts(language).scenes).format(listed(shown, language)),
+        distinct=asked.distinct,
+        statements=" ".join(told),
+        question=ask(asked, puzzle.place, shown, language),
+    )
+    facts = {
+        "names": shown,
+        "relations": [[kind, *_named(kind, who, order)] for kind, who in puzzle.facts],
+        "place": puzzle.place,
+    }
+    return Item(prompt=prompt, answer=order[puzzle.place], facts=facts, template=_template(puzzle))
+
+
+def _named(kind: str, who: Sequence[int], order: Sequence[str]) -> list[str | int]:
+    """Return a fact's persons by name; the number of `count_above` stays one."""
+    return [order[who[0]], who[1]] if kind == "count_above" else [order[person] for person in who]
+
+
+def _told(rng: Random, by: Property, fact: Fact, order: Sequence[str], language: str) -> str:
+    """Word a fact about the property that is asked for."""
+    kind, who = fact
+    first = order[who[0]]
+    sentence = rng.choice(wordings(by, kind, first, language))
+    if kind == "count_above":
+        return state(sentence, (first,), language, count=who[1])
+    return state(sentence, [order[person] for person in who], language)
+
+
+def _aside(rng: Random, by: Property, order: Sequence[str], language: str) -> str:
+    """Word a comparison by another property; never 'not taller', since nothing says that no two are equal there."""
+    pair = order if rng.random() < _EVEN else order[::-1]
+    return state(rng.choice(wordings(by, "above", pair[0], language)[:2]), pair, language)
+
+
+@cache
+def _template(puzzle: Puzzle) -> str:
+    """Name the kind of puzzle: its size, its facts' kinds and the place asked for."""
+    return f"{puzzle.size}:{'+'.join(sorted(kind for kind, _ in puzzle.facts))}:{puzzle.place}"
+
+
+def verify(item: Item, reply: str) -> Verdict:
+    """Accept the right name in the last answer line, else in the final statement, else alone in the reply.
+
+    A name that is denied, only asked about, or where the reply breaks off, is none.
+    """
+    everyone = item.facts["names"]
+    plain = _PLAIN.fullmatch(reply)  # as it was asked for
+    if plain and plain[1] in everyone:
+        return _judge(item, {plain[1]})
+    forms = {form: name for name in everyone for form in _forms(name)}
+    if plain and not named(fold(plain[1]), forms):
+        return _NAMELESS
+    text = fold(reply)
+    if (marker := marked(text, forms)) is not None:
+        said, listed = marker
+        if not named(said, forms):
+            return _NAMELESS
+        return _judge_passage(item, without_place(said, forms), forms, listed)
+    statement = final_statement(text, forms)
+    if statement is None:
+        statement = concluded(text, forms, asked_words(fold(item.prompt)))
+    if statement is not None:
+        return _judge_passage(item, statement, forms)
+    return _judge_whole(item, text, forms)
+
+
+def _judge(item: Item, stated: Collection[str]) -> Verdict:
+    if len(stated) > 1:
+        return Verdict(correct=False, reason="names several of them")
+    if item.answer in stated:
+        return Verdict(correct=True, reason="right")
+    return Verdict(correct=False, reason="names another one")
+
+
+def _judge_passage(item: Item, passage: str, forms: Forms, listed: Collection[str] = ()) -> Verdict:
+    """Judge a passage that is there to name the answer; `listed`: names beside it."""
+    reading = read(passage, forms)
+    if hangs(passage):
+        return Verdict(correct=False, reason="breaks off")
+    if not reading.stated:
+        reason = "denies the one it names" if reading.denied else "asks a question"
+        return Verdict(correct=False, reason=reason)
+    if reading.vague or not reading.stated.issuperset(listed):
+        return Verdict(correct=False, reason="names several of them")
+    return _judge(item, reading.stated)
+
+
+def _judge_whole(item: Item, text: str, forms: Forms) -> Verdict:
+    """Judge a reply without a final statement: one name, not denied, in sentences that state something."""
+    everyone = named(text, forms)
+    if not everyone:
+        return Verdict(correct=None, reason="names none of them")
+    told = [*dict.fromkeys(statements(text, forms))][-_MOST_SENTENCES:]
+    readings = [read(sentence, forms) for sentence in told]
+    stated = set[str]().union(*(reading.stated for reading in readings))
+    if len(everyone) > 1 and (len(stated) > 1 or len(told) > 1 or not stated):
+        return Verdict(correct=False, reason="names several of them")
+    if any(reading.denied and not reading.stated for reading in readings):
+        reason = "denies the one it names"
+    elif not stated and any(reading.asked for reading in readings):
+        reason = "asks a question"
+    elif not stated or breaks_off(text, forms, question_words(fold(item.prompt))):
+        reason = "breaks off"
+    elif any(reading.vague for reading in readings):
+        reason = "names several of them"
+    else:
+        return _judge(item, stated)
+    return Verdict(correct=False, reason=reason)
+
+
+@cache
+def _forms(name: str) -> tuple[str, ...]:
+    return tuple(map(fold, cases(name)))
+
+
+def reference(item: Item) -> str:
+    """Return the answer line."""
+    return f"{MARKERS[item.language]}: {item.answer}"
+
+
+def near_misses(item: Item) -> Sequence[str]:
+    """Return replies that name somebody else, too many, or the right one only to deny it."""
+    marker, right = MARKERS[item.language], item.answer
+    everyone = item.facts["names"]
+    others = [name for name in everyone if name != right]
+    denials = (
+        (f"не {right}", f"Это не {right}.", f"Все, кроме {cases(right)[1]}.", f"Неверно, что это {right}.")
+        if item.language == "ru"
+        else (f"not {right}", f"It isn't {right}.", f"Anyone but {right}.", f"It is false that it is {right}.")
+    )
+    return (
+        *(f"{marker}: {name}" for name in others),
+        *(f"It is clear: {name}." for name in others),
+        *denials,
+        *(f"{marker}: {denial}" for denial in denials),
+        *(f"{marker}: {right}\n{marker}: {name}" for name in others),
+        *(f"{marker}: {right} / {name}" for name in others),
+        f"{marker}: {', '.join(everyone)}",
+        ", ".join(everyone),
+        "\n".join(f"{marker}: {name}" for name in (*others, right, others[0])),
+        f"{marker}: {right}xx",
+        f"{marker}: {right[:2]}",
+        f"{marker}:",
+    )
+
+
+UNIT = Family(
+    name="simple_logic",
+    version=1,
+    levels=LEVELS,
+    generate=generate,
+    verify=verify,
+    languages=("en", "ru"),
+    seed_id="t01_simple_logic",
+    titles={"en": "Logic", "ru": "Логика"},
+    reference=reference,
+    near_misses=near_misses,
+    verifier_version=4,
+    scale=SCALE,
+)

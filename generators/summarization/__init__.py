@@ -1,0 +1,1 @@
+"""Paragraphs with one key sentence."""

@@ -1,0 +1,300 @@
+"""Summarize a paragraph by copying its one key sentence, among details, an example, an aside and loud trifles.
+
+Source: seed 001, category 5 ('extractive summarization'); the texts and the rules of acceptance: ours (SPEC 2).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from random import Random
+from typing import Any
+
+from data.patterns import pattern
+from data.records import Family, Item, Scale, Verdict
+from generators._naming import ALL_BUT, IDIOM, WHAT, denies
+from generators.summarization.topics import Topic, texts
+from prompts import render
+
+NOUNS = {"detail": "a detail", "example": "an example", "aside": "an aside", "loud": "a loud trifle"}
+NEAR = 0.8
+"""Similarity from which on a reply is that sentence, changed."""
+SHARED = 0.5
+"""Share of the key sentence's words that makes a reply a paraphrase of it."""
+_SHORTEST_CUT = 12
+_SLOT = "\x00"
+_FINAL = ".!?… \"'"
+
+_FOLDED = pattern("[«»“”„‟″‘’‚‛‹›ʼ′`'ёЁ\u0301\u00ad\u200b-\u200f\u2060\ufeff]")
+_FOLDS = {**dict.fromkeys("«»“”„‟″‘’‚‛‹›ʼ′`'", '"'), "ё": "е", "Ё": "Е"}  # the others are invisible
+_ESCAPE = pattern(r"\\(?:u([0-9a-fA-F]{4})|([nrt])|([\"'/\\*_`]))")
+_EMPHASIS = pattern(
+    r"\*+|~~|==|(?<!\w)[_`]{1,3}|[_`]{1,3}(?!\w)|</?(?:b|i|u|em|strong|mark)>|(?:^|(?<=\n))[ \t]*>[> \t]*"
+)
+_MARKED = pattern(r"[*~=_`<>\\]")  # what has none of these has no emphasis
+_GOES_ON = pattern(r",? [^\W\d_A-ZА-ЯЁ]|,? \d|-\w")
+_GOES_ON_ALOUD = pattern(r",? [^\W_]|-\w")
+_NEAR = 160
+"""Characters before a sentence in which a denial of it is sought."""
+_ENDED = pattern(r"[.!?…][\"*_)\]]* |\n")
+_CLAUSES = pattern(r"[,;:()—–]| - ")
+_AGAINST = pattern(r"\W*(?:and |а |и |но )?(?:not|не|rather than|instead of|as opposed to|вместо) [^\W_]")
+_MISTAKEN = r"disagree|den(?:y|ies)|mistake|lie|myth|avoid|skip|ложь|ошибк\w+|миф|избегайте"
+_CHOSEN = (
+    r"choose|pick|select|take|use|copy|recommend|say|important|key|main|central|right|correct|true|"
+    r"(?:выб[ие]р|бер|бр|указыва|главн|важн|верн|правильн|ключев)\w+"
+)
+_AVOIDED = pattern(
+    rf"(?:(?<![^\W_])(?:not|never|cannot|не|нельзя|никогда)|n['’]t)(?:\W+\w+){{0,2}}?\W+(?:{_CHOSEN})(?![^\W_])"
+    rf"|(?<![^\W_])(?:neither|none|except|кроме|{_MISTAKEN})(?![^\W_])"
+)
+_DENIED_AFTER = pattern(
+    r"[.!?…\"*_)\]]{0,6},? ?(?:[—–-] )?(?:(?:is|was|are|would be|seems|это) )?(?:(?:clearly|certainly|therefore) )?"
+    r"(?:(?:is|was|does|ca|could)n\"t|not(?! because| only| just)|never|cannot|does not|could not|can not|false|"
+    r"wrong|incorrect|untrue|не|ложн\w+|неверн\w+|неправ\w+|ошибочн\w+)(?![^\W_])"
+    r"|[\"*_)\]]{0,3}\?[\"*_)\]]{0,3} (?:No|Nope|Нет)(?![^\W_])"
+)
+_WORD = pattern(r"\w+")
+
+
+@cache
+def _frame(language: str) -> tuple[str, str]:
+    """Return the prompt before and after the text: rendered once, since the text is all that changes."""
+    before, after = render("summarization/task", language, text=_SLOT).split(_SLOT)
+    return before, after.rstrip("\n")
+
+
+def _slots(rng: Random, language: str) -> dict[str, Any]:
+    draw = rng.random
+    # Numbers that end in 0 or 5 take the genitive plural in Russian, whichever they are.
+    numbers = {"n": 15 + 5 * int(draw() * 10), "k": 15 + 5 * int(draw() * 10)}
+    towns, months, _ = texts(language)
+    return {**towns[int(draw() * len(towns))], **months[int(draw() * 12)], **numbers}
+
+
+def _shuffle(rng: Random, parts: list[Any]) -> list[Any]:
+    """Shuffle in place; `Random.shuffle` takes three times as long."""
+    draw = rng.random
+    for last in range(len(parts) - 1, 0, -1):
+        other = int(draw() * (last + 1))
+        parts[last], parts[other] = parts[other], parts[last]
+    return parts
+
+
+def _others(rng: Random, topic: Topic, count: int, loud: int) -> list[tuple[str, str]]:
+    """Draw `count` (role, sentence) pairs beside the key; a detail leads, since nothing opens with an example."""
+    first, *more = _shuffle(rng, [("detail", sentence) for sentence in topic.details])
+    pool = _shuffle(rng, [*more, ("example", topic.example), ("aside", topic.aside)])
+    louds = _shuffle(rng, [("loud", sentence) for sentence in topic.loud])[:loud] if loud else []
+    return [first, *_shuffle(rng, [*pool[: count - 1 - len(louds)], *louds])]
+
+
+def generate(rng: Random, *, language: str, least: int, most: int, loud: int) -> Item:
+    """Draw a paragraph of `least` to `most` sentences, `loud` of them trifles that sound weighty.
+
+    The key sentence's place is drawn evenly.
+    """
+    topics = texts(language).topics
+    topic = topics[int(rng.random() * len(topics))]
+    count = least + int(rng.random() * (most - least + 1))
+    parts = _others(rng, topic, count - 1, loud)
+    place = int(rng.random() * count)
+    parts.insert(place, ("key", topic.key))
+    text = "\n".join([sentence for _, sentence in parts]).format_map(_slots(rng, language))
+    sentences = text.split("\n")
+    before, after = _frame(language)
+    return Item(
+        prompt=f"{before}{text.replace(chr(10), ' ')}{after}",
+        answer=sentences[place],
+        facts={"sentences": sentences, "roles": [role for role, _ in parts], "key": place},
+        template=topic.name,
+    )
+
+
+def normalise(text: str) -> str:
+    """Make white space single, quotation marks and apostrophes alike, ё е; read JSON's escapes; ends trimmed."""
+    if "\\" in text:
+        text = _ESCAPE.sub(_unescaped, text)
+    if "\u0308" in text or "\u0306" in text:
+        text = text.replace("е\u0308", "е").replace("и\u0306", "й").replace("И\u0306", "Й")
+    text = text.replace("'", '"').replace("`", '"') if text.isascii() else _FOLDED.sub(_folded, text)
+    return " ".join(text.split())
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code, space, sign = escape.groups()
+    return chr(int(code, 16)) if code else " " if space else str(sign)
+
+
+def _folded(sign: re.Match[str]) -> str:
+    return _FOLDS.get(sign[0], "")
+
+
+@lru_cache(maxsize=4096)
+def _bare(sentences: tuple[str, ...]) -> tuple[str, ...]:
+    """Normalise a paragraph's sentences, without final punctuation; once for all models that are asked for it."""
+    return tuple([normalise(sentence).rstrip(_FINAL) for sentence in sentences])
+
+
+def _plain(text: str) -> str:
+    """Normalise a text without its marks of emphasis."""
+    return normalise(_EMPHASIS.sub("", text.replace("\\n", "\n")))
+
+
+def _holds(text: str, sentence: str) -> bool:
+    """Tell whether the sentence stands in the text at word boundaries."""
+    at = text.find(sentence)
+    while at >= 0:
+        end = at + len(sentence)
+        if not text[at - 1 : at].isalnum() and not text[end : end + 1].isalnum():
+            return True
+        at = text.find(sentence, end)
+    return False
+
+
+def _holds_whole(text: str, sentence: str) -> bool:
+    """Tell whether the sentence stands in the text, ends there, and is not denied where it stands last.
+
+    'From May only' does not hold 'from May'. Its first letter may be of either case ('It says that the town …'), or
+    all of them capitals.
+    """
+    for written, goes_on in ((sentence, _GOES_ON), (sentence.upper(), _GOES_ON_ALOUD)):
+        first, rest = written[:1].lower(), written[1:]
+        at = text.rfind(rest)
+        while at > 0:
+            end = at + len(rest)
+            begins = text[at - 1].lower() == first and not text[max(0, at - 2) : at - 1].isalnum()
+            if begins and not text[end : end + 1].isalnum() and not goes_on.match(text, end):
+                return not _denied(text, at - 1, end)
+            at = text.rfind(rest, 0, at)
+    return False
+
+
+def _denied(text: str, start: int, end: int) -> bool:
+    """Tell whether what stands around a sentence denies it.
+
+    'It is false that …', 'Do not choose "…"', '"…" is not it'. 'The key point, not a detail: …' sets something else
+    against it; 'You cannot miss it: …' announces it.
+    """
+    lead = _ENDED.split(text[max(0, start - _NEAR) : start])[-1].lower().replace('n"t', "n't")
+    clauses = [
+        clause for clause in _CLAUSES.split(ALL_BUT.sub(" not ", IDIOM.sub(" ", lead))) if _WORD.search(clause)
+    ]
+    if len(clauses) > 1 and (WHAT.match(clauses[-1]) or _AGAINST.match(clauses[-1])):
+        del clauses[-1]
+    if clauses and _refuses(clauses[-1], announced=lead.rstrip('"*_ ').endswith(":")):
+        return True
+    return _DENIED_AFTER.match(text, end) is not None
+
+
+def _refuses(clause: str, *, announced: bool) -> bool:
+    """Tell whether a clause before a sentence denies it; one that announces it, where it speaks of the choice."""
+    return _AVOIDED.search(clause) is not None or (denies(clause) and not announced)
+
+
+def verify(item: Item, reply: str) -> Verdict:
+    """Accept a reply that holds the key sentence, to the letter, and no other sentence of the paragraph.
+
+    White space, quotation marks, emphasis, JSON's escapes, ё and the case of the first letter are normalised, final
+    punctuation is ignored. Details: `similarity`, the normalised indel similarity of the whole reply and the key
+    sentence, in [0, 1].
+    """
+    said = normalise(reply)
+    if not said:
+        return Verdict(correct=None, reason="empty reply", details={"similarity": 0.0})
+    from rapidfuzz import fuzz
+
+    facts = item.facts
+    sentences = _bare(tuple(facts["sentences"]))
+    key = sentences[facts["key"]]
+    details = {"similarity": round(fuzz.ratio(said.strip(_FINAL), key) / 100, 4)}
+    right = _holds_whole(said, key)
+    if right and len(said) < len(key) + min(map(len, sentences)):
+        return Verdict(correct=True, reason="the key sentence", details=details)
+    # Marks of emphasis close a sentence ('**…** is the point'), but hide none.
+    texts = {said, plain} if _MARKED.search(reply) and (plain := _plain(reply)) else {said}
+    right = right or any(_holds_whole(text, key) for text in texts)
+    lower = [text.lower() for text in texts]  # a copy in other letters is a copy
+    others = [
+        role
+        for sentence, role in zip(sentences, facts["roles"], strict=True)
+        if role != "key" and any(_holds(text, sentence.lower()) for text in lower)
+    ]
+    if right and not others:
+        return Verdict(correct=True, reason="the key sentence", details=details)
+    if right:
+        whole = len(others) == len(sentences) - 1
+        reason = "copied the whole paragraph" if whole else f"added {NOUNS[others[0]]}"
+    elif others:
+        reason = f"chose {NOUNS[others[0]]}" if len(others) == 1 else "chose several sentences"
+    else:
+        reason = _reason(said, sentences, facts, details["similarity"])
+    return Verdict(correct=False, reason=reason, details=details)
+
+
+def _reason(said: str, sentences: Sequence[str], facts: Mapping[str, Any], similarity: float) -> str:
+    """Say what a reply is that holds no sentence of the paragraph as it stands."""
+    from rapidfuzz import fuzz
+
+    key, bare = sentences[facts["key"]], said.strip(_FINAL)
+    if _SHORTEST_CUT <= len(bare) < len(key) and bare in key:
+        return "cut the key sentence short"
+    if similarity >= NEAR or key.lower() in said.lower():
+        return "changed the key sentence"
+    near, role = max(
+        (fuzz.ratio(bare, sentence) / 100, role) for sentence, role in zip(sentences, facts["roles"], strict=True)
+    )
+    if near >= NEAR:
+        return f"changed {NOUNS[role]}"
+    words = set(_WORD.findall(key.lower()))
+    if len(words.intersection(_WORD.findall(said.lower()))) >= SHARED * len(words):
+        return "paraphrased"
+    return "none of the sentences"
+
+
+def reference(item: Item) -> str:
+    """Return the key sentence."""
+    return item.answer
+
+
+def near_misses(item: Item) -> list[str]:
+    """Return every other sentence, the paragraph, pairs with the key, and the key changed in a word or cut."""
+    sentences: list[str] = list(item.facts["sentences"])
+    key = sentences.pop(item.facts["key"])
+    words = key.rstrip(_FINAL).split()
+    return [
+        *sentences,
+        *(f"{key} {sentence}" for sentence in sentences),
+        " ".join(item.facts["sentences"]),
+        item.prompt,
+        " ".join(words[:-1]),
+        " ".join(words[1:]),
+        " ".join([words[1], words[0], *words[2:]]),
+        f"{' '.join(words)}x",
+        f"{' '.join(words)} 7",
+    ]
+
+
+LEVELS = {
+    "easy": {"least": 3, "most": 5, "loud": 0},
+    "medium": {"least": 5, "most": 6, "loud": 1},
+    "hard": {"least": 7, "most": 8, "loud": 2},
+}
+SCALE = Scale(
+    unit={"en": "sentences", "ru": "предложений"},
+    rungs={n: {"least": n, "most": n, "loud": max(0, n - 6)} for n in range(3, 9)},
+    chance=lambda sentences: 1 / sentences,
+)
+UNIT = Family(
+    name="summarization",
+    version=1,
+    levels=LEVELS,
+    generate=generate,
+    verify=verify,
+    languages=("en", "ru"),
+    seed_id="t05_summarization",
+    titles={"en": "Summarization", "ru": "Суммаризация"},
+    reference=reference,
+    near_misses=near_misses,
+    verifier_version=3,
+    scale=SCALE,
+)

@@ -1,0 +1,1 @@
+"""Cited answers: markers, sources, support."""

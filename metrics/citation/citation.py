@@ -1,0 +1,331 @@
+"""Score a cited answer: do its citations support its claims, are its sources real, and is the answer right."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from data.options import Frozen, Share
+from data.records import Found, Measured, Metric, Question, Sample, Score, Step
+from data.shown import Distribution, Shown
+from metrics.citation import alce as _alce
+from metrics.citation import passages as _passages
+from metrics.citation.answers import Citation, CitedAnswer, parse_answer
+from metrics.judging import Judgement, read_verdict, verdict_schema
+
+SUPPORT = {"ENTAILMENT": 1.0, "NEUTRAL": 0.5, "CONTRADICTION": 0.0}
+VERIFICATION = {"VERIFIED": 1.0, "UNCERTAIN": 0.5, "LIKELY_FABRICATED": 0.0}
+CORRECTNESS = {"CORRECT": 1.0, "PARTIALLY_CORRECT": 0.5, "INCORRECT": 0.0}
+PARTS = ("interpretability", "correctness", "coverage", "support", "verification", "alce_recall", "alce_precision")
+
+_CONTEXT = 2000
+_LISTED = 50
+_SUPPOSED = 3
+
+
+def parse(sample: Sample) -> CitedAnswer:
+    """Take the sample's response apart (`metrics.citation.answers.parse_answer`)."""
+    return parse_answer(str(sample.get("response") or ""), _passages.count(sample))
+
+
+def verify(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Verify the source of one citation by rule: `verdict`, `reason`, `span`.
+
+    In mode `passages`: by number and quote. In mode `closed_book`: by the sample's `evidence`, a mapping of
+    citation numbers to such a verdict, which whoever checks URLs fills in; without it UNCERTAIN, and a number
+    under which the answer lists no source is LIKELY_FABRICATED.
+    """
+    source = parse(sample).sources.get(citation.number)
+    if options["mode"] == "passages":
+        quote = source.quote if source else ""
+        return _passages.verify(citation.number, quote, _passages.listed(sample), options["quote_match"])
+    evidence = sample.get("evidence") or {}
+    given = evidence.get(citation.number) or evidence.get(str(citation.number))
+    if given:
+        return {"verdict": given["verdict"], "reason": given.get("reason", ""), "span": given.get("span") or ""}
+    if source is None:
+        return {"verdict": "LIKELY_FABRICATED", "reason": "no source of that number", "span": ""}
+    return {"verdict": "UNCERTAIN", "reason": "not checked", "span": ""}
+
+
+def content(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what a judge compares a claim with: its kind and text.
+
+    `passage`: the cited passage; `fetched`: the span that was fetched; `quote`: what the answer quotes; `answer`:
+    the whole answer, for want of anything else (the seed's way); '' where the number points nowhere.
+    """
+    answer = parse(sample)
+    if options["mode"] == "passages":
+        passages = _passages.listed(sample)
+        if not 1 <= citation.number <= len(passages):
+            return "", ""
+        return "passage", _alce.shown(passages[citation.number - 1])
+    checked = verify(sample, citation, options)
+    if checked["span"]:
+        return "fetched", str(checked["span"])
+    source = answer.sources.get(citation.number)
+    if source and source.quote:
+        return "quote", source.quote
+    return ("", "") if checked["reason"] == "no source of that number" else ("answer", answer.text)
+
+
+def _context(answer: CitedAnswer, citation: Citation) -> str:
+    """Return the answer around a claim, so that its pronouns can be read."""
+    if len(answer.text) <= _CONTEXT or citation.sentence < 0:
+        return answer.text[:_CONTEXT]
+    near = answer.sentences[max(0, citation.sentence - 3) : citation.sentence + 1]
+    return " ".join(sentence.text for sentence in near)[-_CONTEXT:]
+
+
+def support_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:  # noqa: ARG001 - a step's form
+    """Ask about each citation that points anywhere, up to `max_citations` of them."""
+    answer = parse(sample)
+    for index, citation in enumerate(answer.citations[: options["max_citations"]]):
+        kind, text = content(sample, citation, options)
+        if kind:
+            values = {"kind": kind, "content": text, "claim": citation.claim, "context": _context(answer, citation)}
+            yield Question(str(index), values)
+
+
+def _gold(sample: Sample) -> tuple[list[str], str]:
+    short = sample.get("short_answers") or ()
+    listed = [short] if isinstance(short, str) else [str(one) for one in short if one]
+    return listed, str(sample.get("long_answer") or sample.get("reference") or "")
+
+
+def correctness_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:  # noqa: ARG001 - a step's form
+    """Ask about the whole answer, where there is an answer and a gold answer."""
+    short, long = _gold(sample)
+    text = parse(sample).text
+    if text and (short or long):
+        values = {"question": sample.get("question") or "", "short_answers": short, "long_answer": long}
+        yield Question("answer", {**values, "answer": text})
+
+
+def read_support(question: Question, text: str) -> Judgement:  # noqa: ARG001 - a step's form
+    """Read ENTAILMENT, NEUTRAL or CONTRADICTION."""
+    return read_verdict(text, SUPPORT)
+
+
+def read_correctness(question: Question, text: str) -> Judgement:  # noqa: ARG001 - a step's form
+    """Read CORRECT, PARTIALLY_CORRECT or INCORRECT."""
+    return read_verdict(text, CORRECTNESS)
+
+
+def _rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return each citation with its support, its verification and their product.
+
+    A citation that points nowhere, or beyond `max_citations`, is not judged and counts 0: never dropped.
+    """
+    answer = parse(sample)
+    judged = found.get("support", {})
+    rows = []
+    for index, citation in enumerate(answer.citations):
+        verdict: Judgement | None = judged.get(str(index))
+        checked = (
+            verify(sample, citation, options)
+            if index < options["max_citations"]
+            else {"verdict": "LIKELY_FABRICATED", "reason": "beyond max_citations", "span": ""}
+        )
+        support = verdict.value if verdict else 0.0
+        rows.append(
+            {
+                "number": citation.number,
+                "label": citation.label,
+                "claim": citation.claim,
+                "compared_with": content(sample, citation, options)[0] if verdict else "",
+                "support": verdict.label if verdict else None,
+                "support_value": support,
+                "support_reason": verdict.reason if verdict else "not judged",
+                "verification": checked["verdict"],
+                "verification_reason": checked["reason"],
+                "span": checked["span"],
+                "value": support * VERIFICATION[checked["verdict"]],
+            }
+        )
+    return rows
+
+
+def interpretability(values: Sequence[float], n_uncited: int) -> float:
+    """Return the mean of the citations' values, each uncited sentence counted as one more 0; none: 0.
+
+    Source: SPEC 4.
+    """
+    return sum(values) / (len(values) + n_uncited) if values else 0.0
+
+
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Score one answer in [0, 1]: the weighted mean of interpretability and correctness.
+
+    Without a gold answer correctness is not applicable, and the weights are renormalised. `support` and
+    `verification` are means over citations, `coverage` the share of sentences that are cited.
+
+    Source: seed 004; ALCE's two values: Gao et al. 2023.
+    """
+    answer = parse(sample)
+    rows = _rows(sample, found, options)
+    uncited = [one.text for one in answer.sentences if one.counted and not one.cited]
+    cited = sum(one.cited for one in answer.sentences)
+    parts: dict[str, float | None] = dict.fromkeys(PARTS)
+    parts["interpretability"] = interpretability([row["value"] for row in rows], len(uncited))
+    parts["coverage"] = cited / (cited + len(uncited)) if cited or uncited else None
+    if rows:
+        parts["support"] = fmean(row["support_value"] for row in rows)
+        parts["verification"] = fmean(VERIFICATION[row["verification"]] for row in rows)
+    short, long = _gold(sample)
+    judged: Judgement | None = found.get("correctness", {}).get("answer")
+    if short or long:
+        parts["correctness"] = judged.value if judged else 0.0
+    if options["alce"] and options["mode"] == "passages":
+        parts["alce_recall"], parts["alce_precision"] = _alce.values(answer, _passages.listed(sample), found)
+    details = {
+        "mode": options["mode"],
+        "citations": rows[:_LISTED],
+        "n_citations": len(rows),
+        "n_uncertain": sum(row["verification"] == "UNCERTAIN" for row in rows),
+        "n_uncited": len(uncited),
+        "uncited": [text[:300] for text in uncited[:_LISTED]],
+        "correctness": judged.label if judged else None,
+        "correctness_reason": judged.reason if judged else "",
+    }
+    return _weigh(parts, options, "" if answer.text else "empty response", details)
+
+
+def _weigh(
+    parts: Mapping[str, float | None], options: Mapping[str, Any], reason: str, details: Mapping[str, Any]
+) -> Score:
+    """Join interpretability and correctness by their weights, renormalised where there is no gold answer."""
+    weights = {name: float(options[f"weight_{name}"]) for name in ("interpretability", "correctness")}
+    held = {name: weight for name, weight in weights.items() if parts[name] is not None and weight}
+    if not held:
+        return Score(None, "not_applicable", "no gold answer", details, parts)
+    total = sum(weight * (parts[name] or 0.0) for name, weight in held.items())
+    why = reason or ("" if details["n_citations"] else "no citation")
+    return Score(total / sum(held.values()), "scored", why, details, parts)
+
+
+def _alce_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+    if options["alce"] and options["mode"] == "passages":
+        yield from _alce.questions(parse(sample), _passages.listed(sample), found, options["max_citations"])
+
+
+def _alce_rest_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+    if options["alce"] and options["mode"] == "passages":
+        yield from _alce.rest_questions(parse(sample), _passages.listed(sample), found)
+
+
+def stand_in(sample: Sample) -> str:
+    """Return a response to count judges' calls with: the gold answer's sentences, each with a citation."""
+    told = str(sample.get("long_answer") or sample.get("answer") or "")
+    said = [part for part in told.split(". ") if part][:_SUPPOSED]
+    text = " ".join(f"{part.rstrip('.')} [{n}]." for n, part in enumerate(said, 1))
+    if sample.get("passages"):
+        return text
+    sources = [f'[{n}] Source, https://source-{n}.org/page "{part}"' for n, part in enumerate(said, 1)]
+    return "\n".join([text, "Sources:", *sources])
+
+
+def _each(column: str, missing: str = "") -> Callable[[Mapping[str, Any]], Iterator[str]]:
+    """Return what reads a column of each citation out of a score's details."""
+
+    def read(details: Mapping[str, Any]) -> Iterator[str]:
+        yield from (str(row.get(column) or missing) for row in details.get("citations") or ())
+
+    return read
+
+
+class Options(Frozen):
+    """How answers are read and weighed."""
+
+    mode: Literal["passages", "closed_book"] = Field("passages", description="as the items were loaded")
+    network: bool = Field(default=False, description="fetch cited pages (http and https, public addresses only)")
+    weight_interpretability: Share = Field(0.5, description="of support times source, over citations")
+    weight_correctness: Share = Field(0.5, description="of the answer against the gold answer")
+    quote_match: int = Field(90, ge=0, le=100, description="from this likeness on a quote is found")
+    max_citations: int = Field(64, ge=1, description="of an answer; more are not judged")
+    alce: bool = Field(
+        default=False, description="ALCE's citation recall and precision, at the cost of more judge calls"
+    )
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.weight_interpretability and not self.weight_correctness:
+            said = "the weights weight_interpretability, weight_correctness are all 0"
+            raise ValueError(f"{said}; give one of them a weight")
+        return self
+
+
+def _supports(details: Mapping[str, Any]) -> list[str]:
+    return [row["support"] for row in details["citations"] if row["support"]]
+
+
+_SCHEMA = verdict_schema(tuple(SUPPORT))
+UNIT = Metric(
+    name="citation",
+    version=4,
+    bounds=(0.0, 1.0),
+    score=score,
+    steps=(
+        Step("support", support_rows, "citation/support", read_support, _SCHEMA),
+        Step(
+            "correctness",
+            correctness_rows,
+            "citation/correctness",
+            read_correctness,
+            verdict_schema(tuple(CORRECTNESS)),
+        ),
+        Step("alce", _alce_rows, "citation/support", read_support, _SCHEMA),
+        Step("alce_rest", _alce_rest_rows, "citation/support", read_support, _SCHEMA),
+    ),
+    options=Options,
+    title={"en": "Citations", "ru": "Цитирование"},
+    sources=lambda options: options["mode"] == "closed_book",
+    stand_in=stand_in,
+    measured=(
+        Measured("support", "support", {"ENTAILMENT": 1.0, "CONTRADICTION": 0.0, "NEUTRAL": 0.5}, _supports),
+        Measured(
+            "correctness",
+            "correctness",
+            CORRECTNESS,
+            lambda details: filter(None, [details["correctness"]]),
+            lambda options: not options["weight_interpretability"],
+        ),
+    ),
+    shown=Shown(
+        parts={
+            "interpretability": {"en": "interpretability", "ru": "объяснимость"},
+            "correctness": {"en": "correctness", "ru": "верность ответа"},
+            "coverage": {"en": "coverage", "ru": "покрытие"},
+            "support": {"en": "support", "ru": "подтверждение"},
+            "verification": {"en": "verification", "ru": "подлинность"},
+            "alce_recall": {"en": "ALCE recall", "ru": "полнота ALCE"},
+            "alce_precision": {"en": "ALCE precision", "ru": "точность ALCE"},
+        },
+        distributions=(
+            Distribution(
+                "support",
+                _each("support", "not judged"),
+                {**{label: {} for label in SUPPORT}, "not judged": {"en": "not judged", "ru": "не оценено"}},
+                title={"en": "Does the source support the claim?", "ru": "Подтверждает ли источник утверждение?"},
+                note={
+                    "en": "Counted over citations and judges; a citation that points nowhere is not judged and "
+                    "counts 0.",
+                    "ru": "Подсчёт по цитатам и судьям; цитата в никуда не оценивается и даёт 0.",
+                },
+            ),
+            Distribution(
+                "verification",
+                _each("verification"),
+                {label: {} for label in VERIFICATION},
+                title={"en": "Is the source real?", "ru": "Подлинен ли источник?"},
+            ),
+            Distribution(
+                "correctness",
+                lambda details: [details["correctness"]] if details.get("correctness") else (),
+                {label: {} for label in CORRECTNESS},
+                title={"en": "Is the answer right?", "ru": "Верен ли ответ?"},
+            ),
+        ),
+    ),
+)

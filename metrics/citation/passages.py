@@ -1,0 +1,43 @@
+"""Verify a citation against the passages that the model was given, by rule."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from metrics.citation.quotes import LONGEST_QUOTE, clean, find_quote
+
+
+def count(sample: Mapping[str, Any]) -> int:
+    """Return how many passages the sample has."""
+    return len(_given(sample))
+
+
+def listed(sample: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the sample's passages, each with `title` and `text`, in the order of their numbers from 1."""
+    passages = []
+    for one in _given(sample):
+        fields = one if isinstance(one, Mapping) else {"text": one}
+        passages.append({"title": str(fields.get("title") or ""), "text": str(fields.get("text") or "")})
+    return passages
+
+
+def _given(sample: Mapping[str, Any]) -> Sequence[Any]:
+    found = sample.get("passages") or sample.get("contexts") or sample.get("retrieved_contexts") or ()
+    return [found] if isinstance(found, str) else found
+
+
+def verify(number: int, quote: str, passages: Sequence[Mapping[str, str]], at_least: float) -> dict[str, Any]:
+    """Verify one citation: its number is in range, and its quote, if it has one, is in the passage.
+
+    A quote that is only the passage's title is none. `span` is the text found.
+    """
+    if not 1 <= number <= len(passages):
+        return {"verdict": "LIKELY_FABRICATED", "reason": "no such passage", "span": ""}
+    passage = passages[number - 1]
+    if not quote or clean(quote).lower() == clean(passage["title"]).lower():
+        return {"verdict": "VERIFIED", "reason": "passage in range", "span": ""}
+    if len(quote) > LONGEST_QUOTE:
+        return {"verdict": "LIKELY_FABRICATED", "reason": "quote too long to be one", "span": ""}
+    score, span = find_quote(quote, f"{passage['title']}\n{passage['text']}", at_least)
+    if score >= at_least:
+        return {"verdict": "VERIFIED", "reason": "quote found", "span": span, "match": round(score, 1)}
+    return {"verdict": "LIKELY_FABRICATED", "reason": "quote not in the passage", "span": ""}

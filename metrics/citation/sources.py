@@ -1,0 +1,197 @@
+"""Verify the sources that an answer cites by rule: URLs, identifiers, duplicates, and what a fetched page says.
+
+Rules alone make a source at best UNCERTAIN; whoever fetches pages (only where the configuration allows it) gets
+the verdicts on what came back from here as well.
+"""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from metrics.citation.addresses import Address, is_public, read_address
+from metrics.citation.identifiers import identifiers, isbn_is_sound, page_of
+from metrics.citation.quotes import find_quote
+from metrics.citation.source_lists import Source
+from metrics.citation.spans import find_claims
+from metrics.citation.urls import PORTS, Finding, Url, Verdict, read_host, read_url
+
+__all__ = [
+    "OUTCOMES",
+    "PORTS",
+    "Address",
+    "Finding",
+    "Url",
+    "Verdict",
+    "check_answer",
+    "is_public",
+    "isbn_is_sound",
+    "judge_outcome",
+    "judge_page",
+    "judge_source",
+    "judge_status",
+    "judge_url",
+    "locate",
+    "read_address",
+    "read_host",
+    "read_url",
+]
+
+QUOTE_MATCH = 90.0
+CLAIM_MATCH = 75.0
+"""How much of a claim a page must say for the page to count as its source where nothing is quoted, 0–100."""
+
+LEAST_TEXT = 200
+"""Signs of text below which a page is taken for one that shows nothing without scripts."""
+
+UNCHECKED = Finding("UNCERTAIN", "not checked: network is off")
+
+OUTCOMES: Mapping[str, Verdict] = {
+    "the name does not resolve": "LIKELY_FABRICATED",
+    "page not found": "LIKELY_FABRICATED",
+    "not a public address": "LIKELY_FABRICATED",
+    "redirects to no public address": "LIKELY_FABRICATED",
+    "no name resolves here": "UNCERTAIN",
+    "the name cannot be looked up": "UNCERTAIN",
+    "time-out": "UNCERTAIN",
+    "no connection": "UNCERTAIN",
+    "no trusted TLS": "UNCERTAIN",
+    "broken reply": "UNCERTAIN",
+    "access refused": "UNCERTAIN",
+    "too many requests": "UNCERTAIN",
+    "server error": "UNCERTAIN",
+    "unexpected status": "UNCERTAIN",
+    "redirects to the home page": "UNCERTAIN",
+    "redirects to a log-in page": "UNCERTAIN",
+    "redirects too often": "UNCERTAIN",
+    "redirects to what is not fetched": "UNCERTAIN",
+    "robots.txt forbids it": "UNCERTAIN",
+    "robots.txt cannot be read": "UNCERTAIN",
+    "a port that is not fetched": "UNCERTAIN",
+    "larger than is read": "UNCERTAIN",
+    "not a text page": "UNCERTAIN",
+    "a PDF is not read": "UNCERTAIN",
+    "an encoding that is not read": "UNCERTAIN",
+    "the page cannot be read": "UNCERTAIN",
+    "the site does not answer": "UNCERTAIN",
+    "beyond the most pages fetched": "UNCERTAIN",
+}
+"""Every way in which a fetch can end without a page, and its verdict.
+
+A page that is not there, or is not public, is LIKELY_FABRICATED; one that may be there, unseen, is UNCERTAIN.
+
+Source: SPEC 4; a private address is no public source (ours).
+"""
+
+
+def judge_outcome(reason: str) -> Finding:
+    """Return the finding of a fetch that ended without a page, by its reason (`OUTCOMES`)."""
+    return Finding(OUTCOMES[reason], reason)
+
+
+def judge_status(status: int) -> Finding | None:
+    """Judge an HTTP status that is no redirect; None where it comes with a page (200, 203).
+
+    Source: SPEC 4.
+    """
+    if status in {HTTPStatus.OK, HTTPStatus.NON_AUTHORITATIVE_INFORMATION}:
+        return None
+    if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
+        return judge_outcome("page not found")
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.UNAVAILABLE_FOR_LEGAL_REASONS}:
+        return judge_outcome("access refused")
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return judge_outcome("too many requests")
+    return judge_outcome("server error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "unexpected status")
+
+
+def judge_url(url: str) -> Finding:
+    """Judge a cited URL by rule alone: UNCERTAIN at best, LIKELY_FABRICATED with its reason.
+
+    A URL of another port or of a scheme that pages are served by (ftp) is UNCERTAIN: it is never fetched.
+    """
+    found = read_url(url)
+    flaw = found if isinstance(found, Finding) else _identifier_flaw(found.text)
+    return flaw or UNCHECKED
+
+
+def _identifier_flaw(text: str) -> Finding | None:
+    flaw = next((flaw for _, _, flaw in identifiers(text) if flaw), "")
+    return Finding("LIKELY_FABRICATED", flaw) if flaw else None
+
+
+def locate(source: Source) -> Url | Finding:
+    """Return the URL under which a source can be looked up: its own, or its DOI's or arXiv id's page.
+
+    A finding where it has none: LIKELY_FABRICATED where the URL or an identifier beside it is impossible,
+    UNCERTAIN where it names a book (a sound ISBN) or nothing that can be looked up.
+    """
+    told = f"{source.url}\n{source.title}\n{source.text}"
+    named = list(identifiers(told))
+    if flaw := next((flaw for _, _, flaw in named if flaw), ""):
+        return Finding("LIKELY_FABRICATED", flaw)
+    pages = [page for kind, identifier, _ in named if (page := page_of(kind, identifier))]
+    if source.url and not (pages and source.url.lower().startswith(("doi:", "arxiv:"))):
+        return read_url(source.url)
+    if pages:
+        return read_url(pages[0])
+    return Finding("UNCERTAIN", "an ISBN has no page" if named else "no URL")
+
+
+def judge_source(source: Source) -> Finding:
+    """Judge one source of an answer by rule alone."""
+    found = locate(source)
+    return found if isinstance(found, Finding) else UNCHECKED
+
+
+def check_answer(sources: Mapping[int, Source]) -> dict[int, dict[str, Any]]:
+    """Judge an answer's sources by rule: number -> `verdict`, `reason`, `span`, as metrics.citation reads them.
+
+    A source that stands twice (the same URL under two numbers, or the same title where there is none) keeps its
+    first number's verdict; the reason says so.
+    """
+    first: dict[str, int] = {}
+    found: dict[int, dict[str, Any]] = {}
+    for number, source in sources.items():
+        finding, key = judge_source(source), identity(source)
+        same = first.setdefault(key, number) if key else number
+        reason = finding.reason if same == number else f"{finding.reason} (the same source as [{same}])"
+        found[number] = {"verdict": finding.verdict, "reason": reason, "span": finding.span}
+    return found
+
+
+def identity(source: Source) -> str:
+    """Return what two entries share when they are one source: the URL's normal form, or the title."""
+    where = locate(source)
+    if isinstance(where, Url):
+        target = where.target.rstrip("/")
+        return f"{where.authority.removeprefix('www.')}{target}"
+    return (source.url or " ".join(source.title.lower().split())).strip()
+
+
+def judge_page(text: str, *, quote: str = "", claims: Sequence[str] = (), title: str = "") -> Finding:
+    """Judge a source by the text of its page; the finding keeps the span.
+
+    A quote: VERIFIED where it matches at 90 or more, LIKELY_FABRICATED where it does not, UNCERTAIN where the page
+    has hardly any text. No quote (or one that is only the title): the spans that say most of the claims; VERIFIED
+    where each claim that has words enough is said at 75 or more, UNCERTAIN else. The judge compares span and claim.
+
+    Source: SPEC 4; the threshold of claims is ours.
+    """
+    quote = "" if quote.strip().lower() == title.strip().lower() else quote.strip()
+    if quote:
+        score, span = find_quote(quote, text, QUOTE_MATCH)
+        if score >= QUOTE_MATCH:
+            return Finding("VERIFIED", "quote found", span, round(score, 1))
+        if len(text) < LEAST_TEXT:
+            return Finding("UNCERTAIN", "the page shows hardly any text")
+        return Finding("LIKELY_FABRICATED", "quote not on the page")
+    found = find_claims(claims[:_CLAIMS], text)
+    spans = list(dict.fromkeys(span for _, span in found if span))
+    worst = min((score for score, _ in found), default=0.0)
+    if worst >= CLAIM_MATCH:
+        return Finding("VERIFIED", "the claim's words found", " … ".join(spans), round(worst, 1))
+    return Finding("UNCERTAIN", "page found, nothing quoted", " … ".join(spans), round(worst, 1))
+
+
+_CLAIMS = 4
+"""Claims of one source that are looked for on its page."""

@@ -1,0 +1,1 @@
+"""Programs scored by their tests."""

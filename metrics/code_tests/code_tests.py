@@ -1,0 +1,196 @@
+"""Code tests: a row's tests of the program in a reply, run in the sandbox; the parent compares the values.
+
+An assertion such as `assert f(1) == 2` is taken apart: only `f(1)` meets the program, which never sees the 2. What
+cannot be taken apart runs whole beside the program, and counts when it ends without an exception.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from data.options import Frozen
+from data.programs.scripts import find_completion, find_script, joined
+from data.records import Found, Metric, Outcome, Program, Sample, Score
+from data.shown import Shown
+from data.values import same_type, shown, simple_name, told
+from metrics._replies import NO_REPLY, reply
+from metrics.code_tests.checks import Check, as_json
+from metrics.code_tests.runners import CALLED, RUNNER, stdin_program
+from metrics.code_tests.scripts import Test, entry_of, read_tests
+
+KEY = "reply"
+FAILED_SHOWN = 5
+"""Tests that did not pass, of which the details are kept."""
+
+
+class Options(Frozen):
+    """Where the tests stand, and what they test."""
+
+    tests: str = Field(
+        "tests", description="the column with assertions: a list of scripts, one script, or a `check(candidate)`"
+    )
+    inputs: str = Field("inputs", description="the column with inputs: lists of arguments, or texts for stdin")
+    outputs: str = Field("outputs", description="the column with what is expected for each input")
+    entry: str = Field("", description="the function's name, or the column that holds it; else the tests tell it")
+    prompt_code: str = Field(
+        "", description="a column with code (imports, a signature) that a completion of a body goes on with"
+    )
+    setup: str = Field("", description="a column with code that stands before the program, such as imports")
+    language: Literal["python"] = Field("python", description="of the programs")
+
+
+def needs(options: Mapping[str, Any]) -> list[str]:
+    """Return the columns that a row must have: those that are named; of the usual ones it has what it has."""
+    usual = Options()
+    columns = ("tests", "inputs", "outputs", "prompt_code", "setup")
+    return [options[name] for name in columns if options[name] != getattr(usual, name)]
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return a column's list; a text may be one, as JSON."""
+    if isinstance(value, str):
+        try:
+            read = json.loads(value)
+        except (ValueError, RecursionError):
+            read = None
+        value = read if isinstance(read, list) else value
+    if isinstance(value, list | tuple):
+        return list(value)
+    return [] if value is None or value == "" else [value]
+
+
+def _texts(sample: Sample, column: str) -> tuple[str, ...]:
+    return tuple(one for one in _listed(sample.get(column)) if isinstance(one, str)) if column else ()
+
+
+def entry(sample: Sample, options: Mapping[str, Any]) -> str:
+    """Return the tested function's name; '' where a whole program is tested."""
+    named = options["entry"]
+    name = sample.get(named) if named and sample.get(named) else named
+    if not isinstance(name, str) or not name.isidentifier():
+        return entry_of(_texts(sample, options["tests"]))
+    return name
+
+
+def _pair(number: int, given: Any, expected: Any, name: str) -> Test:
+    """Return the test of one input and its output."""
+    if not name:
+        check = Check("lines", str(expected))
+        return Test(number, "", (f"{CALLED}_main({str(given)!r})",), ((check,),), shown(given))
+    if isinstance(given, Mapping):
+        call = f"{name}(**{dict(given)!r})"
+    else:
+        call = f"{name}(*{given!r})" if isinstance(given, list | tuple) else f"{name}({given!r})"
+    return Test(number, "", (call,), ((Check("pair", expected),),), call)
+
+
+def row_tests(sample: Sample, options: Mapping[str, Any]) -> tuple[Test, ...]:
+    """Return a row's tests: of its scripts, then of its pairs."""
+    name = entry(sample, options)
+    scripts = _texts(sample, options["tests"])
+    inputs, outputs = (_listed(sample.get(options[column])) for column in ("inputs", "outputs"))
+    pairs = zip(inputs, outputs, strict=True) if len(inputs) == len(outputs) else ()
+    made = [_pair(number, *pair, name) for number, pair in enumerate(pairs, len(scripts))]
+    return (*(read_tests(scripts, name) if name else ()), *made)
+
+
+def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program]:
+    """Return the reply's program with its tests as calls; nothing where there is no code or no test."""
+    said, name = str(sample.get("response") or ""), entry(sample, options)
+    listed = row_tests(sample, options)
+    if not listed or not reply(sample):
+        return {}
+    head = "".join(_texts(sample, options["prompt_code"]))
+    found = find_completion(said, name, head) if name else find_script(said)
+    if found is None:
+        return {}
+    setup = "\n".join(_texts(sample, options["setup"]))
+    source = joined(setup, found, RUNNER) if name else stdin_program(joined(setup, found))
+    calls = tuple((test.script, test.setup, _tuple(test.values)) for test in listed)
+    return {KEY: Program(options["language"], source, CALLED, calls)}
+
+
+def _tuple(values: Sequence[str]) -> str:
+    return f"({''.join(f'{value}, ' for value in values)})"
+
+
+def _wrong(test: Test, found: Outcome, name: str) -> str:
+    """Return what is wrong with a test's outcome, as a class of mistake; empty where it passes."""
+    if found.kind == "exception":
+        return _raised(test, found, name)
+    if found.kind != "value":
+        return "syntax error" if found.kind == "syntax" else found.kind
+    if type(found.value) is not tuple or len(found.value) != len(test.checks):
+        return "wrong value"
+    for value, checks in zip(found.value, test.checks, strict=True):
+        for check in checks:
+            if not check.holds(value):
+                return _mismatch(check, value)
+    return ""
+
+
+def _raised(test: Test, found: Outcome, name: str) -> str:
+    if not test.checks and found.error == "AssertionError":
+        return "an assertion failed"
+    if found.error == "NameError" and found.message == f"name {name!r} is not defined":
+        return "no such function"
+    return "syntax error" if found.error == "SyntaxError" else f"exception {simple_name(found.error)}"
+
+
+def _mismatch(check: Check, value: Any) -> str:
+    if check.how == "lines":
+        return "wrong output"
+    return "wrong value" if check.how != "pair" or same_type(check.expected, as_json(value)) else "wrong type"
+
+
+def _got(found: Outcome) -> str:
+    alone = found.kind == "value" and type(found.value) is tuple and len(found.value) == 1
+    return shown(found.value[0]) if alone else told(found)
+
+
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Return the share of the row's tests that pass; part `all` is 1 if every one does.
+
+    Tests that the program's time did not suffice for, because an earlier one took it, do not pass.
+
+    Source: SPEC 14; HumanEval (Chen et al. 2021) and MBPP (Austin et al. 2021) for the forms of tests.
+    """
+    listed = row_tests(sample, options)
+    if not listed:
+        return Score(None, "not_applicable", "the row has no tests", parts={"all": None})
+    if not reply(sample):
+        return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts={"all": 0.0})
+    outcomes: Sequence[Outcome] | None = found.get("programs", {}).get(KEY)
+    if outcomes is None:
+        return Score(0.0, "no_answer", "no code in the reply", parts={"all": 0.0})
+    if any(outcome.kind == "unavailable" for outcome in outcomes):
+        return Score(None, "not_applicable", "no runner for the language", parts={"all": None})
+    name = entry(sample, options)
+    wrong = [_wrong(test, outcome, name) for test, outcome in zip(listed, outcomes, strict=True)]
+    failed = [
+        {"test": test.text[:200], "got": _got(outcome), "reason": reason}
+        for test, outcome, reason in zip(listed, outcomes, wrong, strict=True)
+        if reason
+    ]
+    passed = len(wrong) - len(failed)
+    details: dict[str, Any] = {"tests": len(wrong), "passed": passed}
+    if not failed:
+        return Score(1.0, reason="all tests pass", details=details, parts={"all": 1.0})
+    details["failed"] = failed[:FAILED_SHOWN]
+    return Score(passed / len(wrong), reason=failed[0]["reason"], details=details, parts={"all": 0.0})
+
+
+UNIT = Metric(
+    name="code_tests",
+    version=2,
+    bounds=(0.0, 1.0),
+    score=score,
+    options=Options,
+    needs=needs,
+    title={"en": "Code tests", "ru": "Тесты кода"},
+    programs=programs,
+    all_or_none=True,
+    shown=Shown(parts={"all": {"en": "all tests pass", "ru": "пройдены все тесты"}}, headline=("all",)),
+)

@@ -1,0 +1,190 @@
+"""Test scripts of Python as single tests, each with what runs beside the program and what is compared outside."""
+
+import ast
+import builtins
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from metrics.code_tests.checks import Check, is_constant, take_apart
+
+_BUILTINS = frozenset(dir(builtins))
+_BLOCKS = (ast.For, ast.While, ast.If, ast.With, ast.Try, ast.AsyncFor, ast.AsyncWith)
+_FAILS = (ast.Assert, ast.Raise)
+_BOUND_TO_A_FUNCTION = (ast.Return, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal, ast.Await)
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One test: statements to run first, expressions to evaluate after them, and what must hold of each value.
+
+    Without expressions it passes when the statements end without an exception. Tests of one `script` share their
+    names.
+    """
+
+    script: int
+    setup: str
+    values: tuple[str, ...] = ()
+    checks: tuple[tuple[Check, ...], ...] = ()
+    text: str = ""
+
+
+@lru_cache(maxsize=256)
+def read_tests(scripts: tuple[str, ...], entry: str) -> tuple[Test, ...]:
+    """Return the tests of scripts, in order; none of what is not Python. A script of statements only is one test.
+
+    A script may be assertions, a function `check(candidate)` that makes them, or functions `test_…()`. A script
+    that tests nothing belongs to what comes after it.
+    """
+    found: list[Test] = []
+    before: list[ast.stmt] = []
+    for number, script in enumerate(scripts):
+        try:
+            body = ast.parse(script).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        listed = _Reader(number, entry).read([*before, *body])
+        if not listed:
+            before += body
+        found += listed
+    if not found and any(isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) for node in before):
+        whole = _source(before)
+        found = [Test(0, whole, text=whole)]
+    return tuple(found)
+
+
+def entry_of(scripts: Iterable[str]) -> str:
+    """Return the name of the function that scripts call and do not define themselves; '' where there is none."""
+    for script in scripts:
+        try:
+            tree = ast.parse(script)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        known = _BUILTINS | _defined(tree) | {"isclose"}
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        checked = [call.args[0] for call in calls if _is_check(call) and call.args]
+        for node in (*checked, *(call.func for call in calls)):
+            if isinstance(node, ast.Name) and node.id not in known:
+                return node.id
+    return ""
+
+
+def _is_check(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == "check"
+
+
+def _defined(tree: ast.Module) -> set[str]:
+    """Return every name that a script binds itself."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                names.add(node.name)
+            case ast.Import() | ast.ImportFrom():
+                names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+            case ast.Name(name, ast.Store()):
+                names.add(name)
+            case ast.arg(name):
+                names.add(name)
+    return names
+
+
+def _source(body: Sequence[ast.stmt]) -> str:
+    return "\n".join(map(ast.unparse, body))
+
+
+class _Reader:
+    """The reading of one script."""
+
+    def __init__(self, number: int, entry: str) -> None:
+        self.number = number
+        self.entry = entry
+        self.tests: list[Test] = []
+        self.pending: list[ast.stmt] = []
+        self.helpers: set[str] = set()
+
+    def read(self, body: Sequence[ast.stmt]) -> list[Test]:
+        """Return the tests of a script's statements."""
+        functions = [node for node in body if isinstance(node, ast.FunctionDef)]
+        opened = {node.name: node for node in functions if _is_block(node)}
+        called = {node.func.id for node in _calls(body) if isinstance(node.func, ast.Name)}
+        self.helpers = {node.name for node in functions if _fails(node)} - opened.keys()
+        for node in body:
+            if isinstance(node, ast.FunctionDef) and node.name in opened:
+                if node.name == "check" or node.name not in called:
+                    self._block(node)
+                else:
+                    self.helpers.add(node.name)
+                    self.pending.append(node)
+            elif not (isinstance(node, ast.Expr) and _names_check(node.value) and "check" in opened):
+                self._statement(node)
+        return self.tests
+
+    def _block(self, node: ast.FunctionDef) -> None:
+        """Read a function that is made of tests: its body, or where that needs the function, a call of it."""
+        given = [argument.arg for argument in node.args.args[:1]]
+        if any(isinstance(inner, _BOUND_TO_A_FUNCTION) for inner in _own(node.body)):
+            call = f"{node.name}({self.entry if given else ''})"
+            self.pending.append(node)
+            self._whole(ast.parse(call).body[0])
+            return
+        if given and given[0] != self.entry:
+            self.pending += ast.parse(f"{given[0]} = {self.entry}").body
+        for statement in node.body:
+            self._statement(statement)
+
+    def _statement(self, node: ast.stmt) -> None:
+        if isinstance(node, ast.Assert):
+            if is_constant(node.test):  # `assert True, "this prints if …"` tests nothing
+                return
+            if parts := take_apart(node.test):
+                values = tuple(ast.unparse(expression) for expression, _ in parts)
+                checks = tuple(check for _, check in parts)
+                setup = _source(self.pending)
+                self.tests.append(Test(self.number, setup, values, checks, ast.unparse(node)))
+                self.pending = []
+            else:
+                self._whole(node)
+        elif (isinstance(node, _BLOCKS) and _fails(node)) or self._helped(node):
+            self._whole(node)
+        elif not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+            self.pending.append(node)
+
+    def _whole(self, node: ast.stmt) -> None:
+        self.tests.append(Test(self.number, _source([*self.pending, node]), text=ast.unparse(node)))
+        self.pending = []
+
+    def _helped(self, node: ast.stmt) -> bool:
+        """Say whether a statement calls a function of the script that makes assertions."""
+        calls = (call.func for call in _calls([node])) if isinstance(node, (ast.Expr, *_BLOCKS)) else ()
+        return any(isinstance(called, ast.Name) and called.id in self.helpers for called in calls)
+
+
+def _is_block(node: ast.FunctionDef) -> bool:
+    """Say whether a function is one that holds tests: `check(candidate)`, or `test_…()` without arguments."""
+    arguments = len(node.args.args) - len(node.args.defaults)
+    if node.name == "check":
+        return arguments == 1
+    return node.name.startswith("test_") and arguments == 0 and _fails(node)
+
+
+def _names_check(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and _is_check(node)
+
+
+def _fails(node: ast.AST) -> bool:
+    return any(isinstance(inner, _FAILS) for inner in ast.walk(node))
+
+
+def _calls(body: Iterable[ast.stmt]) -> list[ast.Call]:
+    return [inner for node in body for inner in ast.walk(node) if isinstance(inner, ast.Call)]
+
+
+def _own(body: Iterable[ast.AST]) -> Iterable[ast.AST]:
+    """Yield the nodes of a function's body that are no part of functions inside."""
+    waiting = list(body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            waiting += ast.iter_child_nodes(node)

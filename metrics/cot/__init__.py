@@ -1,0 +1,1 @@
+"""Chain of thought, scored against a worked reference."""

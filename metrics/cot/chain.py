@@ -1,0 +1,359 @@
+"""A chain of thought, read: its steps, their calculations, and its final answer."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+from data.answers import Answer, Search, search
+from metrics.cot.equations import Equation, equations
+from metrics.cot.expressions import Exact, Operand, Token, divide, evaluate, number, operands, operators, tokens
+from metrics.cot.judging import Verdict, judge
+from metrics.cot.notation import normalise, plain, undashed
+from metrics.cot.said import says, spoken
+from metrics.cot.steps import Part, parts
+
+LONGEST = 500
+"""Characters of an annotation, and of one side of an equation in the text, that are read."""
+
+LONGEST_LINE = 4_000
+"""Characters of a line in which equations are looked for."""
+
+MOST_EQUATIONS = 2_000
+"""Calculations in a chain after which its text is no longer searched for equations."""
+
+ALIKE = 64
+"""Different numbers of a chain that share a hash. Sets of such numbers take the square of their count to build, and
+it is no secret how numbers are hashed: a calculation that brings more of them is not counted."""
+
+BINARY = 10**12
+"""What a result is divided by to give the largest difference that is a calculator's binary rounding."""
+
+SMALL = 2**61 - 1
+"""Whole numbers below this are their own hash."""
+
+
+class Calculation(NamedTuple):
+    """One calculation of a chain.
+
+    `text` is as written. `expected` is the exact value of the left side, `found` the value
+    given for it (None: cannot be read, which is never `right`). `operands` are the numbers of the left side (and
+    of the middle of `a = b = c`), `results` the values that the result makes known. `bare`: the left side is one
+    number. `hashed` are those of all these numbers that are not their own hash. Two calculations of the same
+    `key` are identical.
+    """
+
+    text: str
+    key: str
+    expected: Exact | None
+    found: Exact | None
+    right: bool
+    operands: tuple[Operand, ...]
+    results: tuple[Exact, ...]
+    operators: frozenset[str]
+    numbers: frozenset[Exact]
+    bare: bool
+    hashed: tuple[Exact, ...]
+
+
+class Step(NamedTuple):
+    """A line (or sentence) of a chain: its calculations, and the text before them (all of it without any)."""
+
+    text: str
+    before: str
+    calculations: tuple[Calculation, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A chain of thought. `calculations` holds each one once, in order; `places` their steps, from 1.
+
+    `answered` is the step of the answer's line: the last one where that calculates or no marker stands, else the
+    one after it. A chain is equal to itself alone, so that what is computed from a reference is looked up at once.
+    """
+
+    steps: tuple[Step, ...]
+    answer: Answer | None
+    calculations: tuple[Calculation, ...]
+    places: tuple[int, ...]
+    answered: int = 1
+
+
+_ANNOTATION = re.compile(rf"<<([^<>\n]{{0,{LONGEST}}})>>")
+_CONTINUES = re.compile(r"[\s&>|]*(?:\\[(\[])?[\s&]*(?:=|＝|≈|\\approx)")
+_BREAKS_OFF = re.compile(r"(?:[=＝≈×÷/+·]|\\(?:times|div|cdot|approx)|(?<=[\s])[-*−–x])[\s&\\]*\Z")
+_END = 20
+_NUMBERED = re.compile(r"\s*[0-9]{1,3}[.)、]\s")
+_SIDES = re.compile(r"[=＝≈]|\\approx")
+_UNDECIDABLE = re.compile(
+    r"\\?\b(?:log|lg|ln|mod|pmod|bmod|sin|cos|tan)(?=[\s_({0-9]|\b)|≡|\\equiv|[0-9)}]_\{?[0-9]|[₀₁₂₃₄₅₆₇₈₉]|логарифм"
+)
+
+
+def read(text: str, question: str = "", *, cut: bool = False) -> Chain:
+    """Read a chain: a response to a question, or a GSM8K answer.
+
+    Steps are the non-empty lines before the final answer's marker, box or cue, with the text before it on its own
+    line where that calculates; all lines where none stands (but a text that is only a number has none); the lines
+    after it where the reply states its answer first; and sentences where a reply has one line. A calculation is an
+    annotation `<<expression=result>>`, or an equation in the text that has an operator on its left side; what an
+    annotation repeats of the text before it is one calculation. An empty annotation is nothing; one that cannot be
+    read (letters, brackets that do not match, no result) is a calculation that is wrong. In a line with a
+    logarithm,
+    a congruence or a base nothing is decidable. Of a reply that was `cut`, only what it has said is its answer.
+
+    Source: SPEC 3 (seed 004); the cases that they leave open are ours.
+    """
+    found = search(text, question, cut=cut)
+    before, after = parts(text, found)
+    if len(before) == 1 and found.answer is not None and found.answer.text == before[0].text.strip():
+        before = []
+    chain = _collected(before, found)
+    if after and not chain.calculations and len(before) <= _OPENING:
+        other = _collected(after, found)
+        return other if other.calculations else chain
+    return chain
+
+
+_OPENING = 2
+"""Lines without a calculation that may stand before an answer which is stated first."""
+
+
+def _collected(read_parts: Sequence[Part], found: Search) -> Chain:
+    """Read the parts of a reply as steps."""
+    steps: list[Step] = []
+    once: dict[str, tuple[Calculation, int]] = {}
+    hashed: dict[int, set[str]] = {}
+    count = 0
+    last = ""
+    for part in read_parts:
+        step = _step(part.text, last, look=count < MOST_EQUATIONS)
+        last = part.text
+        made = step.calculations
+        if part.open and not made:
+            continue
+        kept = tuple([one for one in made if not one.hashed or _scattered(one, hashed)])
+        if len(kept) < len(made):
+            step = step._replace(calculations=kept)
+        steps.append(step)
+        count += len(step.calculations)
+        for calculation in step.calculations:
+            once.setdefault(calculation.key, (calculation, len(steps)))
+    calculations, places = zip(*once.values(), strict=True) if once else ((), ())
+    calculates = found.anchor is None or (
+        bool(read_parts) and bool(steps) and read_parts[-1].text == steps[-1].text
+    )
+    closed = calculates and (found.anchor is None or read_parts[-1].open)
+    return Chain(tuple(steps), found.answer, calculations, places, len(steps) + (not closed))
+
+
+def _scattered(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
+    """Say whether a calculation's numbers do not all fall on one hash with those before; note them down."""
+    for value in calculation.hashed:
+        alike = hashed.setdefault(hash(value), set())
+        if len(alike) <= ALIKE:
+            alike.add(str(value))
+        if len(alike) > ALIKE:
+            return False
+    return True
+
+
+def _step(line: str, last: str, *, look: bool) -> Step:
+    """Read a line; `last` is the one before it."""
+    annotations = [*_ANNOTATION.finditer(line)] if "<<" in line else []
+    if not annotations:
+        made, before = _equations(line, last) if look else ((), line)
+        return Step(line, before, made)
+    before = line[: annotations[0].start()]
+    repeats = []
+    signs = line.count("=")
+    for match in annotations:
+        repeats.append(begin := _repeats(line, match))
+        signs -= match[1].count("=") + (begin >= 0)
+    if not look or (not signs and line.isascii() and not says(line, equal=False)):
+        return Step(
+            line, before, tuple([annotated(inside) for match in annotations if (inside := match[1].strip())])
+        )
+    listed: list[Calculation] = []
+    text, end = "", 0
+    for match, begin in zip(annotations, repeats, strict=True):
+        if begin >= 0:
+            listed += _equations(text + line[end:begin])[0]
+            text = ""
+        else:
+            text += line[end : match.start()]
+        end = match.end()
+        if inside := match[1].strip():
+            listed.append(annotated(inside))
+    return Step(line, before, (*listed, *_equations(text + line[end:])[0]))
+
+
+_AWAITS = re.compile(r"[=＝≈]\s*(?:\\?[$€£¥₽])?\s*\Z")
+_RESULT = re.compile(r"\s*\\?[$€£¥₽]?\s*(-?[0-9][0-9.,]*)")
+_SIGN = 8
+_AFTER = frozenset({"", " "})
+_OPERATES = re.compile(r"[*+/^(\\]|[-:xX]\s?\$?[0-9]|plus|minus|times|of")
+
+
+def _repeats(line: str, match: re.Match[str]) -> int:
+    """Return where the equals sign stands by which an annotation repeats the text before it; -1 where it does not.
+
+    It does not where the text gives another result than the annotation.
+    """
+    start, end = match.span()
+    meant = match[1].rpartition("=")[2].strip()
+    if line[start - 1 : start] == "$":
+        start -= 1
+    if line[start - 1 : start] == "=" and line.startswith(meant, end) and line[end + len(meant) :][:1] in _AFTER:
+        return start - 1  # the usual case, at once
+    awaits = _AWAITS.search(line, max(0, start - _SIGN), match.start())
+    if awaits is None:
+        return -1
+    result = _RESULT.match(line, match.end())
+    if result is None:
+        return awaits.start()
+    written = result[1].rstrip(".,")
+    return awaits.start() if written == meant or _alike(number(written), evaluate(tokens(meant))) else -1
+
+
+def _alike(one: Exact | None, other: Exact | None) -> bool:
+    """Say whether two results are the same, but for a calculator's binary rounding: 16.83, 16.830000000000002."""
+    if one is None or other is None:
+        return one is other
+    return one == other or abs(Fraction(one) - other) * BINARY < abs(Fraction(other))
+
+
+def _equations(line: str, last: str = "") -> tuple[tuple[Calculation, ...], str]:
+    """Read the equations of a text without annotations, and what stands before the first of them."""
+    equal = "=" in line or (not line.isascii() and any(sign in line for sign in "＝≈")) or "approx" in line
+    said = says(line, equal=equal)
+    if not said and not equal and not (last and _BREAKS_OFF.search(last[-_END:])):
+        return (), line
+    tail = _tail(line, last) if last else ""
+    if not said and not tail and line.isascii() and not _OPERATES.search(line, 0, line.rfind("=") + 1 or len(line)):
+        return (), line
+    made, before = equated(tail + line[:LONGEST_LINE], said=said)
+    return made, "" if tail and made else before if made else line
+
+
+@lru_cache(maxsize=1 << 14)
+def equated(line: str, *, said: bool) -> tuple[tuple[Calculation, ...], str]:
+    """Read the equations of a line, and what stands before them; `said`: it may hold operations in words."""
+    if _UNDECIDABLE.search(line):
+        return (), line
+    text = plain(spoken(line) if said else line)
+    found = [*equations(text)]
+    return tuple(map(_equated, found)), text[: found[0].left[0].start] if found else line
+
+
+def _tail(line: str, last: str) -> str:
+    """Return the last side of the line before, where an equation goes on over the end of that line."""
+    if not last or "<<" in last:
+        return ""
+    cut = last[-LONGEST:].rstrip().removesuffix("\\\\")
+    if _CONTINUES.match(line):
+        return f"{_SIDES.split(cut)[-1]} "
+    if not _BREAKS_OFF.search(cut) or _NUMBERED.match(line):
+        return ""
+    sides = _SIDES.split(cut)
+    return f"{sides[-1]} " if sides[-1].strip(" &\\") else f"{sides[-2]} = "
+
+
+@lru_cache(maxsize=1 << 16)
+def annotated(inside: str) -> Calculation:
+    """Read an annotation: the text between `<<` and `>>`."""
+    if (plainly := _PLAIN.fullmatch(inside)) and (made := _plainly(inside, plainly)):
+        return made
+    return _calculation(tokens(undashed(normalise(inside))), inside)
+
+
+_NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)"
+_PLAIN = re.compile(rf"\s*{_NUMBER}\s*([-+*/])\s*{_NUMBER}\s*=\s*{_NUMBER}\s*")
+
+
+def _plainly(inside: str, match: re.Match[str]) -> Calculation | None:
+    """Read what most annotations are, two numbers and what they come to; None unless it is exactly right."""
+    one, sign, other, result = match.groups()
+    left, right, value = number(one), number(other), number(result)
+    if left is None or right is None or value is None or (sign == "/" and left < right):
+        return None
+    if sign == "+":
+        expected = left + right
+    elif sign == "-":
+        expected = left - right
+    elif sign == "*":
+        expected = left * right
+    elif right:
+        expected = divide(left, right)
+    else:
+        return None
+    if expected != value:
+        return None
+    numbers = frozenset((left, right, value))
+    return Calculation(
+        text=inside,
+        key=f"{one}{sign}{other}={result}",
+        expected=expected,
+        found=value,
+        right=True,
+        operands=(Operand(one, left, (left,)), Operand(other, right, (right,))),
+        results=(value,),
+        operators=frozenset(sign),
+        numbers=numbers,
+        bare=False,
+        hashed=tuple([n for n in numbers if not (isinstance(n, int) and n < SMALL)]),
+    )
+
+
+def _sides(found: Sequence[Token]) -> list[list[Token]]:
+    """Split tokens at the equals signs."""
+    sides: list[list[Token]] = [[]]
+    for token in found:
+        if token.kind == "equals":
+            sides.append([])
+        else:
+            sides[-1].append(token)
+    return sides
+
+
+def _calculation(found: Sequence[Token], text: str) -> Calculation:
+    """Make a calculation of an annotation's tokens, equals signs included."""
+    sides = _sides(found)
+    return _made(sides, judge(sides), "".join(t.text for t in found), text)
+
+
+def _equated(equation: Equation) -> Calculation:
+    """Make a calculation of an equation in the text."""
+    key = "".join(t.text for t in equation.tokens)
+    return _made([equation.left, equation.right], equation.verdict, key, key)
+
+
+_COUNTED = frozenset("+-*/")
+
+
+def _made(sides: Sequence[Sequence[Token]], verdict: Verdict, key: str, text: str) -> Calculation:
+    before = sides[:-1] or sides
+    value = verdict.found
+    results: tuple[Exact, ...] = () if value is None else (value,)
+    if value is not None and "%" in key and any(t.kind == "percent" for t in sides[-1]):
+        results = (value, value * 100)
+    needed = [operand for side in before for operand in operands(side)]
+    every = [*needed, *operands(sides[-1])] if len(sides) > 1 else needed
+    numbers = frozenset([operand.value for operand in every if operand.known_by])
+    known = chain(numbers, results, *[operand.known_by for operand in needed])
+    return Calculation(
+        text=text or key,
+        key=key,
+        expected=verdict.expected,
+        found=value,
+        right=verdict.right,
+        operands=tuple(needed),
+        results=results,
+        operators=frozenset().union(*map(operators, sides)) & _COUNTED,
+        numbers=numbers,
+        bare=sum(map(len, before)) == 1,
+        hashed=tuple([value for value in known if not (isinstance(value, int) and -SMALL < value < SMALL)]),
+    )

@@ -1,0 +1,415 @@
+"""The equations in a line of plain text: each equality whose left side calculates, if it is decidable."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import islice, pairwise
+from typing import NamedTuple
+
+from metrics.cot.expressions import Token, operators, tokens
+from metrics.cot.judging import Verdict, judge
+from metrics.cot.notation import UNKNOWN
+from metrics.cot.units import LETTERS, joined, unit
+from metrics.cot.words import LABELS, LEFT_OVER, ORDERED, REMAINDERS, ROUNDED, VAGUE, operates, splits
+
+_UNIT_WORDS = 8
+_REACH = 100
+
+
+class Equation(NamedTuple):
+    """An equality: its sides' tokens, units left out, where it begins in the text, and what recomputing it gave."""
+
+    left: Sequence[Token]
+    sign: Token
+    right: Sequence[Token]
+    verdict: Verdict
+
+    @property
+    def tokens(self) -> list[Token]:
+        """All tokens, the equals sign among them."""
+        return [*self.left, self.sign, *self.right]
+
+
+class _Left(NamedTuple):
+    """A left side, and other ones that a dash may set off (`Day 1 - 5 + 3 = 8`); `loose`: more may belong to it."""
+
+    side: list[Token]
+    others: Sequence[list[Token]] = ()
+    loose: bool = False
+
+
+class _Right(NamedTuple):
+    """A right side, and whether the text goes on so that more may belong to it."""
+
+    side: list[Token]
+    end: int
+    loose: bool = False
+
+
+def equations(text: str) -> Iterator[Equation]:
+    """Yield the equations of a line of plain text, in order.
+
+    In `a = b = c` each equality whose left side has an operator is one. A left side reaches back as far as the
+    tokens make an expression (words after a number are its unit). In `3 / 2 = 1.5 + 3 = 4.5` there are two:
+    where a right side is not the left one's value, but begins with it, it gives that number. What is not decidable
+    is no equation: an unknown in letters or words (`2x + 8 = 22`, `21 - 3 = 2 * Sally's books`, `half of 10 + 3 =
+    8`), a time of day, a label (`Part 1 + Part 2`), a part of something (`1/2 dozen = 6`), a question.
+    """
+    found = joined(tokens(text))
+    for at, sign in enumerate(found):
+        if sign.kind != "equals":
+            continue
+        try:
+            equation = _equation(found, at, sign)
+        except _UndecidableError:
+            continue
+        if equation is not None:
+            yield equation
+
+
+def _equation(found: Sequence[Token], at: int, sign: Token) -> Equation | None:
+    left = _leftwards(found, at)
+    if left is None or not (operators(left.side) or left.others):
+        return None
+    right = _rightwards(found, at, frozenset(token.mark for token in left.side))
+    return _decided(found, left, sign, right) if right.side else None
+
+
+def _decided(found: Sequence[Token], left: _Left, sign: Token, right: _Right) -> Equation | None:
+    """Recompute an equality in the ways it may be read; None where it is wrong only if it is complete."""
+    leading = _leading(right.side)
+    ends = [right.side] if len(leading) == len(right.side) else [right.side, leading]
+    if [token.text for token in right.side[1:4:2]] == ["/", "*"]:
+        ends.insert(1, right.side[:3])  # 1/3 of what is left
+    wrong: Equation | None = None
+    for side in (left.side, *left.others) if operators(left.side) else left.others:
+        for end in ends:
+            verdict = judge([side, end])
+            if verdict.right:
+                return Equation(side, sign, end, verdict)
+            readable = verdict.found is not None or end is ends[-1]
+            wrong = wrong or (Equation(side, sign, end, verdict) if readable else None)
+    if left.loose or right.loose or wrong is None or _unsaid(wrong) or _names_a_part(found, wrong):
+        return None
+    return wrong._replace(verdict=wrong.verdict._replace(right=True)) if _cut(found, wrong, right.end) else wrong
+
+
+def _unsaid(equation: Equation) -> bool:
+    """Say whether a result in two units (`1 hour 15 minutes`) is one of numbers that do not all name theirs."""
+    compound = any(token.kind == "open" and token.mark for token in equation.right)
+    return compound and not all(unit(token.mark) for token in equation.left if token.kind == "number")
+
+
+def _names_a_part(found: Sequence[Token], equation: Equation) -> bool:
+    """Say whether a left side is one fraction of something: `1/2 dozen = 6`, `3/5 of the rest = (3/5) * 700`."""
+    numeric = [token for token in equation.left if token.kind == "number"]
+    if {"/"} != {token.text for token in equation.left if token.kind == "operator"} or len(numeric) != _PAIR:
+        return False
+    over, under = numeric[0].value, numeric[1].value
+    if over is None or under is None or over >= under:
+        return False
+    at = next(k for k, token in enumerate(found) if token.start >= equation.sign.start)
+    begin = next(k for k, token in enumerate(found) if token.start >= equation.left[0].start)
+    return found[at - 1].kind == "word" or (begin > 0 and found[begin - 1].text.endswith("的"))
+
+
+_PAIR = 2
+
+
+def _cut(found: Sequence[Token], equation: Equation, end: int) -> bool:
+    """Say whether a result is cut or rounded up on purpose: `19 / 5 = 3 remainder 4`, `9 / 5 = 2 (rounded up)`."""
+    expected, given = equation.verdict.expected, equation.verdict.found
+    if expected is None or given is None or len(equation.right) > 1:
+        return False
+    if any(token.kind == "percent" for token in equation.left):
+        expected *= 100
+    if abs(Fraction(expected) - given) >= 1:
+        return False
+    follows: list[str] = [
+        token.text.lower() for token in found[end - 2 : end + 12] if token.start >= equation.right[-1].end
+    ]
+    if not REMAINDERS.isdisjoint(follows[:3]) or any(word.startswith(LEFT_OVER) for word in follows):
+        return given <= expected
+    return any(word.startswith(ROUNDED) for word in follows)
+
+
+_VARIABLES = frozenset("ху")
+
+
+def _variable(found: Sequence[Token], at: int) -> bool:
+    """Say whether a word is a variable: one letter that touches a number, a bracket, or an operation."""
+    token = found[at]
+    letter = token.text
+    if len(letter) != 1 or not (
+        letter.isascii() or letter in _VARIABLES or (letter.isupper() and letter < "\u0530")
+    ):
+        return False
+    before = found[at - 1] if at else None
+    after = found[at + 1] if at + 1 < len(found) else None
+    if before is not None and before.text in {"'", "’"}:
+        return False  # that's 6 * 16
+    if before is not None and before.kind == "number" and token.text in LETTERS:
+        named = after is not None and after.kind == "word"  # 200g of flour
+        if before.end < token.start or named:
+            return False
+    return (
+        before is not None and (before.end == token.start or before.kind in {"operator", "open", "equals"})
+    ) or (after is not None and (after.start == token.end or after.kind in {"operator", "close", "equals"}))
+
+
+class _UndecidableError(Exception):
+    """A side of an equation holds what is no number: a variable, an unknown in words, a label."""
+
+
+def _leftwards(found: Sequence[Token], at: int) -> _Left | None:
+    """Return the expression that ends before the token at `at`, without units; None if there is none.
+
+    A number before another one that only belongs to a name (`10 2-legged animals`) counts in its stead.
+
+    Raises:
+        _UndecidableError: it says more than its digits.
+    """
+    left, first = _backwards(found, at)
+    label = _label(found, first, at)
+    if label == "-":
+        return _backwards([*found[:first], *found[first + 1 :]], at - 1)[0]
+    if left is not None and label == "?":
+        other = _backwards([*found[:first], *found[first + 1 :]], at - 1)[0]
+        return left._replace(others=[*left.others, other.side]) if other and operators(other.side) else left
+    return left
+
+
+def _label(found: Sequence[Token], first: int, at: int) -> str:
+    """Say whether the number at `first` names something that a number before it counts: `-`, perhaps `?`, or ''."""
+    if not 0 < first < at - 1 or found[first].kind != "number" or found[first + 1].kind != "word":
+        return ""
+    counted = [token.kind for token in found[max(0, first - 2) : first]]
+    if counted[-1] == "number":
+        return found[first + 1].mark or "?"
+    return "?" if counted == ["number", "word"] else ""
+
+
+def _backwards(found: Sequence[Token], at: int) -> tuple[_Left | None, int]:
+    """Read an expression backwards from the token at `at`; return it, and where it begins.
+
+    Raises:
+        _UndecidableError: it says more than its digits.
+    """
+    side: list[Token] = []
+    named: list[str] = []
+    unit = ""
+    words = 0
+    place = start = at - 1
+    while place >= max(0, at - _REACH):
+        token = found[place]
+        nearest = side[-1].kind if side else "equals"
+        if token.kind == "word":
+            place = _before_word(found, place, side, words)
+            if place < 0:
+                break
+            words, unit = (0, "") if nearest == "number" else (words + 1, token.text)
+            continue
+        if _ends(found, place, side, words):
+            break
+        if token.kind == "number":
+            token = _counted(found, place, token._replace(mark=unit), named)
+        side.append(token)
+        words, unit, start = 0, "", place
+        place -= 1
+    side.reverse()
+    return _opened(found, side, start - 1), start
+
+
+def _counted(found: Sequence[Token], at: int, token: Token, named: list[str]) -> Token:
+    """Return a number of an expression; `named` are the words before those after it.
+
+    Raises:
+        _UndecidableError: it is no quantity, but a time of day (`0730`) or a name: `Part 1 + Part 2`, `5 年级`.
+    """
+    before = found[at - 1] if at else None
+    if before is not None and before.kind == "word":
+        word = before.text.lower()
+        if word in named:
+            raise _UndecidableError
+        if len(word) > 1 or word >= _HAN:
+            named.append(word)
+    if token.mark.startswith(ORDERED) or (token.text[0] == "0" and token.text[1:].isdigit()):
+        raise _UndecidableError
+    return token
+
+
+_HAN = "\u2e80"
+
+
+def _before_word(found: Sequence[Token], at: int, side: Sequence[Token], words: int) -> int:
+    """Return where an expression, read backwards as far as `side`, goes on before a word; -1 where it does not."""
+    if _variable(found, at):
+        raise _UndecidableError
+    if side and side[-1].kind in {"number", "open"}:
+        if operates(found, at):
+            raise _UndecidableError
+        return _plus(found, at) if side[-1].kind == "number" else -1
+    if words == _UNIT_WORDS or (side and side[-1].text == "-" and splits(found[at].text)):
+        return -1
+    return at - 1 if at else -1
+
+
+def _ends(found: Sequence[Token], at: int, side: Sequence[Token], words: int) -> bool:
+    """Say whether an expression, read backwards as far as `side`, does not reach over the token at `at`."""
+    token = found[at]
+    nearest = side[-1].kind if side else "equals"
+    if token.kind == "close" and nearest == "number":
+        if token.end < side[-1].start and _numbers_a_step(found, at):
+            return True
+        raise _UndecidableError
+    return token.kind in {"break", "equals"} or _juxtaposed(token, nearest, words)
+
+
+def _numbers_a_step(found: Sequence[Token], at: int) -> bool:
+    """Say whether a closing bracket ends a step's number: `(1) 5 * 3`, `(a) 5 * 3`, `Step 1) 5 * 3`."""
+    if at < 2:  # noqa: PLR2004 - the number, and what stands before it
+        return False
+    label = found[at - 2]
+    named = label.kind == "word" and label.text.lower().endswith(_LABELS)
+    return label.kind == "open" or (named and found[at - 1].kind == "number")
+
+
+_LABELS = tuple(LABELS)
+_NAME_WORDS = 4
+
+
+def _plus(found: Sequence[Token], at: int) -> int:
+    """Return where a plus stands before words that name the next number (`7 + Cynthia's 8`); -1 where none does."""
+    for place in range(at - 1, max(0, at - _NAME_WORDS) - 1, -1):
+        if found[place].text == "+":
+            return place
+        if found[place].kind != "word" and found[place].text not in {"'", "’"}:
+            return -1
+    return -1
+
+
+def _juxtaposed(token: Token, after: str, words: int) -> bool:
+    """Say whether a token cannot stand before the next: two numbers in a row, an operator before a unit."""
+    if token.kind in {"number", "close", "percent"}:
+        return after == "number" or (after == "open" and words > 0)
+    return words > 0 or after in {"close", "equals"}
+
+
+def _opened(found: Sequence[Token], side: list[Token], place: int) -> _Left | None:
+    """Say how an expression begins, before which the token at `place` stands."""
+    before = found[place] if place >= 0 else None
+    loose = False
+    if side and side[0].text == "-":
+        if before is not None and before.text in _UNKNOWNS:
+            raise _UndecidableError
+        attached = len(side) > 1 and side[0].end == side[1].start
+        if not (attached and (before is None or before.kind != "word" or before.end < side[0].start)):
+            loose = before is not None and before.kind == "word" and not side[0].mark
+            side = side[1:]
+    side = _balanced(side)
+    if not side:
+        return None
+    label = before is not None and before.kind == "word" and before.text.lower().removesuffix("s") in LABELS
+    if label and [t.kind for t in side] == _RANGE and side[1].text == "-" and side[1].end == side[2].start:
+        raise _UndecidableError
+    places = (
+        k
+        for k, token in enumerate(side)
+        if k and token.text in {"-", "/"} and side[k - 1].end < token.start < token.end < side[k + 1].start
+        if (k == 1 and label) or (token.text == "-" and side[k - 1].mark)
+    )
+    others = [_balanced(side[k + 1 :]) for k in islice(places, _MOST_CUTS)]
+    return _Left(side, [other for other in others if operators(other)], loose)
+
+
+_UNKNOWNS = frozenset({UNKNOWN, "?", "□", "_"})
+_MOST_CUTS = 2
+_RANGE = ["number", "operator", "number"]
+
+
+def _balanced(side: list[Token]) -> list[Token]:
+    """Cut off what stands before an open bracket at the left end; return nothing if the rest is no expression."""
+    opened: list[int] = []
+    depth = 0
+    for at, token in enumerate(side):
+        depth += (token.kind == "open") - (token.kind == "close")
+        if token.kind == "open":
+            opened.append(at)
+        elif token.kind == "close" and opened:
+            opened.pop()
+    if depth == 1 and opened and opened[0] and side[opened[0] - 1].kind != "operator":
+        side, depth = side[opened[0] + 1 :], 0  # 45 (40 + 5 = 45)
+    while depth > 0 and side and side[0].kind == "open":
+        side, depth = side[1:], depth - 1
+    begins = bool(side) and (side[0].kind in {"number", "open"} or side[0].text in {"-", "√"})
+    side = side if begins and depth == 0 else []
+    return side if _readable(side) else []
+
+
+def _readable(side: Sequence[Token]) -> bool:
+    """Say whether operands and operators take turns; a division by zero may be read."""
+    pairs = [(one.kind, other.kind) for one, other in pairwise(side) if other.text != "√"]
+    return ("operator", "operator") not in pairs and (not side or side[-1].kind != "operator")
+
+
+def _rightwards(found: Sequence[Token], at: int, units: frozenset[str]) -> _Right:
+    """Return the expression after the token at `at`, without units; `units` are those of the left side.
+
+    Raises:
+        _UndecidableError: it says more than its digits.
+    """
+    side: list[Token] = []
+    place, depth = at + 1, 0
+    loose = False
+    while place < min(len(found), at + _REACH):
+        token = found[place]
+        if token.kind == "word":
+            if not _passes(found, place, side, units):
+                break
+            if side and side[-1].kind == "number" and not side[-1].mark:
+                side[-1] = side[-1]._replace(mark=token.text)
+                loose |= _manifold(found, place)
+            place += 1
+            continue
+        depth += (token.kind == "open") - (token.kind == "close")
+        full = bool(side) and side[-1].kind in {"number", "close", "percent"}
+        if token.kind in {"break", "equals"} or depth < 0 or (token.kind == "number" and full):
+            break
+        side.append(token)
+        place += 1
+    stop = found[place].text if place < len(found) else ""
+    while side and side[-1].kind in {"operator", "open"}:
+        if side[-1].text in {"*", "+", "^"}:
+            raise _UndecidableError
+        loose |= side[-1].kind == "operator"
+        side.pop()
+    return _Right(side, place, loose or stop in _UNKNOWNS)
+
+
+def _passes(found: Sequence[Token], at: int, side: Sequence[Token], units: frozenset[str]) -> bool:
+    """Say whether a right side may go on after a word: it is a unit, or vague (`= about 5`)."""
+    word = found[at].text
+    last = side[-1].kind if side else "equals"
+    if word not in units and _variable(found, at):
+        if found[at - 1].kind == "word" and last == "number":
+            return False  # 9 bottles of vitamin D3
+        raise _UndecidableError
+    return last in {"number", "close", "percent"} or (last == "equals" and word.lower() in VAGUE)
+
+
+def _manifold(found: Sequence[Token], at: int) -> bool:
+    """Say whether a number counts how many times an unknown there is: `= 2 times the price`; not `a week`."""
+    follows = found[at + 1] if at + 1 < len(found) else None
+    named = follows is not None and follows.kind == "word" and (follows.text[0].isupper() or follows.text in _NAMED)
+    return named and found[at].text == "times"
+
+
+_NAMED = frozenset({"the", "his", "her", "their", "its", "what"})
+
+
+def _leading(side: Sequence[Token]) -> Sequence[Token]:
+    """Return the number that an expression begins with, sign and percent sign included; all of it if none."""
+    first = 1 if side[0].text == "-" else 0
+    if len(side) <= first or side[first].kind != "number":
+        return side
+    percent = len(side) > first + 1 and side[first + 1].kind == "percent"
+    return side[: first + 1 + percent]

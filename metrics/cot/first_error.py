@@ -1,0 +1,319 @@
+"""The first wrong step of a chain, found by the reference's calculations: which, of what kind, and beside which."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import chain, combinations
+from math import prod
+from typing import Any, Literal, NamedTuple
+
+from metrics.cot.chain import Calculation, Chain
+from metrics.cot.expressions import Exact, Operand, Token, divide, evaluate, shown, tokens
+
+Kind = Literal["slip", "operand", "operation", "omission", "invented number", "stopped early", "misread final"]
+Rule = Literal["recomputed", "aligned", "final"]
+
+REASONS: Mapping[Kind, str] = {
+    "slip": "slip in a calculation",
+    "operand": "wrong operand",
+    "operation": "wrong operation",
+    "omission": "step left out",
+    "invented number": "invented number",
+    "stopped early": "stopped early",
+    "misread final": "final answer misread",
+}
+"""What a score's reason says of each kind; reports count typical errors by it."""
+
+MOST = 200
+"""Calculations of a chain that are compared with the reference's; a longer chain is not looked at further."""
+
+_PAIRED = 2
+_FEWEST_TERMS = 3
+_MOST_TERMS = 6
+_MOST_TOKENS = 25
+_HUNDRED = 100
+
+
+class FirstError(NamedTuple):
+    """The first wrong step.
+
+    `step` from 1 (the answer's line counts as one after the last where it calculates nothing), the rule that found
+    it, its kind, the calculation that is wrong ('' on the answer's line), and the reference's one beside it ('' for
+    a slip, which `expected` corrects).
+    """
+
+    step: int
+    rule: Rule
+    kind: Kind
+    text: str = ""
+    expected: str = ""
+    reference: str = ""
+
+
+def first_error(response: Chain, reference: Chain, given: Collection[Exact], *, right: bool) -> FirstError | None:
+    """Return the first wrong step of a chain; None where there is none, or nothing to compare it with.
+
+    `given` are the numbers of the question.
+
+    First the step with a wrong calculation. Where the answer is wrong, then the first calculation whose value the
+    reference does not come to, neither at the end of a calculation nor on the way through one; it is compared with
+    the reference's calculation that stood to be done. Where each value is one of the reference's, the line of the
+    answer: the chain stopped early, or its end was misread. A chain with a right answer and no wrong calculation
+    has none.
+
+    Source: SPEC 3.
+    """
+    for place, made in zip(response.places, response.calculations, strict=True):
+        if not made.right:
+            expected = "" if made.expected is None else shown(made.expected)
+            return FirstError(place, "recomputed", "slip", made.text, expected)
+    if right or not reference.calculations or not response.calculations:
+        return None
+    meant = _meant(reference)
+    done: list[Exact] = []
+    followed = _followed(response.calculations[:MOST], meant.values)
+    for place, one, follows in zip(response.places, response.calculations, followed, strict=False):
+        if follows:
+            done += one.results
+            continue
+        beside = _beside(one, reference, done)
+        kind = _kind(one, beside, meant, {*given, *done})
+        return FirstError(place, "aligned", kind, one.text, reference=beside.text)
+    return _final(response, reference, done)
+
+
+def _followed(made: Sequence[Calculation], meant: Mapping[Exact, frozenset[Exact]]) -> list[bool]:
+    """Say of each calculation whether it follows the reference: by itself, or as a way to a later one that does."""
+    sources: dict[Exact, frozenset[Exact]] = {}
+    direct: list[bool] = []
+    for one in made:
+        support = _support(one, meant)
+        direct.append(support is not None and all(_known(o, support, sources) for o in one.operands))
+        if one.results and one.results[0] not in sources:
+            below = [sources.get(operand.value, (operand.value,)) for operand in one.operands]
+            for value in one.results:
+                sources[value] = frozenset().union(*below)
+    followed = [*direct]
+    for at in range(len(made) - 1, -1, -1):
+        if not followed[at]:
+            followed[at] = any(
+                followed[later] and _uses(made[later], made[at]) for later in range(at + 1, len(made))
+            )
+    return followed
+
+
+def _uses(later: Calculation, one: Calculation) -> bool:
+    """Say whether a calculation builds on the value of another."""
+    return any(value in one.results for operand in later.operands for value in operand.known_by)
+
+
+def _known(operand: Operand, support: Collection[Exact], sources: Mapping[Exact, frozenset[Exact]]) -> bool:
+    """Say whether an operand is one that the reference's value is made of, or made of such ones in the chain."""
+    if operand.value in support or any(_formed(value, support) for value in operand.known_by):
+        return True
+    below = sources.get(operand.value)
+    return below is not None and all(value in support or _formed(value, support) for value in below)
+
+
+_ALWAYS = frozenset({1, _HUNDRED})
+
+
+def _formed(value: Exact, support: Collection[Exact]) -> bool:
+    """Say whether a value is always known, or known in percent, as the rest of the whole, or as an inverse."""
+    return (
+        value in _ALWAYS
+        or value * _HUNDRED in support
+        or divide(value, _HUNDRED) in support
+        or 1 - value in support
+        or _HUNDRED - value in support
+        or (value != 0 and divide(1, value) in support)
+    )
+
+
+class _Meant(NamedTuple):
+    """What a reference comes to, and what each value is made of; its calculations' results, and their operands."""
+
+    values: dict[Exact, frozenset[Exact]]
+    results: frozenset[Exact]
+    operands: frozenset[Exact]
+
+
+@lru_cache(maxsize=1024)
+def _meant(reference: Chain) -> _Meant:
+    """Return what the reference comes to, at ends and on the way, and what each value is made of."""
+    meant: dict[Exact, frozenset[Exact]] = {}
+    for made in reference.calculations:
+        own = frozenset(value for operand in made.operands for value in operand.known_by)
+        below = own.union(*[meant[value] for value in own if value in meant])
+        within = [_partial(side) for side in made.text.split("=")] if len(made.operands) > _PAIRED else []
+        for value in {*made.results, *chain(*within)}:
+            meant[value] = meant.get(value, frozenset()) | below
+    results = frozenset(value for made in reference.calculations for value in made.results)
+    return _Meant(meant, results, frozenset(o.value for made in reference.calculations for o in made.operands))
+
+
+def _support(made: Calculation, meant: Mapping[Exact, frozenset[Exact]]) -> frozenset[Exact] | None:
+    """Return what the reference's value that a calculation comes to is made of; None where it comes to none."""
+    for value in made.results:
+        if value in meant:
+            return meant[value]
+    if any(sign in made.text for sign in ("%", "/100", ".0")):
+        for value in made.results:
+            for form in (value * _HUNDRED, divide(value, _HUNDRED)):
+                if form in meant:
+                    return meant[form]
+    return None
+
+
+def _among(made: Calculation, values: Collection[Exact]) -> bool:
+    """Say whether a calculation comes to one of the values."""
+    return any(value in values for value in made.results)
+
+
+@lru_cache(maxsize=4096)
+def _partial(side: str) -> frozenset[Exact]:
+    """Return the values on the way through an expression: of its parts, and of its terms in any order."""
+    found = tokens(side)
+    values: set[Exact] = set()
+    if len(found) > _MOST_TOKENS:
+        return frozenset()
+    for start in range(len(found)):
+        for end in range(start + 3, len(found) + 1):
+            value = _value(found[start:end])
+            if value is not None:
+                values.add(value)
+    for signs, join in ((("+", "-"), sum), (("*", "/"), prod)):
+        terms = _terms(found, signs)
+        if _FEWEST_TERMS <= len(terms) <= _MOST_TERMS:
+            for count in range(2, len(terms)):
+                values.update(join(chosen) for chosen in combinations(terms, count))
+    return frozenset(values)
+
+
+def _value(part: Sequence[Token]) -> Exact | None:
+    """Return the value of a part of an expression that is an expression itself."""
+    if part[0].kind not in {"number", "open"} or part[-1].kind not in {"number", "close", "percent"}:
+        return None
+    return evaluate(part)
+
+
+def _terms(found: Sequence[Token], signs: tuple[str, str]) -> list[Exact]:
+    """Return the signed terms (or factors) of an expression that is one sum (or one product); else nothing."""
+    parts: list[tuple[str, list[Token]]] = [(signs[0], [])]
+    depth = 0
+    for token in found:
+        depth += (token.kind == "open") - (token.kind == "close")
+        if depth == 0 and token.text in signs and parts[-1][1]:
+            parts.append((token.text, []))
+        else:
+            parts[-1][1].append(token)
+    terms: list[Exact] = []
+    for sign, part in parts:
+        value = evaluate(part)
+        if value is None or (sign == "/" and not value):
+            return []
+        inverse = Fraction(1) / value if sign == "/" else -value
+        terms.append(inverse if sign in {"-", "/"} else value)
+    return terms
+
+
+def _beside(made: Calculation, reference: Chain, done: Collection[Exact]) -> Calculation:
+    """Return the calculation of the reference that one is most like, among those that are not done yet."""
+    waiting = [one for one in reference.calculations if not _among(one, done)] or reference.calculations
+    numbers = [operand.value for operand in made.operands]
+
+    def likeness(one: Calculation) -> tuple[int, int]:
+        shared = len(numbers) - len(_without(numbers, one))
+        return 2 * shared + (one.operators == made.operators), -abs(len(one.operands) - len(numbers))
+
+    return max(waiting, key=likeness)
+
+
+def _without(numbers: Sequence[Exact], one: Calculation) -> list[Exact]:
+    """Return the numbers that are not operands of a calculation, each as often as it has too few of them."""
+    rest = [*numbers]
+    for operand in one.operands:
+        if operand.value in rest:
+            rest.remove(operand.value)
+    return rest
+
+
+def _kind(made: Calculation, beside: Calculation, meant: _Meant, known: Collection[Exact]) -> Kind:
+    """Say what happened in a calculation: `beside` is the reference's, `known` what the chain may build on."""
+    results = meant.results
+    given = {*known, *(meant.operands - results)}
+    if any(operand.known_by and given.isdisjoint(operand.known_by) for operand in made.operands):
+        return "invented number"
+    missing = _without([operand.value for operand in beside.operands], made)
+    if not missing and len(beside.operands) == len(made.operands):
+        return "operation" if made.operators != beside.operators else "operand"
+    return "omission" if any(value in results and value not in known for value in missing) else "operand"
+
+
+def _final(response: Chain, reference: Chain, done: Collection[Exact]) -> FirstError:
+    """Place the error on the answer's line: the reference's value was not come to, or not taken as the answer."""
+    last = reference.calculations[-1]
+    wanted = [*last.results] if reference.answer is None else [reference.answer.value]
+    reached = any(value in done for value in wanted)
+    kind: Kind = "misread final" if reached else "stopped early"
+    waiting = next((one for one in reference.calculations if not _among(one, done)), last)
+    return FirstError(response.answered, "final", kind, reference=(last if reached else waiting).text)
+
+
+_SPACED = re.compile(r"\s*([-+*/=≈])\s*")
+_LONGEST = 300
+_VERBS = {
+    "+": ("adds {0} and {1}", "складываются {0} и {1}"),
+    "-": ("subtracts {1} from {0}", "из {0} вычитается {1}"),
+    "*": ("multiplies {0} by {1}", "{0} умножается на {1}"),
+    "/": ("divides {0} by {1}", "{0} делится на {1}"),
+}
+_PAIR = re.compile(r"([0-9.,]+%?)([-+*/])([0-9.,]+%?)(?==|\Z)")
+
+
+def told(found: FirstError, response: Chain) -> dict[str, Any]:
+    """Return a first wrong step as a score's details hold it: JSON, with a sentence for people by language."""
+    line = response.steps[found.step - 1].text if found.step <= len(response.steps) else ""
+    answer = "" if response.answer is None else response.answer.text[:_LONGEST]
+    return {
+        "step": found.step,
+        "rule": found.rule,
+        "kind": found.kind,
+        "text": found.text,
+        "expected": found.expected,
+        "reference": found.reference,
+        "line": line[:_LONGEST],
+        "said": dict(zip(("en", "ru"), _sentences(found, answer), strict=True)),
+    }
+
+
+def _sentences(found: FirstError, answer: str) -> tuple[str, str]:
+    """Say in a sentence what is wrong in a step, in English and in Russian."""
+    at, made, reference = found.step, _written(found.text), _written(found.reference)
+    if found.kind == "slip":
+        right, right_ru = (f", which should be {found.expected}", f", а должно быть {found.expected}")
+        told_so = (right, right_ru) if found.expected else ("", "")
+        return f"step {at}: {made}{told_so[0]}", f"шаг {at}: {made}{told_so[1]}"
+    if found.kind == "stopped early":
+        return (
+            f"step {at}: the answer, where the reference has {reference} yet",
+            f"шаг {at}: ответ дан, но в эталоне есть ещё {reference}",
+        )
+    if found.kind == "misread final":
+        return (
+            f"step {at}: the answer is {answer or 'none'}, though the chain has {reference}",
+            f"шаг {at}: ответ {answer or 'не дан'}, хотя в цепочке есть {reference}",
+        )
+    pair = _PAIR.match(found.reference.replace(" ", ""))
+    verbs = _VERBS[pair[2]] if pair else ("has {2}", "{2}")
+    first, second = (pair[1], pair[3]) if pair else ("", "")
+    return (
+        f"step {at}: {made}, where the reference {verbs[0].format(first, second, reference)}",
+        f"шаг {at}: {made}, а в эталоне {verbs[1].format(first, second, reference)}",
+    )
+
+
+def _written(text: str) -> str:
+    """Write a calculation as people do: `12 × 5 = 60`."""
+    return _SPACED.sub(r" \1 ", text).replace("*", "×").strip()[:_LONGEST]

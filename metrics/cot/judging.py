@@ -1,0 +1,159 @@
+"""Recompute a calculation: in what ways it may be read, and whether its sides agree in one of them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import NamedTuple
+
+from metrics.cot.expressions import Base, Exact, Token, decimals, evaluate, number
+from metrics.cot.units import scales, tenfold, unit
+
+FLOAT_DIGITS = 14
+"""Digits of a result that are held against a chain: a calculator's later ones are binary rounding."""
+
+SIDES = 8
+"""Equations in a row (`a = b = c`) are read as one annotation up to so many sides."""
+
+_PERCENT = Fraction(1, 100)
+_MOST_ROUNDED = 6
+_LONG = 40  # tokens, beyond which units are not changed
+_THOUSANDS = 3
+
+Sides = Sequence[Sequence[Token]]
+Reading = Callable[[Sequence[Token]], Exact | None]
+
+
+class Verdict(NamedTuple):
+    """The value that is expected, the value that is given, and whether the sides agree."""
+
+    expected: Exact | None
+    found: Exact | None
+    right: bool
+
+
+def judge(sides: Sides) -> Verdict:
+    """Recompute a calculation of two sides or more.
+
+    A percent sign is a hundredth, and `x - 20%` is x reduced by a fifth; `100-20%=80%` is right too, where all of
+    them are read as plain numbers. Where the sides do not agree as they stand, units of one measure are changed
+    into one another (`2 hours + 10 = 130`), and `1,125` and `1.200` are read the other way.
+
+    Source: SPEC 3; the readings beyond `x - 20%` are ours.
+    """
+    if len(sides) == 1 or len(sides) > SIDES:
+        return Verdict(evaluate(sides[0]), None, right=False)
+    percents = any(token.kind == "percent" for side in sides for token in side)
+    usual = partial(evaluate, base="running") if percents else evaluate
+    values = [usual(side) for side in sides]
+    right = _agree(sides, values, _PERCENT) or (values[0] is not None and _otherwise(sides, percents=percents))
+    return Verdict(values[0], values[-1], right)
+
+
+def _otherwise(sides: Sides, *, percents: bool) -> bool:
+    """Say whether the sides agree in a reading that is not the usual one."""
+    bases: tuple[Base, ...] = ("", "first") if percents else ()
+    if percents:
+        for base in bases:
+            if _agree(sides, [evaluate(side, base=base) for side in sides], _PERCENT):
+                return True
+        if _agree(sides, [evaluate(side, percent=1) for side in sides], 1):
+            return True
+    if sum(map(len, sides)) > _LONG:
+        return False
+    read = ((other, [evaluate(side) for side in other]) for other in _readings(sides, tenfold_too=_converts(sides)))
+    return any(_agree(other, values, _PERCENT, strict=True) for other, values in read)
+
+
+def _converts(sides: Sides) -> bool:
+    """Say whether a unit that is written nowhere may be meant, ten, a hundred … times another one.
+
+    In `2 km + 500 = 2500` and in `3 * 50 cents = 1.50`; but `26 * 2 = 520 years` is a slip, not decades.
+    """
+    first, last = evaluate(sides[0]), evaluate(sides[-1])
+    if first is None or last is None or abs(Fraction(last)) < abs(Fraction(first)):
+        return True
+    named = [bool(_unit(sides[0], at)) for at, token in enumerate(sides[0]) if token.kind == "number"]
+    return any(named) and not all(named) and any(token.text in {"+", "-"} for token in sides[0])
+
+
+def _readings(sides: Sides, *, tenfold_too: bool) -> Iterator[Sides]:
+    """Yield the sides with other values for their numbers: decimals for thousands, units changed."""
+    if any(_ambiguous(token) for side in sides for token in side):
+        yield [[_regrouped(token) if _ambiguous(token) else token for token in side] for side in sides]
+    units = frozenset(name for side in sides for at in range(len(side)) if (name := _unit(side, at)))
+    for sizes in scales(units) if units else ():
+        if tenfold(sizes) and not tenfold_too:
+            continue
+        yield [[_scaled(side, at, sizes) for at in range(len(side))] for side in sides]
+
+
+def _ambiguous(token: Token) -> bool:
+    """Say whether a number may be thousands or a decimal: `1,125`, `1.200`."""
+    whole, point, part = token.text.replace(",", ".").partition(".")
+    return token.kind == "number" and bool(point) and len(part) == _THOUSANDS and 0 < len(whole) <= _THOUSANDS
+
+
+def _regrouped(token: Token) -> Token:
+    if "." in token.text:
+        text = token.text.replace(".", "")
+        return token._replace(value=int(text), text=text)
+    text = token.text.replace(",", ".")
+    return token._replace(value=Fraction(text), text=text)
+
+
+def _unit(side: Sequence[Token], at: int) -> str:
+    """Return the unit of the number at `at` that can be changed; the empty string if it has none."""
+    token = side[at]
+    if token.kind != "number":
+        return ""
+    follows = side[at + 1].text if at + 1 < len(side) and side[at + 1].kind == "word" else ""
+    return unit(token.mark or follows)
+
+
+def _scaled(side: Sequence[Token], at: int, sizes: Mapping[str, Fraction]) -> Token:
+    """Return the token at `at`, its value in the unit that `sizes` are told in."""
+    token = side[at]
+    size = sizes.get(_unit(side, at))
+    return token if size is None or token.value is None else token._replace(value=token.value * size)
+
+
+def _agree(sides: Sides, values: Sequence[Exact | None], percent: Exact, *, strict: bool = False) -> bool:
+    """Say whether each side has the value of the first, rounded to the digits it shows; `strict`: to decimals."""
+    first = values[0]
+    for side, value in zip(sides[1:], values[1:], strict=True):
+        if first is None or value is None:
+            return False
+        if value == first:
+            continue
+        whole = strict and not any(decimals(token.text) for token in side if token.kind == "number")
+        allowed = None if whole else _rounding(side, value, percent)
+        if not allowed or abs(value - first) > max(allowed, abs(Fraction(first)) / 10**FLOAT_DIGITS):
+            return False
+    return True
+
+
+def _rounding(side: Sequence[Token], value: Exact, percent: Exact) -> Fraction | None:
+    """Return by how much the rounded numbers of a side may shift its value; None where none of them is rounded."""
+    numeric = [at for at, token in enumerate(side) if token.kind == "number"]
+    if len(numeric) == 1 and not any(t.kind in {"operator", "open"} and t.text != "-" for t in side):
+        token = side[numeric[0]]
+        written = number(token.text)
+        if written and value:
+            return _half(token) * abs(Fraction(value) / written)  # in hundredths, or another unit
+        return _half(token) * (percent if any(t.kind == "percent" for t in side) else 1)
+    shown = [at for at in numeric if side[at].value is not None and decimals(side[at].text)]
+    if not shown or len(shown) > _MOST_ROUNDED:
+        return None
+    total = Fraction(0)
+    for at in shown:
+        token = side[at]
+        moved = token._replace(value=(token.value or 0) + _half(token))
+        other = evaluate([*side[:at], moved, *side[at + 1 :]])
+        total += abs(Fraction(other) - value) if other is not None else 0
+    return total or None
+
+
+def _half(token: Token) -> Fraction:
+    """Return half a unit of a number's last digit; a whole one where dots say that it goes on."""
+    cut = token.text.endswith(("…", "."))
+    return Fraction(1, (1 if cut else 2) * 10 ** decimals(token.text))

@@ -1,0 +1,205 @@
+"""What a chain of thought writes its arithmetic in: LaTeX, Markdown, dashes, colons, times of day; made plain."""
+
+import re
+from fractions import Fraction
+
+from data.numerals import narrow
+from metrics.cot.expressions import evaluate, tokens
+
+UNKNOWN = "@"
+"""Stands for what is no number of the calculation: a time of day. No expression reaches over it."""
+
+_SIGNS = str.maketrans({
+    **dict.fromkeys("×·∙⋅•✕✖＊∗", "*"), **dict.fromkeys("÷∶⁄∕／", "/"), **dict.fromkeys("−‐‑－", "-"),
+    **dict.fromkeys("≃≅≒", "≈"), **dict.fromkeys("[{", "("), **dict.fromkeys("]}", ")"),
+    **dict.fromkeys("\u00a0\u202f\u2009&", " "),
+})  # fmt: skip
+_DASHES = str.maketrans("–—", "--")
+_VULGAR = {
+    "½": "1/2", "⅓": "1/3", "⅔": "2/3", "¼": "1/4", "¾": "3/4", "⅕": "1/5", "⅖": "2/5", "⅗": "3/5", "⅘": "4/5",
+    "⅙": "1/6", "⅚": "5/6", "⅛": "1/8", "⅜": "3/8", "⅝": "5/8", "⅞": "7/8",
+}  # fmt: skip
+_VULGARS = re.compile(f"([0-9]?)([{''.join(_VULGAR)}])")
+_WORDS = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it|sf)|mbox|operatorname)\s?\{([^{}]{0,120})\}")
+_MIXED = re.compile(r"(?<=[0-9])\s?\\[dtc]?frac\s?\{([0-9]{1,3})\}\s?\{([0-9]{1,3})\}")
+_FRACTION = re.compile(r"\\[dtc]?frac\s?\{([^{}]{1,80})\}\s?\{([^{}]{1,80})\}")
+_LATEX = (
+    (re.compile(r"\\[dtc]?frac\s?([0-9])([0-9])"), r"((\1)/(\2))"),
+    (re.compile(r"\\(?:times|cdot|ast)(?![a-zA-Z])"), "*"),
+    (re.compile(r"\\div(?![a-zA-Z])"), "/"),
+    (re.compile(r"\\(?:approx|simeq|cong)(?![a-zA-Z])"), "≈"),
+    (re.compile(r"\\sqrt(?=\s?[{0-9])"), "√"),
+    (re.compile(r"\\(?:overline|bar)\s?\{([0-9]{1,9})\}"), r"(\1)"),
+    (re.compile(r"\\l?dots(?![a-zA-Z])"), "…"),
+    (re.compile(r"\\\\|\\(?:implies|Rightarrow|rightarrow|to|begin|end)(?![a-zA-Z])"), " ; "),
+    (re.compile(r"\\[)\]]\s{0,9}:|:\s{0,9}\\[(\[]"), " ; "),
+    (re.compile(r"\\(?:text|mathrm|mathbf|left|right|quad|qquad|displaystyle)\b|\\[()\[\],;!: ]"), " "),
+    (re.compile(r"\\([$%#&])"), r"\1"),
+)
+_TIE = re.compile(r"(?<=[0-9])~(?=[0-9]{3}(?![0-9]))")  # LaTeX's space in 2~700; elsewhere ~ makes a range
+_NESTED = re.compile(r"(?<=/ )([0-9]{1,6}/[0-9]{1,6})(?![0-9.]|/[0-9 ])")
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}")
+_AREA = re.compile(r"(?<=[^\W\d_])(?:\s?\^\s?[({]?[23][)}]?|[²³])")
+
+
+def normalise(text: str) -> str:
+    """Return the text with one sign for each operation, LaTeX commands as signs, and spaced dashes as they are."""
+    if "{,}" in text:
+        text = text.replace("{,}", ",")
+    if "~" in text and ("\\" in text or not _HAN.search(text)):
+        text = _TIE.sub(" ", text)
+    if "\\" in text:
+        text = _WORDS.sub(r" \1 ", text)
+        for _ in range(3):  # a fraction of fractions
+            text = _FRACTION.sub(r"((\1)/(\2))", _MIXED.sub(r" \1/\2", text))
+        for pattern, replacement in _LATEX:
+            text = pattern.sub(replacement, text)
+    if not text.isascii() or "[" in text or "{" in text or "&" in text:
+        text = narrow(text).translate(_SIGNS)
+        text = _VULGARS.sub(_vulgar, text)
+    if "^" in text or _RAISED.search(text):
+        text = _RAISED.sub(_power, _AREA.sub(" ", text))
+    return _NESTED.sub(r"(\1)", text) if "/ " in text else text
+
+
+def _power(match: re.Match[str]) -> str:
+    return f"^{match[0].translate(_SUPERSCRIPTS)}"
+
+
+def _vulgar(match: re.Match[str]) -> str:
+    whole, part = match[1], _VULGAR[match[2]]
+    return f"{whole} {part}" if whole else f"({part})"
+
+
+def undashed(text: str) -> str:
+    """Return the text with every dash as a minus."""
+    return text if text.isascii() else text.translate(_DASHES)
+
+
+_BULLET = re.compile(
+    r"\s*(?:[-*•+–—>#]{1,4}\s|\(?[0-9]{1,3}(?:\.\s|\)\s?|、)|[a-zа-я]\)\s|[①-⑳]\s?)", re.IGNORECASE
+)
+_POWER = re.compile(r"(?<=[0-9)])\*\*(?=[0-9(])")
+_BOLD = re.compile(r"\*\*+|__+|`")
+_INNER = r"(?:[^*\n]|(?<=\s)\*(?=\s)|(?<=[\w)])\*(?=[\w(]))"  # a times sign among italics
+_ITALIC = re.compile(rf"(?:(?<=[\s=(])|^)\*(?=[^\s*])({_INNER}{{1,80}})(?<=\S)\*(?=[\s.,;:!?)]|$)")
+_ASIDE = re.compile(
+    r"(?<=[\w)%])\s?\(\s?(?!rem|round|ост|окр|余|取|四|R)(?:[^\W\d_]{2}|[\u2e80-\uffff]|[mghslLtмгчлтс]\s?(?=\)))[^()=*+\n]{0,80}\)"
+)
+_EXPLAINED = re.compile(
+    r"(?P<number>[0-9][0-9.,]{0,20}(?<=[0-9]))(?P<percent>\s?%)?(?:\s?[$€£¥₽])?\s?\((?P<inside>[^()=≈\n]{1,80})\)"
+)
+_AND_PART = re.compile(r"(?<=[0-9]) and \(?([0-9]{1,3}/[0-9]{1,3})\)?(?![0-9/])")
+_CENTS = re.compile(r"(?<!per)(?<!per )\bcents?\b|¢")
+_DOLLARS = re.compile(r"\$\s?([0-9][0-9.,]{0,20}(?<=[0-9]))")
+_TIMES_UNKNOWN = re.compile(r"(?<=[0-9])\([A-Z][^()=\n]{0,80}\)")  # 20(Pencil Price)
+_IDEOGRAPH = "\u2e80"
+_ABBREVIATION = re.compile(
+    r"\b(sq|oz|lbs?|ft|in|hrs?|mins?|secs?|yd|gal|руб|р|коп|шт|кг|мин|сек|ч|г|м|т|тыс|млн|млрд|л|см|км|дн|нед|мес|чел"
+    r"|стр|кв)\.(?=\s{0,3}(?:[^\W\d_]|[-+*/=)]))"
+)
+_POINTED_UNIT = re.compile(r"(?<=[^\W\d_])\.(?=/[^\W\d_])")  # 22 р./м
+_PRICE = re.compile(r"(?<=[0-9])\s?[$€£¥₽]\s?(?=/\s?[^\W\d_])")  # 13 ₽/h
+_LEADING_PERCENT = re.compile(r"(?<=[\s=(])%(?=[0-9])")
+_CLOCK = re.compile(r"(?<![0-9:.,])([0-9]{1,2}):([0-5][0-9])(?::[0-5][0-9])?(?![0-9:])")
+_HALF_DAY = re.compile(r"(?<=[0-9])\s?(?:[ap]\.?m\b\.?)", re.IGNORECASE)
+_LOOSE_COLON = re.compile(r"(?<! ):|:(?! )")  # in a text, only a colon between spaces divides
+_TIGHT_COLON = re.compile(r"(?<=[0-9)]):(?=[0-9(])")
+_CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
+_HAN = re.compile("[\u4e00-\u9fff]")
+_WIDE_COMMA = re.compile("，(?![０-９])|[、；。]")  # no comma of a number, which `narrow` would make of it
+_TIGHT_COMMA = re.compile(r"(=\s?)([0-9]{1,15}),\2(?=\s?[-+*/×÷−·])")  # 3×4=12,12+5=17
+_SUM = re.compile(r"[-0-9.,()+*/×÷−· $€£¥₽%]++\Z")
+_OPERATED = re.compile(r"[0-9)%]\s*[-+*/×÷−·]\s*[^\s]")
+_LONGEST_SUM = 100
+_QUARTERS = frozenset({"00", "15", "30", "45"})
+_HOURS = 24
+
+
+def plain(line: str) -> str:
+    """Return a line of text in which equations are looked for."""
+    if "**" in line:
+        line = _POWER.sub(_raised, line)
+    line = _unlisted(_unlisted(_BOLD.sub(" ", line)))
+    if "*" in line:
+        line = _ITALIC.sub(r"\1", line)
+    if not line.isascii():
+        line = _WIDE_COMMA.sub(" ; ", line)
+    if "," in line:
+        line = _TIGHT_COMMA.sub(_parted, line)
+    text = normalise(line)
+    if ":" in text:
+        text = _colons(text)
+    if "m" in text or "M" in text:
+        text = _HALF_DAY.sub(f" {UNKNOWN} ", text)
+    return _unmarked(text)
+
+
+def _unmarked(text: str) -> str:
+    """Return a normalised line without what stands beside its numbers: prices, asides, abbreviations' dots."""
+    if " and " in text:
+        text = _AND_PART.sub(r" \1", text)
+    if "$" in text and _CENTS.search(text):
+        text = _DOLLARS.sub(r"\1 dollars", text)
+    if "(" in text:
+        text = _TIMES_UNKNOWN.sub(f" {UNKNOWN} ", text)
+        text = _EXPLAINED.sub(_unexplained, _ASIDE.sub(" ", text))
+    if "." in text or "/" in text:
+        text = _ABBREVIATION.sub(r"\1 ", _PRICE.sub("", _POINTED_UNIT.sub("", text)))
+    if "%" in text:
+        text = _LEADING_PERCENT.sub("", text)
+    return text.replace("==", "=")
+
+
+def _raised(match: re.Match[str]) -> str:
+    """Tell a power from the end of bold type: `5**2`, `**Step 1)**5 * 2`."""
+    opened = len(_BOLD.findall(_POWER.sub("", match.string[: match.start()]))) % 2
+    return match[0] if opened else "^"
+
+
+def _unexplained(match: re.Match[str]) -> str:
+    """Take brackets off that explain the number before them: `72 (6 a month)`, `72 (6 * 12)`, `10% ($30)`."""
+    inside = tokens(match["inside"])
+    worded = any(token.kind == "word" and len(token.text) > 1 - (token.text >= _IDEOGRAPH) for token in inside)
+    first = inside[0].kind == "number" if inside else False
+    if (worded and first) or (match["percent"] and len(inside) == 1):
+        return match["number"] + (match["percent"] or "") + " "
+    value = evaluate(tokens(match["number"])) if len(inside) > 1 else None
+    same = value is not None and evaluate(inside) == value
+    return match["number"] + " " if same else match[0]
+
+
+def _unlisted(line: str) -> str:
+    """Take a bullet or a number off the beginning of a line."""
+    bullet = _BULLET.match(line)
+    return line[bullet.end() :] if bullet else line
+
+
+def _parted(match: re.Match[str]) -> str:
+    """Part two equations at a comma without a space; where it may be a decimal comma, if the first one is right.
+
+    In `11 / 2*6 = 5,5*6` it is one: what stands before it comes to 5.5, or to nothing. Chinese has none. Behind a
+    comma of its own, as in `1*6,6 = 6,6*2`, only a calculation counts as the first equation.
+    """
+    before = _SUM.search(match.string, max(0, match.start() - _LONGEST_SUM), match.start())
+    whole, _, last = before[0].rpartition(",") if before else ("", "", "")
+    sums = ((before[0],) if before else ()) + ((last,) if whole and _OPERATED.search(last) else ())
+    values = [evaluate(tokens(normalise(one))) for one in sums]
+    decimal = Fraction(f"{match[2]}.{match[2]}")
+    ends = _HAN.search(match.string) or (int(match[2]) in values and decimal not in values)
+    return f"{match[1]}{match[2]} ; {match[2]}" if ends else match[0]
+
+
+def _colons(text: str) -> str:
+    """Set times of day aside; Russian divides with a colon, and leaves no space around it."""
+    russian = _CYRILLIC.search(text) is not None
+
+    def told(match: re.Match[str]) -> str:
+        clock = int(match[1]) <= _HOURS and match[2] in _QUARTERS
+        return f" {UNKNOWN} " if clock or not russian else match[0]
+
+    text = _CLOCK.sub(told, text)
+    if russian:
+        text = _TIGHT_COLON.sub(" : ", text)
+    return _LOOSE_COLON.sub(" ; ", text)

@@ -1,0 +1,1 @@
+"""JSON replies scored by schema and content."""

@@ -1,0 +1,135 @@
+"""JSON: the reply holds a JSON value that fits a schema and equals, or holds, what is expected."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from data.json_reply import read_value
+from data.options import Frozen
+from data.records import Found, Metric, Sample, Score, Unparsable
+from data.shown import Shown
+from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply
+
+
+class Options(Frozen):
+    """What the value must fit, and how it is compared."""
+
+    schema_: dict[str, Any] = Field(default_factory=dict, alias="schema", description="a JSON schema (2020-12)")
+    compare: Literal["none", "equal", "subset"] = Field(
+        "equal", description="with the row's answer: not at all, wholly, or that it holds all that the answer holds"
+    )
+
+    @field_validator("schema_")
+    @classmethod
+    def _valid(cls, value: dict[str, Any]) -> dict[str, Any]:
+        # Here, not above: the library would be imported by whoever only looks which metrics there are.
+        from metrics.json_match.schemas import check
+
+        check(value)
+        return value
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Say whether two JSON values are equal; true is not 1, and 1 is 1.0, as JSON has it."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(equal(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(equal, one, other))
+    both = isinstance(one, int | float) and isinstance(other, int | float)
+    return (both or type(one) is type(other)) and bool(one == other)
+
+
+def holds(value: Any, part: Any) -> bool:
+    """Say whether a value holds all that another holds: an object its keys, a list its entries in any order."""
+    if isinstance(value, Mapping) and isinstance(part, Mapping):
+        return all(key in value and holds(value[key], wanted) for key, wanted in part.items())
+    if isinstance(value, list) and isinstance(part, list):
+        return len(part) <= len(value) and _matched(value, part)
+    return equal(value, part)
+
+
+def _matched(value: list[Any], part: list[Any]) -> bool:
+    """Say whether each entry of a list holds one of another's, each its own: [1] does not hold [1, 1]."""
+    taken: dict[int, int] = {}
+    fits = [[n for n, one in enumerate(value) if holds(one, wanted)] for wanted in part]
+
+    def place(k: int, tried: set[int]) -> bool:
+        for n in fits[k]:
+            if n not in tried:
+                tried.add(n)
+                if n not in taken or place(taken[n], tried):
+                    taken[n] = k
+                    return True
+        return False
+
+    return all(place(k, set()) for k in range(len(part)))
+
+
+def _wanted(sample: Sample) -> list[Any]:
+    """Return the expected values: a text that is JSON is read."""
+    found = []
+    listed = [sample["answer"]] if isinstance(sample.get("answer"), list) else expected(sample)
+    for answer in listed:
+        try:
+            found.append(json.loads(answer) if isinstance(answer, str) else answer)
+        except ValueError:
+            found.append(answer)
+    return found
+
+
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Return 1 if the reply's JSON fits the schema and compares, else 0; parts `valid` and `equal`.
+
+    Source: SPEC 14.
+    """
+    del found
+    wanted = [] if options["compare"] == "none" else _wanted(sample)
+    if options["compare"] != "none" and not wanted:
+        return NO_EXPECTED
+    if not (said := reply(sample)):
+        return NO_REPLY
+    try:
+        value = read_value(said)
+    except Unparsable as error:
+        parts = {"valid": 0.0, "equal": 0.0 if wanted else None}
+        return Score(0.0, "no_answer", "no JSON value", {"problem": str(error)[:200]}, parts)
+    from metrics.json_match.schemas import problem
+
+    try:
+        misfit = problem(options["schema"], value)
+    except RecursionError:
+        return Score(None, "not_applicable", "the schema's references go round in a circle")
+    same = {"equal": equal, "subset": holds}.get(options["compare"])
+    alike = None if same is None else any(same(value, one) for one in wanted)
+    parts = {"valid": float(misfit is None), "equal": None if alike is None else float(alike)}
+    return _outcome(misfit, parts)
+
+
+def _outcome(misfit: dict[str, str] | None, parts: Mapping[str, float | None]) -> Score:
+    if misfit is not None:
+        return Score(0.0, reason="does not fit the schema", details=misfit, parts=parts)
+    if parts["equal"] == 0:
+        return Score(0.0, reason="another value", parts=parts)
+    return Score(1.0, reason="as wanted", parts=parts)
+
+
+UNIT = Metric(
+    name="json_match",
+    version=2,
+    bounds=(0.0, 1.0),
+    score=score,
+    options=Options,
+    needs=lambda options: () if options["compare"] == "none" else ("answer",),
+    title={"en": "JSON", "ru": "JSON"},
+    yes_no=True,
+    shown=Shown(
+        parts={
+            "valid": {"en": "fits the schema", "ru": "подходит под схему"},
+            "equal": {"en": "right value", "ru": "верное значение"},
+        }
+    ),
+)

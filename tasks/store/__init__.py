@@ -1,0 +1,1 @@
+"""What runs keep: tables, replies, manifests, baselines."""

@@ -1,0 +1,161 @@
+"""Baselines: a run's scores by question, in one small file without a text, for a team to commit."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from data.batches import Ref
+from data.commands import BASELINES
+from data.errors import InputError
+from data.tables import ITEMS, SCORES
+from metrics.analysis.baseline import Facts, SuiteRules
+from tasks.store.tables import explain, write_atomically
+
+SCHEMA = 2
+_KEYS = ("name", "run", "started", "facts", "questions", "scores", "replies", "tables")
+_QUESTIONS = ("item_id", *ITEMS.added)
+_VALUES = ("item_id", "repeat", "value", "status", "reason")
+_REPLIES = {"item_id": pl.String(), "repeat": pl.Int64(), "reply": pl.String()}
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """A pinned run: the facts behind its numbers, its questions, and its scores with their suites.
+
+    `questions` has the columns item_id, suite and the ids of the question, `scores` those of the scores table that
+    tell a value (the reason only of calls that failed), `replies` has a digest of each reply. `tables` are the
+    run's own, by which its replies are found as long as a store has them.
+    """
+
+    name: str
+    run: str
+    started: str
+    facts: Facts
+    questions: pl.DataFrame
+    scores: pl.DataFrame
+    replies: pl.DataFrame
+    tables: Mapping[str, tuple[Ref, ...]]
+
+
+def path_of(name: str, folder: str = BASELINES) -> Path:
+    """Return where a baseline lies: a path that ends in .json is one itself."""
+    return Path(name) if name.endswith(".json") else Path(folder) / f"{name}.json"
+
+
+def write(baseline: Baseline, path: Path) -> Path:
+    """Write a baseline, a line for each suite's questions, and for each model, suite and metric.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    head = {"schema": SCHEMA, "name": baseline.name, "run": baseline.run, "started": baseline.started}
+    head["facts"] = _stored(baseline.facts)
+    head["tables"] = {
+        kind: [{"table": one.table, "digest": one.digest, "rows": one.rows} for one in refs]
+        for kind, refs in baseline.tables.items()
+    }
+    reason = pl.when(pl.col("status") == "model_error").then("reason").otherwise(pl.lit("")).alias("reason")
+    listed = {
+        "questions": _grouped(baseline.questions.sort("suite", "item_id"), ("suite",), _QUESTIONS),
+        "scores": _grouped(
+            baseline.scores.with_columns(reason).sort("model", "suite", "metric", "item_id", "repeat"),
+            ("model", "suite", "metric"),
+            _VALUES,
+        ),
+        "replies": _grouped(baseline.replies.sort("model", "item_id", "repeat"), ("model",), (*_REPLIES,)),
+    }
+    text = json.dumps(head, ensure_ascii=False, indent=1)[:-2]
+    for name, groups in listed.items():
+        lines = ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in groups)
+        text += f',\n "{name}": [\n{lines}\n ]'
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, f"{text}\n}}\n".encode())
+    except OSError as error:
+        raise explain(error, f"cannot write the baseline {path}") from error
+    return path
+
+
+def _stored(facts: Facts) -> dict[str, Any]:
+    suites = {name: {"score": [*one.score], "rules": dict(one.rules)} for name, one in facts.suites.items()}
+    return {**asdict(facts), "suites": suites}
+
+
+def _grouped(frame: pl.DataFrame, by: tuple[str, ...], columns: tuple[str, ...]) -> Iterable[dict[str, Any]]:
+    """Yield an object for each group, with a list for each column."""
+    for key, own in frame.group_by(by, maintain_order=True):
+        yield {**dict(zip(by, key, strict=True)), **{name: own[name].to_list() for name in columns}}
+
+
+def read(name: str, folder: str = BASELINES) -> Baseline:
+    """Read a baseline by its name in a folder, or by its path.
+
+    Raises:
+        InputError: there is none, or the file is not one.
+    """
+    path = path_of(name, folder)
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        there = ", ".join(one.stem for one in files(folder)) or "none"
+        raise InputError(
+            f"baseline {name}: {path} is not there; {folder} holds {there}. Set one from a finished run: "
+            f"basic-control baseline set {name} RUN."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"baseline {name}: {path} cannot be read ({error}). Set it again from a run.") from error
+    found = raw.get("schema") if isinstance(raw, Mapping) else None
+    if found != SCHEMA:
+        again = f"basic-control baseline set {name} {(found and raw.get('run')) or 'RUN'}"
+        raise InputError(
+            f"baseline {name}: {path} has schema {found!r}, expected {SCHEMA}: earlier ones do not say which "
+            f"questions they hold. Set it again, from its run or from another: {again}."
+        )
+    if absent := [key for key in _KEYS if key not in raw]:
+        raise InputError(f"baseline {name}: {path} has no {absent[0]}, expected one. Set it again.")
+    try:
+        return _baseline(raw)
+    except (KeyError, TypeError, AttributeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"baseline {name}: {path} is damaged ({error}). Set it again.") from error
+
+
+def _baseline(raw: Mapping[str, Any]) -> Baseline:
+    told = raw["facts"]
+    suites = {suite: SuiteRules(tuple(one["score"]), dict(one["rules"])) for suite, one in told["suites"].items()}
+    questions = {name: pl.String() for name in _QUESTIONS}
+    values = {name: SCORES.columns[name] for name in _VALUES}
+    return Baseline(
+        str(raw["name"]),
+        str(raw["run"]),
+        str(raw["started"]),
+        Facts(suites, *(dict(told[name]) for name in ("rules", "units", "tested"))),
+        _frame(raw["questions"], ("suite",), questions),
+        _frame(raw["scores"], ("model", "suite", "metric"), values),
+        _frame(raw["replies"], ("model",), _REPLIES),
+        {
+            str(kind): tuple(Ref(str(one["table"]), str(one["digest"]), int(one["rows"]), "") for one in refs)
+            for kind, refs in raw["tables"].items()
+        },
+    )
+
+
+def _frame(
+    listed: Iterable[Mapping[str, Any]], by: tuple[str, ...], kinds: Mapping[str, pl.DataType]
+) -> pl.DataFrame:
+    parts = [
+        pl.DataFrame({name: one[name] for name in kinds}, schema=dict(kinds)).with_columns(
+            **{name: pl.lit(str(one[name])) for name in by}
+        )
+        for one in listed
+    ]
+    empty = {**kinds, **dict.fromkeys(by, pl.String())}
+    return pl.concat([pl.DataFrame(schema=empty), *parts])
+
+
+def files(folder: str = BASELINES) -> list[Path]:
+    """Return the baselines in a folder, by name."""
+    return sorted(Path(folder).glob("*.json"))

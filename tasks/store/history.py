@@ -1,0 +1,200 @@
+"""The history of runs: an index of their manifests and results in SQLite, with tags and notes.
+
+The index is made of the runs' folders and can be thrown away at any time. Tags and notes stand in a run's own
+folder, in `labels.json`.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from data.errors import InputError
+from data.exits import OUTCOMES
+from tasks.store.tables import write_atomically
+
+INDEX = ".index.sqlite"
+LABELS = "labels.json"
+_FILES = ("manifest.json", "results.json", LABELS)
+_FORM = 3
+"""Of what is indexed: raised with it, so that runs which are known already are read anew."""
+
+_metadata = sa.MetaData()
+_runs = sa.Table(
+    "runs",
+    _metadata,
+    sa.Column("folder", sa.String, primary_key=True),
+    sa.Column("stamp", sa.String, nullable=False),
+    sa.Column("started", sa.String, nullable=False),
+    sa.Column("entry", sa.Text, nullable=False),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A run: `commit` of the project that made it, `scores` by model; `exit_code` is None where there is none.
+
+    `verdict` is the worst of its models (a regression fails it), whatever the gate made of it; '' without one.
+    `language` is that of its reports; '' where it is not known.
+    """
+
+    name: str
+    started: str
+    status: str
+    models: tuple[str, ...]
+    suites: tuple[str, ...]
+    commit: str
+    exit_code: int | None
+    verdict: str
+    scores: Mapping[str, float | None]
+    tags: tuple[str, ...]
+    note: str
+    baseline: str
+    language: str
+
+    @classmethod
+    def blank(cls, name: str) -> "Entry":
+        """Return what is known of a folder that says nothing of a run."""
+        return _entry(_nothing(name))
+
+
+def labels(folder: Path) -> dict[str, Any]:
+    """Return a run's tags and note.
+
+    Raises:
+        InputError: the file that holds them is damaged.
+    """
+    path = folder / LABELS
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return {"tags": [str(tag) for tag in found["tags"]], "note": str(found["note"])}
+    except FileNotFoundError:
+        return {"tags": [], "note": ""}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: cannot be read ({error}). Remove it, and tag the run again.") from error
+
+
+def label(folder: Path, add: Sequence[str], remove: Sequence[str] = (), note: str | None = None) -> dict[str, Any]:
+    """Tag a run, or take tags off it, and note something; return what it has then."""
+    found = labels(folder)
+    tags = [tag for tag in dict.fromkeys((*found["tags"], *add)) if tag not in remove]
+    kept = {"tags": tags, "note": found["note"] if note is None else note}
+    write_atomically(folder / LABELS, json.dumps(kept, ensure_ascii=False, indent=1).encode())
+    return kept
+
+
+def history(runs: Path) -> list[Entry]:
+    """Return the runs of a folder, the newest first, from the index, which is brought up to date.
+
+    A folder that cannot be written is read without one.
+    """
+    engine = sa.create_engine(sa.URL.create("sqlite", database=str(runs / INDEX)))
+    try:
+        return _indexed(engine, runs)
+    except sa.exc.SQLAlchemyError:
+        (runs / INDEX).unlink(missing_ok=True)  # damaged: it holds nothing of its own
+        memory = sa.create_engine("sqlite://")
+        return _indexed(memory, runs)
+    finally:
+        engine.dispose()
+
+
+def _indexed(engine: sa.Engine, runs: Path) -> list[Entry]:
+    stamps = {path.name: _stamp(path) for path in sorted(runs.iterdir()) if (path / _FILES[0]).is_file()}
+    with engine.begin() as connection:
+        _metadata.create_all(connection)
+        known = dict(connection.execute(sa.select(_runs.c.folder, _runs.c.stamp)).tuples().all())
+        changed = [name for name, stamp in stamps.items() if known.get(name) != stamp]
+        gone = list({*known} - {*stamps} | {*changed} & {*known})
+        if gone:
+            connection.execute(_runs.delete().where(_runs.c.folder.in_(gone)))
+        rows = [_row(runs / name, stamps[name]) for name in changed]
+        if rows:
+            connection.execute(_runs.insert(), rows)
+        texts = connection.execute(sa.select(_runs.c.entry).order_by(_runs.c.started.desc())).scalars()
+        return [_entry(json.loads(text)) for text in texts]
+
+
+def _entry(raw: Mapping[str, Any]) -> Entry:
+    tuples = {name: tuple(raw[name]) for name in ("models", "suites", "tags")}
+    return Entry(**{**raw, **tuples})
+
+
+def _stamp(folder: Path) -> str:
+    """Return what changes with a run's files: their times and sizes."""
+    told = [f"form {_FORM}"]
+    for name in _FILES:
+        path = folder / name
+        if path.exists():
+            stat = path.stat()
+            told.append(f"{name} {stat.st_mtime_ns} {stat.st_size}")
+    return "; ".join(told)
+
+
+def _row(folder: Path, stamp: str) -> dict[str, str]:
+    try:
+        entry = _read(folder)
+    except (InputError, AttributeError, KeyError, TypeError, ValueError):
+        entry = _nothing(folder.name)  # one folder must not hide the others
+    started = str(entry["started"])
+    return {
+        "folder": folder.name,
+        "stamp": stamp,
+        "started": started,
+        "entry": json.dumps(entry, ensure_ascii=False),
+    }
+
+
+def _nothing(name: str) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "name": name,
+        "started": "",
+        "status": "damaged",
+        "commit": "",
+        "exit_code": None,
+        "verdict": "",
+        "scores": {},
+    }
+    return {**known, "models": [], "suites": [], "tags": [], "note": "", "baseline": "", "language": ""}
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    """Return what is indexed of a run; what cannot be read is left blank."""
+    manifest, final = _json(folder / "manifest.json"), _json(folder / "results.json").get("final") or {}
+    configuration = manifest.get("configuration") or {}
+    said = labels(folder)
+    return {
+        "name": folder.name,
+        "started": str(manifest.get("started", "")),
+        "status": str(manifest.get("status", "completed")) if manifest else "damaged",
+        "models": _names(configuration.get("models")),
+        "suites": _names(configuration.get("suites")),
+        "commit": str(manifest.get("commit") or ""),
+        "exit_code": final.get("exit_code"),
+        "verdict": _verdict(final),
+        "scores": {str(model["model"]): model["score"] for model in final.get("models", ())},
+        "baseline": str(configuration.get("baseline") or ""),
+        "language": str((configuration.get("report") or {}).get("language") or ""),
+        **said,
+    }
+
+
+def _verdict(final: Mapping[str, Any]) -> str:
+    found = {str(model.get("verdict")) for model in final.get("models", ())}
+    found |= {"fail" if change == "regressed" else str(change) for change in final.get("changes") or ()}
+    return next((one for one in reversed(OUTCOMES) if one in found), "")
+
+
+def _names(listed: Iterable[Any] | None) -> list[str]:
+    return [str(one.get("name", "?") if isinstance(one, Mapping) else one) for one in listed or ()]
+
+
+def _json(path: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, Mapping) else {}

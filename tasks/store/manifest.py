@@ -1,0 +1,83 @@
+"""The manifest: everything needed to say what a run was, and to repeat it."""
+
+import json
+import platform
+import subprocess
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from data.errors import InputError
+from tasks.store.tables import write_atomically
+
+SCHEMA = 1
+LATEST = 10
+"""Runs that are looked through for what was scored before."""
+PACKAGES = ("basic-control", "prefect", "polars", "pyarrow", "openai", "ollama", "xllamacpp", "wasmtime", "scipy")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that a result may depend on."""
+    found = {"python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}"}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def commit() -> str | None:
+    """Return the project's git commit, with '+changes' where the tree is not clean; None outside a checkout."""
+    top = Path(__file__).parents[2]
+    if not (top / ".git").exists():
+        # An installed copy may stand inside a repository of somebody else's.
+        return None
+    try:
+        head, state = (
+            subprocess.run(["git", *words], cwd=top, capture_output=True, text=True, check=True)  # noqa: S603, S607 - the user's own git
+            for words in (("rev-parse", "HEAD"), ("status", "--porcelain"))
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return head.stdout.strip() + ("+changes" if state.stdout.strip() else "")
+
+
+def write(folder: Path, manifest: Mapping[str, Any]) -> Path:
+    """Write `manifest.json` into a run's folder."""
+    path = folder / "manifest.json"
+    write_atomically(path, json.dumps(manifest, ensure_ascii=False, indent=2).encode())
+    return path
+
+
+def scored_before(runs: Path) -> dict[str, dict[str, str]]:
+    """Return the units of the latest runs' executions (name -> version and source), by what these were given."""
+    found: dict[str, dict[str, str]] = {}
+    for path in sorted(runs.glob("*/manifest.json"), reverse=True)[:LATEST]:
+        try:
+            stages = read(path.parent).get("stages") or []
+            told = {str(row["subject"]): dict(row["units"]) for row in stages if row.get("subject")}
+        except (InputError, AttributeError, KeyError, TypeError, ValueError):
+            continue  # one damaged manifest hides no other
+        found = told | found
+    return found
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """Read a run's manifest.
+
+    Raises:
+        InputError: there is no such run, or its manifest is not one.
+    """
+    path = folder / "manifest.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        there = sorted(p.parent.name for p in folder.parent.glob("*/manifest.json"))[-5:]
+        raise InputError(f"{path}: no such run; the latest are {', '.join(there) or 'none'}.") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: cannot be read ({error}).") from error
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        raise InputError(f"{path}: expected a manifest of schema {SCHEMA}.")
+    return found

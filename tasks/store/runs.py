@@ -1,0 +1,100 @@
+"""Finished runs: found by id or folder, their tables read from the store, their configurations set side by side."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from data.batches import Ref
+from data.errors import InputError
+from data.tables import TABLES
+from tasks.store import manifest as manifests
+from tasks.store.tables import Damaged, Store
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A finished run: `name` is its id, or its folder where two runs have the same id."""
+
+    name: str
+    folder: Path
+    manifest: Mapping[str, Any]
+
+    @property
+    def configuration(self) -> Mapping[str, Any]:
+        """The configuration that it ran with."""
+        found = self.manifest.get("configuration")
+        return found if isinstance(found, Mapping) else {}
+
+
+def find(named: str, runs: Path) -> Run:
+    """Return a run by its id in the folder `runs`, or by the path of its own folder.
+
+    Raises:
+        InputError: there is none, it has not finished, or its manifest is not one.
+    """
+    given = Path(named)
+    folder = given if (given / MANIFEST).is_file() or len(given.parts) > 1 else runs / named
+    unfinished = (
+        f"run {named}: {folder} holds no finished run. If one was stopped there, start its command again: "
+        "nothing that was answered is asked twice."
+    )
+    if folder.is_dir() and not (folder / MANIFEST).exists():
+        raise InputError(unfinished)
+    found = manifests.read(folder)
+    if found.get("status", "completed") != "completed":
+        raise InputError(unfinished)
+    return Run(str(found.get("run") or folder.name), folder, found)
+
+
+def find_all(named: Sequence[str], runs: Path) -> list[Run]:
+    """Return several runs, in order, each once and each with a name of its own.
+
+    Raises:
+        InputError: one cannot be found, or one is named twice.
+    """
+    found = [find(one, runs) for one in named]
+    places = [run.folder.resolve() for run in found]
+    for place, one in zip(places, named, strict=True):
+        if places.count(place) > 1:
+            raise InputError(f"run {one} is named twice; expected different runs.")
+    names = [run.name for run in found]
+    return [run if names.count(run.name) == 1 else Run(str(run.folder), run.folder, run.manifest) for run in found]
+
+
+def load(run: Run, table: str, kind: str, root: str = "") -> pl.DataFrame:
+    """Return a table of a run (all its batches), of the schema `kind`, from the store that it was written to.
+
+    `root` is where the store is now, where that is not what the run's configuration says.
+
+    Raises:
+        InputError: the manifest does not list it, or the store does not hold it whole.
+    """
+    place = root or str((run.configuration.get("store") or {}).get("root") or "")
+    try:
+        refs = [Ref(one["table"], one["digest"], one["rows"], "") for one in run.manifest["tables"][table]]
+    except (KeyError, TypeError) as error:
+        raise InputError(f"run {run.name}: its manifest does not list the table {table!r}.") from error
+    try:
+        return Store(place).read_all(refs, TABLES[kind])
+    except Damaged as error:
+        raise InputError(
+            f"run {run.name}: {error}. Say where its store is with --root, or run the evaluation again with the "
+            "same configuration: what was answered is not asked again."
+        ) from error
+
+
+def replies(run: Run, root: str = "") -> pl.DataFrame:
+    """Return each model's reply to each item and repeat: item_id, model, repeat, text, error.
+
+    Raises:
+        InputError: the store does not hold them whole.
+    """
+    requests = load(run, "requests", "requests", root).select("request_id", "item_id", "model", "repeat")
+    responses = load(run, "responses", "responses", root).select("request_id", "text", "error").unique("request_id")
+    asked = requests.join(responses, on="request_id", how="left", maintain_order="left")
+    return asked.drop("request_id").unique(["item_id", "model", "repeat"], maintain_order=True)

@@ -1,0 +1,83 @@
+"""Samples, as metrics see them: a reply with its item's columns and facts."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from data.batches import Batch, Ref, Rival
+from data.records import HIDDEN_KEYS, Sample
+from data.truncation import CUT, is_cut
+from tasks.store.tables import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One model's reply to one item; `error_kind` says why there is none, `cut` that its tokens ran out."""
+
+    item_id: str
+    model: str
+    repeat: int
+    language: str
+    sample: Sample
+    error_kind: str | None
+    error: str | None
+    cut: bool = False
+
+
+def _evidence(store: Store, ref: Ref | None) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """Return what is known of cited sources: (item, model, repeat) -> citation number -> finding."""
+    found: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for row in store.read(ref).iter_rows(named=True) if ref else ():
+        finding = {name: row[name] for name in ("verdict", "reason", "span")}
+        found.setdefault((row["item_id"], row["model"], row["repeat"]), {})[str(row["number"])] = finding
+    return found
+
+
+_OURS = ("usage", HIDDEN_KEYS)
+
+
+def returned(extra: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an application returned beside its text, where the row itself has none of it."""
+    return {name: value for name, value in extra.items() if name not in _OURS and not facts.get(name)}
+
+
+def _rivals(store: Store, rival: Rival | None) -> dict[tuple[str, int], str | None]:
+    """Return another system's replies to the same items: (item, repeat) -> text, null where its call failed."""
+    if rival is None:
+        return {}
+    texts = store.read(rival.requests).join(store.read(rival.responses), on="request_id", how="left")
+    return {(item, repeat): text for item, repeat, text in texts.select("item_id", "repeat", "text").iter_rows()}
+
+
+def answered(store: Store, batch: Batch) -> Iterator[Answered]:
+    """Yield a batch's replies in the order in which they were asked for."""
+    rows = {row["item_id"]: row for row in store.read(batch.items).iter_rows(named=True)}
+    facts: dict[str, Mapping[str, Any]] = {item_id: json.loads(row["facts"]) for item_id, row in rows.items()}
+    known = _evidence(store, batch.evidence)
+    others = _rivals(store, batch.rival)
+    asked = store.read(batch.requests).join(
+        store.read(batch.responses), on="request_id", how="left", maintain_order="left"
+    )
+    for reply in asked.iter_rows(named=True):
+        item = rows[reply["item_id"]]
+        findings = known.get((reply["item_id"], reply["model"], reply["repeat"]), {})
+        yield Answered(
+            item_id=reply["item_id"],
+            model=reply["model"],
+            repeat=reply["repeat"],
+            language=item["language"],
+            sample={
+                **({batch.rival.name: others.get((reply["item_id"], reply["repeat"]))} if batch.rival else {}),
+                **facts[reply["item_id"]],
+                **item,
+                **{name: value for name, value in facts[reply["item_id"]].items() if name == "answer"},
+                "response": reply["text"],
+                CUT: is_cut(reply),
+                **returned(json.loads(reply["extra"] or "{}"), facts[reply["item_id"]]),
+                **({"evidence": findings} if findings else {}),
+            },
+            error_kind=None if reply["text"] is not None else reply["error_kind"] or "error",
+            error=reply["error"],
+            cut=is_cut(reply),
+        )

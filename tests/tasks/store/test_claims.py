@@ -1,0 +1,249 @@
+"""Nobody waits for the dead, and what failed is asked once by each run: claims end with their calls."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.settings import Model, Store
+from data.batches import Cell
+from tasks.models.scheduler import Tally
+from tasks.query import ask, sharing_failures, watch
+from tasks.store.owners import described
+from tasks.store.replies import Failure, ReplyCache, owner
+from tests.conftest import TOP
+from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
+from tests.servers.running import serve_openai
+from tests.servers.script import Answer, Fault
+
+REFUSED = Fault("status", status=400, message="not this one")
+
+
+def odd_refused(body: dict[str, Any]) -> Answer | Fault:
+    """Refuse every second question."""
+    return REFUSED if int(body["messages"][-1]["content"]) % 2 else Answer("yes")
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0000")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """Return an empty store, its replies in each kind of database."""
+    cache = request.getfixturevalue("empty").url if request.param == "postgres" else ""
+    return Store(root=str(tmp_path), cache=cache)
+
+
+def test_a_failure_is_of_its_run_and_gives_the_claim_back(cache: ReplyCache) -> None:
+    one, other = owner() + ":1", owner() + ":2"
+    cache.claim(["a", "b"], holder=one, lease_s=60)
+    failure = Failure("a", "invalid", "nul \x00, \ud800")
+    cache.fail([failure], holder=one, run="r", way="w")
+    assert cache.claim(["a", "b"], holder=other, lease_s=60) == {"a"}
+    kept = {"a": Failure("a", "invalid", "nul \ufffd, ?")}
+    assert cache.failures(["a", "b"], run="r", way="w") == kept
+    assert cache.failures(["a"], run="another", way="w") == {}
+    assert cache.failures(["a"], run="r", way="another key") == {}
+    cache.fail([failure], holder=one, run="r", way="w")
+    assert cache.claim(["a"], holder=one, lease_s=60) == set(), "another's claim is not given back"
+    cache.forgive("another")
+    assert cache.failures(["a"], run="r", way="w") == kept
+    cache.forgive("r")
+    assert cache.failures(["a"], run="r", way="w") == {}
+
+
+def crossing(place: Store, models: list[Model], run: str) -> list[Tally]:
+    """Ask all numbers twice side by side, from the first on and from the last on."""
+    ways = [NUMBERS, NUMBERS[::-1]]
+    work = zip(models, ways, strict=True)
+    with ThreadPoolExecutor(2) as pool:
+        begun = [pool.submit(ask, requests_of(m, way), m, place, Cell("x"), run=run) for m, way in work]
+        return [one.result()[1] for one in begun]
+
+
+@pytest.mark.parametrize("names", [("m", "m"), ("shown so", "and so")], ids=["two batches", "two entries"])
+def test_two_who_want_each_others_failed_calls_both_end(place: Store, names: tuple[str, str]) -> None:
+    """Of one model, or of two entries of one name at one server: each question is asked once."""
+    with serve_openai(odd_refused, latency_s=0.02) as server:
+        models = [model_at(server, name=name, model="served", max_concurrency=2) for name in names]
+        with sharing_failures(place, "r"):
+            tallies = crossing(place, models, "r")
+    assert [(tally.answered + tally.cached, tally.failed) for tally in tallies] == [(20, 20)] * 2
+    assert prompts_seen(server) == Counter(NUMBERS)
+
+
+def test_what_failed_in_one_run_is_asked_by_the_next_and_not_again_by_the_same(place: Store) -> None:
+    with serve_openai(odd_refused) as server:
+        model = model_at(server)
+        requests = requests_of(model, NUMBERS[:4])
+        first = ask(requests, model, place, Cell("x"), run="r")[0]
+        again = ask(requests, model, place, Cell("x"), run="r")[0]
+        assert again.drop("cached").equals(first.drop("cached")), "with the same words"
+        assert prompts_seen(server) == Counter(NUMBERS[:4])
+        ask(requests, model, place, Cell("x"), run="another")
+    assert prompts_seen(server) == Counter({"0": 1, "1": 2, "2": 1, "3": 2})
+
+
+def test_a_failure_is_nothing_to_who_asks_with_another_key_or_patience(
+    place: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTHER_KEY", "sk-other")
+    with serve_openai("yes", key="sk-other") as server:
+        wrong = model_at(server)
+        right = model_at(server, api_key_env="OTHER_KEY")
+        requests = requests_of(wrong, ["a"])
+        assert ask(requests, wrong, place, Cell("x"), run="r")[0]["error_kind"].to_list() == ["auth"]
+        assert ask(requests, right, place, Cell("x"), run="r")[0]["text"].to_list() == ["yes"]
+
+
+HOLDER = """
+import sys, time
+from tasks.store.replies import ReplyCache, owner
+ReplyCache(sys.argv[1]).claim(sys.argv[2:], holder=owner() + ':1', lease_s=3600)
+print("held", flush=True)
+time.sleep(3600)
+"""
+
+
+def test_a_holder_that_is_killed_is_not_waited_for_and_until_then_is_named(place: Store) -> None:
+    """Its parent has not even asked for its exit code."""
+    from tasks.runtime.storage import cache_url
+
+    said: set[tuple[int, tuple[str, ...]]] = set()
+    with serve_openai("yes") as server:
+        model = model_at(server)
+        requests = requests_of(model, NUMBERS[:2])
+        ReplyCache(cache_url(place)).close()
+        command = [sys.executable, "-c", HOLDER, cache_url(place), requests["request_id"][0]]
+        holder = subprocess.Popen(command, cwd=TOP, stdout=subprocess.PIPE, text=True)
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+
+        def kill(cell: Cell, tally: Tally) -> None:
+            if cell.suite == "killing" and tally.elsewhere:
+                said.add((tally.elsewhere, tally.holders))
+                holder.send_signal(signal.SIGKILL)
+
+        watch(kill)
+        _, tally = ask(requests, model, place, Cell("killing"))
+        holder.communicate()
+    assert said == {(1, (f"process {holder.pid}",))}
+    assert (tally.answered, tally.elsewhere, tally.holders) == (2, 0, ())
+
+
+def test_a_holder_on_another_host_is_waited_for_no_longer_than_its_lease(place: Store) -> None:
+    from tasks.runtime.storage import cache_url
+
+    with serve_openai("yes") as server:
+        model = model_at(server)
+        requests = requests_of(model, NUMBERS[:2])
+        cache = ReplyCache(cache_url(place))
+        elsewhere = "elsewhere@00000000+1:1:1:1" if place.cache else "elsewhere:1:1:1"
+        cache.claim(requests["request_id"].to_list(), holder=elsewhere, lease_s=1.0)
+        assert cache.holders(requests["request_id"].to_list()) == ["process 1 on elsewhere"]
+        _, tally = ask(requests, model, place, Cell("x"))
+        cache.close()
+    assert tally.answered == 2
+
+
+def test_a_claims_owner_is_told_in_words() -> None:
+    machine = owner().split(":")[0]
+    assert described(f"{owner()}:ab") == "another batch of this run"
+    assert described(f"{machine}:1:5:ab") == "process 1"
+    assert described("far.example@12345678+9:77:5:ab") == "process 77 on far.example"
+
+
+def test_those_who_ask_first_at_once_share_one_thread() -> None:
+    """Two loops with the same clients would lose each other's wake-ups."""
+    script = """
+import threading
+from tasks.models.scheduler import line
+together = threading.Barrier(16)
+found = []
+def first():
+    together.wait()
+    found.append(line())
+threads = [threading.Thread(target=first) for _ in range(16)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(set(map(id, found))))
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=TOP, stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout == "1\n"
+
+
+ROUNDS = 10
+EACH = 100
+SOAKED = """
+import json, os, sys
+from concurrent.futures import ThreadPoolExecutor
+from config.settings import Store
+from data.batches import Cell
+from tasks.query import ask, sharing_failures
+from tests.helpers.requests import requests_of
+from config.settings import Model
+base_url, root, cache, each = sys.argv[1:]
+model = Model.model_validate({"name": "m", "provider": "openai", "base_url": base_url, "max_concurrency": 4})
+place = Store(root=root, cache=cache)
+print("ready", flush=True)
+for line in sys.stdin:
+    number = int(line)
+    questions = [str(number * int(each) + n) for n in range(int(each))]
+    run = f"{os.getpid()} {number}"
+    # Two batches side by side that meet in the middle.
+    with sharing_failures(place, run), ThreadPoolExecutor(2) as pool:
+        orders = [requests_of(model, order) for order in (questions, questions[::-1])]
+        begun = [pool.submit(ask, one, model, place, Cell("x"), run=run) for one in orders]
+        tallies = [one.result()[1] for one in begun]
+    print(json.dumps([[t.answered, t.cached, t.failed] for t in tallies]), flush=True)
+"""
+
+
+def failing(question: str) -> bool:
+    """Say whether a question is among the 5 % that the server refuses."""
+    return int(question) % 20 == 7
+
+
+def test_two_runs_on_one_store_with_failures_end_ten_times_of_ten(place: Store) -> None:
+    """Each question is asked once, and one that is refused once by each run, whoever else wants it there."""
+    with serve_openai(
+        lambda body: REFUSED if failing(body["messages"][-1]["content"]) else Answer("yes"), latency_s=0.005
+    ) as server:
+        command = [sys.executable, "-c", SOAKED, server.base_url, place.root, place.cache, str(EACH)]
+        runs = [
+            subprocess.Popen(command, cwd=TOP, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for _ in range(2)
+        ]
+
+        def round_of(run: "subprocess.Popen[str]", number: int) -> list[list[int]]:
+            assert run.stdin is not None
+            assert run.stdout is not None
+            run.stdin.write(f"{number}\n")
+            run.stdin.flush()
+            found: list[list[int]] = json.loads(run.stdout.readline())
+            return found
+
+        for run in runs:
+            assert run.stdout is not None
+            assert run.stdout.readline() == "ready\n"
+        with ThreadPoolExecutor(2) as pool:
+            for number in range(ROUNDS):
+                ended = list(pool.map(round_of, runs, [number] * 2))
+                batches = [batch for found in ended for batch in found]
+                refused = EACH // 20
+                assert [failed for _, _, failed in batches] == [refused] * 4
+                assert sum(answered for answered, _, _ in batches) == EACH - refused
+                assert sum(cached for _, cached, _ in batches) == 3 * (EACH - refused)
+        for run in runs:
+            run.communicate()
+        asked = prompts_seen(server)
+    questions = [str(n) for n in range(ROUNDS * EACH)]
+    assert asked == Counter({question: 2 if failing(question) else 1 for question in questions})

@@ -1,0 +1,76 @@
+"""The history of runs: an index that follows their folders, can be thrown away, and is never all there is."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.cli.application import main
+from tasks.store import manifest as manifests
+from tasks.store.history import INDEX, history, label
+
+
+def finished(runs: Path, name: str, *, score: float = 0.5, code: int = 0, model: str = "m") -> Path:
+    folder = runs / name
+    folder.mkdir(parents=True)
+    configuration = {"models": [{"name": model}], "suites": [{"name": "s"}, "basic"]}
+    facts = {"schema": 1, "run": name, "started": f"2026-01-{name[-2:]}T10:00:00+00:00", "status": "completed"}
+    manifests.write(folder, {**facts, "commit": "abc", "configuration": configuration})
+    final = {"exit_code": code, "models": [{"model": model, "score": score}]}
+    (folder / "results.json").write_text(json.dumps({"final": final}), encoding="utf-8")
+    return folder
+
+
+def test_the_index_follows_the_folders(tmp_path: Path) -> None:
+    finished(tmp_path, "r01", score=0.25, code=1)
+    second = finished(tmp_path, "r02")
+    found = history(tmp_path)
+    assert [(one.name, one.exit_code, one.scores, one.commit) for one in found] == [
+        ("r02", 0, {"m": 0.5}, "abc"),
+        ("r01", 1, {"m": 0.25}, "abc"),
+    ]
+    label(second, ["release", "v2"], note="the good one")
+    label(second, [], remove=["v2"])
+    for file in second.parent.joinpath("r01").iterdir():
+        file.unlink()
+    (tmp_path / "r01").rmdir()
+    (one,) = history(tmp_path)
+    assert (one.tags, one.note, one.suites) == (("release",), "the good one", ("s", "basic"))
+
+
+@pytest.mark.parametrize("damage", ["gone", "garbage", "another database"])
+def test_the_index_can_be_thrown_away_or_be_damaged(tmp_path: Path, damage: str) -> None:
+    finished(tmp_path, "r01")
+    label(tmp_path / "r01", ["kept"])
+    before = history(tmp_path)
+    index = tmp_path / INDEX
+    assert index.is_file()
+    if damage == "gone":
+        index.unlink()
+    else:
+        index.write_bytes(b"SQLite format 3\0 and then nothing of it" if damage == "garbage" else b"\0" * 4096)
+    assert history(tmp_path) == before
+    assert history(tmp_path) == before
+
+
+def test_runs_are_listed_tagged_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    finished(tmp_path, "r01", code=3)
+    finished(tmp_path, "r02", model="evil\x1b[31m")
+    there = ["--runs", str(tmp_path)]
+    assert main(["runs", "tag", "r01", "nightly", "--note", "slow", *there]) == 0
+    assert main(["runs", "list", "--tag", "nightly", *there]) == 0
+    said = capsys.readouterr().out
+    assert "exit 3  m 50%  [s, basic]  #nightly  slow" in said
+    assert "r02" not in said
+    assert main(["runs", "list", *there]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+    assert main(["runs", "show", "r01", *there]) == 0
+    assert "tags: nightly" in capsys.readouterr().out
+    assert main(["runs", "show", "r09", *there]) == 2
+    assert "no such run" in capsys.readouterr().err
+    for path in ("./r01", "../runs/r01", str(tmp_path), ".."):
+        for verb in (["show", path], ["tag", path, "nightly"]):
+            capsys.readouterr()
+            assert main(["runs", *verb, *there]) == 2
+            assert "expected the name of a run" in capsys.readouterr().err
+    assert main(["runs", "list", "--runs", str(tmp_path / "nowhere")]) == 2

@@ -1,0 +1,386 @@
+"""A damaged reply cache is mended in passing: only what neither it nor the store's tables hold is asked again."""
+
+import json
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from data.errors import InputError
+from data.records import Reply
+from data.tables import RESPONSES
+from tasks.runtime import logs
+from tasks.store import repair
+from tasks.store.databases import log_of
+from tasks.store.lock import FileLock, InUse
+from tasks.store.replies import Remembered, ReplyCache, owner
+from tasks.store.rows import entry_of
+from tasks.store.tables import Store
+from tests.conftest import Run
+from tests.helpers.runs import TWO, at, results
+from tests.servers.running import serve_openai
+
+PAGE = 4096
+IDS = [f"{n:064x}" for n in range(300)]
+
+
+def text_of(number: int) -> str:
+    """A reply of its own, some of them far longer than a page, some not in ASCII."""
+    return f"reply {number}: " + ("Ж" if number % 7 == 0 else "x") * (number * 37 % 9000)
+
+
+ENTRIES = {i: Remembered(i, Reply(text_of(n), "", "stop", n, 2), n / 4, "m") for n, i in enumerate(IDS)}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A cache of 300 replies, a part of them still in the write-ahead log, as a killed process leaves it."""
+    made, copy = tmp_path / "made", tmp_path / "store"
+    cache = ReplyCache(f"sqlite:///{made}/replies.sqlite")
+    cache.remember([ENTRIES[i] for i in IDS[:200]])
+    with sqlite3.connect(made / "replies.sqlite") as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    cache.remember([ENTRIES[i] for i in IDS[200:]])
+    shutil.copytree(made, copy)
+    cache.close()
+    assert (copy / "replies.sqlite-wal").stat().st_size > 100 * 1000
+    return copy / "replies.sqlite"
+
+
+def tables_of(file: Path, ids: list[str]) -> Store:
+    """The store beside a cache, with these replies in a responses table."""
+    store = Store(str(file.parent))
+    rows = [
+        {
+            "request_id": i,
+            "text": ENTRIES[i].reply.text,
+            "reasoning": "",
+            "finish_reason": "stop",
+            "tokens_in": ENTRIES[i].reply.tokens_in,
+            "tokens_out": 2,
+            "latency_s": ENTRIES[i].latency_s,
+            "cached": False,
+        }
+        for i in ids
+    ]
+    store.write(RESPONSES, RESPONSES.frame(rows))
+    return store
+
+
+def replies_of(known: dict[str, Remembered]) -> dict[str, tuple[Reply, float]]:
+    """What a table of the store keeps of replies."""
+    return {i: (entry.reply, entry.latency_s) for i, entry in known.items()}
+
+
+def opened(file: Path, tables: Store | None = None) -> ReplyCache:
+    return ReplyCache(f"sqlite:///{file}", tables=tables)
+
+
+def hit(file: Path, start: int, content: bytes) -> None:
+    with file.open("rb+") as opened_file:
+        opened_file.seek(start)
+        opened_file.write(content)
+
+
+def wreck_header(file: Path, size: int = 100) -> None:
+    """Wreck the first bytes, also where the log holds them anew."""
+    hit(file, 0, b"\xff" * size)
+    log = log_of(file)
+    content = log.read_bytes()
+    for start in range(32, len(content), 24 + PAGE):
+        if content[start : start + 4] == b"\0\0\0\1":
+            hit(log, start + 24, b"\xff" * size)
+
+
+def wreck_first_page(file: Path) -> None:
+    wreck_header(file, PAGE)
+
+
+def page_of(file: Path, kind: str) -> int:
+    """Bring the log into the file, and return where the table or its index begins."""
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        found = connection.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE type = ? AND tbl_name = 'replies'", [kind]
+        )
+        return (int(found.fetchone()[0]) - 1) * PAGE
+
+
+def wreck_index(file: Path) -> None:
+    hit(file, page_of(file, "index"), b"\xff" * PAGE)
+
+
+def cut(file: Path) -> None:
+    with file.open("rb+") as opened_file:
+        opened_file.truncate(file.stat().st_size * 2 // 3)
+
+
+def fill_with_zeros(file: Path) -> None:
+    for path in (file, log_of(file)):
+        path.write_bytes(bytes(path.stat().st_size))
+
+
+def test_every_row_of_a_sound_file_and_its_log_is_read(file: Path) -> None:
+    found = {row[0]: entry_of(row) for rows in repair.rows_in(file) for row in rows}
+    assert found == ENTRIES
+    assert log_of(file).stat().st_size > 100 * 1000, "reading changes nothing"
+
+
+@pytest.mark.parametrize("frame", [0, 3, 20])
+def test_what_a_damaged_log_has_lost_is_asked_again_or_brought_back_by_repair(file: Path, frame: int) -> None:
+    """SQLite takes a damaged log for a shorter one: nothing wrong is read, and what the file held is there."""
+    hit(log_of(file), 32 + frame * (24 + PAGE) + 1000, b"\xaa" * 10)
+    cache = opened(file, tables_of(file, IDS))
+    known = cache.lookup(IDS)
+    assert known == {i: ENTRIES[i] for i in IDS[: len(known)]}
+    assert 200 <= len(known) < 300
+    assert cache.restore() == (0, 300 - len(known))
+    assert replies_of(cache.lookup(IDS)) == replies_of(ENTRIES)
+    cache.close()
+
+
+@pytest.mark.parametrize("wreck", [wreck_header, wreck_first_page, cut, fill_with_zeros])
+def test_what_a_file_has_lost_comes_back_from_the_stores_tables(file: Path, wreck: Callable[[Path], None]) -> None:
+    store = tables_of(file, IDS[:250])
+    store.write(RESPONSES, RESPONSES.frame([{"request_id": "f", "error": "refused", "error_kind": "invalid"}]))
+    store.write(RESPONSES, RESPONSES.frame([{"request_id": "g", "text": "a data set's own", "cached": True}]))
+    wreck(file)
+    cache = opened(file, store)
+    known = cache.lookup(IDS)
+    assert set(IDS[:250]) <= set(known)
+    assert replies_of(known) == replies_of({i: ENTRIES[i] for i in known})
+    assert cache.lookup(["f", "g"]) == {}, "neither a failure nor what was never asked becomes a reply"
+    cache.close()
+
+
+@pytest.mark.parametrize("wreck", [wreck_header, wreck_first_page, fill_with_zeros])
+def test_what_is_in_neither_is_asked_again(file: Path, wreck: Callable[[Path], None]) -> None:
+    wreck(file)
+    cache = opened(file)
+    assert cache.lookup(IDS) == {}
+    cache.remember(list(ENTRIES.values()))
+    assert cache.lookup(IDS) == ENTRIES
+    cache.close()
+
+
+def test_a_wrecked_index_costs_no_reply(file: Path) -> None:
+    wreck_index(file)
+    cache = opened(file)
+    assert cache.lookup(IDS) == ENTRIES
+    cache.close()
+
+
+def test_the_last_rows_are_no_guide_where_their_page_is_gone(file: Path) -> None:
+    """The number of the last row is then told by the index, or by the size of the file."""
+    index = page_of(file, "index")
+    with sqlite3.connect(file) as connection:
+        last = connection.execute("SELECT max(pageno) FROM dbstat WHERE name = 'replies'").fetchone()[0]
+    hit(file, (last - 1) * PAGE, b"\xff" * PAGE)
+    told = sum(len(rows) for rows in repair.rows_in(file))
+    hit(file, index, b"\xff" * PAGE)
+    guessed = sum(len(rows) for rows in repair.rows_in(file))
+    assert 280 <= told == guessed < 300
+
+
+def test_text_that_is_no_utf8_fails_its_checksum_and_nothing_else(file: Path) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute(
+            "UPDATE replies SET text = CAST(x'ff61' AS TEXT), model = x'00' WHERE request_id = ?", IDS[3:4]
+        )
+    cache = opened(file, tables_of(file, IDS[:10]))
+    assert replies_of(cache.lookup(IDS)) == replies_of(ENTRIES)
+    cache.close()
+
+
+def test_damage_in_a_file_too_large_to_check_at_once_is_mended_when_met(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for page in range(8, file.stat().st_size // PAGE, 3):
+        hit(file, page * PAGE, b"\xaa" * PAGE)
+    monkeypatch.setattr("tasks.store.replies.CHECKED", 0)
+    cache = opened(file, tables_of(file, IDS))
+    assert cache.asides() == []
+    assert replies_of(cache.lookup(IDS)) == replies_of(ENTRIES)
+    assert len([path for path in cache.asides() if not path.name.endswith(("-wal", "-shm"))]) == 1
+    cache.close()
+
+
+def test_an_emptied_file_is_filled_from_the_stores_tables(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    row = {"request_id": "a", "text": "four", "reasoning": "", "finish_reason": "", "latency_s": 1.0}
+    store.write(RESPONSES, RESPONSES.frame([{**row, "cached": False}]))
+    (tmp_path / "replies.sqlite").touch()
+    cache = opened(tmp_path / "replies.sqlite", store)
+    assert cache.lookup(["a"])["a"].reply.text == "four"
+    cache.close()
+
+
+def test_any_leaf_may_be_hit_and_all_other_rows_are_saved(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Twelve files, each with a page of noise at a place of its own: no row is lost that did not lie there.
+
+    Only the schema's page and the table's first are spared, through which SQLite finds all others.
+    """
+    file.with_name("replies.sqlite-wal").unlink()
+    sound = file.read_bytes()
+    in_file, spared = set(IDS[:200]), {0, page_of(file, "table")}
+    draw = random.Random(5)
+    for start in draw.sample(sorted(set(range(0, len(sound), PAGE)) - spared), 12):
+        file.write_bytes(sound)
+        hit(file, start, draw.randbytes(PAGE))
+        cache = opened(file)
+        known = cache.lookup(IDS)
+        cache.close()
+        assert all(known[i] == ENTRIES[i] for i in known)
+        # The longest reply takes four pages; a page of its table holds no more than a few short ones.
+        assert len(in_file - set(known)) <= 20, f"page {start // PAGE}"
+    assert "was damaged" in caplog.text
+    assert "replies were saved from the file" in caplog.text
+
+
+def test_damage_that_comes_while_a_run_has_the_cache_open_is_mended_too(file: Path) -> None:
+    cache = opened(file)
+    assert len(cache.lookup(IDS[:5])) == 5
+    with sqlite3.connect(file) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    pages = file.stat().st_size // PAGE
+    for page in range(1, pages, 3):
+        hit(file, page * PAGE, b"\xaa" * PAGE)
+    cache._database.close()  # type: ignore[union-attr] # so that SQLite's page cache does not hide the damage
+    left = cache.lookup(IDS)
+    assert all(left[i] == ENTRIES[i] for i in left)
+    cache.remember(list(ENTRIES.values()))
+    assert cache.lookup(IDS) == ENTRIES
+    assert cache.claim(IDS[:1], holder=owner(), lease_s=1) == {IDS[0]}
+    cache.close()
+
+
+def test_a_reply_that_fails_its_checksum_comes_back_from_the_stores_tables(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Store(str(file.parent))
+    kept = ENTRIES[IDS[3]]
+    row = {"request_id": IDS[3], "text": kept.reply.text, "finish_reason": "stop", "tokens_in": 3, "tokens_out": 2}
+    store.write(RESPONSES, RESPONSES.frame([{**row, "reasoning": "", "latency_s": 0.75, "cached": False}]))
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE replies SET text = 'forged' WHERE request_id IN (?, ?)", (IDS[3], IDS[4]))
+    cache = opened(file, store)
+    assert set(cache.lookup(IDS[:6])) == set(IDS[:6]) - {IDS[4]}
+    assert cache.lookup([IDS[3]])[IDS[3]].reply == kept.reply
+    assert "2 replies failed their checksums; 1 were brought back" in caplog.text
+    cache.close()
+
+
+def test_a_file_that_another_process_uses_is_not_replaced(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tasks.store.replies.WAIT_S", 0.1)
+    other = FileLock(file)
+    wreck_index(file)
+    damaged = file.read_bytes()
+    with pytest.raises(InputError, match="another process uses it"):
+        opened(file)
+    assert file.read_bytes() == damaged
+    other.close()
+    cache = opened(file)
+    assert cache.count() == 300
+    cache.close()
+
+
+def test_two_who_find_the_damage_at_once_mend_it_once(file: Path) -> None:
+    wreck_index(file)
+    script = (
+        "import sys\nfrom tasks.store.replies import ReplyCache\n"
+        "print(ReplyCache('sqlite:///' + sys.argv[1]).count())"
+    )
+    command = [sys.executable, "-c", script, str(file)]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [process.communicate()[0].strip() for process in both] == ["300", "300"]
+    assert len(list(file.parent.glob("replies.sqlite.damaged-????????_??????"))) == 1
+
+
+@pytest.mark.parametrize("step", ["mending", "moved log", "moved file"])
+def test_a_repair_that_was_killed_is_brought_to_its_end(file: Path, tmp_path: Path, step: str) -> None:
+    mended = tmp_path / "mended.sqlite"
+    shutil.copy(file, mended)
+    shutil.copy(f"{file}-wal", f"{mended}-wal")
+    opened(mended).close()
+    wreck_header(file)
+    if step == "mending":
+        file.with_name("replies.sqlite.mending").write_bytes(b"half of a file")
+    else:
+        shutil.copy(mended, file.with_name("replies.sqlite.mended"))
+        file.with_name("replies.sqlite-wal").rename(file.with_name("replies.sqlite.damaged-1-wal"))
+        if step == "moved file":
+            file.rename(file.with_name("replies.sqlite.damaged-1"))
+    cache = opened(file, tables_of(file, IDS))
+    assert replies_of(cache.lookup(IDS)) == replies_of(ENTRIES)
+    cache.close()
+    assert not repair.pending(file)
+    assert not file.with_name("replies.sqlite.mending").exists()
+
+
+def test_who_replaces_a_file_waits_for_who_is_inside(tmp_path: Path) -> None:
+    lock = FileLock(tmp_path / "x")
+    order: list[str] = []
+    entered = threading.Event()
+
+    def replace() -> None:
+        entered.wait()
+        with lock.exclusive(1.0):
+            order.append("alone")
+
+    thread = threading.Thread(target=replace)
+    thread.start()
+    with lock.shared(), lock.shared():
+        entered.set()
+        order.append("inside")
+    thread.join()
+    assert order == ["inside", "alone"]
+    other = FileLock(tmp_path / "x")
+    with pytest.raises(InUse), lock.exclusive(0.0):
+        pass
+    other.close()
+    with lock.exclusive(0.0):
+        pass
+    lock.close()
+
+
+def test_a_repair_is_one_json_line_where_json_is_asked_for(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(logs.VARIABLE, "json")
+    logs.begin()
+    try:
+        wreck_index(file)
+        opened(file).close()
+        lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    finally:
+        monkeypatch.delenv(logs.VARIABLE)
+        logs.begin()
+    assert [(line["level"], line["event"]) for line in lines] == [("warning", "message")]
+    assert "300 replies were saved" in lines[0]["message"]
+
+
+@pytest.mark.slow
+def test_a_run_whose_cache_is_damaged_says_so_and_asks_nothing_again(run: Run, tmp_path: Path) -> None:
+    cache = tmp_path / "store" / "replies.sqlite"
+    with serve_openai("ANSWER: 4") as server:
+        sets = (at(server), TWO, "suites=[basic_control]", "basic_control.n_items=20")
+        arguments = [part for one in sets for part in ("--set", one)]
+        done = run(*arguments)
+        assert "40 asked now, 0 failed" in done.stdout, done.stderr
+        content = cache.read_bytes()
+        cache.write_bytes(bytes(PAGE) + random.Random(3).randbytes(len(content) // 2) + content[-2 * PAGE :])
+        again = run(*arguments)
+    assert "No model call was made" in again.stdout, again.stderr
+    assert "was damaged" in again.stderr
+    assert "the damaged file is kept" in again.stderr
+    assert len(server.requests) == 40
+    first, second = (results(folder) for folder in sorted((tmp_path / "runs").iterdir()))
+    assert first == second
