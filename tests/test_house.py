@@ -57,7 +57,7 @@ def test_what_is_imported_is_declared() -> None:
 
 
 SUITES = sorted(path.stem for path in (TOP / "config" / "suites").glob("*.yaml"))
-PRODUCT = ("flows", "tasks", "artifacts", "config", "generators", "metrics", "prompts", "data", "basic_control")
+PRODUCT = ("flows", "tasks", "config", "generators", "metrics", "prompts", "data", "basic_control")
 ROOMS_OF_NAMES = {
     *(f"flows/{suite}.py" for suite in SUITES),  # the entry points
     "config/declared.py",  # old configurations

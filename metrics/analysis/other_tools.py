@@ -9,7 +9,7 @@ from metrics.stated import NAME
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class StatedDifference:
     """An item on which the other tool and we differ, both scores in [0, 1]."""
 
     item_id: str
@@ -28,7 +28,7 @@ class Stated:
     n: int
     stated: float
     ours: float
-    differing: tuple[Difference, ...]
+    differing: tuple[StatedDifference, ...]
 
 
 def beside(scores: pl.DataFrame, items: pl.DataFrame, metrics: Mapping[str, Sequence[str]]) -> Iterator[Stated]:
@@ -44,7 +44,7 @@ def beside(scores: pl.DataFrame, items: pl.DataFrame, metrics: Mapping[str, Sequ
         if metric == NAME or metric not in metrics.get(str(suite), ()):
             continue
         apart = own.filter(pl.col("stated") != pl.col("ours")).select("item_id", "repeat", "stated", "ours")
-        differing = tuple(Difference(**row) for row in apart.iter_rows(named=True))
+        differing = tuple(StatedDifference(**row) for row in apart.iter_rows(named=True))
         theirs_sum, ours_sum = float(own["stated"].sum()), float(own["ours"].sum())
         yield Stated(
             str(suite),

@@ -60,9 +60,8 @@ def context(folder: Path) -> Path:
     assert "*" in lines, "nothing but what is named"
     folder.mkdir()
     for name in (line[1:] for line in lines if line.startswith("!")):
-        out = {"__pycache__", *({"runs", "store"} if name == "artifacts" else ())}
         if (TOP / name).is_dir():
-            shutil.copytree(TOP / name, folder / name, ignore=lambda _, names, out=out: out & {*names})
+            shutil.copytree(TOP / name, folder / name, ignore=lambda _, names: {"__pycache__"} & {*names})
         else:
             shutil.copy(TOP / name, folder)
     return folder

@@ -248,10 +248,10 @@ def pay(body: dict[str, Any]) -> str:
 
 def test_a_new_family_is_one_new_file(environment: dict[str, str], tmp_path: Path) -> None:
     tree = tmp_path / "tree"
-    keep = ("flows", "tasks", "artifacts", "config", "generators", "metrics", "prompts", "data")
+    keep = ("flows", "tasks", "config", "generators", "metrics", "prompts", "data")
     for package in keep:
         shutil.copytree(
-            TOP / package, tree / package, ignore=shutil.ignore_patterns("__pycache__", "runs", "store")
+            TOP / package, tree / package, ignore=shutil.ignore_patterns("__pycache__")
         )
     (tree / "generators" / "coin_change.py").write_text(COINS, encoding="utf-8")
     with serve_openai(pay) as server:

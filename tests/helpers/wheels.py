@@ -18,10 +18,9 @@ def copied(folder: Path) -> Path:
     for name in (".gitignore", "pyproject.toml", "prefect.yaml", "README.md", "LICENSE"):
         shutil.copy(TOP / name, folder)
     for name in ("basic_control", *ROOMS):
-        left_out = {"runs", "store"} if name == "artifacts" else set()
-        shutil.copytree(TOP / name, folder / name, ignore=lambda _, names, out=left_out: out & {*names})
+        shutil.copytree(TOP / name, folder / name)
     for name in ("runs", "store"):
-        (folder / "artifacts" / name).mkdir()
+        (folder / "artifacts" / name).mkdir(parents=True)
         (folder / "artifacts" / name / "left.parquet").write_bytes(b"a user's own")
     return folder
 
