@@ -10,8 +10,8 @@ from data.options import options_of
 from data.plugins import family, metrics
 from data.records import Item
 from data.stop_tokens import split
-from generators._entities import DATE, EMAIL, PHONE
-from metrics._cited_answers import parse_answer
+from generators.data_extraction.entities import DATE, EMAIL, PHONE
+from metrics.citation.answers import parse_answer
 
 Case = Mapping[str, Any]
 Claim = tuple[str, list[int], list[str]]

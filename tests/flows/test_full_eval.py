@@ -250,9 +250,7 @@ def test_a_new_family_is_one_new_file(environment: dict[str, str], tmp_path: Pat
     tree = tmp_path / "tree"
     keep = ("flows", "tasks", "config", "generators", "metrics", "prompts", "data")
     for package in keep:
-        shutil.copytree(
-            TOP / package, tree / package, ignore=shutil.ignore_patterns("__pycache__")
-        )
+        shutil.copytree(TOP / package, tree / package, ignore=shutil.ignore_patterns("__pycache__"))
     (tree / "generators" / "coin_change.py").write_text(COINS, encoding="utf-8")
     with serve_openai(pay) as server:
         command = [sys.executable, "-m", "flows.full_eval", "--set", at(server)]
