@@ -236,13 +236,13 @@ def _after(reading: Reading, rule: Rule, anchor: int, start: int, *, strict: boo
     text = reading.text
     empty = _EMPTY.match(text, start, start + TAIL)
     begin = empty.end() if empty else start
-    if REFUSED.match(text, begin) or _withholds(text, begin):
+    end = _sentence_end(text, begin)
+    if REFUSED.match(text, begin) or _withholds(text, begin, end):
         return Search(None, anchor)
     while begin > start and text[begin - 1] in " $(-\\–":  # signs belong to the number
         begin -= 1
     if not strict and (stop := _derivation(text, anchor, empty.end() if empty else start)) is not None:
         return Search(_last(reading, begin, stop, rule), None)
-    end = _sentence_end(text, begin)
     offset = max(anchor, begin - 1)
     found = [n._replace(start=n.start + offset, end=n.end + offset) for n in candidates(text[offset:end])]
     if found:
@@ -256,9 +256,8 @@ def _after(reading: Reading, rule: Rule, anchor: int, start: int, *, strict: boo
     return Search(None, anchor) if refused else None
 
 
-def _withholds(text: str, begin: int) -> bool:
+def _withholds(text: str, begin: int, end: int) -> bool:
     """Tell whether a sentence says, before it states any number, that there is no answer."""
-    end = _sentence_end(text, begin)
     digit = _DIGIT.search(text, begin, end)
     stop = digit.start() if digit else end
     return stop - begin >= _SHORTEST and WITHHELD.search(text, begin, stop) is not None

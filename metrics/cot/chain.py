@@ -127,7 +127,7 @@ def _collected(read_parts: Sequence[Part], found: Search) -> Chain:
     steps: list[Step] = []
     once: dict[str, tuple[Calculation, int]] = {}
     hashed: dict[int, set[str]] = {}
-    count = 0
+    count = weight = 0
     last = ""
     for part in read_parts:
         step = _step(part.text, last, look=count < MOST_EQUATIONS)
@@ -135,8 +135,10 @@ def _collected(read_parts: Sequence[Part], found: Search) -> Chain:
         made = step.calculations
         if part.open and not made:
             continue
-        kept = tuple([one for one in made if not one.hashed or _scattered(one, hashed)])
-        if len(kept) < len(made):
+        for calculation in made:
+            weight += len(calculation.hashed)
+        if weight > ALIKE:  # fewer numbers than that need no look
+            kept = tuple([one for one in made if not one.hashed or _scattered(one, hashed)])
             step = step._replace(calculations=kept)
         steps.append(step)
         count += len(step.calculations)
@@ -193,8 +195,10 @@ def _step(line: str, last: str, *, look: bool) -> Step:
 
 _AWAITS = re.compile(r"[=＝≈]\s*(?:\\?[$€£¥₽])?\s*\Z")
 _RESULT = re.compile(r"\s*\\?[$€£¥₽]?\s*(-?[0-9][0-9.,]*)")
+_DECIMAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _SIGN = 8
 _AFTER = frozenset({"", " "})
+_STOPS = frozenset(".,;:!?")
 _OPERATES = re.compile(r"[*+/^(\\]|[-:xX]\s?\$?[0-9]|plus|minus|times|of")
 
 
@@ -207,8 +211,12 @@ def _repeats(line: str, match: re.Match[str]) -> int:
     meant = match[1].rpartition("=")[2].strip()
     if line[start - 1 : start] == "$":
         start -= 1
-    if line[start - 1 : start] == "=" and line.startswith(meant, end) and line[end + len(meant) :][:1] in _AFTER:
-        return start - 1  # the usual case, at once
+    if line[start - 1 : start] == " ":
+        start -= 1
+    if line[start - 1 : start] == "=" and line.startswith(meant, end):
+        stop = end + len(meant)
+        if line[stop : stop + 1] in _AFTER or (line[stop] in _STOPS and line[stop + 1 : stop + 2] in _AFTER):
+            return start - 1  # the usual case, at once
     awaits = _AWAITS.search(line, max(0, start - _SIGN), match.start())
     if awaits is None:
         return -1
@@ -216,7 +224,10 @@ def _repeats(line: str, match: re.Match[str]) -> int:
     if result is None:
         return awaits.start()
     written = result[1].rstrip(".,")
-    return awaits.start() if written == meant or _alike(number(written), evaluate(tokens(meant))) else -1
+    if written == meant:
+        return awaits.start()
+    value = number(meant) if _DECIMAL.fullmatch(meant) else evaluate(tokens(meant))
+    return awaits.start() if _alike(number(written), value) else -1
 
 
 def _alike(one: Exact | None, other: Exact | None) -> bool:
@@ -277,7 +288,9 @@ _PLAIN = re.compile(rf"\s*{_NUMBER}\s*([-+*/])\s*{_NUMBER}\s*=\s*{_NUMBER}\s*")
 def _plainly(inside: str, match: re.Match[str]) -> Calculation | None:
     """Read what most annotations are, two numbers and what they come to; None unless it is exactly right."""
     one, sign, other, result = match.groups()
-    left, right, value = number(one), number(other), number(result)
+    left = int(one) if one.isdigit() else number(one)  # the usual case, at once
+    right = int(other) if other.isdigit() else number(other)
+    value = int(result) if result.isdigit() else number(result)
     if left is None or right is None or value is None or (sign == "/" and left < right):
         return None
     if sign == "+":

@@ -106,14 +106,13 @@ def _sets(reference: Chain) -> tuple[frozenset[str], frozenset[Exact], frozenset
 
 
 class Support(NamedTuple):
-    """Where the operands of a calculation come from: `question`, `constant`, a calculation's number, or ''."""
+    """Where the operands of a calculation come from: `question`, `constant`, a calculation's number, or ''.
+
+    `coherent`: every one is known.
+    """
 
     origins: tuple[str, ...]
-
-    @property
-    def coherent(self) -> bool:
-        """Whether every operand is known."""
-        return "" not in self.origins
+    coherent: bool
 
 
 def supports(chain: Chain, given: Mapping[Exact, str], constants: Sequence[Exact] = ()) -> list[Support]:
@@ -128,7 +127,8 @@ def supports(chain: Chain, given: Mapping[Exact, str], constants: Sequence[Exact
     known: dict[Exact, str] = {**dict.fromkeys(constants, "constant"), **dict.fromkeys(given, "question")}
     traced: list[Support] = []
     for place, calculation in enumerate(chain.calculations, 1):
-        support = Support(tuple([_origin(operand, known) for operand in calculation.operands]) or ("",))
+        origins = tuple([_origin(operand, known) for operand in calculation.operands]) or ("",)
+        support = Support(origins, "" not in origins)
         traced.append(support)
         if support.coherent:
             for value in calculation.results:
@@ -146,7 +146,7 @@ def _origin(operand: Operand, known: Mapping[Exact, str]) -> str:
 def accuracy(chain: Chain) -> float | None:
     """Return the share of a chain's calculations whose result is right; None without calculations."""
     made = chain.calculations
-    return sum(calculation.right for calculation in made) / len(made) if made else None
+    return sum([calculation.right for calculation in made]) / len(made) if made else None
 
 
 def coherence(traced: Sequence[Support]) -> float | None:
@@ -159,11 +159,11 @@ def coherence(traced: Sequence[Support]) -> float | None:
 
     Source: SPEC 3 (seed 004).
     """
-    return sum(support.coherent for support in traced) / len(traced) if traced else None
+    return sum([support.coherent for support in traced]) / len(traced) if traced else None
 
 
-def soundness(response: Chain, reference: Chain, traced: Sequence[Support]) -> float | None:
-    """L4: 0.75 accuracy + 0.25 coherence.
+def soundness(response: Chain, reference: Chain, right: float | None, known: float | None) -> float | None:
+    """L4: 0.75 accuracy + 0.25 coherence: the shares of calculations that are `right`, and all `known` of operands.
 
     0.0 when the response has no calculations and the reference has; None when neither has, or the reference has
     no steps.
@@ -172,21 +172,20 @@ def soundness(response: Chain, reference: Chain, traced: Sequence[Support]) -> f
     """
     if not reference.steps or not (response.calculations or reference.calculations):
         return None
-    right, known = accuracy(response), coherence(traced)
     return 0.0 if right is None or known is None else 0.75 * right + 0.25 * known
 
 
-def sound(response: Chain, reference: Chain, right_answer: float | None) -> float | None:
+def sound(response: Chain, reference: Chain, right_answer: float | None, right: float | None) -> float | None:
     """Return 1.0 where the answer is right and no calculation wrong, else 0.0; None where that cannot be told.
 
     It cannot without an answer in the reference, and not where the answer is right, the reference calculates, and
-    nothing in the chain is decidable: such a chain is not checkable.
+    nothing in the chain is decidable: such a chain is not checkable. `right` is the share of right calculations.
 
     Source: ours (SPEC 3).
     """
     if right_answer is None or (right_answer == 1 and reference.calculations and not response.calculations):
         return None
-    return float(right_answer == 1 and all(calculation.right for calculation in response.calculations))
+    return float(right_answer == 1 and right in {None, 1})
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  # noqa: ARG001 - no judge, nothing found
@@ -208,22 +207,23 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  #
     constants = tuple(_exact(constant) for constant in options.get("known_constants", ()))
     given = _given(sample["question"])
     traced = supports(response, given, constants)
+    share, known = accuracy(response), coherence(traced)
     levels = {
         "l1": final_answer_accuracy(response, reference),
         "l2": steps_ratio(response, reference),
         "l3": steps_similarity(response, reference),
-        "l4": soundness(response, reference, traced),
+        "l4": soundness(response, reference, share, known),
     }
     value = weighted(levels, options.get("weights") or WEIGHTS)
     judged = bool(reference.steps)
-    right = accuracy(response) if judged else None
+    right = share if judged else None
     invalid = None if right is None or levels["l1"] is None else float(levels["l1"] == 1 and right < 1)
     parts = {
         **levels,
         "accuracy": right,
-        "coherence": coherence(traced) if judged else None,
+        "coherence": known if judged else None,
         "right_answer_invalid_chain": invalid,
-        "sound": sound(response, reference, levels["l1"]),
+        "sound": sound(response, reference, levels["l1"], share),
     }
     first = first_error(response, reference, given, right=levels["l1"] == 1) if judged else None
     details = {
@@ -246,10 +246,10 @@ def weighted(levels: Mapping[str, float | None], weights: Mapping[str, float]) -
     Source: SPEC 1 and 3.
     """
     applicable = {name: value for name, value in levels.items() if value is not None}
-    total = fsum(weights[name] for name in applicable)
+    total = fsum([weights[name] for name in applicable])
     if total <= 0:
         return None
-    return min(1.0, fsum(weights[name] * value for name, value in applicable.items()) / total)
+    return min(1.0, fsum([weights[name] * value for name, value in applicable.items()]) / total)
 
 
 def _reason(answer: float | None, right: float | None) -> str:

@@ -31,7 +31,7 @@ MOST = 200
 _PAIRED = 2
 _FEWEST_TERMS = 3
 _MOST_TERMS = 6
-_MOST_TOKENS = 25
+_LEAST_TOKENS, _MOST_TOKENS = 5, 25
 _HUNDRED = 100
 
 
@@ -158,7 +158,7 @@ def _support(made: Calculation, meant: Mapping[Exact, frozenset[Exact]]) -> froz
     for value in made.results:
         if value in meant:
             return meant[value]
-    if any(sign in made.text for sign in ("%", "/100", ".0")):
+    if "%" in made.text or "/100" in made.text or ".0" in made.text:
         for value in made.results:
             for form in (value * _HUNDRED, divide(value, _HUNDRED)):
                 if form in meant:
@@ -174,9 +174,9 @@ def _among(made: Calculation, values: Collection[Exact]) -> bool:
 @lru_cache(maxsize=4096)
 def _partial(side: str) -> frozenset[Exact]:
     """Return the values on the way through an expression: of its parts, and of its terms in any order."""
-    found = tokens(side)
+    found = tokens(side) if not side.strip().isdigit() else ()
     values: set[Exact] = set()
-    if len(found) > _MOST_TOKENS:
+    if not _LEAST_TOKENS <= len(found) <= _MOST_TOKENS:
         return frozenset()
     for start in range(len(found)):
         for end in range(start + 3, len(found) + 1):
@@ -261,7 +261,7 @@ def _final(response: Chain, reference: Chain, done: Collection[Exact]) -> FirstE
     return FirstError(response.answered, "final", kind, reference=(last if reached else waiting).text)
 
 
-_SPACED = re.compile(r"\s*([-+*/=≈])\s*")
+_SPACED = str.maketrans({sign: f" {sign} " for sign in "-+/=≈"} | {"*": " × "})
 _LONGEST = 300
 _VERBS = {
     "+": ("adds {0} and {1}", "складываются {0} и {1}"),
@@ -316,4 +316,4 @@ def _sentences(found: FirstError, answer: str) -> tuple[str, str]:
 
 def _written(text: str) -> str:
     """Write a calculation as people do: `12 × 5 = 60`."""
-    return _SPACED.sub(r" \1 ", text).replace("*", "×").strip()[:_LONGEST]
+    return " ".join(text.translate(_SPACED).split())[:_LONGEST]

@@ -8,11 +8,14 @@ _EQUALS = re.compile(
     r"|равняется) [-−(]?[$€£¥₽]?[0-9]|(?:是|等于|得到|得|为)\s?[$€£¥₽]?[0-9]"
 )
 _OPERATES = re.compile(r"[*×÷+/^√·²³⋅]| [-−–x] |[0-9][-−][0-9]|\\|plus|minus|times|плюс|минус|[加减乘除]")
-_IS = re.compile(r"[sol] [-(]?\$?[0-9]")  # is, equals, equal to, gives … before a number
-_WORDS = re.compile(
-    r"hal[fv]|third|quarter|fourth|fifth|sixth|eighth|tenth|twice|double|triple|thrice|squared|cubed|square root"
-    r"|to the power|divided by|multiplied by"
+_EQUALS_ASCII = re.compile(
+    r" (?:is|equals?|equal to|makes|gives|comes to|leaves|gets) [-(]?\$?[0-9]"  # the same where it suffices
 )
+_IS = re.compile(r" (?=[-(]?\$?[0-9])(?<=is |ls |al |to |es |ts )")  # is, equals, equal to, gives … before a number
+_WORDS = (
+    "half", "halv", "third", "quarter", "fourth", "fifth", "sixth", "eighth", "tenth", "twice", "double", "triple",
+    "thrice", "squared", "cubed", "square root", "to the power", "divided by", "multiplied by",
+)  # fmt: skip
 _FOREIGN = re.compile(
     r"полов|трет|четверт|пят|множ|дел|вадрат|кубе|степени|корень|分之|一半|平方|立方|次方|的\s?[0-9.]{1,9}\s?%"
 )
@@ -23,18 +26,22 @@ def says(line: str, *, equal: bool) -> bool:
     lowered = line.lower()
     if equal and _operates(lowered):
         return True
-    if lowered.isascii() and not _IS.search(lowered):
+    plain = lowered.isascii()
+    if plain and not _IS.search(lowered):
         return False
     return any(
         (_OPERATES.search(lowered, 0, match.start()) or _operates(lowered))
         and not _GOES_ON.match(lowered, match.end() - 1)
-        for match in _EQUALS.finditer(lowered)
+        for match in (_EQUALS_ASCII if plain else _EQUALS).finditer(lowered)
     )
 
 
 def _operates(lowered: str) -> bool:
     """Say whether a line names an operation that no sign writes."""
-    return bool(_WORDS.search(lowered)) or (not lowered.isascii() and bool(_FOREIGN.search(lowered)))
+    for word in _WORDS:  # faster than a pattern of them all
+        if word in lowered:
+            return True
+    return not lowered.isascii() and bool(_FOREIGN.search(lowered))
 
 
 _NUMBER = r"[$€£¥₽]?\s?(?P<number>[0-9](?:[0-9., ]{0,20}[0-9])?)"
