@@ -12,9 +12,9 @@ name, *roots = sys.argv[1:4]
 at = next((k for k, path in enumerate(sys.path) if path.endswith("-packages")), len(sys.path))
 sys.path[at:at] = roots
 del sys.argv[1:4]
-room, package, _ = name.split(".")
-bare = sys.modules[f"{room}.{package}"] = types.ModuleType(f"{room}.{package}")
-bare.__path__ = [f"{roots[0]}/{room}/{package}"]
+package = name.rpartition(".")[0]
+bare = sys.modules[package] = types.ModuleType(package)
+bare.__path__ = [f"{roots[0]}/{package.replace('.', '/')}"]
 runpy.run_module(name, run_name="__main__", alter_sys=True)
 """
 """Our folder goes before installed packages (another copy may be among them) and after the standard library.
