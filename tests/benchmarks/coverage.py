@@ -5,9 +5,9 @@
 `cells`: yes/no values of one family. `suites`: grades in quarters, and two metrics on the same questions. `totals`:
 six families of unlike shares. `overall`: a TOTAL (weight 0.4), a graded suite, one of few questions, and one of two
 metrics (0.2 each). Each with n questions a family (a suite), asked once and five times, without templates and with,
-in as many as n allows; shares from 0.05 to 0.98: ten of them with 400 draws at each, six with 300 of totals and
-overall scores. Printed are the average over the shares, the least with its share, and the width where each question
-was asked five times over that where it was asked once.
+in as many as n allows; shares from 0.05 to 0.98, 300 draws or more at each (`DRAWN`). Printed are the average over
+the shares, the least with its share, and the width where each question was asked five times over that where it was
+asked once.
 """
 
 import sys
@@ -23,10 +23,14 @@ from tests.helpers.simulated import SHARES, chances, frame, graded, templates_of
 from tests.strata import shares
 
 DRAWS = 400
-SLOW: dict[str, tuple[int, Sequence[float]]] = dict.fromkeys(
-    ("totals", "overall"), (300, (0.05, 0.2, 0.5, 0.8, 0.95, 0.98))
-)
-"""Draws and shares of what takes long to draw."""
+SOME = (0.05, 0.2, 0.5, 0.8, 0.95, 0.98)
+DRAWN: dict[str, tuple[int, Sequence[float]]] = {
+    "cells": (2000, SHARES),
+    "suites": (DRAWS, SHARES),
+    "totals": (300, SOME),
+    "overall": (300, SOME),
+}
+"""How many draws at which shares: fewer of what takes long."""
 TEMPLATES = {5: 0, 10: 5, 30: 10, 100: 20}
 """How many templates n questions share, where they do; five questions have too few to tell how templates differ."""
 Draw = Callable[[np.random.Generator, float, int, int, int], Interval]
@@ -131,7 +135,7 @@ def main(kinds: Sequence[str]) -> None:
         f"{'':14}{'n':>5}{'templates':>11}{'asked':>7}{'average':>9}{'least':>8}{'at':>7}{'width':>8}{'ratio':>7}"
     )
     for kind in kinds:
-        draws, listed = SLOW.get(kind, (DRAWS, SHARES))
+        draws, listed = DRAWN[kind]
         for name, draw in KINDS[kind].items():
             for n, most in TEMPLATES.items():
                 for shared in dict.fromkeys((0, most)):
