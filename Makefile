@@ -56,7 +56,6 @@ check: $(READY)
 # The pages that are made from the code.
 reference: $(READY)
 	$(BIN)/python -m config.reference > docs/configuration.md
-	$(BIN)/python -m flows.cli.reference > docs/reference.md
 
 # The docs site, in build/site: no network, and no broken link.
 docs: $(READY)
