@@ -1,7 +1,7 @@
 """Repair: bring the replies of a damaged SQLite cache into a new file, and back from the store's tables.
 
-Two sources, in this order: the rows that SQLite can still read (each proved by its checksum), and the responses
-tables of the store. What is in neither will be asked again. The damaged file is kept beside the new one.
+Two sources, in this order: the rows before the first that SQLite cannot read (each proved by its checksum), and the
+responses tables of the store. What is in neither will be asked again. The damaged file is kept beside the new one.
 """
 
 import json
@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,7 @@ from tasks.store.statements import COLUMNS
 from tasks.store.tables import Damaged, Store, explain
 
 TOGETHER = 1000
-"""Rows that are read at once, as long as none of them is damaged."""
-SMALLEST = 200
-"""Bytes of a row and of its entry in the index, at least."""
+"""Rows that are written at once."""
 COMPANIONS = ("", "-wal", "-shm")
 """What SQLite calls the files of one database, after its name."""
 MAGIC = b"SQLite format 3\0"
@@ -51,38 +50,15 @@ class Saved:
         )
 
 
-def rows_in(file: Path) -> Iterator[list[Row]]:
-    """Yield the sound rows that SQLite can still read in a reply cache, by ranges of their numbers."""
+def rows_in(file: Path) -> Iterator[Row]:
+    """Yield the sound rows of a reply cache in their order, up to the first that SQLite cannot read."""
     url = f"{file.resolve().as_uri()}?mode=ro"
     with suppress(sqlite3.Error), closing(sqlite3.connect(url, uri=True)) as opened:
         # One that an earlier version made lacks the last column.
         there = {column[1] for column in opened.execute("PRAGMA table_info(replies)")}
         names = ", ".join(name if name in there else "NULL" for name in COLUMNS)
-        query = f"SELECT {names} FROM replies WHERE rowid BETWEEN ? AND ?"  # noqa: S608 - our own words
-        for first in range(1, _last(opened, file.stat().st_size) + 1, TOGETHER):
-            yield [row for row in _readable(opened, query, first, first + TOGETHER - 1) if _sound(row)]
-
-
-def _last(opened: sqlite3.Connection, size: int) -> int:
-    """Return the last row's number as the table tells, or its index, or else what `size` bytes can hold."""
-    opened.execute("SELECT rowid FROM replies LIMIT 0")
-    for source in ("replies NOT INDEXED", "replies INDEXED BY sqlite_autoindex_replies_1"):
-        with suppress(sqlite3.Error):
-            found = opened.execute(f"SELECT max(rowid) FROM {source}").fetchone()[0] or 0  # noqa: S608 - our own words
-            # A damaged page may give any number.
-            return min(int(found), size)
-    return size // SMALLEST
-
-
-def _readable(opened: sqlite3.Connection, query: str, first: int, last: int) -> list[Row]:
-    """Return the rows between two numbers; where SQLite refuses, those of each half."""
-    try:
-        return opened.execute(query, (first, last)).fetchall()
-    except sqlite3.Error:
-        if first == last:
-            return []
-        middle = (first + last) // 2
-        return _readable(opened, query, first, middle) + _readable(opened, query, middle + 1, last)
+        query = f"SELECT {names} FROM replies NOT INDEXED"  # noqa: S608 - our own words
+        yield from filter(_sound, opened.execute(query))
 
 
 def _sound(row: Row) -> bool:
@@ -216,8 +192,8 @@ def _fill(scratch: Path, file: Path, tables: Store | None) -> tuple[int, int]:
     """Write a new cache; return how many replies came from the file, and how many more from tables."""
     database = Database(sa.URL.create("sqlite", database=str(scratch)).render_as_string(hide_password=False))
     try:
-        for rows in rows_in(file):
-            database.insert(rows)
+        for _, rows in groupby(enumerate(rows_in(file)), lambda one: one[0] // TOGETHER):
+            database.insert([row for _, row in rows])
         from_file = database.count()
         for entries in responses_in(tables) if tables else ():
             database.insert([row_of(entry) for entry in entries])
