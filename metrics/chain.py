@@ -13,7 +13,7 @@ from data.number_words import given_numbers
 from data.options import Frozen
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
 from metrics._judged_texts import schema
-from metrics._replies import NO_REPLY, reply
+from metrics._replies import NO_REPLY, reply, was_cut
 from metrics.cot.chain import read
 from metrics.cot.first_error import REASONS, first_error, told
 from metrics.judging import Judgement, reason_of
@@ -44,9 +44,9 @@ class _Settled:
 
 
 @lru_cache(maxsize=256)
-def _settled(question: str, reference: str, response: str) -> _Settled:
+def _settled(question: str, reference: str, response: str, *, cut: bool) -> _Settled:
     """Look at a reply by the rules: by recomputation and, where its answer is wrong, by the reference."""
-    chain, meant = read(response, question), read(reference)
+    chain, meant = read(response, question, cut=cut), read(reference)
     right = chain.answer is not None and meant.answer is not None and chain.answer.value == meant.answer.value
     first = first_error(chain, meant, given_numbers(question), right=right)
     if first is not None:
@@ -55,7 +55,7 @@ def _settled(question: str, reference: str, response: str) -> _Settled:
 
 
 def _by_rules(sample: Sample) -> _Settled:
-    return _settled(str(sample["question"]), str(sample["reference"]), reply(sample))
+    return _settled(str(sample["question"]), str(sample["reference"]), reply(sample), cut=was_cut(sample))
 
 
 def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:

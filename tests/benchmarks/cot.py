@@ -20,7 +20,7 @@ import polars as pl
 
 from data.answers import final_number
 from data.options import options_of
-from metrics.cot import cot
+from data.plugins import metrics
 
 HERE = Path(__file__).parents[2]
 SHARED = HERE.parent / "shared" / "data"
@@ -32,7 +32,8 @@ Work = dict[str, tuple[int, Callable[[], object]]]
 
 def kinds() -> Work:
     """Return what is measured: name -> how many, and the work of one round."""
-    options = options_of(cot.UNIT, {})
+    unit = metrics()["cot"]  # by its name: another tree may have it in another place
+    options = options_of(unit, {})
     rows = pl.read_parquet(SHARED / "gsm8k_test.parquet").to_dicts()
     itself = [{"question": r["question"], "reference": r["answer"], "response": r["answer"]} for r in rows]
     real = []
@@ -43,8 +44,8 @@ def kinds() -> Work:
             {"question": row["question"], "reference": row["ground_truth"], "response": text} for text in outputs
         ]
     return {
-        "test set against itself": (len(itself), lambda: [cot.score(one, {}, options) for one in itself]),
-        "real outputs of four models": (len(real), lambda: [cot.score(one, {}, options) for one in real]),
+        "test set against itself": (len(itself), lambda: [unit.score(one, {}, options) for one in itself]),
+        "real outputs of four models": (len(real), lambda: [unit.score(one, {}, options) for one in real]),
         "final answers alone": (len(real), lambda: [final_number(str(one["response"])) for one in real]),
     }
 

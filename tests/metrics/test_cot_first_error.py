@@ -11,6 +11,7 @@ from data.options import options_of
 from metrics.cot import cot
 from metrics.cot.chain import read
 from metrics.cot.first_error import MOST, REASONS, first_error
+from metrics.cot.shown import SHOWN
 
 QUESTION = (
     "A box holds 12 pens. Ann buys 4 boxes and gives 5 pens away. She sells the rest at $2 each. How much is that?"
@@ -61,6 +62,14 @@ def test_kinds(response: str, step: int, kind: str, said: str) -> None:
     assert found.reason.endswith(REASONS[kind])  # type: ignore[index]  # a kind, as text
 
 
+def test_reports_count_typical_errors_by_these_kinds() -> None:
+    shown = {one.name: one for one in SHOWN.distributions}["first_error"]
+    assert set(shown.labels) == {"none", *REASONS}
+    wrong = score("12 * 4 = 48\n48 - 5 = 43\n43 * 5 = 215\n#### 215")
+    assert [*shown.of(wrong.details)] == ["operand"]
+    assert wrong.reason == "wrong answer, valid chain; wrong operand"
+
+
 @pytest.mark.parametrize(
     "response",
     [
@@ -85,7 +94,7 @@ def test_an_endless_chain_ends() -> None:
 
 
 def test_people_name_the_same_step(shared: Path) -> None:
-    """Of 170 solutions with a wrong step that people marked, ours is the same in 96 (56 %)."""
+    """Of 170 solutions with a wrong step that people marked, ours is the same in 97 (57 %)."""
     same = 0
     for row in pl.read_parquet(shared / "mr_gsm8k_dev.parquet").to_dicts():
         reference = read(row["gold_solution"])

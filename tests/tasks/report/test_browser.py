@@ -143,6 +143,15 @@ def test_a_sample_shows_everything_about_it(visit: Open, page_file: Path, materi
     assert page.locator(".chips button").count() == 2
 
 
+def test_the_first_wrong_step_of_a_chain_is_marked_and_told(visit: Open, page_file: Path) -> None:
+    page = visit(page_file)
+    settled(page, "select_option", "#f-category", "cot")
+    settled(page, "fill", "#f-search", "Two and two")
+    shown = page.locator(".sample .first-error")
+    assert shown.locator("mark").inner_text().startswith("Two and two")
+    assert re.search(r"step \d: 2 \+ 2 = 5, which should be 4", shown.inner_text())
+
+
 def drench(material: Material, text: str) -> Material:
     """Return the run with a text wherever a model, judge or data set writes, and in a model's name."""
     name = f"evil {text}"
