@@ -56,8 +56,7 @@ def test_equal_models_are_told_apart_by_chance_alone(name: str) -> None:
     "name",
     [
         "yes/no, 100",
-        "yes/no, 200, one of five",
-        "grades, 60",
+        "grades, 60, one of five",
         "yes/no, 300, 20 templates",
         "yes/no, 350, 7 templates",
     ],
