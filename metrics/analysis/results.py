@@ -23,6 +23,7 @@ from metrics.analysis.scores import Labels, ModelScore, Withheld, headline, scor
 from metrics.analysis.spending import Spending
 from metrics.analysis.stopping import Narrowing
 from metrics.analysis.summary import Cell, Total, cells
+from metrics.analysis.values import few_templates
 from metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
 
 
@@ -36,7 +37,8 @@ class Results:
     means beside what they come to if judges err here as on their exam's texts, `standings` which judges count in
     which steps, `self_judged`, by suite and judge, the models under test that are the judge's own; `passports` what
     an exam showed of judges that took it in this run; `explainability` the results of SPEC 5; `baseline` what the
-    run came to against a baseline; `doubled` the suites in whose data questions repeat.
+    run came to against a baseline; `doubled` the suites in whose data questions repeat, `few_templates`
+    those whose intervals hold over their few templates only.
     """
 
     run: Mapping[str, Any]
@@ -55,6 +57,7 @@ class Results:
     corrected: Sequence[CorrectedMean] = ()
     baseline: Against | None = None
     doubled: Sequence[Doubled] = ()
+    few_templates: Sequence[str] = ()
     standings: Sequence[Standing] = ()
     self_judged: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     passports: Sequence[Passport] = ()
@@ -137,6 +140,7 @@ def build(
         corrected=known.corrected,
         baseline=baseline,
         doubled=tables.doubled,
+        few_templates=few_templates(items),
         standings=known.standings,
         self_judged=_self_judged(known.standings, own_models or {}),
         passports=passports,

@@ -9,6 +9,7 @@ Source: SPEC 9, 10.
 import polars as pl
 
 from data.errors import InputError
+from metrics.stats.intervals import units_of
 from metrics.stats.missing import LOST, highest, lowest, scored
 
 TEMPLATE = ("suite", "family", "template")
@@ -24,6 +25,13 @@ def placed(items: pl.DataFrame) -> pl.DataFrame:
     return filled.join(there.with_row_index("cluster"), on=TEMPLATE, how="left").select(
         "item_id", "suite", "family", pl.col("cluster").cast(pl.Int64).fill_null(-1)
     )
+
+
+def few_templates(items: pl.DataFrame) -> tuple[str, ...]:
+    """List the suites whose questions share a few templates, too few to tell how templates differ."""
+    suites = placed(items).group_by("suite")
+    few = (str(name) for (name,), own in suites if units_of(own.height, own["cluster"].to_numpy()).fixed_templates)
+    return tuple(sorted(few))
 
 
 def question_values(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:

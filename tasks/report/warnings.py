@@ -14,10 +14,12 @@ def alarms(results: Mapping[str, Any], language: str) -> Iterator[str]:
 
 
 def run_warnings(results: Mapping[str, Any], language: str) -> Iterator[str]:
-    """Yield what is odd about a run: that nothing decides it, and suites in whose data questions repeat."""
+    """Yield what is odd about a run: nothing decides it; questions of a suite repeat, or share few templates."""
     final = results.get("final") or {"gate": "off"}
     if final["gate"] != "off" and not final["changes"] and {one["verdict"] for one in final["models"]} == {"none"}:
         yield phrase("common.nothing_decides", language)
     for one in results.get("doubled", ()):
         counts = {"k": one["n_repeating"], "n": one["n_rows"]}
         yield phrase("common.doubled", language, suite=one["suite"], **counts)
+    for suite in results.get("few_templates", ()):
+        yield phrase("common.few_templates", language, suite=suite)
