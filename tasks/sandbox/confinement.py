@@ -36,9 +36,9 @@ _CHANGE = sum(1 << bit for bit in (1, 4, 5, 7, 8, 14))
 
 _X86_64, _AARCH64 = 0xC000003E, 0xC00000B7
 _COMPUTING = """
-    read write readv writev close fstat lseek fcntl poll ppoll select pselect6 epoll_create epoll_create1
+    read write readv writev close fstat lseek poll ppoll select pselect6 epoll_create epoll_create1
     epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd2 munmap mremap madvise brk rt_sigaction rt_sigprocmask
-    rt_sigreturn sigaltstack sched_yield sched_getaffinity nanosleep clock_nanosleep clock_gettime clock_getres
+    rt_sigreturn sigaltstack sched_yield sched_getaffinity nanosleep clock_nanosleep
     gettimeofday getrusage getpid getppid gettid getcpu futex futex_waitv set_robust_list rseq membarrier
     getrandom restart_syscall exit exit_group
 """
@@ -58,6 +58,10 @@ _TERMINALS = (0x5401, 0x5413, 0x541B)
 """What may be asked of an open file by ioctl: is it a terminal, how large, how many bytes wait."""
 _NAMES = (15, 16, 0x53564D41)
 """What may be set by prctl: a thread's name, and that of memory."""
+_DESCRIPTORS = (*range(8), 1030)
+"""What fcntl may do: duplicate, flags, locks. Not say whom the kernel sends which signal (F_SETOWN, F_SETSIG)."""
+_OTHERS_CLOCK, _OF_THREAD = 0x80000000, 4
+"""Clocks by number: of another process; of a thread, which the kernel tells its own process alone."""
 _CLONE_THREAD, _PROT_EXEC = 0x10000, 4
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # classic BPF
@@ -114,7 +118,7 @@ def only_computing(audit: int) -> bytes:
     for name in ("mmap", "mprotect"):
         code = [_op(_LOAD, third), _op(_ANY_BIT, _PROT_EXEC, 0, 1), _REFUSE, _PERMIT]
         body.append(_when(numbers[name], code))
-    body.append(_own_limits(audit))
+    body += _own(audit)
     return _frame(audit, body, _ERRNO | errno.EPERM)
 
 
@@ -125,7 +129,7 @@ def only_a_machine(audit: int, calls: Iterable[str] = MACHINE, otherwise: int = 
     threads; of new processes, sockets, signals to others and limits of others there is no call.
     """
     numbers, body = _numbers(audit), _permitted(audit, calls)
-    body.append(_own_limits(audit))
+    body += _own(audit)
     body.append(_when(numbers["ioctl"], _one_of(_ARGUMENTS + 8, _TERMINALS)))
     body.append(_when(numbers["prctl"], _one_of(_ARGUMENTS, _NAMES)))
     # The process's number stays what it is when it becomes the machine.
@@ -133,9 +137,15 @@ def only_a_machine(audit: int, calls: Iterable[str] = MACHINE, otherwise: int = 
     return _frame(audit, body, otherwise)
 
 
-def _own_limits(audit: int) -> bytes:
-    """Return the check of prlimit: of this process alone."""
-    return _when(_numbers(audit)["prlimit64"], _one_of(_ARGUMENTS, (0,)))
+def _own(audit: int) -> list[bytes]:
+    """Return the checks of calls that also reach other processes: their limits, clocks, and signals to them."""
+    numbers = _numbers(audit)
+    clock = [_op(_LOAD, _ARGUMENTS), _op(_AT_LEAST, _OTHERS_CLOCK, 0, 2), _op(_ANY_BIT, _OF_THREAD, 1, 0), _REFUSE]
+    return [
+        _when(numbers["prlimit64"], _one_of(_ARGUMENTS, (0,))),
+        _when(numbers["fcntl"], _one_of(_ARGUMENTS + 8, _DESCRIPTORS)),
+        *(_when(numbers[name], [*clock, _PERMIT]) for name in ("clock_gettime", "clock_getres")),
+    ]
 
 
 def _one_of(place: int, values: Sequence[int]) -> list[bytes]:

@@ -155,12 +155,13 @@ class _Machine:
         with selectors.DefaultSelector() as selector:
             selector.register(pipe, selectors.EVENT_READ)
             while True:
-                if not selector.select(_POLL_S):
-                    now = time.monotonic()
-                    if due <= now:  # no earlier: a program may have thousands of threads to look at
-                        due = now + clock.left(own_s)
-                    if clock.cpu_s() > cpu_s or due <= now:
-                        return self._replies(heard), Outcome("timeout") if ready in heard else _NOT_STARTED
+                said = selector.select(_POLL_S)
+                now = time.monotonic()
+                if due <= now:  # no earlier: a program may have thousands of threads to look at
+                    due = now + clock.left(own_s)
+                if due <= now or (not said and clock.cpu_s() > cpu_s):
+                    return self._replies(heard), Outcome("timeout") if ready in heard else _NOT_STARTED
+                if not said:
                     continue
                 part = os.read(pipe.fileno(), 1 << 16)
                 if not part:

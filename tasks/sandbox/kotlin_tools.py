@@ -21,7 +21,7 @@ NO_CONFINEMENT = "no Landlock or seccomp to confine Kotlin"
 _JAR = Path("lib/kotlin-compiler.jar")
 _RELEASE = re.compile(r'^JAVA_VERSION="(\d+)', re.MULTILINE)
 _GUARDS = 24
-"""The Java that brought `--illegal-native-access`."""
+"""The Java that brought `--illegal-native-access`; the one before it, the flag for what would undo that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,8 @@ class Tools:
     @property
     def guarded(self) -> list[str]:
         """The flags by which a Java keeps programs from calling native code, where it knows them."""
-        return ["--illegal-native-access=deny"] if self.major >= _GUARDS else []
+        guards = ["--illegal-native-access=deny", "--sun-misc-unsafe-memory-access=deny"]
+        return guards if self.major >= _GUARDS else []
 
     def confined(
         self,

@@ -1,0 +1,40 @@
+"""Attacks on the limits of a Kotlin program that the other tests lack: found by someone who composed them anew."""
+
+import time
+
+from data.records import Outcome, Program
+from tasks import sandbox
+from tests.tasks.sandbox.test_kotlin import needs_compiler, newest
+
+CPU_S = 0.5
+DRIP = """fun f(x: Int): Int {
+    val out = java.io.FileOutputStream(java.io.FileDescriptor.out)
+    repeat(2_000) { out.write(10); Thread.sleep(12) }
+    return x * x
+}"""
+LOOKUP = """fun f(x: Int): Any {
+    val held = sun.misc.Unsafe::class.java.getDeclaredField("theUnsafe")
+    held.isAccessible = true
+    val unsafe = held.get(null) as sun.misc.Unsafe
+    val all = java.lang.invoke.MethodHandles.Lookup::class.java.getDeclaredField("IMPL_LOOKUP")
+    return unsafe.getObject(unsafe.staticFieldBase(all), unsafe.staticFieldOffset(all)).toString()
+}"""
+
+
+def run(source: str, java: str = "") -> Outcome:
+    """Run one call of a program."""
+    ((outcome,),) = sandbox.run([Program("kotlin", source, "f", ((3,),), ("int", "int"))], java=java, cpu_s=CPU_S)
+    return outcome
+
+
+@needs_compiler
+def test_a_program_that_keeps_talking_lives_no_longer() -> None:
+    before = time.monotonic()
+    assert run(DRIP) == Outcome("timeout")
+    assert time.monotonic() - before < 24
+
+
+@needs_compiler
+def test_no_native_code_is_reached_by_way_of_unsafe_memory_on_a_newer_java() -> None:
+    outcome = run(LOOKUP, newest())
+    assert (outcome.kind, outcome.error) == ("exception", "UnsupportedOperationException"), outcome
