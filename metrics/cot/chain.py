@@ -11,7 +11,7 @@ from typing import NamedTuple
 from data.answers import Answer, Search, search
 from metrics.cot.equations import Equation, equations
 from metrics.cot.expressions import Exact, Operand, Token, divide, evaluate, number, operands, operators, tokens
-from metrics.cot.judging import Verdict, judge
+from metrics.cot.judging import FLOAT_DIGITS, Verdict, judge
 from metrics.cot.notation import normalise, plain, undashed
 from metrics.cot.said import says, spoken
 from metrics.cot.steps import Part, parts
@@ -29,7 +29,7 @@ ALIKE = 64
 """Different numbers of a chain that share a hash. Sets of such numbers take the square of their count to build, and
 it is no secret how numbers are hashed: a calculation that brings more of them is not counted."""
 
-BINARY = 10**12
+BINARY = 10**FLOAT_DIGITS
 """What a result is divided by to give the largest difference that is a calculator's binary rounding."""
 
 SMALL = 2**61 - 1
@@ -234,7 +234,7 @@ def _alike(one: Exact | None, other: Exact | None) -> bool:
     """Say whether two results are the same, but for a calculator's binary rounding: 16.83, 16.830000000000002."""
     if one is None or other is None:
         return one is other
-    return one == other or abs(Fraction(one) - other) * BINARY < abs(Fraction(other))
+    return one == other or abs(Fraction(one) - other) * BINARY <= abs(Fraction(other))
 
 
 def _equations(line: str, last: str = "") -> tuple[tuple[Calculation, ...], str]:
@@ -281,12 +281,12 @@ def annotated(inside: str) -> Calculation:
     return _calculation(tokens(undashed(normalise(inside))), inside)
 
 
-_NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)"
+_NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,18})?)"
 _PLAIN = re.compile(rf"\s*{_NUMBER}\s*([-+*/])\s*{_NUMBER}\s*=\s*{_NUMBER}\s*")
 
 
 def _plainly(inside: str, match: re.Match[str]) -> Calculation | None:
-    """Read what most annotations are, two numbers and what they come to; None unless it is exactly right."""
+    """Read what most annotations are, two numbers and what they come to; None unless it is right."""
     one, sign, other, result = match.groups()
     left = int(one) if one.isdigit() else number(one)  # the usual case, at once
     right = int(other) if other.isdigit() else number(other)
@@ -303,7 +303,7 @@ def _plainly(inside: str, match: re.Match[str]) -> Calculation | None:
         expected = divide(left, right)
     else:
         return None
-    if expected != value:
+    if expected != value and not _alike(value, expected):
         return None
     numbers = frozenset((left, right, value))
     return Calculation(

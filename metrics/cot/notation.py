@@ -58,7 +58,7 @@ def normalise(text: str) -> str:
     if not text.isascii() or "[" in text or "{" in text or "&" in text:
         text = narrow(text).translate(_SIGNS)
         text = _VULGARS.sub(_vulgar, text)
-    if "^" in text or _RAISED.search(text):
+    if "^" in text or (not text.isascii() and _RAISED.search(text)):
         text = _RAISED.sub(_power, _AREA.sub(" ", text))
     return _NESTED.sub(r"(\1)", text) if "/ " in text else text
 
@@ -99,11 +99,15 @@ _ABBREVIATION = re.compile(
     r"\b(sq|oz|lbs?|ft|in|hrs?|mins?|secs?|yd|gal|руб|р|коп|шт|кг|мин|сек|ч|г|м|т|тыс|млн|млрд|л|см|км|дн|нед|мес|чел"
     r"|стр|кв)\.(?=\s{0,3}(?:[^\W\d_]|[-+*/=)]))"
 )
+_SHORTENED = re.compile(r"\.(?<=[^\W\d_]\.)(?=\s{0,3}(?:[^\W\d_]|[-+*/=)]))")
+"""The full stop of an abbreviation, found at once where there is none."""
 _POINTED_UNIT = re.compile(r"(?<=[^\W\d_])\.(?=/[^\W\d_])")  # 22 р./м
 _PRICE = re.compile(r"(?<=[0-9])\s?[$€£¥₽]\s?(?=/\s?[^\W\d_])")  # 13 ₽/h
 _LEADING_PERCENT = re.compile(r"(?<=[\s=(])%(?=[0-9])")
 _CLOCK = re.compile(r"(?<![0-9:.,])([0-9]{1,2}):([0-5][0-9])(?::[0-5][0-9])?(?![0-9:])")
 _HALF_DAY = re.compile(r"(?<=[0-9])\s?(?:[ap]\.?m\b\.?)", re.IGNORECASE)
+_HALF_DAYS = re.compile(r"[mM](?<=[aApP.].)")
+"""What each half of a day holds, found at once where there is none."""
 _LOOSE_COLON = re.compile(r"(?<! ):|:(?! )")  # in a text, only a colon between spaces divides
 _TIGHT_COLON = re.compile(r"(?<=[0-9)]):(?=[0-9(])")
 _CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
@@ -131,7 +135,7 @@ def plain(line: str) -> str:
     text = normalise(line)
     if ":" in text:
         text = _colons(text)
-    if "m" in text or "M" in text:
+    if _HALF_DAYS.search(text):
         text = _HALF_DAY.sub(f" {UNKNOWN} ", text)
     return _unmarked(text)
 
@@ -145,8 +149,10 @@ def _unmarked(text: str) -> str:
     if "(" in text:
         text = _TIMES_UNKNOWN.sub(f" {UNKNOWN} ", text)
         text = _EXPLAINED.sub(_unexplained, _ASIDE.sub(" ", text))
-    if "." in text or "/" in text:
-        text = _ABBREVIATION.sub(r"\1 ", _PRICE.sub("", _POINTED_UNIT.sub("", text)))
+    if "/" in text:
+        text = _PRICE.sub("", _POINTED_UNIT.sub("", text))
+    if _SHORTENED.search(text):
+        text = _ABBREVIATION.sub(r"\1 ", text)
     if "%" in text:
         text = _LEADING_PERCENT.sub("", text)
     return text.replace("==", "=")

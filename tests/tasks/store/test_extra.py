@@ -100,7 +100,7 @@ def test_a_damaged_cache_is_saved_with_rows_of_before_and_extras(earlier: Path) 
 
 
 def test_a_row_of_before_is_read_from_a_file_that_cannot_be_brought_up_to_date(earlier: Path) -> None:
-    assert [entry_of(row) for rows in repair.rows_in(earlier) for row in rows] == [PLAIN]
+    assert [entry_of(row) for row in repair.rows_in(earlier)] == [PLAIN]
 
 
 def responses(extra: str | None) -> pl.DataFrame:
