@@ -4,13 +4,12 @@ import csv
 import gzip
 import io
 import json
+import threading
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
-
-import polars as pl
 
 from data.errors import InputError
 
@@ -18,8 +17,45 @@ Row = Mapping[str, Any]
 _LONGEST_FIELD = 100_000_000
 
 
+class _Kept:
+    """The rows of files as they were parsed, while somebody wants each file parsed once."""
+
+    def __init__(self) -> None:
+        self.wanted = 0
+        self.parsed: dict[tuple[Any, ...], list[Row]] = {}
+        self.lock = threading.RLock()  # of two readers at once, the second waits for the first's rows
+
+
+_kept = _Kept()
+
+
+@contextmanager
+def parsed_once() -> Iterator[None]:
+    """Parse each file once inside, in any thread: its rows are kept until `release`, or the outermost end.
+
+    A file that changes meanwhile is parsed again.
+    """
+    with _kept.lock:
+        _kept.wanted += 1
+    try:
+        yield
+    finally:
+        with _kept.lock:
+            _kept.wanted -= 1
+            if not _kept.wanted:
+                _kept.parsed.clear()
+
+
+def release(paths: Collection[Path]) -> None:
+    """Keep the rows of these files no longer."""
+    names = {path.resolve() for path in paths}
+    with _kept.lock:
+        for key in [key for key in _kept.parsed if key[0] in names]:
+            del _kept.parsed[key]
+
+
 def rows(path: Path, *, unnamed: Sequence[str] = ()) -> Iterator[Row]:
-    """Yield a file's rows, one at a time where it is read by lines.
+    """Yield a file's rows, one at a time where it is read by lines; inside `parsed_once`, all were parsed before.
 
     `unnamed`: the columns of a TSV that has no header: one whose first line does not name the first of them.
 
@@ -28,6 +64,17 @@ def rows(path: Path, *, unnamed: Sequence[str] = ()) -> Iterator[Row]:
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file. Give a Parquet, JSONL, CSV or TSV file.")
+    with _kept.lock:
+        if not _kept.wanted:
+            return _parse(path, unnamed)
+        told = path.stat()
+        key = (path.resolve(), told.st_ino, told.st_size, told.st_mtime_ns, tuple(unnamed))
+        if key not in _kept.parsed:
+            _kept.parsed[key] = [*_parse(path, unnamed)]
+        return iter(_kept.parsed[key])
+
+
+def _parse(path: Path, unnamed: Sequence[str]) -> Iterator[Row]:
     name = path.name.lower().removesuffix(".gz")
     readers = {
         ".parquet": _parquet,
@@ -72,6 +119,8 @@ def _decoded(line: bytes, where: str) -> str:
 
 
 def _parquet(path: Path) -> Iterator[Row]:
+    import polars as pl  # which takes its time, and what is checked alone is mostly text
+
     try:
         frame = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:

@@ -17,10 +17,10 @@ from typing import Any
 from data.commands import typed
 from data.errors import InputError
 from data.exam import EXAM, FOLDED, KIND, QUESTIONS, TRUTH
+from data.files import Row, rows
 from data.records import Item
 from data.sources import GROUPS, SOURCES, place
 
-Row = Mapping[str, Any]
 Question = tuple[str, Any, Sequence[Mapping[str, Any]]]
 """A kind, the truth, and the values of each question put for it."""
 
@@ -48,8 +48,6 @@ class LabelledSet:
 
 def read_wice(path: Path) -> Iterator[Question]:
     """Yield a claim with each of its evidence sets; a set that supports it is enough, as its authors have it."""
-    from data.files import rows  # polars is not for who only checks a configuration
-
     gathered: dict[str, list[Row]] = {}
     for number, row in enumerate(rows(path), 1):
         where = f"{path}, row {number}"
@@ -94,8 +92,6 @@ def read_llmbar(path: Path) -> Iterator[Question]:
 
 def read_lidirus(path: Path) -> Iterator[Question]:
     """Yield a pair of sentences with what most people said of it; pairs with a draw are left out."""
-    from data.files import rows
-
     votes: dict[tuple[str, str], Counter[str]] = {}
     for number, row in enumerate(rows(path), 1):
         where = f"{path}, row {number}"

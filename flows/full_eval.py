@@ -18,6 +18,7 @@ from prefect import flow
 from config.settings import Rerun, Settings
 from data.batches import Cell
 from data.errors import InputError
+from data.files import parsed_once
 from flows.interface import publish
 from flows.runners import running
 from flows.runs import Outcome, anew, counts_of, describe, facts, open_run, recorded
@@ -69,6 +70,7 @@ def _times(clock: float) -> dict[str, float]:
 
 
 @flow(name="full_eval", flow_run_name="{settings.title}")
+@parsed_once()
 def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
     """Run every enabled suite on every model; aggregate, gate and report.
 

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from data.errors import InputError
+from data.files import rows
 from data.options import Frozen
 from data.records import Item, Loader
 from data.sampling import Sampling, choose
@@ -71,8 +72,6 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     Raises:
         InputError: no such file, a column that is named or needed is not there, a broken row, or no row.
     """
-    from data.files import rows  # polars is not for who only checks a configuration
-
     path = locate(options["data"])
     listed = []
     wanted = options["language"]

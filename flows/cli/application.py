@@ -97,8 +97,11 @@ def _call(app: App, words: Sequence[str]) -> int | None:
         raise InputError(f"{str(error).removesuffix('.')}. See {app.name[0]} --help.") from error
     if getattr(command, "__name__", "") == "help_print" and not {"-h", "--help"} & {*words}:
         raise InputError(f"{' '.join(words) or app.name[0]}: found no command behind it. See {app.name[0]} --help.")
+    from data.files import parsed_once
+
     interrupt_again()
-    code: int | None = command(*bound.args, **bound.kwargs)
+    with parsed_once():
+        code: int | None = command(*bound.args, **bound.kwargs)
     return code
 
 
