@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from config.addresses import mask
 from config.declared import DeclarationError, Resolved, resolve
 from config.prices import KEYS as PRICES
-from config.settings import Settings
+from config.settings import Settings, Store
 from data.errors import InputError
 from data.loading import responses_of
 
@@ -308,6 +308,35 @@ def read(file: str | Path | None = None, sets: Sequence[str] = (), only: str = "
     Raises:
         InputError: the file cannot be read, or has a wrong key or value.
     """
+    raw, origin, lines = _written(file)
+    return parse(raw, origin, lines, sets, only)
+
+
+def read_store(file: str = "", sets: Sequence[str] = ()) -> Store:
+    """Read where a configuration keeps its runs and tables, for commands that look at finished runs.
+
+    Nothing else of the file is checked; `--set` may name keys of `store`.
+
+    Raises:
+        InputError: the file cannot be read, or has a wrong key or value there; or another key is set.
+    """
+    raw, origin, lines = _written(file) if file else ({}, "config/default.yaml", {})
+    for one in sets:
+        if not one.startswith("store."):
+            keys = ", ".join(f"store.{name}" for name in Store.model_fields)
+            raise InputError(f"--set {_shown(one)}: this command reads finished runs; expected one of {keys}.")
+    kept = {"store": raw.get("store", {})}
+    set_paths = {_assign(kept, one): one for one in sets}
+    try:
+        return Store.model_validate(kept["store"])
+    except ValidationError as error:
+        found = [{**one, "loc": ("store", *one["loc"])} for one in error.errors()]
+        said = [mask(_explain(one, lambda path: _where(path, origin, lines, set_paths))) for one in found]
+        raise InputError("\n".join(said)) from error
+
+
+def _written(file: str | Path | None) -> tuple[dict[str, Any], str, dict[Path_, int]]:
+    """Return what stands in a configuration file, how messages name it, and the lines of its keys."""
     path = (fallback(file) or Path(file)) if file else DEFAULT
     origin = str(path) if file else "config/default.yaml"
     try:
@@ -324,4 +353,4 @@ def read(file: str | Path | None = None, sets: Sequence[str] = (), only: str = "
         shipped = ", ".join(sorted(f"config/{p.name}" for p in SHIPPED.glob("*.yaml")))
         raise InputError(f"{origin}: cannot be read ({error.strerror}). Shipped are {shipped}.") from error
     raw, lines = _parse(text, origin)
-    return parse(raw, origin, lines, sets, only)
+    return raw, origin, lines

@@ -14,11 +14,14 @@ SUITES = sorted(path.stem for path in (Path(__file__).parents[2] / "config" / "s
 RUNS = Path("artifacts/runs")
 """Where runs are, unless the line says otherwise; `config.settings.Store` is not imported for it."""
 
+_SET_RUNS = "store.runs="
+
 
 def runs(context: "CompletionContext") -> list[str]:
     """Return the names of the runs in the folder that the line names, the newest first."""
-    given = [one.tokens[0].value for one in context.arguments if "--runs" in one.names and one.tokens]
-    folder = Path(given[0]) if given else RUNS
+    said = [token.value for one in context.arguments if "--set" in one.names for token in one.tokens]
+    given = [value.removeprefix(_SET_RUNS) for value in said if value.startswith(_SET_RUNS)]
+    folder = Path(given[-1]) if given else RUNS
     return sorted((path.parent.name for path in folder.glob("*/manifest.json")), reverse=True)
 
 

@@ -15,7 +15,7 @@ from flows.cli.console import say
 from tasks.runtime.logs import FORMS, VARIABLE
 
 if TYPE_CHECKING:
-    from config.settings import Rerun, Settings
+    from config.settings import Rerun, Settings, Store
 
 STAGES = ("generate", "query", "verify", "judge", "score", "aggregate", "report")
 SHIPPED = ", ".join(sorted(f"config/{path.name}" for path in (Path(__file__).parents[2] / "config").glob("*.yaml")))
@@ -103,6 +103,41 @@ class Options:
     def but(self, **changes: Any) -> "Options":
         """Return the same options with some changed."""
         return replace(self, **changes)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Where finished runs and their tables are: the section `store` of a configuration."""
+
+    config: Annotated[str, Parameter(help="a YAML file whose section `store` counts", metavar="FILE")] = ""
+    sets: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--set",
+            json_list=False,
+            metavar="PATH=VALUE",
+            help="set store.runs (default: artifacts/runs), store.root or store.cache; may be repeated",
+        ),
+    ] = ()
+
+    @property
+    def store(self) -> "Store":
+        """The section; see `config.reading.read_store`."""
+        from config.reading import read_store
+
+        return read_store(self.config, self.sets)
+
+    @property
+    def runs(self) -> Path:
+        """The folder of the runs."""
+        return Path(self.store.runs)
+
+    @property
+    def root(self) -> str:
+        """The store of the runs' tables where it is named, as it may have moved; else '': each run's own counts."""
+        store = self.store
+        return store.root if "root" in store.model_fields_set else ""
 
 
 def _agree(given: Options) -> None:

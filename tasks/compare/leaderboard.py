@@ -271,7 +271,8 @@ def gather(runs: Path, *, every: bool = False, language: str = "") -> Leaderboar
     """
     if not runs.is_dir():
         raise InputError(
-            f"{runs}: there is no such folder of runs. Name it with --runs, or run an evaluation first."
+            f"{runs}: there is no such folder of runs. Name it with --set store.runs=FOLDER, or run "
+            "an evaluation first."
         )
     listed: list[Entry] = []
     configurations: list[tuple[datetime, Mapping[str, Any]]] = []

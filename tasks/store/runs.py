@@ -83,7 +83,8 @@ def load(run: Run, table: str, kind: str, root: str = "") -> pl.DataFrame:
         return Store(place).read_all(refs, TABLES[kind])
     except Damaged as error:
         raise InputError(
-            f"run {run.name}: {error}. Say where its store is with --root, or run the evaluation again with the "
+            f"run {run.name}: {error}. Say where its store is with --set store.root=FOLDER, or run "
+            "the evaluation again with the "
             "same configuration: what was answered is not asked again."
         ) from error
 

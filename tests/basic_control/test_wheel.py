@@ -164,7 +164,7 @@ def test_help_answers_in_a_hostile_folder(installed: Installed, hostile: Path) -
     assert by_name.returncode == by_module.returncode == 0
     assert by_name.stdout == by_module.stdout
     assert "leaderboard" in by_name.stdout
-    empty = installed.run(hostile, "basic-control", "leaderboard", "--runs", ".")
+    empty = installed.run(hostile, "basic-control", "leaderboard", "--set", "store.runs=.")
     assert "Start one: basic-control run\n" in empty.stdout, empty.stderr
     own = installed.run(hostile, "basic-control", "--config", "config/ollama.yaml", "--set", "colour=red")
     assert "reading the one that ships" in own.stderr

@@ -64,8 +64,8 @@ def main() -> None:
             manifests.write(path.parent, {**told, "run": made["run"]["run"], "status": "completed"})
             size += path.write_bytes(json.dumps(made, ensure_ascii=False, indent=1).encode())
         print(f"{n} runs, {size / 1e6:.0f} MB of results.json")
-        listed = ["-m", "basic_control", "runs", "list", "--runs", folder]
-        board = ["-m", "basic_control", "leaderboard", "--runs", folder]
+        listed = ["-m", "basic_control", "runs", "list", "--set", f"store.runs={folder}"]
+        board = ["-m", "basic_control", "leaderboard", "--set", f"store.runs={folder}"]
         # `runs list` twice: the first time it makes its index.
         for words in (listed, listed, board, [*board, "--all"]):
             began, cpu = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime

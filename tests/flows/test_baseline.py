@@ -64,7 +64,7 @@ def test_a_weaker_model_fails_the_build_against_the_baseline_and_says_where(
         first = run("--config", path, "--set", at(server, name="a"))
         assert first.returncode == 0, first.stderr
     a = latest(tmp_path)
-    assert main(["baseline", "set", baseline, str(a), "--root", str(tmp_path / "store")]) == 0
+    assert main(["baseline", "set", baseline, str(a), "--set", f"store.root={tmp_path / 'store'}"]) == 0
     pinned = Path(baseline).read_text(encoding="utf-8")
     assert "Country" not in pinned
     assert "Place" not in pinned
@@ -102,7 +102,17 @@ def test_a_baseline_of_other_rules_is_refused_before_anything_is_asked(run: Run,
         assert run("--config", path, "--set", model).returncode == 0
         baseline = tmp_path / "old.json"
         assert (
-            main(["baseline", "set", str(baseline), str(latest(tmp_path)), "--root", str(tmp_path / "store")]) == 0
+            main(
+                [
+                    "baseline",
+                    "set",
+                    str(baseline),
+                    str(latest(tmp_path)),
+                    "--set",
+                    f"store.root={tmp_path / 'store'}",
+                ]
+            )
+            == 0
         )
         raw = json.loads(baseline.read_text(encoding="utf-8"))
         raw["facts"]["suites"]["capitals"]["rules"]["metrics.exact_match.case"] = True
@@ -164,7 +174,9 @@ def test_recorded_replies_that_became_wrong_fail_the_build_and_what_is_loosened_
     done = run(*configured("right", rows, metrics=metrics))
     assert done.returncode == 0, done.stderr
     baseline = str(tmp_path / "main.json")
-    assert main(["baseline", "set", baseline, str(latest(tmp_path)), "--root", str(tmp_path / "store")]) == 0
+    assert (
+        main(["baseline", "set", baseline, str(latest(tmp_path)), "--set", f"store.root={tmp_path / 'store'}"]) == 0
+    )
     gate = ["--baseline", baseline, "--fail-on", "regression"]
     fell = run(*configured("wrong", wrong, metrics=metrics), *gate)
     assert fell.returncode == 1, fell.stderr

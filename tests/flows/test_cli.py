@@ -42,10 +42,10 @@ def test_the_documentation_has_every_command_and_every_exit_code() -> None:
 
 
 def test_a_message_names_a_command_as_it_was_typed(tmp_path: Path) -> None:
-    done = started("basic_control", "leaderboard", "--runs", str(tmp_path))
+    done = started("basic_control", "leaderboard", "--set", f"store.runs={tmp_path}")
     assert done.stdout.strip().endswith("Start one: python -m basic_control run"), done.stderr
     script = str(Path(sys.executable).with_name("basic-control"))
-    command = [script, "leaderboard", "--runs", str(tmp_path)]
+    command = [script, "leaderboard", "--set", f"store.runs={tmp_path}"]
     done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
     assert done.stdout.strip().endswith("Start one: basic-control run"), done.stderr
 
@@ -99,9 +99,21 @@ def test_a_suites_module_has_named_its_suite(capsys: pytest.CaptureFixture[str])
 def test_a_reader_that_has_read_enough_does_not_change_the_exit_code(tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "replies.sqlite").write_bytes(b"no database" * 100)
-    command = [sys.executable, "-m", "basic_control", "store", "verify", "--root", str(tmp_path / "store")]
+    command = [
+        sys.executable,
+        "-m",
+        "basic_control",
+        "store",
+        "verify",
+        "--set",
+        f"store.root={tmp_path / 'store'}",
+    ]
     with subprocess.Popen(
-        [*command, "--runs", str(tmp_path)], cwd=TOP, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*command, "--set", f"store.runs={tmp_path}"],
+        cwd=TOP,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout
         assert process.stderr

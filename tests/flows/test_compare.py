@@ -68,8 +68,8 @@ def test_two_runs_of_a_model_are_paired_over_the_command_line(
         "-m",
         "basic_control",
         "compare",
-        "--runs",
-        str(tmp_path / "runs"),
+        "--set",
+        f"store.runs={tmp_path / 'runs'}",
         *names,
     ]
     command += ["--html", str(tmp_path / "c.html"), "--markdown", str(tmp_path / "c.md"), "--show", "4"]
@@ -141,7 +141,7 @@ def test_it_speaks_the_language_of_the_last_runs_report(
     finished(tmp_path, "r2", ["m"], lambda *_: 1.0, rules="new", digest="d2", temperature=0.7, language="ru")
     pages = {form: tmp_path / f"c.{form}" for form in ("html", "markdown")}
     files = [word for form, path in pages.items() for word in (f"--{form}", str(path))]
-    assert main(["compare", "r1", "r2", "--runs", str(tmp_path / "runs"), *files]) == 0
+    assert main(["compare", "r1", "r2", "--set", f"store.runs={tmp_path / 'runs'}", *files]) == 0
     shown = {"terminal": capsys.readouterr().out, **{form: path.read_text("utf-8") for form, path in pages.items()}}
     russian, english = (phrases.section("compare", language) for language in ("ru", "en"))
     said = [name for name, text in english.items() if " " in text and "{" not in text]
@@ -151,16 +151,16 @@ def test_it_speaks_the_language_of_the_last_runs_report(
         assert russian["configurations"] in folded, form
         assert "неверно → верно" in folded, form
         assert "Имя m в разных запусках обозначает разные модели: digest d1 / d2." in folded, form
-    assert main(["compare", "r1", "r2", "--runs", str(tmp_path / "runs"), "--language", "en"]) == 0
+    assert main(["compare", "r1", "r2", "--set", f"store.runs={tmp_path / 'runs'}", "--language", "en"]) == 0
     assert "Runs compared: r1, r2" in capsys.readouterr().out
-    assert main(["compare", "r1", "r2", "--runs", str(tmp_path / "runs"), "--language", "xx"]) == 2
+    assert main(["compare", "r1", "r2", "--set", f"store.runs={tmp_path / 'runs'}", "--language", "xx"]) == 2
     assert "no catalogue of phrases in language 'xx'; expected one of en, ru" in capsys.readouterr().err
 
 
 def test_a_run_is_found_by_the_path_of_its_folder_and_its_tables_where_the_store_is_now(tmp_path: Path) -> None:
     folders = [str(finished(tmp_path, name)) for name in ("r1", "r2")]
     (tmp_path / "store").rename(tmp_path / "moved")
-    with pytest.raises(Exception, match="Say where its store is with --root"):
+    with pytest.raises(Exception, match="Say where its store is with --set store.root"):
         compare_runs(folders, runs=Path("nowhere"))
     assert compare_runs(folders, runs=Path("nowhere"), root=str(tmp_path / "moved")).pairs[0].n == 60
 
@@ -194,7 +194,7 @@ def _misses(tmp_path: Path) -> dict[str, tuple[list[str], str]]:
 
 def test_bad_input_is_one_message_and_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, message in _misses(tmp_path).values():
-        assert main(["compare", *words, "--runs", str(tmp_path / "runs")]) == 2
+        assert main(["compare", *words, "--set", f"store.runs={tmp_path / 'runs'}"]) == 2
         said = capsys.readouterr().err
         assert said.startswith("error: ")
         assert message in said
@@ -204,7 +204,7 @@ def test_bad_input_is_one_message_and_exit_code_2(tmp_path: Path, capsys: pytest
 def test_equal_runs_say_that_nothing_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     finished(tmp_path, "r1")
     finished(tmp_path, "r2")
-    assert main(["compare", "r1", "r2", "--runs", str(tmp_path / "runs")]) == 0
+    assert main(["compare", "r1", "r2", "--set", f"store.runs={tmp_path / 'runs'}"]) == 0
     assert "Nothing changed on any item." in capsys.readouterr().out
 
 
@@ -242,7 +242,7 @@ def test_a_damaged_manifest_is_one_message(tmp_path: Path, capsys: pytest.Captur
     manifest = json.loads((bad / "manifest.json").read_text(encoding="utf-8"))
     manifest["tables"]["items"][0]["digest"] = 5
     (bad / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    assert main(["compare", "--runs", str(good.parent), "a", "b"]) == 2
+    assert main(["compare", "--set", f"store.runs={good.parent}", "a", "b"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("error: ")
     assert "Traceback" not in said

@@ -41,7 +41,7 @@ def test_a_log_is_verified_here_and_set_beside_what_it_states(
     (path,) = (latest(tmp_path) / "reports").glob("*.html")
     assert "Stated by the other tool" in path.read_text(encoding="utf-8")
 
-    place = ["--runs", str(tmp_path / "runs"), "--to"]
+    place = ["--set", f"store.runs={tmp_path / 'runs'}", "--to"]
     for form, ending in (("inspect", "eval"), ("every-eval-ever", "json")):
         to = tmp_path / form
         assert main(["exchange", "write", latest(tmp_path).name, *place, str(to), "--form", form]) == 0

@@ -119,7 +119,10 @@ def test_trends_are_shown_in_the_terminal_in_markdown_and_on_a_page(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     folder, markdown, page = history(tmp_path / "runs"), tmp_path / "l.md", tmp_path / "l.html"
-    assert main(["leaderboard", "--runs", str(folder), "--markdown", str(markdown), "--html", str(page)]) == 0
+    assert (
+        main(["leaderboard", "--set", f"store.runs={folder}", "--markdown", str(markdown), "--html", str(page)])
+        == 0
+    )
     for text in (capsys.readouterr().out, markdown.read_text(encoding="utf-8")):
         shown = text[text.index("Over time") :]
         assert [len(re.findall(rf"run\\?_0{n}", shown)) for n in (1, 2, 3, 4, 5)] == [0, 1, 1, 1, 0]
@@ -163,7 +166,7 @@ def test_each_model_stands_once_with_its_latest_result_best_first(runs: Path) ->
 
 def test_other_questions_stand_in_another_table(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(runs, "run_04", {"good": 10}, n=5)
-    assert main(["leaderboard", "--runs", str(runs)]) == 0
+    assert main(["leaderboard", "--set", f"store.runs={runs}"]) == 0
     said = capsys.readouterr().out
     assert "The runs asked 2 different sets of questions." in " ".join(said.split())
     assert "60 questions" in said
@@ -199,14 +202,14 @@ def test_it_speaks_the_language_of_the_latest_runs_report(
     document["run"]["configuration"]["report"] = {"language": "ru"}
     path.write_text(json.dumps(document, indent=1), encoding="utf-8")
     (runs / "run_05").mkdir()
-    assert main(["leaderboard", "--runs", str(runs), "--markdown", str(tmp_path / "l.md")]) == 0
+    assert main(["leaderboard", "--set", f"store.runs={runs}", "--markdown", str(tmp_path / "l.md")]) == 0
     english = phrases.section("leaderboard", "en")
     for text in (capsys.readouterr().out, (tmp_path / "l.md").read_text(encoding="utf-8")):
         assert "Запуски задавали разные наборы вопросов (2)." in text
         assert "Не завершены: run\\_05." in text or "Не завершены: run_05." in text
         assert "вопросов 60" in text
         assert not [one for one in english.values() if " " in one and "{" not in one and one in text]
-    assert main(["leaderboard", "--runs", str(runs), "--language", "en"]) == 0
+    assert main(["leaderboard", "--set", f"store.runs={runs}", "--language", "en"]) == 0
     assert "The runs asked 2 different sets of questions." in capsys.readouterr().out
 
 
@@ -217,7 +220,7 @@ def test_runs_that_cannot_be_read_are_named_and_do_not_hide_the_others(
     for name, text in (("run_06", "{"), ("run_07", "[]"), ("run_08", '{"schema_version": 1}'), ("run_09", "\xff")):
         (runs / name).mkdir()
         (runs / name / "results.json").write_text(text, encoding="latin-1")
-    assert main(["leaderboard", "--runs", str(runs)]) == 0
+    assert main(["leaderboard", "--set", f"store.runs={runs}"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "Not finished: run_05." in said
     for name in ("run_06", "run_07", "run_08", "run_09"):
@@ -244,7 +247,7 @@ def test_a_run_with_a_damaged_number_is_named_whole(
     document = json.loads(path.read_text(encoding="utf-8"))
     damage(document["final"]["models"][1])
     path.write_text(json.dumps(document), encoding="utf-8")
-    assert main(["leaderboard", "--runs", str(tmp_path / "runs"), "--csv", str(tmp_path / "l.csv")]) == 0
+    assert main(["leaderboard", "--set", f"store.runs={tmp_path / 'runs'}", "--csv", str(tmp_path / "l.csv")]) == 0
     said = capsys.readouterr().out
     assert "Cannot be read: run_01" in said
     assert "whole" not in said, "of a run all is listed, or nothing"
@@ -256,21 +259,21 @@ def test_nesting_and_half_pairs_do_not_end_it(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "runs" / "deep" / "results.json").write_text("[" * 100_000, encoding="utf-8")
     path = write(tmp_path / "runs", "run_01", {"half": 5})
     path.write_text(path.read_text(encoding="utf-8").replace('"half"', r'"half\ud800"'), encoding="utf-8")
-    assert main(["leaderboard", "--runs", str(tmp_path / "runs"), "--csv", str(tmp_path / "l.csv")]) == 0
+    assert main(["leaderboard", "--set", f"store.runs={tmp_path / 'runs'}", "--csv", str(tmp_path / "l.csv")]) == 0
     assert "Cannot be read: deep: RecursionError" in capsys.readouterr().out
     assert pl.read_csv(tmp_path / "l.csv")["model"].to_list() == ["half?"]
 
 
 def test_without_any_run_the_table_still_has_its_columns(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
-    assert main(["leaderboard", "--runs", str(tmp_path / "runs"), "--csv", str(tmp_path / "l.csv")]) == 0
+    assert main(["leaderboard", "--set", f"store.runs={tmp_path / 'runs'}", "--csv", str(tmp_path / "l.csv")]) == 0
     empty = pl.read_csv(tmp_path / "l.csv")
     assert empty.height == 0
     assert empty.columns[:4] == ["questions", "rank", "model", "overall"]
 
 
 def test_no_folder_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["leaderboard", "--runs", str(tmp_path / "nowhere")]) == 2
+    assert main(["leaderboard", "--set", f"store.runs={tmp_path / 'nowhere'}"]) == 2
     assert "there is no such folder of runs" in capsys.readouterr().err
 
 
@@ -290,7 +293,16 @@ def test_a_model_name_cannot_end_the_head(tmp_path: Path) -> None:
 
 def test_the_command_writes_tables_that_no_spreadsheet_or_terminal_obeys(runs: Path, tmp_path: Path) -> None:
     write(runs, "run_04", {"=HYPERLINK(1)": 1})
-    command = [sys.executable, "-X", "importtime", "-m", "basic_control", "leaderboard", "--runs", str(runs)]
+    command = [
+        sys.executable,
+        "-X",
+        "importtime",
+        "-m",
+        "basic_control",
+        "leaderboard",
+        "--set",
+        f"store.runs={runs}",
+    ]
     command += ["--csv", str(tmp_path / "l.csv"), "--markdown", str(tmp_path / "l.md")]
     done = subprocess.run(
         command, cwd=TOP, env={**os.environ, "COLUMNS": "200"}, capture_output=True, text=True, check=True

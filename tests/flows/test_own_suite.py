@@ -81,7 +81,7 @@ def test_own_units_are_run_scored_and_reported_without_an_edit_of_the_project(
     assert "support" in page
     assert "backwards" in page
     assert "shout" in page
-    assert leaderboard(["leaderboard", "--runs", str(tmp_path / "runs")]) == 0
+    assert leaderboard(["leaderboard", "--set", f"store.runs={tmp_path / 'runs'}"]) == 0
     assert "support" in capsys.readouterr().out
     again = run("--config", str(path))
     assert "No model call was made" in again.stdout

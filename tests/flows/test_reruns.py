@@ -171,7 +171,7 @@ def test_what_prune_keeps_of_a_judged_run_reruns_wholly_from_the_cache(
         run(*given)
         kept = latest(tmp_path)
         before, calls = results(kept), len(server.requests)
-        place = ["--root", str(tmp_path / "store"), "--runs", str(tmp_path / "runs")]
+        place = ["--set", f"store.root={tmp_path / 'store'}", "--set", f"store.runs={tmp_path / 'runs'}"]
         wish = ["prune", "--keep", "1", "--grace", "0h", "--replies-unused", "--yes"]
         pruned = forks.start("basic_control", ["store", *wish, *place], forks.environment)
         out, err = pruned.communicate()

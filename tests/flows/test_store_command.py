@@ -13,11 +13,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from config.settings import Store as Settings
 from data.exits import Exit
 from data.tables import VERDICTS
 from flows.cli.application import main
-from flows.cli.commands.store import ROOT, RUNS, amount
+from flows.cli.commands.store import amount
 from tasks.store import pruning
 from tasks.store.inventory import take
 from tasks.store.tables import Store
@@ -28,12 +27,6 @@ from tests.helpers.places import DAY, Place
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
-
-
-def test_the_defaults_are_the_configurations() -> None:
-    defaults = Settings()
-    assert (defaults.root, defaults.runs) == (ROOT, RUNS)
-    assert defaults.cache == ""
 
 
 def test_list_tells_runs_tables_and_replies(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
@@ -282,7 +275,7 @@ def test_a_manifest_too_deep_to_read_is_said(place: Place, capsys: pytest.Captur
 def test_nothing_goes_where_the_folder_of_the_runs_is_not_there(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A mistyped --runs must not make every table nobody's."""
+    """A mistyped store.runs must not make every table nobody's."""
     ref = place.table("a", days=100)
     place.run(ref, days=100)
     place.runs.rename(place.runs.with_name("elsewhere"))
@@ -291,10 +284,25 @@ def test_nothing_goes_where_the_folder_of_the_runs_is_not_there(
     assert place.there() == {ref.digest}
 
 
-@pytest.mark.parametrize("option", ["--root", "--runs"])
-def test_an_empty_name_is_no_folder(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["store", "prune", option, ""]) == 2
-    assert f"{option}: found no name" in capsys.readouterr().err
+@pytest.mark.parametrize("key", ["store.root", "store.runs"])
+def test_an_empty_name_is_no_folder(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["store", "prune", "--set", f"{key}="]) == 2
+    assert key in capsys.readouterr().err
+
+
+def test_the_section_of_a_configuration_says_where_the_store_is_and_no_other_key_is_taken(
+    place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = place.run(place.table("a"))
+    file = tmp_path / "run.yaml"
+    file.write_text(f"suites: [a, b\nstore: {{root: {place.root}, runs: {place.runs}}}\n", encoding="utf-8")
+    assert main(["store", "list", "--config", str(file)]) == 2
+    assert "run.yaml, line" in capsys.readouterr().err
+    file.write_text(f"suites: [nowhere]\nstore: {{root: {place.root}, runs: {place.runs}}}\n", encoding="utf-8")
+    assert main(["store", "list", "--config", str(file)]) == 0
+    assert name in capsys.readouterr().out
+    assert main(["store", "list", "--set", "cot.threshold=0.5"]) == 2
+    assert "expected one of store.root, store.cache, store.runs" in capsys.readouterr().err
 
 
 def test_folders_that_are_no_runs_stay(place: Place) -> None:
@@ -341,9 +349,9 @@ BAD = [
     (["prune", "--older-than", "soon"], "expected a number and m, h, d or w"),
     (["prune", "--keep", "-1"], "expected a whole number"),
     (["prune", "--run", "nonsense"], "there is no such run"),
-    (["list", "--root", "/proc/nowhere"], "there is no such folder"),
-    (["list", "--root", "nonsense://x"], "cannot be used"),
-    (["verify", "--cache", "nonsense"], "Expected an SQLAlchemy URL"),
+    (["list", "--set", "store.root=/proc/nowhere"], "there is no such folder"),
+    (["list", "--set", "store.root=nonsense://x"], "cannot be used"),
+    (["verify", "--set", "store.cache=nonsense"], "Expected an SQLAlchemy URL"),
     (["clean"], 'Unknown command "clean"'),
 ]
 
@@ -359,7 +367,7 @@ def test_bad_input_is_one_message_and_exit_code_2(
 
 def test_the_command_answers_as_a_module(place: Place) -> None:
     shutil.rmtree(place.root)
-    command = [sys.executable, "-m", "basic_control", "store", "verify", "--root", str(place.root)]
+    command = [sys.executable, "-m", "basic_control", "store", "verify", "--set", f"store.root={place.root}"]
     done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("error: ")
@@ -379,7 +387,8 @@ def test_a_store_at_an_url_is_cared_for_too(capsys: pytest.CaptureFixture[str], 
     frame = VERDICTS.frame([{"item_id": "a", "model": "m", "repeat": 0, "status": "scored", "reason": ""}])
     frame = frame.with_columns(pl.lit(value=True).alias("correct"), pl.lit("{}").alias("details"))
     store.write(VERDICTS, frame)
-    more = ["--root", root, "--runs", str(tmp_path), "--cache", f"sqlite:///{tmp_path}/replies.sqlite"]
+    keys = {"root": root, "runs": tmp_path, "cache": f"sqlite:///{tmp_path}/replies.sqlite"}
+    more = [word for key, value in keys.items() for word in ("--set", f"store.{key}={value}")]
     assert main(["store", "list", *more]) == 0
     assert "1 table" in capsys.readouterr().out
     assert main(["store", "verify", *more]) == 0

@@ -29,7 +29,9 @@ class Place:
         self.runs.mkdir()
 
     def care(self, verb: str, *arguments: str) -> int:
-        return main(["store", verb, "--root", str(self.root), "--runs", str(self.runs), *arguments])
+        return main(
+            ["store", verb, "--set", f"store.root={self.root}", "--set", f"store.runs={self.runs}", *arguments]
+        )
 
     def table(self, name: str, *, days: float = 10.0) -> Ref:
         """Write a table of its own, last used some days ago."""

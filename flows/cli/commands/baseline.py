@@ -1,6 +1,5 @@
 """Pin the scores of a run as a baseline, which later runs are compared with (docs/baselines.md)."""
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -8,8 +7,7 @@ from cyclopts import Parameter
 from data.commands import BASELINES
 from flows.cli.completers import RUN
 from flows.cli.console import show, written
-
-Folder = Annotated[str, Parameter(metavar="FOLDER", help="where baselines are")]
+from flows.cli.options import Where
 
 
 def set_(
@@ -17,29 +15,29 @@ def set_(
     run: Annotated[str, RUN],
     /,
     *,
-    runs: Annotated[str, Parameter(metavar="FOLDER")] = "",
-    root: Annotated[str, Parameter(metavar="FOLDER")] = "",
-    folder: Folder = BASELINES,
+    at: Where | None = None,
 ) -> None:
     """Pin a finished run's scores: ids of questions, values, rules and digests, no texts. A file to commit.
 
     Args:
-        name: what the baseline is called; an earlier one of that name is replaced
+        name: what the baseline is called, or a path that ends in .json; an earlier one of that name is replaced
         run: a run's id, or the path of its folder
-        runs: where runs are (default: artifacts/runs)
-        root: the store of their tables, where it has moved since
     """
-    from config.settings import Store
     from tasks.compare.baseline import pin
     from tasks.store.baselines import path_of, write
     from tasks.store.runs import find
 
-    found = find(run, Path(runs or Store().runs))
-    written([write(pin(name, found, root), path_of(name, folder))])
+    where = at or Where()
+    found = find(run, where.runs)
+    written([write(pin(name, found, where.root), path_of(name))])
 
 
-def list_(*, folder: Folder = BASELINES) -> None:
-    """List the baselines."""
+def list_(folder: Annotated[str, Parameter(metavar="FOLDER")] = BASELINES, /) -> None:
+    """List the baselines.
+
+    Args:
+        folder: where they are
+    """
     from tasks.store.baselines import files, read
 
     there = files(folder)
@@ -51,18 +49,17 @@ def list_(*, folder: Folder = BASELINES) -> None:
         show(f"{folder} holds no baseline. Set one from a finished run: basic-control baseline set NAME RUN.")
 
 
-def show_(name: Annotated[str, Parameter(metavar="NAME")], /, *, folder: Folder = BASELINES) -> None:
+def show_(name: Annotated[str, Parameter(metavar="NAME")], /) -> None:
     """Show what a baseline holds: its models' means in each suite, what decided them, and what was under test.
 
     Args:
-        name: what the baseline is called
-        folder: where baselines are
+        name: what the baseline is called, or a path that ends in .json
     """
     from metrics.analysis.baseline import one_line, values_of
     from tasks.report.text import percent
     from tasks.store.baselines import read
 
-    one = read(name, folder)
+    one = read(name)
     show(f"Baseline {one.name}: run {one.run}, {one.started[:19]}")
     for suite, rules in one.facts.suites.items():
         for (model,), own in values_of(one.scores.filter(suite=suite), rules.score).group_by(

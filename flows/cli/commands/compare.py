@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from flows.cli.completers import RUN
 from flows.cli.console import show, written
+from flows.cli.options import Where
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,14 +24,13 @@ _CHARACTERS = 600
 
 def compare(
     *named: Annotated[str, RUN],
-    folder: Annotated[str, Parameter(name="--runs", metavar="FOLDER")] = "",
-    root: Annotated[str, Parameter(metavar="FOLDER")] = "",
     metric: tuple[str, ...] = (),
     pairs: Literal["same", "all"] = "same",
     most: Annotated[int, Parameter(name="--show", metavar="N")] = 5,
     html: Annotated[str, Parameter(metavar="FILE")] = "",
     markdown: Annotated[str, Parameter(metavar="FILE")] = "",
     language: str = "",
+    at: Where | None = None,
 ) -> None:
     """Compare finished runs on the items that they have in common: what changed from right to wrong and back.
 
@@ -40,8 +40,6 @@ def compare(
 
     Args:
         named: a run's id, or the path of its folder
-        folder: where runs are (default: artifacts/runs)
-        root: the store of their tables, where it has moved since
         metric: compare this metric, such as cot.l1; may be repeated (default: those that the scores are made of)
         pairs: same: a model with itself in another run (all, where no model is in two); all: every two
         most: changed items to print with their texts (default: 5)
@@ -49,14 +47,14 @@ def compare(
         markdown: write everything as Markdown
         language: of what is said, such as en or ru (default: that of the last run's report)
     """
-    from config.settings import Store
     from tasks.compare.runs import compare_runs
     from tasks.report import comparison
 
+    where = at or Where()
     found = compare_runs(
         named,
-        runs=Path(folder or Store().runs),
-        root=root,
+        runs=where.runs,
+        root=where.root,
         metrics=metric,
         every=pairs == "all",
         language=language,

@@ -8,6 +8,7 @@ from cyclopts import Parameter
 from data.commands import typed
 from flows.cli.completers import RUN
 from flows.cli.console import show, written
+from flows.cli.options import Where
 
 Form = Literal["inspect", "every-eval-ever"]
 
@@ -56,8 +57,7 @@ def write(
     *,
     to: Annotated[Path, Parameter(metavar="FOLDER")],
     form: Form = "every-eval-ever",
-    runs: Annotated[str, Parameter(metavar="FOLDER")] = "",
-    root: Annotated[str, Parameter(metavar="FOLDER")] = "",
+    at: Where | None = None,
 ) -> None:
     """Write a finished run as logs of Inspect or records of Every Eval Ever, for each suite and model.
 
@@ -65,14 +65,12 @@ def write(
         run: the run's name
         to: the folder to write
         form: inspect (.eval, which its viewer opens) or every-eval-ever (JSON and JSONL)
-        runs: where runs are (default: artifacts/runs)
-        root: where the store is now, if it was moved
     """
-    from config.settings import Store
     from tasks.exchange.export import export
     from tasks.store.runs import find
 
-    written([str(path) for path in export(find(run, Path(runs or Store().runs)), to, form, root=root)])
+    where = at or Where()
+    written([str(path) for path in export(find(run, where.runs), to, form, root=where.root)])
 
 
 VERBS = (read, write)

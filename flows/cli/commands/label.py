@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from data.commands import typed
 from flows.cli.completers import RUN
 from flows.cli.console import show, written
+from flows.cli.options import Where
 
 if TYPE_CHECKING:
     from metrics.stats.intervals import Interval
@@ -29,8 +30,7 @@ def label(
     seed: int = 0,
     out: Annotated[str, Parameter(metavar="FILE")] = "",
     labels: Annotated[tuple[str, ...], Parameter(metavar="FILE", json_list=False)] = (),
-    folder: Annotated[str, Parameter(name="--runs", metavar="FOLDER")] = "",
-    root: Annotated[str, Parameter(metavar="FOLDER")] = "",
+    at: Where | None = None,
 ) -> None:
     """Draw replies for people to label; with --labels, join their labels with the judge's scores.
 
@@ -46,10 +46,7 @@ def label(
         seed: which replies are drawn
         out: where the sheet is written (default: labels.csv in the run's folder)
         labels: a filled sheet; may be repeated, one for each labeller
-        folder: where runs are (default: artifacts/runs)
-        root: the store of their tables, where it has moved since
     """
-    from config.settings import Store
     from data.errors import InputError
     from tasks.judges.labels import KEPT, estimates, judged, read_labels, sheet
     from tasks.report.exports import write_csv
@@ -58,8 +55,9 @@ def label(
 
     if n < 1:
         raise InputError(f"--n {n}: expected at least 1 reply.")
-    run = find(named, Path(folder or Store().runs))
-    found = judged(run, root)
+    where = at or Where()
+    run = find(named, where.runs)
+    found = judged(run, where.root)
     if labels:
         joined = estimates(found, read_labels(*map(Path, labels)))
         show(table_of(joined).terminal(len(joined)), *_agreements(joined))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from flows.cli.console import show, written
+from flows.cli.options import Where
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 
 def leaderboard(
     *,
-    runs: Annotated[str, Parameter(metavar="FOLDER")] = "",
     every: Annotated[bool, Parameter(name="--all")] = False,
     html: Annotated[str, Parameter(metavar="FILE")] = "",
     markdown: Annotated[str, Parameter(metavar="FILE")] = "",
     csv: Annotated[str, Parameter(metavar="FILE")] = "",
     language: str = "",
+    at: Where | None = None,
 ) -> None:
     """Rank the models of all finished runs.
 
@@ -29,20 +30,18 @@ def leaderboard(
     came to be over time where there are several. Nothing is asked.
 
     Args:
-        runs: where runs are (default: artifacts/runs)
         every: every run, not only each model's latest
         html: write tables and trends as one HTML page as well
         markdown: write the tables as Markdown as well
         csv: write all results as one CSV table as well
         language: of what is said, such as en or ru (default: that of the latest run's report)
     """
-    from config.settings import Store
     from tasks.compare.leaderboard import frame, gather
     from tasks.report import leaderboard as words
     from tasks.report.exports import write_csv
     from tasks.store.tables import write_atomically
 
-    found = gather(Path(runs or Store().runs), every=every, language=language)
+    found = gather((at or Where()).runs, every=every, language=language)
     show(*_parts(found))
     for path, compose in ((html, words.page), (markdown, words.markdown)):
         if path:

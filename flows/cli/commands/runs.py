@@ -7,23 +7,22 @@ from cyclopts import Parameter
 
 from flows.cli.completers import RUN
 from flows.cli.console import show
+from flows.cli.options import Where
 
-Folder = Annotated[str, Parameter(name="--runs", metavar="FOLDER", help="where runs are (default: artifacts/runs)")]
 
-
-def _there(folder: str) -> Path:
-    from config.settings import Store
+def _there(at: Where | None) -> Path:
     from data.errors import InputError
 
-    path = Path(folder or Store().runs)
+    path = (at or Where()).runs
     if not path.is_dir():
         raise InputError(
-            f"{path}: there is no such folder of runs. Name it with --runs, or run an evaluation first."
+            f"{path}: there is no such folder of runs. Name it with --set store.runs=FOLDER, or run an "
+            "evaluation first."
         )
     return path
 
 
-def _found(folder: str, run: str) -> Path:
+def _found(at: Where | None, run: str) -> Path:
     """Return a run's folder.
 
     Raises:
@@ -32,10 +31,11 @@ def _found(folder: str, run: str) -> Path:
     from data.errors import InputError
     from tasks.store import manifest
 
-    there = _there(folder)
+    there = _there(at)
     if Path(run).name != run or run in {"", ".", ".."}:
         raise InputError(
-            f"run {run}: expected the name of a run, a folder of {there}. Name another folder with --runs."
+            f"run {run}: expected the name of a run, a folder of {there}. Name another folder with "
+            "--set store.runs=FOLDER."
         )
     manifest.read(there / run)
     return there / run
@@ -48,7 +48,7 @@ def _show(text: str) -> None:
 
 
 def list_(
-    *, tag: str = "", model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, folder: Folder = ""
+    *, tag: str = "", model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, at: Where | None = None
 ) -> None:
     """List runs, the newest first.
 
@@ -61,9 +61,7 @@ def list_(
     from tasks.store.history import history
 
     found = [
-        one
-        for one in history(_there(folder))
-        if (not tag or tag in one.tags) and (not model or model in one.models)
+        one for one in history(_there(at)) if (not tag or tag in one.tags) and (not model or model in one.models)
     ]
     for one in found[:n]:
         scores = ", ".join(f"{name} {percent(one.scores.get(name))}" for name in one.models)
@@ -85,7 +83,7 @@ def tag(
     *tags: Annotated[str, Parameter(metavar="TAG")],
     remove: tuple[str, ...] = (),
     note: str | None = None,
-    folder: Folder = "",
+    at: Where | None = None,
 ) -> None:
     """Tag a run, or note something of it.
 
@@ -97,11 +95,11 @@ def tag(
     """
     from tasks.store.history import label
 
-    kept = label(_found(folder, run), tags, remove, note)
+    kept = label(_found(at, run), tags, remove, note)
     _show("; ".join(filter(None, (f"{run}: {', '.join(kept['tags']) or 'no tags'}", kept["note"]))))
 
 
-def show_(run: Annotated[str, RUN], /, *, folder: Folder = "") -> None:
+def show_(run: Annotated[str, RUN], /, *, at: Where | None = None) -> None:
     """Show what is known of a run: its models and suites, scores, commit, baseline, tags and note.
 
     Args:
@@ -110,7 +108,7 @@ def show_(run: Annotated[str, RUN], /, *, folder: Folder = "") -> None:
     from tasks.report.text import percent
     from tasks.store.history import history
 
-    there = _found(folder, run).parent
+    there = _found(at, run).parent
     one = next(entry for entry in history(there) if entry.name == run)
     _show(f"Run {one.name}, {one.started[:19]}: {one.status}")
     _show(f"  suites: {', '.join(one.suites)}")

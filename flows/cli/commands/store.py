@@ -3,7 +3,6 @@
 import logging
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,15 +11,15 @@ from cyclopts import Parameter, Token
 from data.errors import InputError
 from data.exits import Exit
 from flows.cli.console import show
+from flows.cli.options import Where
 
 if TYPE_CHECKING:
+    from config.settings import Store as Settings
     from tasks.report.tables import Table
     from tasks.store.inventory import Inventory
     from tasks.store.replies import ReplyCache
     from tasks.store.tables import Store
 
-ROOT = "artifacts/store"
-RUNS = "artifacts/runs"
 _UNITS = {"m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 _THOUSAND = 1000.0
 
@@ -40,18 +39,6 @@ def _count(_type: object, tokens: Sequence[Token]) -> int:
     if not text.isascii() or not text.isdigit():
         raise ValueError(f"found {text!r}, expected a whole number of 0 or more")
     return int(text)
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
-    """Where the store is."""
-
-    root: Annotated[str, Parameter(help=f"the store: a folder or an fsspec URL (default: {ROOT})")] = ROOT
-    runs: Annotated[str, Parameter(help=f"the folder of the runs (default: {RUNS})")] = RUNS
-    cache: Annotated[
-        str, Parameter(help="the reply cache's SQLAlchemy URL (default: replies.sqlite in --root)")
-    ] = ""
 
 
 def amount(size: float) -> str:
@@ -74,21 +61,21 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
-def _open(at: Where) -> tuple["Store", "Inventory"]:
+def _open(where: Where | None) -> tuple["Settings", "Store", "Inventory"]:
+    """Return where a store is, the store, and what is there."""
     from tasks.store.inventory import take
     from tasks.store.tables import Store
 
     # What the reply cache has to say of a repair is part of the answer.
     logging.basicConfig(format="%(message)s", stream=sys.stderr, level=logging.WARNING)
-    for option, given in (("--root", at.root), ("--runs", at.runs)):
-        if not given:
-            raise InputError(f"{option}: found no name, expected that of a folder.")
+    at = (where or Where()).store
     store = Store(at.root)
     if store.local is not None and not store.local.is_dir():
         raise InputError(
-            f"--root {at.root}: there is no such folder. Name the store's, or run an evaluation first."
+            f"store.root {at.root}: there is no such folder. Name the store's with --set store.root=FOLDER, or run "
+            "an evaluation first."
         )
-    return store, take(store, Path(at.runs))
+    return at, store, take(store, Path(at.runs))
 
 
 def _cache_url(store: "Store", given: str) -> str:
@@ -131,8 +118,7 @@ def _table(there: "Inventory") -> "Table":
 
 def list_(*, where: Where | None = None) -> None:
     """Say what is there."""
-    at = where or Where()
-    store, there = _open(at)
+    at, store, there = _open(where)
     if there.runs:
         show(_table(there).terminal(len(there.runs)))
     else:
@@ -161,8 +147,7 @@ def verify(*, where: Where | None = None) -> int:
     from tasks.store.tables import Damaged
     from tasks.store.verifying import faults_of_replies, faults_of_run
 
-    at = where or Where()
-    store, there = _open(at)
+    at, store, there = _open(where)
     users: dict[str, list[str]] = {}
     for run in there.runs:
         for digest in run.digests:
@@ -212,10 +197,10 @@ def prune(
     """
     from tasks.store.pruning import Wish, carry_out, plan, unused
 
-    store, there = _open(at := where or Where())
+    at, store, there = _open(where)
     if there.tables and not Path(at.runs).is_dir():
         raise InputError(
-            f"--runs {at.runs}: there is no such folder, so that what its runs need is not known and nothing "
+            f"store.runs {at.runs}: there is no such folder, so that what its runs need is not known and nothing "
             "can go. Name the folder of the runs that use this store; where all are gone for good, an empty one."
         )
     planned = plan(there, Wish(older_than, keep, runs, grace))
@@ -247,8 +232,7 @@ def repair(*, where: Where | None = None) -> None:
     """Mend a damaged reply cache, and bring replies back from the store's tables."""
     from tasks.store.replies import ReplyCache
 
-    at = where or Where()
-    store, _ = _open(at)
+    at, store, _ = _open(where)
     opened = ReplyCache(_cache_url(store, at.cache), tables=store)
     mended, brought = opened.restore()
     number = opened.count()

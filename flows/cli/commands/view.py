@@ -1,6 +1,5 @@
 """`view`: a folder of runs in a browser of this machine."""
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -8,16 +7,17 @@ from cyclopts.validators import Number
 
 from flows.cli.completers import RUN
 from flows.cli.console import say, show
+from flows.cli.options import Where
 
 
 def view(
     run: Annotated[str, RUN] = "",
     /,
     *,
-    runs: Annotated[str, Parameter(metavar="FOLDER")] = "",
     port: Annotated[int, Parameter(metavar="PORT", validator=Number(gte=0, lte=65535))] = 0,
     open_: Annotated[bool, Parameter(name="--open")] = False,
     language: str = "",
+    at: Where | None = None,
 ) -> None:
     """Serve the runs to this machine's browser: an index, reports, trends, and any two runs compared.
 
@@ -25,24 +25,23 @@ def view(
 
     Args:
         run: a run's id, or the path of its folder: its report is the page to open first
-        runs: where runs are (default: artifacts/runs)
         port: where to listen (default: a free one)
         open_: open the page in a browser
         language: of what is said, such as en or ru (default: that of the runs' reports; for all runs, the newest's)
     """
-    from config.settings import Store
     from data.errors import InputError
     from flows.cli import viewing
     from prompts.phrases import catalogue
 
     if language:
         catalogue(language)
-    folder, page = Path(runs or Store().runs), "/"
+    folder, page = (at or Where()).runs, "/"
     if run:
         folder, page = viewing.place(folder, run)
     if not folder.is_dir():
         raise InputError(
-            f"{folder}: there is no such folder of runs. Name it with --runs, or run an evaluation first."
+            f"{folder}: there is no such folder of runs. Name it with --set store.runs=FOLDER, or run an "
+            "evaluation first."
         )
     with viewing.bind(port) as listening:
         taken = listening.getsockname()[1]

@@ -49,7 +49,17 @@ def test_a_corrected_label_keeps_its_row_and_is_named(tmp_path: Path, capsys: py
     (said,) = (line for line in found.notes if "own" in line)
     assert said.startswith("after: own: another answer is expected in 1 of 100 questions in common: Question 99?")
     assert (
-        main(["compare", "before", "after", "--runs", str(tmp_path / "runs"), "--markdown", str(tmp_path / "c.md")])
+        main(
+            [
+                "compare",
+                "before",
+                "after",
+                "--set",
+                f"store.runs={tmp_path / 'runs'}",
+                "--markdown",
+                str(tmp_path / "c.md"),
+            ]
+        )
         == 0
     )
     assert "a mistake, now Answer 99" in " ".join(capsys.readouterr().out.split())
@@ -161,7 +171,7 @@ def test_what_an_earlier_run_asked_and_nothing_says_any_more_is_one_message(
     recorded(tmp_path, "after", ROWS)
     run = find("before", tmp_path / "runs")
     manifests.write(run.folder, {**run.manifest, "configuration": {**run.configuration, "suites": []}})
-    assert main(["compare", "before", "after", "--runs", str(tmp_path / "runs")]) == 2
+    assert main(["compare", "before", "after", "--set", f"store.runs={tmp_path / 'runs'}"]) == 2
     said = capsys.readouterr().err
     assert (
         "run before: its items are of an earlier version, and its configuration does not say any more what" in said

@@ -237,10 +237,13 @@ def test_a_port_in_use_and_a_run_without_report_are_one_message(
     port: int, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for words, said in (
-        (["--port", str(port), "--runs", str(runs)], f"--port {port}: Address already in use. Choose another"),
+        (
+            ["--port", str(port), "--set", f"store.runs={runs}"],
+            f"--port {port}: Address already in use. Choose another",
+        ),
         (["--port", "99999"], "--port"),
-        (["none", "--runs", str(runs)], "no such run; the latest are"),
-        (["--runs", str(runs / "none")], "there is no such folder of runs"),
+        (["none", "--set", f"store.runs={runs}"], "no such run; the latest are"),
+        (["--set", f"store.runs={runs / 'none'}"], "there is no such folder of runs"),
     ):
         assert main(["view", *words]) == 2
         assert said in capsys.readouterr().err
@@ -250,7 +253,7 @@ def test_a_port_in_use_and_a_run_without_report_are_one_message(
 
 def test_it_says_where_it_is_and_ends_cleanly_at_ctrl_c(runs: Path, page_file: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(TOP), "PYTHONDONTWRITEBYTECODE": "1"}
-    words = [sys.executable, "-m", "basic_control", "view", "r01", "--runs", str(runs)]
+    words = [sys.executable, "-m", "basic_control", "view", "r01", "--set", f"store.runs={runs}"]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     ) as process:

@@ -56,7 +56,7 @@ def test_the_index_can_be_thrown_away_or_be_damaged(tmp_path: Path, damage: str)
 def test_runs_are_listed_tagged_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     finished(tmp_path, "r01", code=3)
     finished(tmp_path, "r02", model="evil\x1b[31m")
-    there = ["--runs", str(tmp_path)]
+    there = ["--set", f"store.runs={tmp_path}"]
     assert main(["runs", "tag", "r01", "nightly", "--note", "slow", *there]) == 0
     assert main(["runs", "list", "--tag", "nightly", *there]) == 0
     said = capsys.readouterr().out
@@ -73,4 +73,4 @@ def test_runs_are_listed_tagged_and_shown(tmp_path: Path, capsys: pytest.Capture
             capsys.readouterr()
             assert main(["runs", *verb, *there]) == 2
             assert "expected the name of a run" in capsys.readouterr().err
-    assert main(["runs", "list", "--runs", str(tmp_path / "nowhere")]) == 2
+    assert main(["runs", "list", "--set", f"store.runs={tmp_path / 'nowhere'}"]) == 2

@@ -88,7 +88,8 @@ def test_a_store_on_s3_is_cared_for(bucket: str, tmp_path: Path, capsys: pytest.
     store = Store(f"{bucket}/store")
     store.write(VERDICTS, verdicts())
     store.write(RESPONSES, response(cached=False))
-    more = ["--root", store.root, "--runs", str(tmp_path), "--cache", f"sqlite:///{tmp_path}/replies.sqlite"]
+    keys = {"root": store.root, "runs": tmp_path, "cache": f"sqlite:///{tmp_path}/replies.sqlite"}
+    more = [word for key, value in keys.items() for word in ("--set", f"store.{key}={value}")]
     assert main(["store", "list", *more]) == 0
     assert "2 tables" in capsys.readouterr().out
     assert main(["store", "repair", *more]) == 0
@@ -114,7 +115,7 @@ def test_a_server_that_is_not_there_is_one_message(
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     fsspec.filesystem("s3").clear_instance_cache()
-    assert main(["store", "list", "--root", "s3://bucket/store", "--runs", str(tmp_path)]) == 2
+    assert main(["store", "list", "--set", "store.root=s3://bucket/store", "--set", f"store.runs={tmp_path}"]) == 2
     with pytest.raises(InputError, match="cannot be reached"):
         Store("s3://bucket/store").write(VERDICTS, verdicts())
 
