@@ -160,7 +160,7 @@ def test_it_speaks_the_language_of_the_last_runs_report(
 def test_a_run_is_found_by_the_path_of_its_folder_and_its_tables_where_the_store_is_now(tmp_path: Path) -> None:
     folders = [str(finished(tmp_path, name)) for name in ("r1", "r2")]
     (tmp_path / "store").rename(tmp_path / "moved")
-    with pytest.raises(Exception, match="Say where its store is with --set store.root"):
+    with pytest.raises(Exception, match=r"Say where its store is with --set store\.root"):
         compare_runs(folders, runs=Path("nowhere"))
     assert compare_runs(folders, runs=Path("nowhere"), root=str(tmp_path / "moved")).pairs[0].n == 60
 

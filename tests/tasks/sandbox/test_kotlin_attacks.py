@@ -4,7 +4,7 @@ import time
 
 from data.records import Outcome, Program
 from tasks import sandbox
-from tests.tasks.sandbox.test_kotlin import needs_compiler, newest
+from tests.helpers.kotlin import needs_compiler, newest
 
 CPU_S = 0.5
 DRIP = """fun f(x: Int): Int {
