@@ -7,7 +7,7 @@ from typing import Any
 
 from config.declared import known
 from config.models import Model
-from config.schema import Schema, Source
+from config.schema import OptionSchemas, Schema
 from config.settings import Settings
 from data.plugins import discover, metrics
 from data.records import Loader, Provider
@@ -88,7 +88,7 @@ FARTHEST = 2**53
 class _Tables:
     """Tables of keys; what a schema refers to is looked up in the definitions of its source."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: OptionSchemas) -> None:
         self._defs = source.defs
 
     def _target(self, one: Schema) -> Schema:
@@ -135,7 +135,7 @@ def _written(value: Any) -> str:
 
 def reference() -> str:
     """Return the page."""
-    source = Source()
+    source = OptionSchemas()
     tables = _Tables(source)
     top = source.of(Settings)
     apart = ("models", "judges", "suites")

@@ -23,7 +23,7 @@ Schema = dict[str, Any]
 KINDS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
-class Source:
+class OptionSchemas:
     """The schemas of all that a configuration is made of; `defs` are the definitions that they refer to."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ def _united(listed: Iterable[Mapping[str, Schema]]) -> dict[str, Schema]:
     return {name: one[0] if len(one) == 1 else {"anyOf": one} for name, one in found.items()}
 
 
-def _entry(source: Source, model: type[Model]) -> Schema:
+def _entry(source: OptionSchemas, model: type[Model]) -> Schema:
     """Return the schema of an entry of `models` or `judges`, with the keys of every provider beside the others."""
     shared = {name: one for name, one in source.of(model).items() if name != "options"}
     shared["provider"] = {**shared["provider"], "enum": [*discover(Provider)]}
@@ -83,11 +83,11 @@ def _entry(source: Source, model: type[Model]) -> Schema:
     return _object({**address, **own, **shared}, required=["name"])
 
 
-def _metric(source: Source, declared: Declared) -> Schema:
+def _metric(source: OptionSchemas, declared: Declared) -> Schema:
     return {"anyOf": [{"type": "null"}, _object({**source.of(declared), **source.of(Use)})]}
 
 
-def _suite(source: Source) -> dict[str, Schema]:
+def _suite(source: OptionSchemas) -> dict[str, Schema]:
     """Return the keys of a suite."""
     keys = source.of(Suite)
     loaders = discover(Loader)
@@ -106,7 +106,7 @@ def _suite(source: Source) -> dict[str, Schema]:
     }
 
 
-def _at(source: Source, declared: Declaration, steps: Iterable[str | int]) -> Schema:
+def _at(source: OptionSchemas, declared: Declaration, steps: Iterable[str | int]) -> Schema:
     """Return the schema of a path within a suite, which a short key stands for."""
     first, *rest = map(str, steps)
     if first == "items":
@@ -124,7 +124,7 @@ def _at(source: Source, declared: Declaration, steps: Iterable[str | int]) -> Sc
     return schema
 
 
-def _section(source: Source, declared: Declaration, keys: Mapping[str, Schema]) -> Schema:
+def _section(source: OptionSchemas, declared: Declaration, keys: Mapping[str, Schema]) -> Schema:
     """Return the schema of a suite's own section."""
     short = {key: _at(source, declared, paths[0]) for key, paths in declared.keys.items()}
     return _object({**{name: one for name, one in keys.items() if name != "name"}, **short})
@@ -137,7 +137,7 @@ def schema(paths: Iterable[str] = ()) -> Schema:
         InputError: a plug-in is not there, or cannot be loaded.
     """
     plugins.use(paths)
-    source = Source()
+    source = OptionSchemas()
     keys = _suite(source)
     told = source.of(Settings)
     every = known()

@@ -45,7 +45,7 @@ class Explainability(Frozen):
         return self
 
 
-class Store(Frozen):
+class StoreSettings(Frozen):
     """Where tables, replies and runs are kept."""
 
     root: str = Field("artifacts/store", min_length=1, description="a folder or an fsspec URL (s3://…)")
@@ -165,7 +165,7 @@ class Settings(Frozen):
     )
     max_drop: Share = Field(MAX_DROP, description="the drop from the baseline that is tolerated")
     allow_different: bool = Field(default=False, description="compare although rules differ or parts are missing")
-    store: Store = Store()
+    store: StoreSettings = StoreSettings()
     sandbox: Sandbox = Sandbox()
     report: Report = Report()
     telemetry: Telemetry = Telemetry()

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Literal
 
 from data.candidates import candidates
-from data.choosing import Reading, choose, conclude, is_of_the_reply
+from data.choosing import SearchedText, choose, conclude, is_of_the_reply
 from data.number_words import spelled, worded
 from data.numerals import Number, narrow
 from data.patterns import pattern
@@ -39,7 +39,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class AnswerSearch:
     """What the cascade came to: the answer, if there is one, and where the marker, box or cue stands, if one does.
 
     A marker that is followed by no single number (`#### unknown`, `#### 16-20`) ends the search without an
@@ -141,24 +141,24 @@ def final_number(text: str, question: str = "", *, cut: bool = False) -> Answer 
     return search(text, question, cut=cut).answer
 
 
-def search(text: str, question: str = "", *, cut: bool = False) -> Search:
+def search(text: str, question: str = "", *, cut: bool = False) -> AnswerSearch:
     """Run the cascade of `final_number`; say also where the marker, box or cue stands.
 
     A heading `Answer:` above a derivation is no such place: the chain goes on below it.
 
     Source: ours.
     """
-    reading = Reading(narrow(text), question)
-    rules: tuple[Callable[[Reading], Search | None], ...] = (_marked, _boxed, _cued)
+    reading = SearchedText(narrow(text), question)
+    rules: tuple[Callable[[SearchedText], AnswerSearch | None], ...] = (_marked, _boxed, _cued)
     for rule in rules:
         if (found := rule(reading)) is not None:
             return found
     if cut or _withheld_at_last(reading.text):
-        return Search(None, None)
-    return Search(_last(reading, 0, len(text), "last number"), None)
+        return AnswerSearch(None, None)
+    return AnswerSearch(_last(reading, 0, len(text), "last number"), None)
 
 
-def _marked(reading: Reading) -> Search | None:
+def _marked(reading: SearchedText) -> AnswerSearch | None:
     """Look at what follows `####`; a heading of a numbered section (`#### 2. Add`, `#### Step 2`) is no marker."""
     text = reading.text
     last = text.rfind("####")
@@ -166,7 +166,7 @@ def _marked(reading: Reading) -> Search | None:
         return None
     if plain := _PLAIN.fullmatch(text, last):  # the usual case, at once
         answer = Answer(Fraction(int(plain[1])), "marker", plain[1], plain.start(1), last)
-        return Search(answer, last)
+        return AnswerSearch(answer, last)
     for match in [*_MARKER.finditer(text)][: -_TRIES - 1 : -1]:
         if _LISTED.match(text, match.end()):
             continue
@@ -175,7 +175,7 @@ def _marked(reading: Reading) -> Search | None:
     return None
 
 
-def _boxed(reading: Reading) -> Search | None:
+def _boxed(reading: SearchedText) -> AnswerSearch | None:
     r"""Look into the last `\boxed{}`."""
     text = reading.text
     if "boxed" not in text:
@@ -187,11 +187,11 @@ def _boxed(reading: Reading) -> Search | None:
             reading, [n._replace(start=n.start + start, end=n.end + start) for n in candidates(inside)], start
         )
         if chosen is not None:
-            return Search(_answer(text, "boxed", match.start(), chosen), match.start())
+            return AnswerSearch(_answer(text, "boxed", match.start(), chosen), match.start())
         if any(character.isalnum() for character in inside):
             word = spelled(re.sub(r"\\(?:text|mathrm|mathbf|textbf)\b|[{}]", " ", inside))
             answer = None if word is None else Answer(word, "boxed", inside.strip(" {}"), start, match.start())
-            return Search(answer, match.start())
+            return AnswerSearch(answer, match.start())
     return None
 
 
@@ -211,7 +211,7 @@ def _closing(text: str, start: int) -> int:
     return limit
 
 
-def _cued(reading: Reading) -> Search | None:
+def _cued(reading: SearchedText) -> AnswerSearch | None:
     """Look at what follows the last cue phrase; `the answer is not …` is none."""
     text = reading.text
     folded = text[-WINDOW:].casefold()
@@ -231,29 +231,29 @@ def _cues(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(_CUES[word] for word in words), re.IGNORECASE | re.VERBOSE)
 
 
-def _after(reading: Reading, rule: Rule, anchor: int, start: int, *, strict: bool) -> Search | None:
+def _after(reading: SearchedText, rule: Rule, anchor: int, start: int, *, strict: bool) -> AnswerSearch | None:
     """Read the answer after a marker or a cue; None if nothing there looks like one."""
     text = reading.text
     empty = _EMPTY.match(text, start, start + TAIL)
     begin = empty.end() if empty else start
     end = _sentence_end(text, begin)
     if REFUSED.match(text, begin) or _withholds(text, begin, end):
-        return Search(None, anchor)
+        return AnswerSearch(None, anchor)
     while begin > start and text[begin - 1] in " $(-\\–":  # signs belong to the number
         begin -= 1
     if not strict and (stop := _derivation(text, anchor, empty.end() if empty else start)) is not None:
-        return Search(_last(reading, begin, stop, rule), None)
+        return AnswerSearch(_last(reading, begin, stop, rule), None)
     offset = max(anchor, begin - 1)
     found = [n._replace(start=n.start + offset, end=n.end + offset) for n in candidates(text[offset:end])]
     if found:
         chosen = choose(reading, found, begin)
-        return Search(None if chosen is None else _answer(text, rule, anchor, chosen), anchor)
+        return AnswerSearch(None if chosen is None else _answer(text, rule, anchor, chosen), anchor)
     tail = text[begin:end]
     word = spelled(tail)
     if word is not None:
-        return Search(Answer(word, rule, tail.strip(), begin, anchor), anchor)
+        return AnswerSearch(Answer(word, rule, tail.strip(), begin, anchor), anchor)
     refused = _NONE.search(tail) if strict or len(tail) < _SHORT else None
-    return Search(None, anchor) if refused else None
+    return AnswerSearch(None, anchor) if refused else None
 
 
 def _withholds(text: str, begin: int, end: int) -> bool:
@@ -327,7 +327,7 @@ def _equations(text: str, begin: int, limit: int) -> int | None:
     return min(end, limit) if count > 1 else None
 
 
-def _last(reading: Reading, start: int, end: int, rule: Rule) -> Answer | None:
+def _last(reading: SearchedText, start: int, end: int, rule: Rule) -> Answer | None:
     """Return what the last sentence comes to that states a number."""
     text = reading.text
     window = max(start, end - WINDOW)
@@ -344,7 +344,7 @@ def _last(reading: Reading, start: int, end: int, rule: Rule) -> Answer | None:
     return None
 
 
-def _free(reading: Reading, begin: int, end: int) -> list[Number]:
+def _free(reading: SearchedText, begin: int, end: int) -> list[Number]:
     """Return the numbers of a sentence that may be a result: in digits, else in words."""
     sentence = reading.text[begin:end]
     found = [n for n in candidates(sentence) if not n.joined and n.value is not None]

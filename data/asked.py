@@ -11,7 +11,7 @@ TAIL = 4_000
 """Characters at the end of a question that are read."""
 
 
-class Asked(NamedTuple):
+class AskedQuantity(NamedTuple):
     """What is asked for: money, a share in percent, or one of `words` (stems; Chinese: what follows 多少)."""
 
     money: bool = False
@@ -95,7 +95,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def asked(question: str) -> Asked:
+def asked(question: str) -> AskedQuantity:
     """Read what the last sentence that asks asks for; nothing where that is in doubt.
 
     Source: ours.
@@ -107,7 +107,7 @@ def asked(question: str) -> Asked:
     percent = _PERCENT.search(clause) is not None and not words
     explicit = _IN_MONEY.search(clause) is not None
     money = explicit or (not words and not percent and bool(_MONEY.search(clause)) and not _OTHER.search(clause))
-    return Asked(money, percent, frozenset() if explicit else words)
+    return AskedQuantity(money, percent, frozenset() if explicit else words)
 
 
 def _begin(asking: str) -> int:
@@ -138,7 +138,7 @@ def _things(clause: str) -> frozenset[str]:
     return frozenset() if named and _MONEY.match(named[0]) else frozenset(named)
 
 
-def given_in(text: str, number: Number, wanted: Asked) -> bool:
+def given_in(text: str, number: Number, wanted: AskedQuantity) -> bool:
     """Say whether a number of the text is given in what is asked for."""
     if wanted.percent:
         return number.percent

@@ -36,7 +36,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryResult:
     """What a batch of requests came to; `span_s` is from the first call, at `began_s` (epoch), to the last reply.
 
     `submitted` ones wait in batches at a server. `model` is the name of the entry that was asked, a judge's too; ''
@@ -57,7 +57,7 @@ class Asked:
     model: str = ""
 
 
-def spanned_s(asked: Iterable[Asked]) -> float:
+def spanned_s(asked: Iterable[QueryResult]) -> float:
     """Compute the seconds in which at least one batch waited for replies: batches are asked side by side."""
     total = until = 0.0
     for began, ended in sorted((one.began_s, one.began_s + one.span_s) for one in asked):

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
-from data.asked import Asked, asked, given_in, is_money
+from data.asked import AskedQuantity, asked, given_in, is_money
 from data.candidates import candidates
 from data.numerals import Number
 from data.patterns import pattern
@@ -15,14 +15,14 @@ Results = Mapping[Fraction, int]
 """The results that a text computes, each with its rank: the last one computed has the highest."""
 
 
-class Reading(NamedTuple):
+class SearchedText(NamedTuple):
     """A text as it is searched for its answer: with narrow signs, and the question that it answers."""
 
     text: str
     question: str
 
     @property
-    def wanted(self) -> Asked:
+    def wanted(self) -> AskedQuantity:
         """What the question asks for; read where several numbers may be the answer, which is seldom."""
         return asked(self.question)
 
@@ -98,7 +98,7 @@ _BARE_END = pattern(r"[ ]?[*_$}\\)`]*(?:[\s(（,;.，；。]|$)")
 _WORDED = pattern(r"[ ]?[*_$}\\)`]*[ ]?[^\W\d_]")
 
 
-def choose(reading: Reading, found: Sequence[Number], begin: int) -> Number | None:
+def choose(reading: SearchedText, found: Sequence[Number], begin: int) -> Number | None:
     """Choose the answer among the numbers of one sentence or box that begins at `begin`, after a marker or a cue.
 
     What follows the last equals sign goes first; then a bare number at the very beginning (`19 (7 dollars more)`);
@@ -123,7 +123,7 @@ def choose(reading: Reading, found: Sequence[Number], begin: int) -> Number | No
     return free[0] if free[0].value is not None else None
 
 
-def is_of_the_reply(reading: Reading, number: Number) -> bool:
+def is_of_the_reply(reading: SearchedText, number: Number) -> bool:
     """Tell whether a number is a label (`step 3`) or counts the reply's steps, unless that is asked for."""
     if _LABEL.search(reading.text, max(0, number.start - 12), number.start):
         return True
@@ -156,7 +156,7 @@ def _is_whole(before: Number, gap: str) -> bool:
     return not gap.strip() or _OUT_OF.fullmatch(gap) is not None
 
 
-def _narrowed(reading: Reading, free: list[Number], begin: int, *, equals: bool) -> list[Number]:
+def _narrowed(reading: SearchedText, free: list[Number], begin: int, *, equals: bool) -> list[Number]:
     """Keep of several numbers those that may be meant, the likeliest first."""
     text = reading.text
     opens = not text[begin : free[0].start].strip(" *_$\\({`~≈")
@@ -179,7 +179,7 @@ def _narrowed(reading: Reading, free: list[Number], begin: int, *, equals: bool)
     return free if opens else bare
 
 
-def conclude(reading: Reading, free: Sequence[Number], begin: int, end: int) -> Number:
+def conclude(reading: SearchedText, free: Sequence[Number], begin: int, end: int) -> Number:
     """Choose what a sentence from `begin` to `end`, which no cue introduces, comes to, of its free numbers.
 
     The last clause decides that has one, reasons and asides left out. Of several in it, the one in the unit asked

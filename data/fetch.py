@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from data.errors import InputError
-from data.sources import GROUPS, SOURCES, Source, place
+from data.sources import GROUPS, SOURCES, PublicFile, place
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -46,7 +46,7 @@ def _silent(name: str, done: int, size: int) -> None:
     """Say nothing."""
 
 
-def _fetch(name: str, source: Source, base: str, progress: Progress) -> Path:
+def _fetch(name: str, source: PublicFile, base: str, progress: Progress) -> Path:
     path = place(name)
     if path.is_file() and not _fault(path, source):
         progress(name, source.size, source.size)
@@ -129,7 +129,7 @@ def _write(response: "HTTPResponse", part: Path, there: int, size: int, told: Ca
         raise ConnectionError(f"the connection broke after {there} of {size} bytes")
 
 
-def _fault(path: Path, source: Source) -> str:
+def _fault(path: Path, source: PublicFile) -> str:
     """Return what a file hashes to instead of what it should; empty where it is right."""
     checks = {
         "sha256": (source.sha256, hashlib.sha256),

@@ -10,7 +10,7 @@ from data.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableSchema:
     """A table's name, its columns in order, and what makes one of its rows one of a kind.
 
     Later stages do not depend on the `volatile` columns, which tell of one run only. Tables of earlier versions may
@@ -56,7 +56,7 @@ class Table:
 
 _S, _I, _F, _B = pl.String(), pl.Int64(), pl.Float64(), pl.Boolean()
 
-ITEMS = Table(
+ITEMS = TableSchema(
     "items",
     {
         "item_id": _S, "suite": _S, "family": _S, "version": _I, "level": _S, "language": _S,
@@ -67,7 +67,7 @@ ITEMS = Table(
     added=("question_id", "text_digest", "answer_digest"),
 )  # fmt: skip
 """A question and what is expected; the added columns say which question it is, whatever prompt asks it."""
-REQUESTS = Table(
+REQUESTS = TableSchema(
     "requests",
     {
         "request_id": _S, "item_id": _S, "model": _S, "step": _S, "subject": _S, "subject_repeat": _I, "key": _S,
@@ -76,7 +76,7 @@ REQUESTS = Table(
     added=("subject", "subject_repeat"),
 )  # fmt: skip
 """A judge's request tells which reply it is about (`subject`, `subject_repeat`) and which question (`key`)."""
-RESPONSES = Table(
+RESPONSES = TableSchema(
     "responses",
     {
         "request_id": _S, "text": _S, "reasoning": _S, "error": _S, "error_kind": _S, "finish_reason": _S,
@@ -88,14 +88,14 @@ RESPONSES = Table(
 )  # fmt: skip
 """A call and how it ended; `extra` is JSON: what came beside its text (as in `Reply`), null where nothing.
 `stop_tokens` stood at the end of the text, where the server had leaked them; null where it had not."""
-VERDICTS = Table(
+VERDICTS = TableSchema(
     "verdicts",
     {
         "item_id": _S, "model": _S, "repeat": _I, "correct": _B, "status": _S, "reason": _S, "details": _S,
     },
     key=("item_id", "model", "repeat"),
 )  # fmt: skip
-JUDGEMENTS = Table(
+JUDGEMENTS = TableSchema(
     "judgements",
     {
         "item_id": _S, "model": _S, "repeat": _I, "metric": _S, "judge": _S, "found": _S, "failure": _S,
@@ -103,7 +103,7 @@ JUDGEMENTS = Table(
     },
     key=("item_id", "model", "repeat", "metric", "judge"),
 )  # fmt: skip
-EVIDENCE = Table(
+EVIDENCE = TableSchema(
     "evidence",
     {
         "item_id": _S, "model": _S, "repeat": _I, "number": _I, "source_id": _S, "url": _S, "final_url": _S,
@@ -113,7 +113,7 @@ EVIDENCE = Table(
     volatile=("fetched_at",),
 )  # fmt: skip
 """A cited source and what was found of it; `fetched_at` is null where nothing was fetched."""
-SCORES = Table(
+SCORES = TableSchema(
     "scores",
     {
         "item_id": _S, "model": _S, "repeat": _I, "metric": _S, "version": _I, "value": _F, "status": _S,
@@ -121,7 +121,7 @@ SCORES = Table(
     },
     key=("item_id", "model", "repeat", "metric"),
 )  # fmt: skip
-SUMMARY = Table(
+SUMMARY = TableSchema(
     "summary",
     {
         "suite": _S, "family": _S, "level": _S, "language": _S, "model": _S, "metric": _S,
@@ -134,7 +134,7 @@ SUMMARY = Table(
     added=("n_truncated", "upper", "upper_low", "upper_high", "lower", "lower_low", "lower_high"),
 )  # fmt: skip
 
-TABLES: Mapping[str, Table] = {
+TABLES: Mapping[str, TableSchema] = {
     t.name: t for t in (ITEMS, REQUESTS, RESPONSES, VERDICTS, JUDGEMENTS, EVIDENCE, SCORES, SUMMARY)
 }
 

@@ -22,7 +22,7 @@ _NOTHING = object()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Raised:
+class ExpectedException:
     """An expected exception, by its Python type name."""
 
     error: str
@@ -96,7 +96,7 @@ def same_type(expected: Any, got: Any) -> bool:
 
 def shown(value: Any) -> str:
     """Return a value as short text that JSON and a terminal can hold, whatever it is."""
-    if isinstance(value, Raised):
+    if isinstance(value, ExpectedException):
         return f"raises {value.error}"
     try:
         text = literal(value)

@@ -13,7 +13,7 @@ from config.reading import parse
 from config.settings import Settings
 from data.errors import InputError
 from tasks.store import manifest as manifests
-from tasks.store.inventory import Run, runs_in
+from tasks.store.inventory import RunFolder, runs_in
 
 
 def to_resume(runs: Path) -> str:
@@ -36,7 +36,7 @@ def to_resume(runs: Path) -> str:
     )
 
 
-def _open(run: Run) -> bool:
+def _open(run: RunFolder) -> bool:
     """Say whether there is something to go on with; a manifest that cannot be read says why by itself."""
     return bool(run.problem) or not run.finished or bool(run.manifest.get("requests", {}).get("submitted"))
 

@@ -10,7 +10,7 @@ from prefect.events import emit_event
 from config.settings import Settings
 from data.characters import inert
 from data.exits import Exit
-from flows.runs import Outcome
+from flows.runs import RunResult
 from tasks.models.progress import deployed
 from tasks.report.terminal import summary
 from tasks.report.text import percent
@@ -22,7 +22,7 @@ _GATES: dict[int, str] = {Exit.PASSED: "passed", Exit.UNDECIDED: "undecided"}
 """The event of a deployed run's end; its payload has the exit code and each model's outcome."""
 
 
-def rows(outcome: Outcome, settings: Settings) -> list[dict[str, str]]:
+def rows(outcome: RunResult, settings: Settings) -> list[dict[str, str]]:
     """Return a run's summary as a table: a row for each model, category and metric, then each model's verdict."""
     table = summary(outcome.results, settings)
     overall, alone = (shared(name, settings.report.language) for name in ("overall", "verdict"))
@@ -42,7 +42,7 @@ def rows(outcome: Outcome, settings: Settings) -> list[dict[str, str]]:
     return [{name: inert(text) for name, text in row.items()} for row in told]
 
 
-def publish(outcome: Outcome, settings: Settings) -> None:
+def publish(outcome: RunResult, settings: Settings) -> None:
     """Show an ended run in Prefect's interface, and say in the log that it has ended."""
     text = next(Path(path) for path in outcome.reports if path.endswith(".md")).read_text(encoding="utf-8")
     create_markdown_artifact(text, key="report", description=outcome.run)

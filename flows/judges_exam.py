@@ -12,7 +12,7 @@ from data.plugins import family
 from data.tables import ITEMS, SCORES
 
 if TYPE_CHECKING:  # Prefect is imported once the environment is set, when the run begins
-    from flows.runs import Outcome
+    from flows.runs import RunResult
     from metrics.analysis.passports import Passport
 
 SUITE = "judges_exam"
@@ -50,7 +50,7 @@ def examination(settings: Settings, judges: Sequence[str]) -> Settings:
     )
 
 
-def record(outcome: "Outcome", settings: Settings) -> "list[Passport]":
+def record(outcome: "RunResult", settings: Settings) -> "list[Passport]":
     """Keep the passports that an exam's run earned its judges, and return them."""
     from tasks.judges.passports import keep_passports
     from tasks.runtime.storage import open_store

@@ -14,7 +14,7 @@ from flows.runs import counts_of, describe, open_run
 from flows.suite import Numbered, answered
 from tasks.probe import curves, families, probe
 from tasks.query import sharing_failures
-from tasks.report.level import Found, write
+from tasks.report.level import LevelReport, write
 from tasks.report.material import Tables
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache, open_store
@@ -25,7 +25,7 @@ from tasks.summary import aggregate
 
 
 @flow(name="level", flow_run_name="level of {settings.title}")
-def find_level(settings: Settings) -> tuple[Found, list[Path]]:
+def find_level(settings: Settings) -> tuple[LevelReport, list[Path]]:
     """Search the level of the one model at the one suite; return what was found and the files that say so.
 
     Raises:
@@ -54,7 +54,7 @@ def find_level(settings: Settings) -> tuple[Found, list[Path]]:
             tables = tables.join(answered(settings, suite, rounds, identities, [model.name], left_out={}))
         summary = aggregate(Cell(), settings.store, tables.items, tables.scores)
         store = open_store(settings.store)
-        found = Found(
+        found = LevelReport(
             run=book.run,
             started=opened.started,
             model=model.name,

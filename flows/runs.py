@@ -68,7 +68,7 @@ TAKES: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunResult:
     """What a run came to: where it lies, its tables, and the exit code (`data.exits`)."""
 
     run: str

@@ -8,7 +8,7 @@ from prefect import Flow, flow
 from prefect.context import FlowRunContext
 
 from config.settings import Settings
-from data.batches import Asked, Batch, Cell, Ref, Rival
+from data.batches import Batch, Cell, QueryResult, Ref, Rival
 from data.loading import compared, digests_of, makers_of, offered, responses_of, verifiers_of
 from data.plugins import loader, metric
 from data.records import Metric
@@ -69,7 +69,7 @@ class Examination:
     """How a suite's judges stand before they are asked, and what the short form of the exam asked them."""
 
     standings: Sequence[Standing]
-    judged: list[Asked]
+    judged: list[QueryResult]
 
     @property
     def left_out(self) -> dict[str, LeftOut]:
@@ -84,7 +84,7 @@ Numbered = Mapping[int | None, Ref]
 
 def ask(
     settings: Settings, suite: Suite, items: Numbered, identities: Identities, systems: Collection[str]
-) -> Iterator[tuple[Batch, Asked]]:
+) -> Iterator[tuple[Batch, QueryResult]]:
     """Put every batch to those of the systems that are there, side by side; yield each in order."""
     store = settings.store
     if whose := responses_of(suite):
@@ -203,7 +203,7 @@ def answered(
     `left_out` are the judges that do not count, by metric.
     """
     tables = Tables(items=list(items.values()))
-    came: Iterable[tuple[Batch, Asked]] = ask(settings, suite, items, identities, systems)
+    came: Iterable[tuple[Batch, QueryResult]] = ask(settings, suite, items, identities, systems)
     others: list[Batch] = []
     if any(compared(suite, name) for name in suite.used):
         came = list(came)  # whom replies are compared with may answer last
@@ -236,7 +236,7 @@ def examine(settings: Settings, suite: Suite, items: list[Ref], identities: Iden
     spoken = {language for ref in items for language in store.read(ref)["language"].unique()}
     found = Examined(settings, identities.judges, store)
     before = standings_in(settings, suite, spoken, found)
-    judged: list[Asked] = []
+    judged: list[QueryResult] = []
     this = cast("FlowRunContext", FlowRunContext.get())  # as a part of it, on the same workers
     for form in short_forms(settings, lacking(suite, before)):
         named = cast("Flow[..., Tables]", this.flow).with_options(

@@ -98,7 +98,7 @@ _CLAUSE = 120
 _NAME_AND_VERB = 2
 
 
-class Reading(NamedTuple):
+class NamedPeople(NamedTuple):
     """Whom a passage names: those it states, those it denies, those it only asks about."""
 
     stated: frozenset[str]
@@ -201,7 +201,7 @@ def _denied_before(clauses: list[_Clause], who: list[set[str]], at: int) -> bool
     return denies(text) and set(WORD.findall(text)) - _JUST_NO != set()
 
 
-def read(passage: str, forms: Forms) -> Reading:
+def read(passage: str, forms: Forms) -> NamedPeople:
     """Read whom a passage states, denies and asks about.
 
     A further name counts unless it stands in a reason or in a comparison after the first one: 'Nancy, since she is
@@ -230,7 +230,7 @@ def read(passage: str, forms: Forms) -> Reading:
         names - chosen and _ALIKE.search(clause.text) and _POSSIBLE.search(clause.text) for clause, names in stated
     )
     vague |= any(_EITHER.match(clause.text.lstrip()) for clause in clauses if clause.opener == "soft")
-    return Reading(frozenset(chosen), frozenset(denied), frozenset(asked), vague)
+    return NamedPeople(frozenset(chosen), frozenset(denied), frozenset(asked), vague)
 
 
 def _chosen(stated: list[tuple[_Clause, set[str]]]) -> set[str]:

@@ -30,7 +30,7 @@ from tasks.report.material import Tables
 from tasks.runtime.spending import spending_of
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
-from tasks.store.tables import Store as TableStore
+from tasks.store.tables import Store
 
 UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
 
@@ -86,7 +86,7 @@ def results(
     )
 
 
-def _texts(place: TableStore, tables: Tables) -> pl.DataFrame:
+def _texts(place: Store, tables: Tables) -> pl.DataFrame:
     """Return all replies of a run: item_id, model, repeat, text."""
     requests = place.read_all([one.requests for one in tables.asked], REQUESTS)
     responses = place.read_all([one.responses for one in tables.asked], RESPONSES).unique("request_id")

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from config.settings import Settings
-from config.settings import Store as StoreSettings
+from config.settings import Settings, StoreSettings
 from data.batches import Ref
 from data.options import options_of
 from data.plugins import metric

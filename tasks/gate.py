@@ -13,7 +13,7 @@ from metrics.analysis.document import document
 from metrics.analysis.observations import observations
 from metrics.analysis.results import Results, RunTables, build_interim
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import Policy, Verdict, decide
+from metrics.analysis.verdict import Policy, RunVerdict, decide
 from tasks.aggregate import circumstances
 from tasks.decide import follow_all, watched
 from tasks.judges.passports import Examined, standings_of
@@ -37,7 +37,7 @@ def policy_of(settings: Settings) -> Policy:
 
 
 @stage(version=1, cached=False)
-def gate(results: Results, policy: Policy) -> Verdict:
+def gate(results: Results, policy: Policy) -> RunVerdict:
     """Decide whether a run passes."""
     return decide(results, policy)
 
@@ -77,7 +77,7 @@ def interim(
     }
 
 
-def write(results: Results, verdict: Verdict, folder: Path) -> dict[str, Any]:
+def write(results: Results, verdict: RunVerdict, folder: Path) -> dict[str, Any]:
     """Write `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` where it applies; return the first's document."""
     found = document(results, verdict)
     write_atomically(folder / "results.json", json.dumps(found, ensure_ascii=False, indent=1).encode())

@@ -12,9 +12,8 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any
 
-from config.settings import Judge
-from config.settings import Store as StoreSettings
-from data.batches import Asked, Batch, Cell, Ref
+from config.settings import Judge, StoreSettings
+from data.batches import Batch, Cell, QueryResult, Ref
 from data.draw import canonical
 from data.options import options_of
 from data.plugins import metrics
@@ -27,7 +26,7 @@ from tasks.models.requests import request
 from tasks.query import query
 from tasks.runtime.storage import open_cache, open_store
 from tasks.stage import stage
-from tasks.store.samples import Answered, answered
+from tasks.store.samples import SampleRow, answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class Judged:
     """What judges found, and what they were asked."""
 
     judgements: Ref
-    asked: list[Asked]
+    asked: list[QueryResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def decode(text: Any) -> Any:
     return text
 
 
-def pose_question(judge: Judge, panel: Panel, sample: Answered, ask: Ask) -> dict[str, Any]:
+def pose_question(judge: Judge, panel: Panel, sample: SampleRow, ask: Ask) -> dict[str, Any]:
     """Return a question to a judge as a row of the requests table.
 
     A temperature that the judge was given stands over the metric's. What it was given as its system prompt is said
@@ -100,7 +99,7 @@ class _Hearing:
 
     store: StoreSettings
     panel: Panel
-    samples: Sequence[Answered]
+    samples: Sequence[SampleRow]
     cell: Cell
     afresh: bool
     recorded: Ref | None
@@ -112,7 +111,7 @@ class _Wave:
     """What a wave came to: the sessions advanced, the calls, and the remembered replies that could not be read."""
 
     advanced: dict[int, Session]
-    asked: Asked
+    asked: QueryResult
     unread: dict[int, list[str]]
 
 
@@ -146,10 +145,10 @@ def _wave(hearing: _Hearing, judge: Judge, sessions: Mapping[int, Session]) -> _
     return _Wave(advanced, asked, unread)
 
 
-def _hear(hearing: _Hearing, judge: Judge, sessions: Sequence[Session]) -> tuple[list[Session], list[Asked]]:
+def _hear(hearing: _Hearing, judge: Judge, sessions: Sequence[Session]) -> tuple[list[Session], list[QueryResult]]:
     """Put one judge's questions until no session asks any more."""
     standing = list(sessions)
-    asked: list[Asked] = []
+    asked: list[QueryResult] = []
     unread: dict[int, list[str]] = {}
     while waiting := {n: session for n, session in enumerate(standing) if session.asks}:
         wave = _wave(hearing, judge, waiting)
@@ -167,7 +166,7 @@ def _hear(hearing: _Hearing, judge: Judge, sessions: Sequence[Session]) -> tuple
     return standing, asked
 
 
-def _row(sample: Answered, judge: str, session: Session) -> dict[str, Any]:
+def _row(sample: SampleRow, judge: str, session: Session) -> dict[str, Any]:
     return {
         "item_id": sample.item_id,
         "model": sample.model,
@@ -204,7 +203,7 @@ def judge(
     samples = [s for s in answered(place, batch) if s.error_kind is None]
     opened = [begin(unit, s.sample, language=s.language, options=options) for s in samples]
 
-    def hear(one: Judge) -> tuple[list[Session], list[Asked]]:
+    def hear(one: Judge) -> tuple[list[Session], list[QueryResult]]:
         cell = replace(batch.cell, metric=metric, judge=one.name)
         return _hear(_Hearing(store, panel, samples, cell, afresh, recorded, run), one, opened)
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from config.settings import Store
+from config.settings import StoreSettings
 from data import stop_tokens
-from data.batches import Asked, Ref
+from data.batches import QueryResult, Ref
 from data.draw import canonical, content_id
 from data.loading import RESPONSE, offered
 from data.plugins import loader
@@ -72,7 +72,7 @@ def items_of(suite: Suite, required: Sequence[str] = ()) -> Iterator[dict[str, A
     return rows(suite.name, suite.loader, offered(suite), required, [*suite.asked_by.values()])
 
 
-def _write(store: Store, listed: Iterable[dict[str, Any]], batch_size: int) -> list[Ref]:
+def _write(store: StoreSettings, listed: Iterable[dict[str, Any]], batch_size: int) -> list[Ref]:
     place = open_store(store)
     frame = ITEMS.frame(listed)
     return [
@@ -93,19 +93,19 @@ class Wanted:
     digests: tuple[str, ...] = ()
 
 
-def _made(store: Store, wanted: Wanted) -> list[Ref]:
+def _made(store: StoreSettings, wanted: Wanted) -> list[Ref]:
     listed = rows(wanted.suite, wanted.units[0].name, wanted.options, wanted.required, wanted.prompts)
     return _write(store, listed, wanted.batch_size)
 
 
 @stage(version=1)
-def generate(store: Store, wanted: Wanted) -> list[Ref]:
+def generate(store: StoreSettings, wanted: Wanted) -> list[Ref]:
     """Draw items and store them in batches."""
     return _made(store, wanted)
 
 
 @stage(version=1)
-def load(store: Store, wanted: Wanted) -> list[Ref]:
+def load(store: StoreSettings, wanted: Wanted) -> list[Ref]:
     """Sample a data set's rows as items and store them in batches."""
     return _made(store, wanted)
 
@@ -120,7 +120,7 @@ def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @stage(version=3)
-def given(store: Store, items: Ref, *, model: str) -> Asked:
+def given(store: StoreSettings, items: Ref, *, model: str) -> QueryResult:
     """Take the responses that a data set holds, as if `model` had been asked: no call is made or counted.
 
     A row may also say how its response ended (`finish_reason`) and how long it was (`tokens_in`, `tokens_out`).
@@ -144,4 +144,4 @@ def given(store: Store, items: Ref, *, model: str) -> Asked:
         for item_id, facts in there
     )
     refs = place.write(REQUESTS, requests), place.write(RESPONSES, responses)
-    return Asked(*refs, total=0, cached=0, answered=0, failed=0, tokens_in=0, tokens_out=0, span_s=0.0)
+    return QueryResult(*refs, total=0, cached=0, answered=0, failed=0, tokens_in=0, tokens_out=0, span_s=0.0)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from config.settings import Store
+from config.settings import StoreSettings
 from data.batches import Ref
 from data.draw import draw
 from data.plugins import loader
@@ -38,7 +38,7 @@ def curves(suite: Suite, put: pl.DataFrame, scored: pl.DataFrame) -> list[Curve]
 
 @stage(version=1)
 def probe(
-    store: Store, items: list[Ref], scores: list[Ref], *, suite: Suite, units: tuple[UnitIdentity, ...]
+    store: StoreSettings, items: list[Ref], scores: list[Ref], *, suite: Suite, units: tuple[UnitIdentity, ...]
 ) -> list[Ref]:
     """Draw the next questions of each family and language; none once `n_items` of each were put.
 

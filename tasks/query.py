@@ -10,10 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Model
-from config.settings import Store as StoreSettings
+from config.settings import Model, StoreSettings
 from data import stop_tokens
-from data.batches import Asked, Cell, Ref
+from data.batches import Cell, QueryResult, Ref
 from data.draw import canonical
 from data.errors import InputError
 from data.tables import REQUESTS, RESPONSES
@@ -22,7 +21,7 @@ from tasks.models.progress import counts, showing
 from tasks.models.protocol import FATAL, CallError, Client
 from tasks.models.recorded import keep
 from tasks.models.requests import call_of, for_items
-from tasks.models.scheduler import Answer, Tally, ask_all, line
+from tasks.models.scheduler import BatchProgress, CallResult, ask_all, line
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache, open_store, open_submissions
 from tasks.stage import ledger, stage
@@ -30,7 +29,7 @@ from tasks.stage import ledger, stage
 IDENTITY_S = 60.0
 """Seconds that a server has to say who it is."""
 
-Watcher = Callable[[Cell, Tally], None]
+Watcher = Callable[[Cell, BatchProgress], None]
 _watchers: list[Watcher] = []
 
 
@@ -85,7 +84,7 @@ async def _identity(model: Model) -> Mapping[str, str]:
         raise CallError("timeout", f"the server did not answer within {limit_s:g} s. Is it up?") from error
 
 
-def _response(answer: Answer) -> dict[str, Any]:
+def _response(answer: CallResult) -> dict[str, Any]:
     error = answer.error
     reply = answer.reply
     return {
@@ -115,7 +114,7 @@ def sharing_failures(place: StoreSettings, run: str) -> Iterator[None]:
 
 def ask(
     requests: pl.DataFrame, model: Model, place: StoreSettings, cell: Cell, *, digest: str = "", run: str = ""
-) -> tuple[pl.DataFrame, Tally]:
+) -> tuple[pl.DataFrame, BatchProgress]:
     """Bring every distinct request to an end; return the responses table in the requests' order.
 
     `digest`: the server's of the model, where it has one; another one on the way is noticed. `run`: the start of a
@@ -132,12 +131,12 @@ def ask(
 
     with showing(str(cell), book.run, deployed=book.deployed) as show:
 
-        def progress(tally: Tally) -> None:
+        def progress(tally: BatchProgress) -> None:
             show(tally)
             for watcher in _watchers:
                 watcher(cell, tally)
 
-        async def bring() -> tuple[dict[str, Answer], Tally]:
+        async def bring() -> tuple[dict[str, CallResult], BatchProgress]:
             submissions = None if model.batch == "off" else open_submissions(place)
             return await ask_all(
                 calls,
@@ -196,7 +195,7 @@ def query(
     needed: bool = True,
     digest: str = "",
     run: str = "",
-) -> Asked:
+) -> QueryResult:
     """Bring a batch of requests to their ends, from the reply cache or the model.
 
     Not cached by Prefect, which would remember failures: the reply cache is its cache. `needed`: nothing is left
@@ -211,7 +210,7 @@ def query(
     responses, tally = ask(place.read(requests), model, store, cell, digest=digest, run=run)
     if needed:
         _refuse_hopeless(model, responses)
-    return Asked(
+    return QueryResult(
         requests=requests,
         responses=place.write(RESPONSES, responses),
         total=tally.total,

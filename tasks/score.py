@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from config.settings import Store
+from config.settings import StoreSettings
 from data.batches import Batch, Ref
 from data.draw import canonical
 from data.options import options_of
@@ -17,7 +17,7 @@ from metrics.judging import combine
 from tasks.judge import reopen
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
-from tasks.store.samples import Answered, answered
+from tasks.store.samples import SampleRow, answered
 
 
 def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, Any]]:
@@ -37,14 +37,14 @@ def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, An
 
 
 @stage(version=1)
-def score(store: Store, verdicts: Ref, *, metric: UnitIdentity) -> Ref:
+def score(store: StoreSettings, verdicts: Ref, *, metric: UnitIdentity) -> Ref:
     """Turn a batch of verdicts into scores of the metric that says what they are worth."""
     place, unit = open_store(store), find(Metric, metric.name)
     rows = place.read(verdicts).iter_rows(named=True)
     return place.write(SCORES, SCORES.frame(entry for verdict in rows for entry in scores_of(verdict, unit)))
 
 
-def metric_rows(metric: Metric, scored: Iterable[tuple[Answered, Score]]) -> Iterator[dict[str, Any]]:
+def metric_rows(metric: Metric, scored: Iterable[tuple[SampleRow, Score]]) -> Iterator[dict[str, Any]]:
     """Yield the metric's row and one for each part, `<metric>.<part>`, of every sample.
 
     Every sample has every part that any sample has: what it does not have itself is in the metric's own state,
@@ -74,16 +74,16 @@ def metric_rows(metric: Metric, scored: Iterable[tuple[Answered, Score]]) -> Ite
             yield {**shared, "metric": f"{metric.name}.{name}", "value": value, "status": status, "details": "{}"}
 
 
-def _status(value: float | None, status: Status, reply: Answered, *, most: float = 1.0) -> Status:
+def _status(value: float | None, status: Status, reply: SampleRow, *, most: float = 1.0) -> Status:
     """Return the status of a value: of a cut reply, whatever is not fully right is `truncated`."""
     return "truncated" if reply.cut and status in VALUED and (value is None or value < most) else status
 
 
-def _model_error(reply: Answered) -> Score:
+def _model_error(reply: SampleRow) -> Score:
     return Score(None, "model_error", reply.error_kind or "error", {"error": reply.error})
 
 
-def ran(unit: Metric, replies: Sequence[Answered], options: Mapping[str, Any]) -> list[Found]:
+def ran(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) -> list[Found]:
     """Run the programs that a metric has in replies, all in one go; return what each reply's came to."""
     if unit.programs is None:
         return [{}] * len(replies)
@@ -95,7 +95,7 @@ def ran(unit: Metric, replies: Sequence[Answered], options: Mapping[str, Any]) -
 
 
 @stage(version=2)
-def measure(store: Store, batch: Batch, *, metric: UnitIdentity, options: Mapping[str, Any]) -> Ref:
+def measure(store: StoreSettings, batch: Batch, *, metric: UnitIdentity, options: Mapping[str, Any]) -> Ref:
     """Score a batch of replies by a metric that needs no judge."""
     place = open_store(store)
     unit = find(Metric, metric.name)
@@ -110,7 +110,7 @@ def measure(store: Store, batch: Batch, *, metric: UnitIdentity, options: Mappin
 
 @stage(version=3)
 def score_judged(
-    store: Store,
+    store: StoreSettings,
     batch: Batch,
     judgements: Ref,
     *,
@@ -126,7 +126,7 @@ def score_judged(
     for row in place.read(judgements).iter_rows(named=True):
         found.setdefault((row["item_id"], row["model"], row["repeat"]), []).append(row)
 
-    def value(reply: Answered) -> Score:
+    def value(reply: SampleRow) -> Score:
         if reply.error_kind:
             return _model_error(reply)
         rows = found[reply.item_id, reply.model, reply.repeat]

@@ -25,8 +25,8 @@ from prefect.cache_policies import NO_CACHE, CachePolicy
 from prefect.context import TaskRunContext
 from pydantic import BaseModel
 
-from config.settings import Store as StoreSettings
-from data.batches import Asked, Batch, Cell, Ref
+from config.settings import StoreSettings
+from data.batches import Batch, Cell, QueryResult, Ref
 from data.draw import canonical
 from data.plugins import generation
 from data.units import Module, UnitIdentity, source_of
@@ -129,7 +129,7 @@ class Execution:
     seconds: float
     note: str = ""
     ended: float = 0.0
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[QueryResult, ...] = ()
     subject: str = ""
     units: Mapping[str, str] = field(default_factory=dict)
     changed: tuple[str, ...] = ()
@@ -295,7 +295,7 @@ class Stage(Generic[P, R]):
         before = book.earlier().get(subject, {}) if units and not cached else {}
         changed = tuple(name for name, unit in units.items() if before.get(name, unit) != unit)
         note = note or (f"changed since: {', '.join(changed)}" if changed else "")
-        asked = tuple(found_in(result, Asked))
+        asked = tuple(found_in(result, QueryResult))
         book.executions.append(
             Execution(self.name, cell, cached, seconds, note, time.time(), asked, subject, units, changed)
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from config.settings import Store
+from config.settings import StoreSettings
 from data.batches import Ref
 from data.tables import ITEMS, SCORES, SUMMARY
 from metrics.analysis.observations import observations
@@ -14,7 +14,7 @@ from tasks.stage import stage
 
 
 @stage(version=2)
-def aggregate(store: Store, items: list[Ref], scores: list[Ref], watched: Sequence[Watched] = ()) -> Ref:
+def aggregate(store: StoreSettings, items: list[Ref], scores: list[Ref], watched: Sequence[Watched] = ()) -> Ref:
     """Sum all scores of a run up into the summary table.
 
     Suites that are `watched` have their sequences' intervals.

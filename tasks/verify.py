@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from config.settings import Sandbox, Store
+from config.settings import Sandbox, StoreSettings
 from data.batches import Batch, Ref
 from data.draw import canonical
 from data.errors import InputError
@@ -23,7 +23,7 @@ _FOUND = Sandbox()
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ReplyToVerify:
     """One reply to verify: the item's row, whose reply it is, what came of the call, and whether it was cut."""
 
     item: Mapping[str, Any]
@@ -41,7 +41,7 @@ def item_of(row: Mapping[str, Any]) -> Item:
 
 
 def _row(
-    reply: Reply, status: Status, *, correct: bool | None, reason: str, details: Mapping[str, Any]
+    reply: ReplyToVerify, status: Status, *, correct: bool | None, reason: str, details: Mapping[str, Any]
 ) -> dict[str, Any]:
     return {
         "item_id": reply.item["item_id"],
@@ -54,7 +54,7 @@ def _row(
     }
 
 
-def verdict_row(reply: Reply, outcomes: Sequence[Outcome] | None = None) -> dict[str, Any]:
+def verdict_row(reply: ReplyToVerify, outcomes: Sequence[Outcome] | None = None) -> dict[str, Any]:
     """Verify one reply and return its row of the verdicts table.
 
     Raises:
@@ -86,12 +86,12 @@ def verdict_row(reply: Reply, outcomes: Sequence[Outcome] | None = None) -> dict
     return _row(reply, status, correct=verdict.correct, reason=verdict.reason, details=details)
 
 
-def verify_plain(replies: Sequence[Reply]) -> list[dict[str, Any]]:
+def verify_plain(replies: Sequence[ReplyToVerify]) -> list[dict[str, Any]]:
     """Verify replies whose families need no program run."""
     return [verdict_row(reply) for reply in replies]
 
 
-def program_of(reply: Reply) -> Program | None:
+def program_of(reply: ReplyToVerify) -> Program | None:
     """Return the program that a reply holds, if its family runs programs and it holds one."""
     unit = family(reply.item["family"])
     if unit.program is None or reply.text is None:
@@ -99,7 +99,7 @@ def program_of(reply: Reply) -> Program | None:
     return unit.program(item_of(reply.item), reply.text)
 
 
-def _blank(reply: Reply) -> Program | None:
+def _blank(reply: ReplyToVerify) -> Program | None:
     """Return a program of no function in the language of a reply's item: it says whether that runs here."""
     unit = family(reply.item["family"])
     if unit.program is None:
@@ -113,7 +113,7 @@ def _of_blank(outcomes: Sequence[Outcome]) -> Sequence[Outcome] | None:
     return outcomes if any(outcome.kind == "unavailable" for outcome in outcomes) else None
 
 
-def verify_programs(replies: Sequence[Reply], tools: Sandbox) -> list[dict[str, Any]]:
+def verify_programs(replies: Sequence[ReplyToVerify], tools: Sandbox) -> list[dict[str, Any]]:
     """Run the programs in replies in the sandbox, then verify.
 
     Where nothing runs an item's language, that decides about a reply without a program too, and about none at all.
@@ -131,7 +131,7 @@ def verify_programs(replies: Sequence[Reply], tools: Sandbox) -> list[dict[str, 
     ]
 
 
-def verify_all(replies: Iterable[Reply], tools: Sandbox = _FOUND) -> list[dict[str, Any]]:
+def verify_all(replies: Iterable[ReplyToVerify], tools: Sandbox = _FOUND) -> list[dict[str, Any]]:
     """Verify replies of any families; rows in the replies' order."""
     listed = list(replies)
     runs = [family(reply.item["family"]).program is not None for reply in listed]
@@ -142,7 +142,9 @@ def verify_all(replies: Iterable[Reply], tools: Sandbox = _FOUND) -> list[dict[s
 
 
 @stage(version=2)
-def verify(store: Store, batch: Batch, *, families: tuple[UnitIdentity, ...], tools: Sandbox, runner: str) -> Ref:
+def verify(
+    store: StoreSettings, batch: Batch, *, families: tuple[UnitIdentity, ...], tools: Sandbox, runner: str
+) -> Ref:
     """Verify a batch of replies; `families` are those of its items, as the key knows them.
 
     `runner` is what `kotlin_tools.describe` says: with another compiler, or none any more, verdicts are others.
@@ -154,7 +156,9 @@ def verify(store: Store, batch: Batch, *, families: tuple[UnitIdentity, ...], to
         place.read(batch.responses), on="request_id", how="left", maintain_order="left"
     )
     replies = (
-        Reply(rows[r["item_id"]], r["model"], r["repeat"], r["text"], r["error"], r["error_kind"], is_cut(r))
+        ReplyToVerify(
+            rows[r["item_id"]], r["model"], r["repeat"], r["text"], r["error"], r["error_kind"], is_cut(r)
+        )
         for r in asked.iter_rows(named=True)
     )
     return place.write(VERDICTS, VERDICTS.frame(verify_all(replies, tools)))

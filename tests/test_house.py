@@ -1,9 +1,10 @@
-"""How the tests themselves are laid out."""
+"""How the tree is laid out: what stands in which file, and what it is called."""
 
 import ast
 import re
 import sys
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
@@ -129,3 +130,21 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     """Also inside of functions; modules that start the command line do so by name."""
     graph = grimp.build_graph(*ROOMS, cache_dir=None)
     TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()
+
+
+SHARED_NAMES = 3
+CONVENTION = {"Options"}
+"""What units, loaders and providers call the class of their own options: the registry's convention, a class a unit."""
+
+
+def test_a_class_name_means_one_thing() -> None:
+    """A name is shared where two product modules define a class of it at their top level."""
+    homes = defaultdict[str, set[str]](set)
+    for room in (*PRODUCT, "docs"):
+        for path in (TOP / room).rglob("*.py"):
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef):
+                    homes[node.name].add(str(path.relative_to(TOP)))
+    assert len(homes["Options"]) > 1, "the convention went: take it out of CONVENTION"
+    shared = {name: sorted(files) for name, files in homes.items() if len(files) > 1 and name not in CONVENTION}
+    assert len(shared) <= SHARED_NAMES, shared

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from config.settings import Settings
-    from tasks.estimate.calls import Effect, Estimate, Portion
+    from tasks.estimate.calls import CostEstimate, Effect, Portion
     from tasks.report.tables import Table
 
 HEADS = ("asked", "calls", "cached", "tokens_in", "tokens_out", "cost", "time")
@@ -43,7 +43,7 @@ def show_estimate(settings: "Settings") -> int:
     return Exit.ERROR if found.problems else Exit.PASSED
 
 
-def parts(found: "Estimate") -> Iterator["RenderableType"]:
+def parts(found: "CostEstimate") -> Iterator["RenderableType"]:
     """Yield the table and the lines below it."""
     from rich.text import Text
 
@@ -64,7 +64,7 @@ def parts(found: "Estimate") -> Iterator["RenderableType"]:
         yield Text(visible(phrase("estimate.note", language, note=note)))
 
 
-def totals(found: "Estimate") -> Iterator[str]:
+def totals(found: "CostEstimate") -> Iterator[str]:
     """Yield the sums, in lines."""
     from prompts.phrases import phrase
     from tasks.report.text import duration
@@ -82,7 +82,7 @@ def totals(found: "Estimate") -> Iterator[str]:
         yield phrase("estimate.time_unknown", language, names=", ".join(unknown))
 
 
-def _costs(found: "Estimate") -> Iterator[str]:
+def _costs(found: "CostEstimate") -> Iterator[str]:
     """Say what it would cost, who has no price, and which prices these are."""
     from prompts.phrases import phrase
     from tasks.report.spending import money
@@ -123,7 +123,7 @@ def told(one: "Effect", language: str) -> str:
     return phrase("estimate.effect", language, suite=one.suite, n=one.n, between=between, alone=alone)
 
 
-def _table(found: "Estimate") -> "Table":
+def _table(found: "CostEstimate") -> "Table":
     from prompts.phrases import phrase
     from tasks.report.tables import Table, columns
 
@@ -152,7 +152,7 @@ def _row(portion: "Portion", language: str) -> list[str]:
     ]
 
 
-def _bases(found: "Estimate") -> Iterator[str]:
+def _bases(found: "CostEstimate") -> Iterator[str]:
     """Say, for each, what the tokens written are estimated from."""
     from prompts.phrases import phrase
 

@@ -25,7 +25,7 @@ from tasks.runtime.logs import structured
 
 if TYPE_CHECKING:
     from config.settings import Rerun, Settings
-    from flows.runs import Outcome
+    from flows.runs import RunResult
 
 T = TypeVar("T")
 STOPPING = (signal.SIGINT, signal.SIGTERM)
@@ -33,7 +33,7 @@ AHEAD = ("prefect.flow_engine", "prefect.task_engine", "fastapi.encoders", "scip
 """What Prefect and the statistics import when a run comes to them: half a second."""
 
 
-def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Outcome":
+def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "RunResult":
     """Run the evaluation and return what it came to; `only_failed` brings an earlier run's answers back first.
 
     Raises:
@@ -41,10 +41,10 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Out
         KeyboardInterrupt: it was stopped; the message says how to go on.
     """
 
-    def imported() -> "Callable[[], Outcome]":
+    def imported() -> "Callable[[], RunResult]":
         from flows.full_eval import full_eval
 
-        def work() -> "Outcome":
+        def work() -> "RunResult":
             if only_failed:
                 from flows.earlier import settings_of
                 from flows.runs import restore

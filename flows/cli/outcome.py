@@ -6,10 +6,10 @@ from flows.cli.console import show
 
 if TYPE_CHECKING:
     from config.settings import Settings
-    from flows.runs import Outcome
+    from flows.runs import RunResult
 
 
-def show_outcome(outcome: "Outcome", settings: "Settings") -> None:
+def show_outcome(outcome: "RunResult", settings: "Settings") -> None:
     """Print the table, the verdict, and where the reports lie."""
     from prompts.phrases import phrase
     from tasks.report import terminal
@@ -24,7 +24,7 @@ def show_outcome(outcome: "Outcome", settings: "Settings") -> None:
         show(phrase("terminal.junit", language, path=settings.report.junit))
 
 
-def show_stages(outcome: "Outcome", settings: "Settings") -> None:
+def show_stages(outcome: "RunResult", settings: "Settings") -> None:
     """Say of every stage whether it was cached or run, and why."""
     from tasks.report.terminal import stage_line
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from data.batches import Cell
-    from tasks.models.scheduler import Tally
+    from tasks.models.scheduler import BatchProgress
 
 VARIABLE = "BASIC_CONTROL_PROGRESS_S"
 """The environment variable with the seconds between two lines."""
@@ -35,7 +35,7 @@ def progress() -> "Display":
     Raises:
         InputError: the environment asks for lines at no number of seconds.
     """
-    return Bars() if sys.stderr.isatty() else Lines(_interval())
+    return BarDisplay() if sys.stderr.isatty() else LineDisplay(_interval())
 
 
 def _interval() -> float:
@@ -77,13 +77,13 @@ class Work:
 
     title: str
     expected: int = 0
-    running: dict[int, "Tally"] = field(default_factory=dict)
-    over: dict[int, "Tally"] = field(default_factory=dict)
+    running: dict[int, "BatchProgress"] = field(default_factory=dict)
+    over: dict[int, "BatchProgress"] = field(default_factory=dict)
     sums: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
     first_s: float = 0.0
     last_s: float = 0.0
 
-    def note(self, tally: "Tally") -> None:
+    def note(self, tally: "BatchProgress") -> None:
         """Take a batch's tally in; called by the asking thread after every change."""
         if id(tally) not in self.over:
             self.running[id(tally)] = tally
@@ -138,7 +138,7 @@ class Display(logging.Handler):
         self._over.set()
         self._thread.join()
 
-    def note(self, cell: "Cell", tally: "Tally") -> None:
+    def note(self, cell: "Cell", tally: "BatchProgress") -> None:
         """Note a batch's tally, which the asking thread goes on changing."""
         self._work(cell.suite, cell.metric).note(tally)
 
@@ -196,7 +196,7 @@ class Display(logging.Handler):
         """Show what a suite has come to, a line for each model."""
 
 
-class Lines(Display):
+class LineDisplay(Display):
     """For a pipe or a file: a line for each stage of each suite, and one every few seconds."""
 
     def __init__(self, every_s: float) -> None:
@@ -232,7 +232,7 @@ class Lines(Display):
         sys.stderr.flush()
 
 
-class Bars(Display):
+class BarDisplay(Display):
     """For a terminal: the stage, and a bar for each work of the suite that runs; results stay above them."""
 
     def __init__(self) -> None:

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from data.errors import InputError
 from prompts.phrases import ENGLISH, languages, phrase
 from tasks.report import runs as pages
-from tasks.store.history import Entry, history
+from tasks.store.history import HistoryEntry, history
 from tasks.store.runs import find
 
 HOST = "127.0.0.1"
@@ -45,7 +45,7 @@ _HEADERS = {
 }
 
 
-class Guard:
+class HostGuard:
     """Lets in what a browser of this machine asks for by our own address, to read.
 
     Any site may have its own name point here, or send a browser here.
@@ -90,7 +90,7 @@ class Pages:
 
     def index(self, request: Request) -> Response:
         """Show the runs that are asked for, the newest first."""
-        found, asked = entries(self.runs), pages.Asked.read(request.query_params)
+        found, asked = entries(self.runs), pages.RunFilter.read(request.query_params)
         return HTMLResponse(pages.index(found, asked, partial(address_of, self.runs), self._spoken(found)))
 
     def leaderboard(self, _: Request) -> Response:
@@ -131,7 +131,7 @@ class Pages:
             return self._told("no_report", 404)
         return FileResponse(file, media_type="text/html; charset=utf-8")
 
-    def _spoken(self, found: Sequence[Entry]) -> str:
+    def _spoken(self, found: Sequence[HistoryEntry]) -> str:
         """Return the language to speak: a plug-in's may be gone, or not be loaded here."""
         newest = found[0].language if found else ""
         return self.language or (newest if newest in languages() else ENGLISH)
@@ -171,11 +171,11 @@ def folders(runs: Path) -> dict[str, Path]:
     return {path.name: path for path in runs.iterdir() if path.is_dir() and not path.name.startswith(".")}
 
 
-def entries(runs: Path) -> list[Entry]:
+def entries(runs: Path) -> list[HistoryEntry]:
     """Return all runs, the newest first; those without a manifest, which never began or lost it, at the end."""
     found = history(runs)
     known = {one.name for one in found}
-    return [*found, *(Entry.blank(name) for name in sorted({*folders(runs)} - known, reverse=True))]
+    return [*found, *(HistoryEntry.blank(name) for name in sorted({*folders(runs)} - known, reverse=True))]
 
 
 def reports(runs: Path, folder: Path) -> Mapping[str, Path]:
@@ -234,7 +234,7 @@ def bind(port: int) -> socket.socket:
 
 def server(runs: Path, port: int, language: str = "") -> uvicorn.Server:
     """Return a server for a folder of runs; `run(sockets=[...])` serves until `should_exit`."""
-    guarded = Guard(Pages(runs, language).application(), port)
+    guarded = HostGuard(Pages(runs, language).application(), port)
     told = uvicorn.Config(
         guarded, log_level="critical", access_log=False, lifespan="off", server_header=False, ws="none",
         timeout_graceful_shutdown=1,

@@ -41,7 +41,7 @@ _PLAIN = pattern(r"(?:ANSWER|ОТВЕТ): ?(-?[0-9]{1,15})")
 _TOKEN = pattern(r"\d+|[-+*()]")
 
 
-class Part(NamedTuple):
+class Expression(NamedTuple):
     """An expression: how it is written, its value, and how tightly its outermost operator binds."""
 
     text: str
@@ -49,21 +49,21 @@ class Part(NamedTuple):
     rank: int
 
 
-def join(left: Part, operator: str, right: Part) -> Part:
+def join(left: Expression, operator: str, right: Expression) -> Expression:
     """Join two parts with an operator, with parentheses only where the value would be another without them."""
     rank = _RANK[operator]
     first = f"({left.text})" if left.rank < rank else left.text
     # a - (b + c) needs them; a + (b - c) and a * (b * c) do not.
     bare = right.rank > rank or (right.rank == rank and operator != "-")
     second = right.text if bare else f"({right.text})"
-    return Part(f"{first} {operator} {second}", _OPERATIONS[operator](left.value, right.value), rank)
+    return Expression(f"{first} {operator} {second}", _OPERATIONS[operator](left.value, right.value), rank)
 
 
 def generate(rng: Random, *, numbers: tuple[int, int], largest: int, limit: int, language: str) -> Item:
     """Draw a tree whose value is none of its numbers, so that repeating the question is no answer."""
     while True:
         leaves = [rng.randint(2, largest) for _ in range(rng.randint(*numbers))]
-        parts = [Part(str(number), number, _NUMBER_RANK) for number in leaves]
+        parts = [Expression(str(number), number, _NUMBER_RANK) for number in leaves]
         while len(parts) > 1:
             at = rng.randrange(len(parts) - 1)
             operator = rng.choice("+-*")

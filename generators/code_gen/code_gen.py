@@ -13,7 +13,7 @@ from typing import Any
 from data.errors import InputError
 from data.programs.python import find_python
 from data.records import Family, Item, Outcome, Program, Verdict
-from data.values import Raised, equal, literal, same_type, shown, simple_name, told
+from data.values import ExpectedException, equal, literal, same_type, shown, simple_name, told
 from generators.code_gen import easy as _code_easy
 from generators.code_gen import easy_text as _code_easy_text
 from generators.code_gen import hard as _code_hard
@@ -25,7 +25,7 @@ from generators.code_gen.function import (
     WORDS,
     Arguments,
     Constants,
-    Function,
+    FunctionTemplate,
     Shape,
     camel,
     outcome,
@@ -35,12 +35,14 @@ from generators.code_gen.function import (
 from generators.code_gen.kotlin import find_kotlin
 from generators.code_gen.values import decode, encode, kotlin_literal
 
-FUNCTIONS: Mapping[str, tuple[Function, ...]] = {
+FUNCTIONS: Mapping[str, tuple[FunctionTemplate, ...]] = {
     "easy": (*_code_easy.FUNCTIONS, *_code_easy_text.FUNCTIONS),
     "medium": (*_code_medium.FUNCTIONS, *_code_medium_text.FUNCTIONS),
     "hard": (*_code_hard.FUNCTIONS, *_code_hard_text.FUNCTIONS),
 }
-BY_NAME: Mapping[str, Function] = {function.name: function for level in FUNCTIONS.values() for function in level}
+BY_NAME: Mapping[str, FunctionTemplate] = {
+    function.name: function for level in FUNCTIONS.values() for function in level
+}
 FINDERS: Mapping[str, Callable[[str, str], str | None]] = {"python": find_python, "kotlin": find_kotlin}
 LEVELS: Mapping[str, Mapping[str, Any]] = {level: {"level": level} for level in FUNCTIONS}
 LEAST, MOST = 3, 5
@@ -132,7 +134,7 @@ def _all_caught(mutants: Sequence[Callable[..., Any]], calls: Sequence[Arguments
             try:
                 found = mutant(*call)
             except Exception as error:  # noqa: BLE001 - a mutant may raise anything
-                found = Raised(type(error).__name__)
+                found = ExpectedException(type(error).__name__)
             # `equal` would say it all; most calls of a mutant come to what is expected, and take it no further
             if (found != value or type(found) is not type(value)) and not equal(value, found):
                 break
@@ -142,7 +144,7 @@ def _all_caught(mutants: Sequence[Callable[..., Any]], calls: Sequence[Arguments
 
 
 def _draw_examples(
-    rng: Random, function: Function, constants: Constants, hidden: Sequence[Arguments]
+    rng: Random, function: FunctionTemplate, constants: Constants, hidden: Sequence[Arguments]
 ) -> list[Arguments]:
     """Return one or two calls that are not among the hidden ones."""
     found: list[Arguments] = []
@@ -160,9 +162,10 @@ def _lines(shape: Shape, code: str, name: str, calls: Sequence[Arguments], value
     """Return `call -> result` for each call, as the programming language writes them."""
     pairs = zip(calls, values, strict=True)
     if code == "kotlin":
+        error, result = WORDS[code]["error"], shape.types[-1]
         return [
             f"{name}({', '.join(map(kotlin_literal, call, shape.types))}) -> "
-            f"{WORDS[code]['error'] if type(value) is Raised else kotlin_literal(value, shape.types[-1])}"
+            f"{error if type(value) is ExpectedException else kotlin_literal(value, result)}"
             for call, value in pairs
         ]
     if shape.has_sets:
@@ -220,12 +223,12 @@ def verify(item: Item, reply: str, outcomes: Sequence[Outcome] | None = None) ->
 def _wrong(expected: Any, found: Outcome) -> str:
     """Return what is wrong with an outcome, as a class of mistake; empty where it is right."""
     if found.kind == "exception":
-        if isinstance(expected, Raised) and _is_a(found, expected.error):
+        if isinstance(expected, ExpectedException) and _is_a(found, expected.error):
             return ""
         return f"exception {simple_name(found.error)}"
     if found.kind != "value":
         return "syntax error" if found.kind == "syntax" else found.kind
-    if isinstance(expected, Raised):
+    if isinstance(expected, ExpectedException):
         return f"no {expected.error} raised"
     if equal(expected, found.value):
         return ""

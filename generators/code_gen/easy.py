@@ -1,7 +1,7 @@
 """Function templates of level easy on numbers and pairs: one comparison or one line of arithmetic."""
 
 from generators.code_gen.draws import between, integers, pick
-from generators.code_gen.function import Function
+from generators.code_gen.function import FunctionTemplate
 
 _COMPARISONS = (
     {"WORD": "above", "OP": ">", "EDGE": ">="},
@@ -10,7 +10,7 @@ _COMPARISONS = (
     {"WORD": "at_most", "OP": "<=", "EDGE": "<"},
 )
 
-SIGN = Function(
+SIGN = FunctionTemplate(
     name="sign",
     names=("is_«WORD»", "check_«WORD»", "number_is_«WORD»", "has_«WORD»_sign", "looks_«WORD»"),
     python="""
@@ -34,7 +34,7 @@ SIGN = Function(
     ),
 )
 
-LIMIT = Function(
+LIMIT = FunctionTemplate(
     name="limit",
     names=("is_«WORD»_limit", "check_«WORD»", "stays_«WORD»", "is_allowed", "passes"),
     python="""
@@ -54,7 +54,7 @@ LIMIT = Function(
     forms=_COMPARISONS,
 )
 
-OF_TWO = Function(
+OF_TWO = FunctionTemplate(
     name="of_two",
     names=("«WORD»_of_two", "pick_«WORD»", "choose_«WORD»", "get_«WORD»", "«SHORT»_of_two"),
     python="""
@@ -80,7 +80,7 @@ OF_TWO = Function(
     ),
 )
 
-DIVISIBLE = Function(
+DIVISIBLE = FunctionTemplate(
     name="divisible",
     names=("is_«WORD»", "check_«WORD»", "number_is_«WORD»", "seems_«WORD»", "found_«WORD»"),
     python="""
@@ -109,7 +109,7 @@ DIVISIBLE = Function(
     ),
 )
 
-LINEAR = Function(
+LINEAR = FunctionTemplate(
     name="linear",
     names=("transform", "scale_number", "compute", "apply_rule", "convert_number", "adjust"),
     python="""
@@ -130,7 +130,7 @@ LINEAR = Function(
     forms=({"WORD": "add", "OP": "+", "OTHER": "-"}, {"WORD": "subtract", "OP": "-", "OTHER": "+"}),
 )
 
-CLAMP = Function(
+CLAMP = FunctionTemplate(
     name="clamp",
     names=("clamp", "limit_range", "keep_in_range", "bound_value", "restrict", "clip_number"),
     python="""
@@ -154,7 +154,7 @@ CLAMP = Function(
     constants=lambda rng: {"LOW": between(rng, -50, 40), "HIGH": between(rng, 50, 200)},
 )
 
-PRICE = Function(
+PRICE = FunctionTemplate(
     name="price",
     names=("final_price", "price_after_«WORD»", "apply_«WORD»", "get_price", "price_with_«WORD»"),
     python="""
@@ -175,7 +175,7 @@ PRICE = Function(
     forms=({"WORD": "discount", "OP": "-", "OTHER": "+"}, {"WORD": "markup", "OP": "+", "OTHER": "-"}),
 )
 
-SHARE = Function(
+SHARE = FunctionTemplate(
     name="share",
     names=("equal_share", "share_each", "split_evenly", "part_for_each", "divide_total"),
     python="""
@@ -200,7 +200,7 @@ SHARE = Function(
     forms=({"WORD": "deduct", "OP": "-"}, {"WORD": "add", "OP": "+"}),
 )
 
-SWAP = Function(
+SWAP = FunctionTemplate(
     name="swap",
     names=("swap_pair", "exchange", "flip_pair", "swap_and_add", "turn_pair"),
     python="""
@@ -223,7 +223,7 @@ SWAP = Function(
 _TELLING = (1, 2, 3, 4, 6, 7, 8, 9)
 """Digits that tell -n % 10 from n % 10."""
 
-LAST_DIGIT = Function(
+LAST_DIGIT = FunctionTemplate(
     name="last_digit",
     names=("last_digit_is", "ends_with_digit", "check_last_digit", "has_last_digit", "digit_at_end"),
     python="""

@@ -3,13 +3,13 @@
 from random import Random
 
 from generators.code_gen.draws import between, integers, letters, pick, word
-from generators.code_gen.function import Constants, Function
+from generators.code_gen.function import Constants, FunctionTemplate
 
 _SEPARATORS = ("-", "+", "/", "::", "_", "=", ".", "|", "~", "->", ", ", "; ")
 _OPENINGS = ("Hello, ", "Dear ", "Hi, ", "Good morning, ", "Welcome, ", "Thank you, ", "<<", "[", "To: ", "Order: ")
 _CLOSINGS = ("!", "!!", "?", ".", " :)", ">>", "]", " and friends", ", please", " (new)")
 
-REPEAT = Function(
+REPEAT = FunctionTemplate(
     name="repeat",
     names=("repeat_text", "multiply_text", "say_again", "echo_text", "join_copies"),
     python="""
@@ -29,7 +29,7 @@ REPEAT = Function(
     constants=lambda rng: {"SEP": pick(rng, _SEPARATORS), "N": between(rng, 2, 7)},
 )
 
-WRAP = Function(
+WRAP = FunctionTemplate(
     name="wrap",
     names=("wrap_text", "decorate", "make_message", "frame_text", "format_name", "build_line"),
     python="""
@@ -58,7 +58,7 @@ def _mixed(rng: Random, letter: str) -> str:
     return f"{word(rng)}{letter}{letters(rng, 2)}{letter.upper()}{letter}"
 
 
-COUNT_LETTER = Function(
+COUNT_LETTER = FunctionTemplate(
     name="count_letter",
     names=("count_letter", "letter_count", "how_many", "count_in_text", "number_of_letters"),
     python="""
@@ -82,7 +82,7 @@ COUNT_LETTER = Function(
     ),
 )
 
-ENDS = Function(
+ENDS = FunctionTemplate(
     name="ends",
     names=("«WORD»_items", "take_«WORD»", "get_«WORD»", "keep_«WORD»", "«WORD»_numbers"),
     python="""
@@ -115,7 +115,7 @@ def _stock(rng: Random, key: str, amount: int) -> dict[str, int]:
     return {word(rng): between(rng, 1, 99), key: amount}
 
 
-LOOKUP = Function(
+LOOKUP = FunctionTemplate(
     name="lookup",
     names=("amount_of", "look_up", "find_amount", "get_amount", "stock_of", "quantity"),
     python="""
@@ -139,7 +139,7 @@ LOOKUP = Function(
     constants=lambda rng: {"DEFAULT": pick(rng, (-1, between(rng, 1, 100)))},
 )
 
-LENGTH = Function(
+LENGTH = FunctionTemplate(
     name="length",
     names=("length_is_«WORD»", "check_length", "has_length_«WORD»", "fits_length", "size_is_«WORD»"),
     python="""
@@ -175,7 +175,7 @@ def _around(rng: Random, c: Constants) -> tuple[list[int]]:
     return ([limit, limit + between(rng, 1, 9), limit - between(rng, 1, 9), limit],)
 
 
-UNIQUE = Function(
+UNIQUE = FunctionTemplate(
     name="unique",
     names=("unique_«WORD»", "values_«WORD»", "collect_«WORD»", "distinct_«WORD»", "set_«WORD»"),
     python="""
@@ -198,7 +198,7 @@ UNIQUE = Function(
     ),
 )
 
-WITHOUT = Function(
+WITHOUT = FunctionTemplate(
     name="without",
     names=("without_value", "drop_value", "remove_all", "exclude", "clean_list"),
     python="""

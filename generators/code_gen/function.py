@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from data.patterns import pattern
-from data.values import Raised, literal
+from data.values import ExpectedException, literal
 from generators.code_gen.values import kotlin_literal, kotlin_type
 from prompts import template
 
@@ -36,7 +36,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Function:
+class FunctionTemplate:
     """A function template.
 
     `python` is the whole reference solution, `kotlin` what follows the signature, `mutants` pairs (old, new):
@@ -61,7 +61,7 @@ class Function:
 class Shape:
     """One form of a function, made ready: what every item of it shares."""
 
-    function: Function
+    function: FunctionTemplate
     form: Form
     names: tuple[str, ...]
     python: str
@@ -109,12 +109,12 @@ def _formed(text: str, form: Form) -> str:
 
 
 @cache
-def shapes(function: Function) -> tuple[Shape, ...]:
+def shapes(function: FunctionTemplate) -> tuple[Shape, ...]:
     """Return the shapes of a function, one for each of its forms."""
     return tuple(_shape(function, form) for form in function.forms)
 
 
-def _shape(function: Function, form: Form) -> Shape:
+def _shape(function: FunctionTemplate, form: Form) -> Shape:
     python = _formed(textwrap.dedent(function.python).strip(), form)
     mutants = tuple(
         _mutant(function, python, _formed(old, form), _formed(new, form)) for old, new in function.mutants
@@ -146,7 +146,7 @@ def _notation(annotation: ast.expr) -> str:
     return ast.unparse(annotation).replace("(", "").replace(")", "")
 
 
-def _mutant(function: Function, python: str, old: str, new: str) -> str:
+def _mutant(function: FunctionTemplate, python: str, old: str, new: str) -> str:
     if python.count(old) != 1 or old == new:
         raise ValueError(f"function template {function.name}: {old!r} must stand once, and be changed")
     return python.replace(old, new)
@@ -169,11 +169,11 @@ def outcome(solve: Callable[..., Any], arguments: Arguments) -> Any:
     try:
         return solve(*arguments)
     except Exception as error:  # noqa: BLE001 - a mutant may raise anything; the test is what it raises
-        return Raised(type(error).__name__)
+        return ExpectedException(type(error).__name__)
 
 
 @cache
-def skeleton(shape_function: Function, form: int, language: str, code: str) -> str:
+def skeleton(shape_function: FunctionTemplate, form: int, language: str, code: str) -> str:
     """Return the prompt of a shape as a %-format over `function`, `examples` and the constants.
 
     Rendering a template costs more than all the rest of an item, so that it is done once for a shape, with

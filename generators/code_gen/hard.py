@@ -3,9 +3,9 @@
 from random import Random
 
 from generators.code_gen.draws import between, distinct, integers, pick, word
-from generators.code_gen.function import Function
+from generators.code_gen.function import FunctionTemplate
 
-RECURRENCE = Function(
+RECURRENCE = FunctionTemplate(
     name="recurrence",
     names=("sequence_term", "nth_term", "recurrent", "term_of_sequence", "generalized_fibonacci"),
     python="""
@@ -38,7 +38,7 @@ RECURRENCE = Function(
     forms=({"WORD": "plus", "OP": "+", "OTHER": "-"}, {"WORD": "minus", "OP": "-", "OTHER": "+"}),
 )  # fmt: skip
 
-BASE = Function(
+BASE = FunctionTemplate(
     name="base",
     names=("to_base", "convert_base", "number_in_base", "write_in_base", "base_digits"),
     python="""
@@ -77,7 +77,7 @@ BASE = Function(
     },
 )
 
-FACTORS = Function(
+FACTORS = FunctionTemplate(
     name="factors",
     names=("prime_factors", "factorize", "prime_powers", "factor_table", "decompose"),
     python="""
@@ -127,7 +127,7 @@ FACTORS = Function(
     forms=({"WORD": "at_least", "OP": ">=", "EDGE": ">"}, {"WORD": "at_most", "OP": "<=", "EDGE": "<"}),
 )
 
-COINS = Function(
+COINS = FunctionTemplate(
     name="coins",
     names=("count_ways", "ways_to_pay", "payment_ways", "coin_ways", "combinations_of_coins"),
     python="""
@@ -177,7 +177,7 @@ COINS = Function(
     ),
 )  # fmt: skip
 
-CIRCLE = Function(
+CIRCLE = FunctionTemplate(
     name="circle",
     names=("last_in_circle", "survivor", "josephus", "last_one_left", "final_player"),
     python="""
@@ -215,7 +215,7 @@ CIRCLE = Function(
     constants=lambda rng: {"K": between(rng, 2, 9)},
 )
 
-PATHS = Function(
+PATHS = FunctionTemplate(
     name="paths",
     names=("count_paths", "grid_paths", "ways_through_grid", "number_of_routes", "robot_paths"),
     python="""
@@ -282,7 +282,7 @@ _COSTS = tuple(
     if insert != delete and replace < insert + delete
 )
 
-DISTANCE = Function(
+DISTANCE = FunctionTemplate(
     name="distance",
     names=("edit_cost", "typing_cost", "change_cost", "edit_distance", "cost_of_changes"),
     python="""
@@ -329,7 +329,7 @@ DISTANCE = Function(
     ),
 )
 
-RUN = Function(
+RUN = FunctionTemplate(
     name="run",
     names=("longest_run", "longest_«WORD»_run", "run_length", "best_streak", "longest_streak"),
     python="""

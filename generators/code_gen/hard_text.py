@@ -3,7 +3,7 @@
 from random import Random
 
 from generators.code_gen.draws import LETTERS, between, integers, letters, pick, word
-from generators.code_gen.function import Constants, Function
+from generators.code_gen.function import Constants, FunctionTemplate
 
 _BRACKETS = ("()", "[]", "{}", "<>")
 
@@ -23,7 +23,7 @@ def _bracketed(rng: Random, c: Constants) -> tuple[str]:
     return (pick(rng, shapes),)
 
 
-BRACKETS = Function(
+BRACKETS = FunctionTemplate(
     name="brackets",
     names=("is_balanced", "brackets_match", "check_brackets", "is_well_nested", "valid_brackets"),
     python="""
@@ -73,7 +73,7 @@ def _runs(rng: Random, least: int) -> str:
     return "".join([*parts, letters(rng, 1, "pqrs") * (least + between(rng, 1, 2))])
 
 
-ENCODE = Function(
+ENCODE = FunctionTemplate(
     name="encode",
     names=("compress", "run_length_encode", "encode_runs", "shorten_text", "pack_letters"),
     python="""
@@ -143,7 +143,7 @@ _TURNS = {
 }
 _OPPOSITE = {"clockwise": "counterclockwise", "counterclockwise": "transposed", "transposed": "clockwise"}
 
-TURN = Function(
+TURN = FunctionTemplate(
     name="turn",
     names=("turn_table", "turn_matrix", "rearrange", "transform_matrix", "rebuild_table"),
     python="""
@@ -178,7 +178,7 @@ def _intervals(rng: Random, gap: int) -> list[tuple[int, int]]:
     return found
 
 
-INTERVALS = Function(
+INTERVALS = FunctionTemplate(
     name="intervals",
     names=("merge_intervals", "join_segments", "merge_ranges", "union_of_intervals", "glue_segments"),
     python="""
@@ -228,7 +228,7 @@ def _text(rng: Random) -> str:
     return " ".join(pick(rng, (str.lower, str.title, str.upper))(pick(rng, common)) for _ in range(6))
 
 
-FREQUENT = Function(
+FREQUENT = FunctionTemplate(
     name="frequent",
     names=("most_frequent", "top_words", "frequent_words", "popular_words", "word_ranking"),
     python="""
@@ -264,7 +264,7 @@ FREQUENT = Function(
     ),
 )
 
-WINDOW = Function(
+WINDOW = FunctionTemplate(
     name="window",
     names=("«WORD»_window_sum", "best_window", "«WORD»_sum_of_neighbours", "window_«WORD»", "«WORD»_block"),
     python="""
@@ -294,7 +294,7 @@ WINDOW = Function(
     ),
 )
 
-FLATTEN = Function(
+FLATTEN = FunctionTemplate(
     name="flatten",
     names=("flatten_unique", "sorted_values", "merge_lists", "collect_sorted", "join_and_sort"),
     python="""
@@ -333,7 +333,7 @@ FLATTEN = Function(
     ),
 )
 
-SHIFTED = Function(
+SHIFTED = FunctionTemplate(
     name="keyed",
     names=("encrypt", "keyed_cipher", "encode_with_key", "vigenere", "hide_text"),
     python="""

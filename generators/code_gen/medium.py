@@ -3,7 +3,7 @@
 from random import Random
 
 from generators.code_gen.draws import between, distinct, integers, pick
-from generators.code_gen.function import Constants, Function
+from generators.code_gen.function import Constants, FunctionTemplate
 
 
 def _near(rng: Random, limit: int, count: int) -> list[int]:
@@ -13,7 +13,7 @@ def _near(rng: Random, limit: int, count: int) -> list[int]:
     return numbers
 
 
-MEAN = Function(
+MEAN = FunctionTemplate(
     name="mean",
     names=("mean_«WORD»", "average_«WORD»", "get_average", "mean_of_chosen", "average_of_kept"),
     python="""
@@ -50,7 +50,7 @@ MEAN = Function(
     ),
 )
 
-MULTIPLES = Function(
+MULTIPLES = FunctionTemplate(
     name="multiples",
     names=("«WORD»_multiples", "«WORD»_divisible", "select_and_scale", "process_numbers", "filter_and_multiply"),
     python="""
@@ -75,7 +75,7 @@ MULTIPLES = Function(
     forms=({"WORD": "keep", "OP": "==", "OTHER": "!="}, {"WORD": "drop", "OP": "!=", "OTHER": "=="}),
 )
 
-REMAINDERS = Function(
+REMAINDERS = FunctionTemplate(
     name="remainders",
     names=("group_by_remainder", "remainder_groups", "split_by_remainder", "classify", "bucket_numbers"),
     python="""
@@ -98,7 +98,7 @@ REMAINDERS = Function(
     constants=lambda rng: {"K": between(rng, 2, 12)},
 )
 
-TOP = Function(
+TOP = FunctionTemplate(
     name="top",
     names=("top_«WORD»", "find_«WORD»", "«WORD»_distinct", "select_«WORD»", "best_«WORD»"),
     python="""
@@ -136,7 +136,7 @@ def _ends(rng: Random, c: Constants) -> list[tuple[list[int]]]:
     return [([down, up, limit, down, up, limit, up, down],), ([limit, limit],), ([],), ([up, down, down, up],)]
 
 
-INDEX = Function(
+INDEX = FunctionTemplate(
     name="index",
     names=("«WHICH»_index_«WORD»", "find_«WHICH»", "«WHICH»_position", "search_«WORD»", "index_of_«WHICH»"),
     python="""
@@ -176,7 +176,7 @@ INDEX = Function(
     ),
 )  # fmt: skip
 
-SETS = Function(
+SETS = FunctionTemplate(
     name="sets",
     names=("«WORD»_values", "«WORD»_items", "compare_sets", "combine_sets", "select_«WORD»"),
     python="""
@@ -211,7 +211,7 @@ SETS = Function(
     ),
 )  # fmt: skip
 
-EXTREMES = Function(
+EXTREMES = FunctionTemplate(
     name="extremes",
     names=("extremes", "«WORD»", "find_range", "bounds_of", "scaled_extremes"),
     python="""
@@ -242,7 +242,7 @@ EXTREMES = Function(
     ),
 )
 
-DIGITS = Function(
+DIGITS = FunctionTemplate(
     name="digits",
     names=("digit_sum", "sum_digits", "sum_of_«WORD»_digits", "add_digits", "digit_total"),
     python="""

@@ -3,7 +3,7 @@
 from random import Random
 
 from generators.code_gen.draws import LETTERS, between, letters, pick, word, words
-from generators.code_gen.function import Constants, Function
+from generators.code_gen.function import Constants, FunctionTemplate
 
 
 def _letter_set(rng: Random) -> str:
@@ -19,7 +19,7 @@ def _shouted(rng: Random, chosen: str) -> str:
     return f"{word(rng)} {chosen[0].upper()}{chosen[1]}{letters(rng, 3)} {chosen[2]}{chosen[2].upper()}"
 
 
-COUNT_SET = Function(
+COUNT_SET = FunctionTemplate(
     name="count_set",
     names=("count_letters", "count_chosen", "letters_from_set", "count_matching", "letter_total"),
     python="""
@@ -48,7 +48,7 @@ def _sentence(rng: Random, length: int) -> str:
     return " ".join([letters(rng, length), *words(rng, 2), letters(rng, length - 1), letters(rng, length + 1)])
 
 
-LENGTHS = Function(
+LENGTHS = FunctionTemplate(
     name="lengths",
     names=("word_lengths", "lengths_of_words", "measure_words", "length_table", "words_with_lengths"),
     python="""
@@ -69,7 +69,7 @@ LENGTHS = Function(
     forms=({"WORD": "at_least", "OP": ">=", "EDGE": ">"}, {"WORD": "at_most", "OP": "<=", "EDGE": "<"}),
 )
 
-CAESAR = Function(
+CAESAR = FunctionTemplate(
     name="caesar",
     names=("shift_«WORD»", "caesar_«WORD»", "move_letters", "encode_text", "rotate_letters"),
     python="""
@@ -101,7 +101,7 @@ def _counts(rng: Random, key: str, least: int) -> dict[str, int]:
     return {key: between(rng, 1, least), word(rng): between(rng, 1, 2 * least)}
 
 
-MERGE = Function(
+MERGE = FunctionTemplate(
     name="merge",
     names=("merge_counts", "add_counts", "combine_totals", "join_stocks", "sum_dictionaries"),
     python="""
@@ -136,7 +136,7 @@ MERGE = Function(
     constants=lambda rng: {"N": between(rng, 3, 50)},
 )
 
-EVERY = Function(
+EVERY = FunctionTemplate(
     name="every",
     names=("every_letter", "skip_letters", "thin_out", "take_every", "sample_text"),
     python="""
@@ -178,7 +178,7 @@ def _repeated(rng: Random, c: Constants) -> str:
     return f"size{link}{between(rng, 1, 9)}{sep}cost{link}-5{sep}size{link}{between(rng, 10, 99)}"
 
 
-PARSE = Function(
+PARSE = FunctionTemplate(
     name="parse",
     names=("parse_pairs", "read_settings", "parse_entries", "text_to_table", "read_pairs"),
     python="""
@@ -224,7 +224,7 @@ def _cases(rng: Random, length: int) -> str:
     return f"{word(rng)} {letters(rng, length)} {shorter} {word(rng).upper()} Bea{longer}"
 
 
-INITIALS = Function(
+INITIALS = FunctionTemplate(
     name="initials",
     names=("initials", "short_name", "make_acronym", "first_letters", "abbreviate"),
     python="""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from data.values import Raised
+from data.values import ExpectedException
 
 _PLAIN = frozenset({int, bool, str, float, type(None)})
 
@@ -21,7 +21,7 @@ def encode(value: Any) -> Any:
         return {"set": _plain(sorted(value))}
     if kind is dict:
         return {"dict": [_plain(pair) for pair in value.items()]}
-    if kind is Raised:
+    if kind is ExpectedException:
         return {"raises": value.error}
     raise TypeError(f"a value of type {kind.__name__} cannot stand in facts")
 
@@ -44,7 +44,7 @@ def decode(value: Any) -> Any:
     if tag == "dict":
         return {decode(key): decode(item) for key, item in inner}
     if tag == "raises":
-        return Raised(inner)
+        return ExpectedException(inner)
     raise ValueError(f"unknown tag {tag!r} in facts; expected tuple, set, dict or raises")
 
 

@@ -23,7 +23,7 @@ from generators.data_extraction.entities import (
     read_phone,
 )
 from generators.data_extraction.entity_objects import last_first, named_object, strings
-from generators.data_extraction.letters import KINDS, Draft
+from generators.data_extraction.letters import KINDS, LetterDraft
 from generators.data_extraction.objects import find
 from prompts import render
 
@@ -66,7 +66,7 @@ def generate(rng: Random, *, language: str, least: int, most: int, distractors: 
     `distractors` are order numbers, prices, times, handles, dates without a year and room numbers; `twists` are
     capitals in addresses, numbers from abroad, and one entity named again in another notation.
     """
-    draft = Draft(rng, language, twists=twists)
+    draft = LetterDraft(rng, language, twists=twists)
     count = least + int(rng.random() * (most - least + 1))
     first = int(rng.random() * 3)
     second = (first + 1 + int(rng.random() * 2)) % 3

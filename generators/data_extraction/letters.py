@@ -24,7 +24,7 @@ _OTHER_FORM = 0.4
 """How far, of all forms, a second notation of a date lies from the first."""
 
 
-class Sentence(NamedTuple):
+class EntitySentence(NamedTuple):
     """A sentence around an entity; `person` says that it names somebody too."""
 
     before: str
@@ -32,20 +32,20 @@ class Sentence(NamedTuple):
     person: bool
 
 
-def _split(sentences: tuple[str, ...]) -> tuple[Sentence, ...]:
+def _split(sentences: tuple[str, ...]) -> tuple[EntitySentence, ...]:
     parts = (sentence.partition("{e}") for sentence in sentences)
-    return tuple(Sentence(before, after, "{" in before + after) for before, _, after in parts)
+    return tuple(EntitySentence(before, after, "{" in before + after) for before, _, after in parts)
 
 
 @cache
-def _sentences(language: str, scenario: str) -> tuple[tuple[Sentence, ...], ...]:
+def _sentences(language: str, scenario: str) -> tuple[tuple[EntitySentence, ...], ...]:
     """Return the sentences for each kind of entity, cut at the entity: joining is faster than formatting."""
     words = correspondence(language)
     dates = next(one.dates for one in words.scenarios if one.name == scenario)
     return _split(words.emails), _split(words.phones), _split(dates)
 
 
-class Draft:
+class LetterDraft:
     """A text in the making: its sentences, and the entities that they hold, by kind in the order of `KINDS`."""
 
     __slots__ = (

@@ -30,7 +30,7 @@ _WHOLE = pattern(r"\s*(?:```(?:json)?\s*)?(\{.*\})\s*(?:```\s*)?", re.DOTALL)
 _ESCAPE = pattern(r"\\(.)", re.DOTALL)
 
 
-class Found(NamedTuple):
+class ParsedObjects(NamedTuple):
     """The outermost objects and lists of a text, in order.
 
     `broken`: one begins as JSON does, but cannot be read. `cut`: and no sign that closes it follows.
@@ -41,7 +41,7 @@ class Found(NamedTuple):
     cut: bool
 
 
-class _Wrong(Exception):  # noqa: N818 - says where reading ended, not an error to show
+class _InvalidJson(Exception):  # noqa: N818 - says where reading ended, not an error to show
     """Where a value stopped being JSON."""
 
     def __init__(self, position: int) -> None:
@@ -68,14 +68,14 @@ def _value(text: str, position: int, depth: int) -> tuple[Any, int]:
     """Read one value at `position`, and return it with the position after it."""
     first = text[position : position + 1]
     if not first or depth > DEPTH:
-        raise _Wrong(position)
+        raise _InvalidJson(position)
     if first in "{[":
         return _container(text, position, depth)
     if token := _STRING.match(text, position):
         return _string(token[0]), token.end()
     if bare := _BARE.match(text, position):
         return _WORDS.get(bare[0].lower(), bare[0]), bare.end()
-    raise _Wrong(position)
+    raise _InvalidJson(position)
 
 
 def _container(text: str, position: int, depth: int) -> tuple[Any, int]:
@@ -89,7 +89,7 @@ def _container(text: str, position: int, depth: int) -> tuple[Any, int]:
             token = _STRING.match(text, position) or _KEY.match(text, position)
             colon = _skip(text, token.end()) if token else position
             if not token or text[colon : colon + 1] not in {":", "："}:
-                raise _Wrong(colon)
+                raise _InvalidJson(colon)
             key = _string(token[0]) if token[0][0] in "\"“”„'‘" else token[0]
             members[key], position = _value(text, _skip(text, colon + 1), depth + 1)
         else:
@@ -101,11 +101,11 @@ def _container(text: str, position: int, depth: int) -> tuple[Any, int]:
     return (members if closing == "}" else parts), position + 1
 
 
-def find(text: str) -> Found:
+def find(text: str) -> ParsedObjects:
     """Find the outermost objects and lists of a text; past where one is broken, the search goes on."""
     if whole := _WHOLE.fullmatch(text):  # as it was asked for: the C parser takes a tenth of the time
         try:
-            return Found([json.loads(whole[1], strict=False, parse_int=str, parse_float=str)], False, False)  # noqa: FBT003 - named above
+            return ParsedObjects([json.loads(whole[1], strict=False, parse_int=str, parse_float=str)], False, False)  # noqa: FBT003 - named above
         except (ValueError, RecursionError):
             pass
     values: list[Any] = []
@@ -117,7 +117,7 @@ def find(text: str) -> Found:
         start = opened.start()
         try:
             value, end = _container(text, start, 0)
-        except _Wrong as wrong:
+        except _InvalidJson as wrong:
             end = max(wrong.position, start + 1)
             tries -= 1
             if _begins(text, start):
@@ -125,7 +125,7 @@ def find(text: str) -> Found:
         else:
             values.append(value)
         opened = _OPEN.search(text, end)
-    return Found(values, broken, cut or not tries)
+    return ParsedObjects(values, broken, cut or not tries)
 
 
 def _begins(text: str, position: int) -> bool:

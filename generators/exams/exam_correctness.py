@@ -33,7 +33,7 @@ CORRECT, PARTLY, INCORRECT = GRADES = ("CORRECT", "PARTIALLY_CORRECT", "INCORREC
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BuildingQuestion:
     """A question about a building: the relations that it asks for, all of them facts of the building."""
 
     building: Building
@@ -71,37 +71,37 @@ Made = tuple[str, Mapping[str, Any]]
 """An answer, and what it states by relation: a value, or either of two."""
 
 
-def _same(rng: Random, asked: Asked) -> Made:
+def _same(rng: Random, asked: BuildingQuestion) -> Made:
     return asked.told(asked.right(), rng.randrange(2)), asked.right()
 
 
-def _short(rng: Random, asked: Asked) -> Made:
+def _short(rng: Random, asked: BuildingQuestion) -> Made:
     del rng
     return ", ".join(asked.gold()), asked.right()
 
 
-def _format(rng: Random, asked: Asked) -> Made:
+def _format(rng: Random, asked: BuildingQuestion) -> Made:
     """State a height in centimetres, a date the other way round; else as it is."""
     return asked.told(asked.right(), rng.randrange(2), 1), asked.right()
 
 
-def _detail(rng: Random, asked: Asked) -> Made:
+def _detail(rng: Random, asked: BuildingQuestion) -> Made:
     spare = rng.choice([one for one in asked.building.facts if one not in asked.relations])
     told = {**asked.right(), spare: asked.building.facts[spare]}
     return asked.told(told, rng.randrange(2)), told
 
 
-def _wrong(rng: Random, asked: Asked) -> Made:
+def _wrong(rng: Random, asked: BuildingQuestion) -> Made:
     told = {one: far_value(rng, asked.language, one, value) for one, value in asked.right().items()}
     return asked.told(told, rng.randrange(2)), told
 
 
-def _refusal(rng: Random, asked: Asked) -> Made:
+def _refusal(rng: Random, asked: BuildingQuestion) -> Made:
     del rng
     return words(asked.language).answers["refused"], {}
 
 
-def _either(rng: Random, asked: Asked) -> Made:
+def _either(rng: Random, asked: BuildingQuestion) -> Made:
     relation = asked.relations[0]
     values = [asked.building.facts[relation]]
     values.append(other_value(rng, asked.language, relation, values[0]))
@@ -112,19 +112,19 @@ def _either(rng: Random, asked: Asked) -> Made:
     }
 
 
-def _missing(rng: Random, asked: Asked) -> Made:
+def _missing(rng: Random, asked: BuildingQuestion) -> Made:
     kept = rng.choice(asked.relations)
     told = {kept: asked.building.facts[kept]}
     return asked.told(told, rng.randrange(2)), told
 
 
-def _unknown(rng: Random, asked: Asked) -> Made:
+def _unknown(rng: Random, asked: BuildingQuestion) -> Made:
     """Answer one part and say that the rest is not known."""
     text, told = _missing(rng, asked)
     return words(asked.language).answers["rest_unknown"].format(one=text), told
 
 
-WAYS: Mapping[str, tuple[Callable[[Random, Asked], Made], str, int]] = {
+WAYS: Mapping[str, tuple[Callable[[Random, BuildingQuestion], Made], str, int]] = {
     "same": (_same, CORRECT, 0),
     "short": (_short, CORRECT, 0),
     "format": (_format, CORRECT, 0),
@@ -154,7 +154,7 @@ def generate(rng: Random, *, language: str, ways: tuple[str, ...], spare: int, t
     building = draw_building(rng, language, (*relations, *rng.sample(RELATIONS[7:], 1)))
     more = [one for one in NAMED if one not in relations]
     facts = {**building.facts, **{one: draw_value(rng, language, one) for one in rng.sample(more, spare)}}
-    asked = Asked(Building(language, building.kind, building.name, facts), tuple(relations))
+    asked = BuildingQuestion(Building(language, building.kind, building.name, facts), tuple(relations))
     text, says = answer(rng, asked)
     values = {
         "question": asked.text(),

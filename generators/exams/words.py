@@ -12,7 +12,7 @@ NAMED = RELATIONS[:7]
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class BuildingWords:
     """A language's words; its file says what stands for what.
 
     `kinds` are nominative, genitive, pronoun and possessive of each kind of building; `heights` those of n metres,
@@ -37,6 +37,6 @@ class Words:
 
 
 @cache
-def words(language: str) -> Words:
+def words(language: str) -> BuildingWords:
     """Return a language's words."""
-    return read(Words, "exam", language)
+    return read(BuildingWords, "exam", language)

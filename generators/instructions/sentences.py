@@ -10,7 +10,7 @@ from generators._texts import read
 _CODE_LETTERS = MappingProxyType({"en": "BCDFGHKLMNPRTVXZ", "ru": "БВГДЖЗКЛМНПРСТФЦ"})
 
 
-class Words(NamedTuple):
+class SentenceWords(NamedTuple):
     """A language's words, by their part in a sentence; each person with the verbs that agree, each thing ready."""
 
     who: tuple[tuple[str, tuple[str, ...]], ...]
@@ -25,7 +25,7 @@ def parts(language: str) -> dict[str, list[str]]:
 
 
 @cache
-def words(language: str) -> Words:
+def words(language: str) -> SentenceWords:
     """Join adjectives and nouns, and make verbs agree."""
     part = parts(language)
     if language == "ru":
@@ -42,7 +42,7 @@ def words(language: str) -> Words:
         who = [(f"The {mood} {person}", verbs) for mood in part["mood"] for person in part["who"]]
         what = [f"the {look} {thing}" for look in part["look"] for thing in part["what"]]
         where, mark = [f"near the {place}" for place in part["where"]], [f"for {place}" for place in part["mark"]]
-    return Words(tuple(who), tuple(what), tuple(where), tuple(mark))
+    return SentenceWords(tuple(who), tuple(what), tuple(where), tuple(mark))
 
 
 def sentence(rng: Random, language: str, *, code: bool, place: bool) -> str:

@@ -8,7 +8,7 @@ from generators._texts import read
 from generators.simple_logic.people import Gender, cases, genders
 
 
-class Questions(NamedTuple):
+class QuestionWordings(NamedTuple):
     """The wordings of a question: of two people, of the top, of the bottom, and of a place between."""
 
     more: str
@@ -26,25 +26,25 @@ class Property(NamedTuple):
     """
 
     sentences: Mapping[Gender, Mapping[str, tuple[str, ...]]]
-    questions: Mapping[Gender, Questions]
+    questions: Mapping[Gender, QuestionWordings]
     distinct: str
 
 
-class Texts(NamedTuple):
+class ComparisonTexts(NamedTuple):
     """The words of a language, as its file explains them; `ordinals` are the places from the top with a word."""
 
     properties: tuple[tuple[str, ...], ...]
     sentences: Mapping[str, tuple[str, ...]]
-    questions: Questions
+    questions: QuestionWordings
     scenes: tuple[str, ...]
     counts: Mapping[int, str]
     ordinals: tuple[str, ...]
 
 
 @cache
-def texts(language: str) -> Texts:
+def texts(language: str) -> ComparisonTexts:
     """Return the words of a language."""
-    return read(Texts, "simple_logic", language)
+    return read(ComparisonTexts, "simple_logic", language)
 
 
 @cache
@@ -73,7 +73,7 @@ def _worded(words: Mapping[Gender, Mapping[str, str]], distinct: str, language: 
             gender: {kind: tuple(fill(text, gender) for text in listed) for kind, listed in known.sentences.items()}
             for gender in both
         },
-        {gender: Questions(*(fill(text, gender) for text in known.questions)) for gender in both},
+        {gender: QuestionWordings(*(fill(text, gender) for text in known.questions)) for gender in both},
         distinct,
     )
 

@@ -22,7 +22,7 @@ class Topic(NamedTuple):
     loud: tuple[str, str]
 
 
-class Texts(NamedTuple):
+class TopicTexts(NamedTuple):
     """A language's topics, and what fills their sentences: towns and months, in the cases that the language has."""
 
     towns: tuple[Mapping[str, str], ...]
@@ -31,6 +31,6 @@ class Texts(NamedTuple):
 
 
 @cache
-def texts(language: str) -> Texts:
+def texts(language: str) -> TopicTexts:
     """Return a language's texts."""
-    return read(Texts, "summarization", language)
+    return read(TopicTexts, "summarization", language)

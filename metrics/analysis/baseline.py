@@ -299,7 +299,7 @@ def matched(run: Sequence[str], baseline: Sequence[str]) -> list[tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class RunSide:
     """One side of the comparison; the items of a baseline may lack prompts and answers.
 
     `replies` has a digest of each reply: item_id, model, repeat, reply (null: there is none).
@@ -314,8 +314,8 @@ class Side:
 def compare_with_baseline(
     name: str,
     pinned: str,
-    baseline: Side,
-    run: Side,
+    baseline: RunSide,
+    run: RunSide,
     *,
     max_drop: float,
     strata: Collection[str] = (),
@@ -361,8 +361,8 @@ def compare_with_baseline(
 def _model(
     model: str,
     against: str,
-    baseline: Side,
-    run: Side,
+    baseline: RunSide,
+    run: RunSide,
     *,
     clusters: pl.DataFrame,
     strata: Collection[str],

@@ -7,12 +7,12 @@ from typing import Any
 
 from data.documents import RESULTS_VERSION
 from metrics.analysis.results import Results, written
-from metrics.analysis.verdict import Verdict
+from metrics.analysis.verdict import RunVerdict
 
 _COMPUTED = (
     ("Comparison", "significant", "boolean"),
     ("ModelResult", "verdict", "string"),
-    ("Verdict", "exit_code", "integer"),
+    ("RunVerdict", "exit_code", "integer"),
 )
 _ELSEWHERE = ("models", "spending", "waiting")
 """Results that stand in the verdict, or in the run's own facts."""
@@ -20,7 +20,7 @@ _BARE = ("ModelScore", "SuiteScore")
 """What the verdict holds with its outcome."""
 
 
-def document(results: Results, verdict: Verdict) -> dict[str, Any]:
+def document(results: Results, verdict: RunVerdict) -> dict[str, Any]:
     """Return the document as JSON: no NaN, null where there is no number."""
     own = written(results)
     return {
@@ -35,16 +35,19 @@ def schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of `results.json`, made from the types of what it holds."""
     from pydantic import TypeAdapter  # a third of a second, and only for the schema
 
-    results, final = (TypeAdapter(one).json_schema(mode="serialization") for one in (Results, Verdict))
-    kinds = {**results.pop("$defs"), **final.pop("$defs"), "Verdict": final}
+    results, final = (TypeAdapter(one).json_schema(mode="serialization") for one in (Results, RunVerdict))
+    kinds = {**results.pop("$defs"), **final.pop("$defs"), "RunVerdict": final}
     kinds = {name: kind for name, kind in kinds.items() if name not in _BARE}
-    kinds["Explainability"] = {"type": "object", "properties": {}}  # in its published form, not as our type has it
+    kinds["ExplainabilityResult"] = {
+        "type": "object",
+        "properties": {},
+    }  # its published form
     for noun, name, kind in _COMPUTED:
         kinds[noun]["properties"][name] = {"type": kind}
         kinds[noun]["required"] = [*kinds[noun].get("required", ()), name]
     properties = {
         "schema_version": {"const": RESULTS_VERSION, "description": "the version of this schema"},
-        "final": {"$ref": "#/$defs/Verdict"},
+        "final": {"$ref": "#/$defs/RunVerdict"},
         **{name: one for name, one in results["properties"].items() if name not in _ELSEWHERE},
     }
     return {

@@ -26,7 +26,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Explainability:
+class ExplainabilityResult:
     """The result of the model that reasoned and of the one that cited, mostly the same, in its published form."""
 
     cot_model: str
@@ -40,7 +40,7 @@ class Explainability:
         return self.cot_model if same else f"{self.cot_model}_{self.citation_model}"
 
 
-def explained(models: Sequence[ModelScore], terms: Terms) -> tuple[Explainability, ...]:
+def explained(models: Sequence[ModelScore], terms: Terms) -> tuple[ExplainabilityResult, ...]:
     """Return a result for each model that took part in both suites.
 
     Where no model did, one for each pair of a model that took part in the first and one that did in the second.
@@ -51,7 +51,7 @@ def explained(models: Sequence[ModelScore], terms: Terms) -> tuple[Explainabilit
     )
     pairs = [(model, model) for model in cot if model in citation] or [*product(cot, citation)]
     return tuple(
-        Explainability(
+        ExplainabilityResult(
             one,
             other,
             explainability(cot[one], citation[other], terms, cot_model=one, citation_model=other),

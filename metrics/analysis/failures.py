@@ -20,7 +20,7 @@ _OWN = re.compile(r"[0-9a-f]{8,}|\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailureCount:
     """Why `n` replies are not scored: the model's call failed (`model_error`), or judges did (`judge_failed`)."""
 
     status: Status
@@ -30,7 +30,7 @@ class Failure:
 
 def failures(
     scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]
-) -> dict[tuple[str, str], tuple[Failure, ...]]:
+) -> dict[tuple[str, str], tuple[FailureCount, ...]]:
     """Count the causes of what was asked and is not scored, by model and suite.
 
     A row of `scores` is one metric's; a call that failed counts once for all of a suite's metrics. Messages that
@@ -51,7 +51,7 @@ def failures(
         first.setdefault(key, said)
         counted.setdefault((model, suite), Counter())[status, key] += 1
     return {
-        pair: tuple(Failure(status, first[key], n) for (status, key), n in causes.most_common())
+        pair: tuple(FailureCount(status, first[key], n) for (status, key), n in causes.most_common())
         for pair, causes in counted.items()
     }
 
@@ -59,14 +59,14 @@ def failures(
 _KINDS: Mapping[Status, str] = {"model_error": "failed calls", "judge_failed": "unread replies of judges"}
 
 
-def lost(listed: Iterable[Failure]) -> str:
+def lost(listed: Iterable[FailureCount]) -> str:
     """Say what failed: of each kind the commonest cause, and how many others there are; '' for nothing."""
     found = list(listed)
     kinds = ((kind, [one for one in found if one.status == status]) for status, kind in _KINDS.items())
     return " + ".join(f"{kind} ({_commonest(own)})" for kind, own in kinds if own)
 
 
-def all_failed(listed: Iterable[Failure]) -> str:
+def all_failed(listed: Iterable[FailureCount]) -> str:
     """Say why each of a model's calls failed: the commonest cause, and how many others there are."""
     own = [one for one in listed if one.status == "model_error"]
     n = sum(one.n for one in own)
@@ -74,7 +74,7 @@ def all_failed(listed: Iterable[Failure]) -> str:
     return f"{n} of {n} calls failed: {said}"
 
 
-def _commonest(listed: Iterable[Failure]) -> str:
+def _commonest(listed: Iterable[FailureCount]) -> str:
     causes = Counter[str]()
     for one in listed:
         causes[one.cause] += one.n

@@ -9,7 +9,7 @@ import polars as pl
 
 from data.records import Family
 from metrics.stats.intervals import Codes
-from metrics.stats.psychometric import Level, Order, Search, order, search
+from metrics.stats.psychometric import CurveGrid, Level, Order, order, search
 
 CONTRARY = 0.05
 """Shares as contrary as these come up on a falling curve less often than so: the scale does not hold."""
@@ -17,7 +17,7 @@ _LEFT_OUT = ("model_error", "judge_failed", "not_applicable")
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class RungCounts:
     """Questions that were put at each rung of a scale, those with an answer that counts, and the right ones."""
 
     put: Codes
@@ -37,7 +37,7 @@ class Curve:
     language: str
     unit: Mapping[str, str]
     values: tuple[str, ...]
-    counts: Counts
+    counts: RungCounts
     level: Level
     band: Sequence[tuple[float, float, float]]
     order: Order
@@ -75,13 +75,13 @@ class Curve:
         }
 
 
-def curves_of(family: Family) -> Search:
+def curves_of(family: Family) -> CurveGrid:
     """Return the curves that a family's scale may show."""
     scale = family.scale
     return search(tuple(scale.chance(value) for value in scale.rungs) if scale else (0.0,) * len(family.levels))
 
 
-def counted(items: pl.DataFrame, scores: pl.DataFrame, family: Family, language: str) -> Counts:
+def counted(items: pl.DataFrame, scores: pl.DataFrame, family: Family, language: str) -> RungCounts:
     """Count a family's answers in a language by rung; one that failed, or does not apply, is no answer."""
     own = items.filter((pl.col("family") == family.name) & (pl.col("language") == language))
     rungs = pl.DataFrame({"level": list(family.rungs)}, schema={"level": pl.String})
@@ -96,10 +96,10 @@ def counted(items: pl.DataFrame, scores: pl.DataFrame, family: Family, language:
         )
     )
     found = rungs.join(by, on="level", how="left", maintain_order="left").fill_null(0)
-    return Counts(*(found[name].cast(pl.Int64).to_numpy() for name in ("put", "answered", "right")))
+    return RungCounts(*(found[name].cast(pl.Int64).to_numpy() for name in ("put", "answered", "right")))
 
 
-def curve(family: Family, language: str, counts: Counts) -> Curve:
+def curve(family: Family, language: str, counts: RungCounts) -> Curve:
     """Return what counts of answers say."""
     known = curves_of(family)
     return Curve(

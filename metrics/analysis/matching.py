@@ -10,7 +10,7 @@ import polars as pl
 
 from data.records import VALUED
 from data.suites import Suite
-from metrics.analysis.pairs import Comparison, Draft, Grouping, concluded, drafted, groups
+from metrics.analysis.pairs import Comparison, Grouping, UncorrectedComparison, concluded, drafted, groups
 from metrics.stats.missing import scored
 
 _NOTHING = 1e-12
@@ -65,7 +65,7 @@ def compare_fields(
     the later). Holm's correction is over all headlines and pairs, of all fields; pairs without a common question
     are left out. Groups: of each field of three or more.
     """
-    drafts: list[Draft] = []
+    drafts: list[UncorrectedComparison] = []
     for field in compared:
         order = [one.label for one in sorted(field, key=lambda one: one.place)]
         drafts += drafted(scores.filter(pl.col("model").is_in(order)), items, suites, metrics=metrics, order=order)

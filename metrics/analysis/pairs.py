@@ -159,7 +159,7 @@ def by_metric(values: pl.DataFrame, suites: Sequence[Suite]) -> list[Headline]:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class UncorrectedComparison:
     """A comparison before its correction: what was seen, and the samples at the bounds where there are any."""
 
     seen: Comparison
@@ -195,7 +195,7 @@ def drafted(
     *,
     metrics: Collection[str] = (),
     order: Sequence[str] = (),
-) -> list[Draft]:
+) -> list[UncorrectedComparison]:
     """Pair models on every headline, uncorrected: `concluded` tests together all that was compared together.
 
     `metrics`: these, each by itself, in place of the headlines.
@@ -210,7 +210,9 @@ def drafted(
     return [draft for headline in listed for draft in _drafts(values, headline, pairs)]
 
 
-def _drafts(values: pl.DataFrame, headline: Headline, pairs: Sequence[tuple[str, str]]) -> Iterator[Draft]:
+def _drafts(
+    values: pl.DataFrame, headline: Headline, pairs: Sequence[tuple[str, str]]
+) -> Iterator[UncorrectedComparison]:
     parts = []
     for suite, metrics, weight, strata in headline.parts:
         own = values.filter(pl.col("suite") == suite, pl.col("metric").is_in(metrics))
@@ -225,7 +227,9 @@ def _drafts(values: pl.DataFrame, headline: Headline, pairs: Sequence[tuple[str,
             yield _draft(sides[a], sides[b], a, b, headline)
 
 
-def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, headline: Headline) -> Draft:
+def _draft(
+    a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, headline: Headline
+) -> UncorrectedComparison:
     both = a.join(b, on=_KEY, suffix="_b", maintain_order="left")
     there = both.drop_nulls(["value", "value_b"])
     said = (pl.col("n_cut") + pl.col("n_cut_b")).sum(), (pl.col("n_lost") + pl.col("n_lost_b")).sum()
@@ -249,7 +253,7 @@ def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, headlin
     )
     whole = there["suite"].n_unique() == len(headline.parts)
     if there.is_empty() or not whole:
-        return Draft(replace(blank, n=there.height if whole else 0), None, None)
+        return UncorrectedComparison(replace(blank, n=there.height if whole else 0), None, None)
     weights = _weights(there)
     sample = _sample(there, "value", "value_b", weights)
     seen = replace(
@@ -262,7 +266,7 @@ def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, headlin
         only_b=sample.lost,
         reachable=True,
     )
-    return Draft(seen, sample, _bounds(both) if n_cut or n_lost else None)
+    return UncorrectedComparison(seen, sample, _bounds(both) if n_cut or n_lost else None)
 
 
 def _bounds(both: pl.DataFrame) -> tuple[Differences, Differences]:
@@ -296,7 +300,7 @@ def _floats(column: pl.Series) -> Floats:
     return column.to_numpy().astype(np.float64)
 
 
-def concluded(drafts: Sequence[Draft], *, seed: int = 0) -> list[Comparison]:
+def concluded(drafts: Sequence[UncorrectedComparison], *, seed: int = 0) -> list[Comparison]:
     """Test drafts together: p-values and intervals by Holm over all of them."""
     smallest = ALPHA / _PAIR / max(sum(draft.sample is not None for draft in drafts), 1)
     make = partial(method_of, level=smallest, seed=seed)

@@ -16,7 +16,7 @@ SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class QuestionPrompt:
     """A question by its id; `prompt` is what was asked, '' where that is not known any more."""
 
     question_id: str
@@ -24,7 +24,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Relabelled(Question):
+class Relabelled(QuestionPrompt):
     """A question whose expected answer is another one; an answer is None where it is not known any more."""
 
     before: str | None
@@ -49,9 +49,9 @@ class Moved:
     n_only_before: int = 0
     n_only_after: int = 0
     relabelled: tuple[Relabelled, ...] = ()
-    reworded: tuple[Question, ...] = ()
-    only_before: tuple[Question, ...] = ()
-    only_after: tuple[Question, ...] = ()
+    reworded: tuple[QuestionPrompt, ...] = ()
+    only_before: tuple[QuestionPrompt, ...] = ()
+    only_after: tuple[QuestionPrompt, ...] = ()
 
     @property
     def share(self) -> float:
@@ -131,9 +131,10 @@ def _moved(suite: str, old: pl.DataFrame, new: pl.DataFrame, both: pl.DataFrame)
     )
 
 
-def _names(rows: pl.DataFrame) -> tuple[Question, ...]:
+def _names(rows: pl.DataFrame) -> tuple[QuestionPrompt, ...]:
     return tuple(
-        Question(one, prompt or "") for one, prompt in rows.select("question_id", "prompt").head(SHOWN).iter_rows()
+        QuestionPrompt(one, prompt or "")
+        for one, prompt in rows.select("question_id", "prompt").head(SHOWN).iter_rows()
     )
 
 

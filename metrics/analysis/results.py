@@ -9,7 +9,7 @@ import polars as pl
 from data.suites import Suite
 from metrics.analysis.baseline import Against
 from metrics.analysis.corrected import CorrectedMean
-from metrics.analysis.explainability import Explainability, Terms, explained
+from metrics.analysis.explainability import ExplainabilityResult, Terms, explained
 from metrics.analysis.failures import failures
 from metrics.analysis.judged import Standing
 from metrics.analysis.matching import question_sets
@@ -22,7 +22,7 @@ from metrics.analysis.repeated import repeated
 from metrics.analysis.scores import Labels, ModelScore, Withheld, headline, scores_of, totals_of
 from metrics.analysis.spending import Spending
 from metrics.analysis.stopping import Narrowing
-from metrics.analysis.summary import Cell, Total, cells
+from metrics.analysis.summary import SummaryRow, Total, cells
 from metrics.analysis.values import few_templates
 from metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
 
@@ -46,13 +46,13 @@ class Results:
     waiting: Mapping[str, int] = field(default_factory=dict)
     spending: Spending | None = None
     totals: Mapping[str, Total] = field(default_factory=dict)
-    cells: Sequence[Cell] = ()
+    cells: Sequence[SummaryRow] = ()
     comparisons: Sequence[Comparison] = ()
     races: Sequence[Narrowing] = ()
     groups: Sequence[Grouping] = ()
     repeats: Sequence[Repeats] = ()
     judges: Mapping[str, JudgeAgreement] = field(default_factory=dict)
-    explainability: Sequence[Explainability] = ()
+    explainability: Sequence[ExplainabilityResult] = ()
     stated: Sequence[Stated] = ()
     corrected: Sequence[CorrectedMean] = ()
     baseline: Against | None = None
@@ -192,7 +192,7 @@ def _repeats(leading: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]
 _WRITTEN: Mapping[type, Callable[[Any], Any]] = {
     Comparison: Comparison.as_dict,
     Passport: Passport.as_dict,
-    Explainability: lambda one: dict(one.published),
+    ExplainabilityResult: lambda one: dict(one.published),
 }
 """How what has more than its fields, or another form, is written."""
 

@@ -12,10 +12,10 @@ from data.plugins import metric, metrics
 from data.suites import GateOn, Suite
 from data.tables import SUMMARY
 from metrics.analysis.corrected import CorrectedMean
-from metrics.analysis.failures import Failure, all_failed
+from metrics.analysis.failures import FailureCount, all_failed
 from metrics.analysis.means import End
 from metrics.analysis.stopping import Narrowing
-from metrics.analysis.summary import OF_SUITES, Cell, Total, cells, totals
+from metrics.analysis.summary import OF_SUITES, SummaryRow, Total, cells, totals
 from metrics.stats.intervals import Interval
 from metrics.stats.labelled import Powered
 from metrics.stats.strata import at_once, correlated, part_of, stratified
@@ -75,7 +75,7 @@ class SuiteScore:
     n_truncated: int = 0
     n_failed: int = 0
     n_unread: int = 0
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FailureCount, ...] = ()
     lower: float | None = None
     lower_interval: Interval = field(default_factory=Interval)
     upper: float | None = None
@@ -127,7 +127,7 @@ def scores_of(
     missing: Mapping[str, str] | None = None,
     repeated: pl.DataFrame | None = None,
     labels: Labels | None = None,
-    failures: Mapping[tuple[str, str], tuple[Failure, ...]] | None = None,
+    failures: Mapping[tuple[str, str], tuple[FailureCount, ...]] | None = None,
     corrected: Sequence[CorrectedMean] = (),
     intervals: Mapping[tuple[str, str], Mapping[End, Interval]] | None = None,
 ) -> tuple[ModelScore, ...]:
@@ -298,7 +298,10 @@ def _suite(summary: pl.DataFrame, suite: Suite, model: str, judged: _Judged | No
 
 
 def _of_metrics(
-    blank: SuiteScore, applicable: Sequence[Cell], own: Mapping[str, Powered], corrected: Sequence[CorrectedMean]
+    blank: SuiteScore,
+    applicable: Sequence[SummaryRow],
+    own: Mapping[str, Powered],
+    corrected: Sequence[CorrectedMean],
 ) -> SuiteScore:
     """Join a suite's metrics: as people's labels have them (`own`), else as judged; corrected beside."""
     known = [_by_labels(cell, own[cell.metric]) if cell.metric in own else cell for cell in applicable]
@@ -318,7 +321,7 @@ def _of_metrics(
     return replace(found, corrected=right.score, corrected_interval=right.interval)
 
 
-def _corrected(cell: Cell, rows: Sequence[CorrectedMean]) -> Cell:
+def _corrected(cell: SummaryRow, rows: Sequence[CorrectedMean]) -> SummaryRow:
     """Put the corrected means of languages in the place of those judged; what none corrects stays as it is."""
     if cell.mean is None or not any(one.value is not None for one in rows):
         return cell
@@ -339,12 +342,12 @@ def _corrected(cell: Cell, rows: Sequence[CorrectedMean]) -> Cell:
     return replace(cell, mean=mean, ci_low=interval.low, ci_high=interval.high, n_truncated=0, upper=None)
 
 
-def _reached(cell: Cell) -> float:
+def _reached(cell: SummaryRow) -> float:
     """Return the share of a cell's applicable rows for which the model's call brought a reply."""
     return 1 - cell.n_model_error / (cell.n_asked - cell.n_not_applicable)
 
 
-def _by_labels(cell: Cell, found: Powered) -> Cell:
+def _by_labels(cell: SummaryRow, found: Powered) -> SummaryRow:
     """Put the prediction-powered mean in the place of the judges'; replies settled without one stay as they are."""
     n = max(cell.n_scored, found.n_samples)
     share = found.n_samples / n
@@ -433,7 +436,7 @@ def _total(summary: pl.DataFrame, blank: SuiteScore, model: str, metric: str) ->
     return known
 
 
-def _mean(blank: SuiteScore, applicable: Sequence[Cell]) -> SuiteScore:
+def _mean(blank: SuiteScore, applicable: Sequence[SummaryRow]) -> SuiteScore:
     means = [cell.mean for cell in applicable]
     known = [mean for mean in means if mean is not None]
     if len(known) < len(means):
@@ -453,14 +456,14 @@ def _mean(blank: SuiteScore, applicable: Sequence[Cell]) -> SuiteScore:
     return found
 
 
-def _joined(applicable: Sequence[Cell], *, best: bool) -> tuple[float, Interval]:
+def _joined(applicable: Sequence[SummaryRow], *, best: bool) -> tuple[float, Interval]:
     """Return the mean of metrics' means at one of their bounds, with its interval."""
     parts = [(1 / len(applicable), *_at(cell, best=best)) for cell in applicable]
     mean = math.fsum(mean for _, mean, _ in parts) / len(parts)
     return mean, correlated(parts) if len(parts) > 1 else parts[0][2]
 
 
-def _at(cell: Cell, *, best: bool) -> tuple[float, Interval]:
+def _at(cell: SummaryRow, *, best: bool) -> tuple[float, Interval]:
     """Return a cell's mean and interval at one of its bounds."""
     end, low, high = (
         (cell.upper, cell.upper_low, cell.upper_high) if best else (cell.lower, cell.lower_low, cell.lower_high)
@@ -471,7 +474,7 @@ def _at(cell: Cell, *, best: bool) -> tuple[float, Interval]:
     return end, Interval() if low is None or high is None else Interval(low, high, "combined", units)
 
 
-def _interval(cell: Cell) -> Interval:
+def _interval(cell: SummaryRow) -> Interval:
     if cell.ci_low is None or cell.ci_high is None:
         return Interval()
     return Interval(cell.ci_low, cell.ci_high, "combined", cell.n_scored)

@@ -13,7 +13,7 @@ import polars as pl
 from data.errors import InputError
 from data.records import STATUSES, VALUED
 from data.tables import SUMMARY
-from metrics.stats.intervals import Bounds, Codes, Estimate, Floats, Pool, estimate, independent, pool
+from metrics.stats.intervals import Bounds, Codes, Floats, MeanEstimate, PooledSample, estimate, independent, pool
 from metrics.stats.missing import LOST
 
 ROLL_UPS: tuple[tuple[str, ...], ...] = (
@@ -34,7 +34,7 @@ _HOLLOW = [STATUSES.index(status) for status in VALUED if status != "scored"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class SummaryRow:
     """One row of the summary: what was asked, how it ended, the mean and its 95 % interval.
 
     `lower` is the mean were all rows wrong that were asked and are not scored (`n_model_error`, `n_judge_failed`),
@@ -124,7 +124,7 @@ def summarise(
     lost = [part for part in parts if _partly(coded.counts[list(part)])]
     cut = [part for part in parts if coded.counts[list(part), _TRUNCATED].any()]
 
-    def estimated(rows: _Coded, listed: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], Estimate]:
+    def estimated(rows: _Coded, listed: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], MeanEstimate]:
         each = [kinds[coded.leaves[part[0]][-1]] for part in listed]
         pools = _pools(rows, listed, [yes_no for yes_no, _ in each])
         return {
@@ -143,10 +143,10 @@ OF_SUITES = OVER_ALL & (pl.col("family") == "")
 OF_FAMILIES = OVER_ALL & (pl.col("family") != "")
 
 
-def cells(summary: pl.DataFrame) -> tuple[Cell, ...]:
+def cells(summary: pl.DataFrame) -> tuple[SummaryRow, ...]:
     """Read the rows of a summary table."""
     return tuple(
-        Cell(**{**row, "n_truncated": row.get("n_truncated") or 0}) for row in summary.iter_rows(named=True)
+        SummaryRow(**{**row, "n_truncated": row.get("n_truncated") or 0}) for row in summary.iter_rows(named=True)
     )
 
 
@@ -327,7 +327,7 @@ def _groups(coded: _Coded) -> dict[_Key, tuple[int, ...]]:
     return dict(sorted(found.items()))
 
 
-def _pools(coded: _Coded, parts: Sequence[tuple[int, ...]], yes_no: Sequence[bool]) -> list[Pool]:
+def _pools(coded: _Coded, parts: Sequence[tuple[int, ...]], yes_no: Sequence[bool]) -> list[PooledSample]:
     """Gather the scored questions of each list of leaves, with the mean of their repeats."""
     rows = coded.rows.filter(pl.col("value").is_not_null())
     if coded.repeated:
@@ -369,9 +369,9 @@ def _take(column: _Column, slices: Sequence[slice]) -> _Column:
 
 def _rows(
     groups: Mapping[_Key, tuple[int, ...]],
-    estimates: Mapping[tuple[int, ...], Estimate],
-    lowers: Mapping[tuple[int, ...], Estimate],
-    uppers: Mapping[tuple[int, ...], Estimate],
+    estimates: Mapping[tuple[int, ...], MeanEstimate],
+    lowers: Mapping[tuple[int, ...], MeanEstimate],
+    uppers: Mapping[tuple[int, ...], MeanEstimate],
     counts: Codes,
 ) -> Iterator[dict[str, Any]]:
     for key, part in groups.items():
@@ -390,7 +390,7 @@ def _rows(
         }
 
 
-def _ends(name: str, found: Estimate | None) -> dict[str, float | None]:
+def _ends(name: str, found: MeanEstimate | None) -> dict[str, float | None]:
     """Return the columns of a bound and of its interval."""
     low, high = (found.interval.low, found.interval.high) if found else (None, None)
     return {name: found.mean if found else None, f"{name}_low": low, f"{name}_high": high}

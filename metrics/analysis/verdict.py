@@ -92,7 +92,7 @@ class ModelResult(ModelScore):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RunVerdict:
     """The verdict on a run. With gate `off` everything reads as with `point`, and only an error has an exit code.
 
     `undecided` says what an undecided gate counts as: itself, or a pass. `changes` are what the suites came to
@@ -131,7 +131,7 @@ class Verdict:
         return {**said, "models": [model.as_dict() for model in self.models]}
 
 
-def decide(results: Results, policy: Policy) -> Verdict:
+def decide(results: Results, policy: Policy) -> RunVerdict:
     """Return the verdict on a run's results.
 
     Thresholds compare unrounded values. A suite is an error when nothing of it is scored, when a component of its
@@ -145,7 +145,7 @@ def decide(results: Results, policy: Policy) -> Verdict:
     """
     models = tuple(_model(model, policy, results.standings) for model in results.models)
     changes = results.baseline.outcomes if results.baseline and policy.regressions else ()
-    return Verdict(policy.gate, models, policy.undecided, changes, sum(results.waiting.values()))
+    return RunVerdict(policy.gate, models, policy.undecided, changes, sum(results.waiting.values()))
 
 
 def _suite(score: SuiteScore, policy: Policy, standings: Sequence[Standing]) -> SuiteResult:

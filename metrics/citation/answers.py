@@ -11,7 +11,7 @@ from data.patterns import pattern
 from data.sentences import count_words, split_sentences
 from metrics.citation.marker_variants import common, points, rounded
 from metrics.citation.markers import LARGEST, Mark, join_pointers, marks, split_said, unescape, unwrap
-from metrics.citation.source_lists import Source, read_json_sources, read_sources, split_sources, trim_url
+from metrics.citation.source_lists import ListedSource, read_json_sources, read_sources, split_sources, trim_url
 
 CLAIM_WORDS = 4
 """Words that a sentence needs to be a claim that wants a citation, and a clause to stand for its sentence."""
@@ -59,7 +59,7 @@ class CitedAnswer:
     text: str
     sentences: tuple[Sentence, ...] = ()
     citations: tuple[Citation, ...] = ()
-    sources: Mapping[int, Source] = field(default_factory=dict)
+    sources: Mapping[int, ListedSource] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class _Group:
     """Characters that the marker takes in the text, where it is part of its sentence's grammar."""
 
 
-def _unwrap(response: str, n_passages: int) -> tuple[str, dict[int, Source]]:
+def _unwrap(response: str, n_passages: int) -> tuple[str, dict[int, ListedSource]]:
     """Return the body and the sources of an answer, whether it is JSON or plain text."""
     text = without_thinking(response)
     fenced = _FENCE.match(text)
@@ -87,7 +87,7 @@ def _unwrap(response: str, n_passages: int) -> tuple[str, dict[int, Source]]:
     return body, read_sources(tail)
 
 
-def _strip_markers(body: str, sources: dict[int, Source], n_passages: int) -> tuple[str, list[_Group]]:
+def _strip_markers(body: str, sources: dict[int, ListedSource], n_passages: int) -> tuple[str, list[_Group]]:
     """Take the markers out of the body, and say where they stood; links become sources of their own.
 
     A marker that is part of its sentence's grammar stays in the text.
@@ -117,7 +117,7 @@ def _strip_markers(body: str, sources: dict[int, Source], n_passages: int) -> tu
     return "".join(pieces), groups
 
 
-def _number_links(found: list[Mark], sources: dict[int, Source], n_passages: int) -> dict[str, int]:
+def _number_links(found: list[Mark], sources: dict[int, ListedSource], n_passages: int) -> dict[str, int]:
     """Give each linked URL its source's number, or one above all numbers that the answer uses."""
     numbers = {source.url: source.number for source in sources.values() if source.url}
     used = [n for mark in found for n in mark.numbers if n < LARGEST // 1000]
@@ -126,19 +126,19 @@ def _number_links(found: list[Mark], sources: dict[int, Source], n_passages: int
         url = trim_url(mark.link)
         if url and url not in numbers:
             numbers[url] = free
-            sources[free] = Source(free, mark.name.strip(), url, text=mark.label[:500])
+            sources[free] = ListedSource(free, mark.name.strip(), url, text=mark.label[:500])
             free += 1
     return numbers
 
 
-def _numbers(mark: Mark, sources: dict[int, Source], linked: Mapping[str, int]) -> dict[int, str]:
+def _numbers(mark: Mark, sources: dict[int, ListedSource], linked: Mapping[str, int]) -> dict[int, str]:
     """Return the numbers that a marker or link cites, each with the marker as written."""
     if mark.link:
         return {linked[trim_url(mark.link)]: mark.label[:80]}
     numbers = dict.fromkeys(mark.numbers, mark.label[:80])
     if mark.url:
         for number in numbers:
-            sources.setdefault(number, Source(number, url=mark.url, text=mark.label[:500]))
+            sources.setdefault(number, ListedSource(number, url=mark.url, text=mark.label[:500]))
     return numbers
 
 
@@ -259,7 +259,7 @@ def parse_answer(response: str, n_passages: int = 0) -> CitedAnswer:
     return _tie_claims(text.strip(), sentences, sources)
 
 
-def _tie_claims(text: str, sentences: list[Sentence], sources: Mapping[int, Source]) -> CitedAnswer:
+def _tie_claims(text: str, sentences: list[Sentence], sources: Mapping[int, ListedSource]) -> CitedAnswer:
     """Build an answer whose JSON ties claims to sources, in the place of markers; a claim cites its sentence."""
     tied: list[Citation] = []
     cited: set[int] = set()

@@ -50,7 +50,7 @@ _EDGES = " \t\n.,;:，。；：|–—-*_()[]<>\"“”«»'>"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ListedSource:
     """One entry of an answer's list of sources; `text` is the entry as it stands, `claim` what JSON ties to it."""
 
     number: int
@@ -129,15 +129,15 @@ def _starts(body: str) -> bool:
     return bool(_URL.search(body[:MOST_SIGNS]))
 
 
-def read_sources(text: str) -> dict[int, Source]:
+def read_sources(text: str) -> dict[int, ListedSource]:
     """Read a list of sources, by number; of a number given twice the first entry stands."""
-    found: dict[int, Source] = {}
+    found: dict[int, ListedSource] = {}
     for number, entry in _entries(text):
         found.setdefault(number, read_entry(number, entry[: 8 * MOST_SIGNS]))
     return found
 
 
-def read_entry(number: int, entry: str) -> Source:
+def read_entry(number: int, entry: str) -> ListedSource:
     """Read one entry: title, URL and quoted passage, each '' where it has none."""
     link, plain = LINK.search(entry), _URL.search(entry)
     url = trim_url(link["link"]) if link else trim_url(plain[0]) if plain else ""
@@ -149,7 +149,7 @@ def read_entry(number: int, entry: str) -> Source:
     title = _LABEL.sub("", title.split("\n")[0]).strip(_EDGES)
     title = re.sub(r"[\s(]*\b(?:URL|link|ссылка|链接)$", "", title, flags=re.IGNORECASE).strip(_EDGES)
     title = title.translate(_NO_QUOTES)
-    return Source(number, title[:MOST_SIGNS], url, quote.strip(), entry[:MOST_SIGNS])
+    return ListedSource(number, title[:MOST_SIGNS], url, quote.strip(), entry[:MOST_SIGNS])
 
 
 def _quote(entry: str, url_at: int) -> tuple[str, int]:
@@ -178,12 +178,12 @@ _JSON_KEYS = {
 _JSON_NUMBERS = ("number", "id", "index", "n", "ref", "citation", "marker")
 
 
-def read_json_sources(listed: Any) -> dict[int, Source]:
+def read_json_sources(listed: Any) -> dict[int, ListedSource]:
     """Read the sources of an answer given as JSON: a list of objects or texts, or an object by number."""
     pairs = (
         listed.items() if isinstance(listed, Mapping) else enumerate(listed, 1) if isinstance(listed, list) else ()
     )
-    found: dict[int, Source] = {}
+    found: dict[int, ListedSource] = {}
     for place, entry in pairs:
         if len(found) >= MOST_SOURCES:
             break
@@ -195,7 +195,7 @@ def read_json_sources(listed: Any) -> dict[int, Source]:
             texts = {name: _first_text(fields, keys) for name, keys in _JSON_KEYS.items()}
             if not texts["url"] and "://" in texts["title"]:
                 texts["url"], texts["title"] = texts["title"], ""
-            found.setdefault(number, Source(number, text="", **texts))
+            found.setdefault(number, ListedSource(number, text="", **texts))
     return found
 
 

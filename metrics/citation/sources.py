@@ -11,17 +11,17 @@ from typing import Any
 from metrics.citation.addresses import Address, is_public, read_address
 from metrics.citation.identifiers import identifiers, isbn_is_sound, page_of
 from metrics.citation.quotes import find_quote
-from metrics.citation.source_lists import Source
+from metrics.citation.source_lists import ListedSource
 from metrics.citation.spans import find_claims
-from metrics.citation.urls import PORTS, Finding, Url, Verdict, read_host, read_url
+from metrics.citation.urls import PORTS, Finding, SourceVerdict, Url, read_host, read_url
 
 __all__ = [
     "OUTCOMES",
     "PORTS",
     "Address",
     "Finding",
+    "SourceVerdict",
     "Url",
-    "Verdict",
     "check_answer",
     "is_public",
     "isbn_is_sound",
@@ -45,7 +45,7 @@ LEAST_TEXT = 200
 
 UNCHECKED = Finding("UNCERTAIN", "not checked: network is off")
 
-OUTCOMES: Mapping[str, Verdict] = {
+OUTCOMES: Mapping[str, SourceVerdict] = {
     "the name does not resolve": "LIKELY_FABRICATED",
     "page not found": "LIKELY_FABRICATED",
     "not a public address": "LIKELY_FABRICATED",
@@ -119,7 +119,7 @@ def _identifier_flaw(text: str) -> Finding | None:
     return Finding("LIKELY_FABRICATED", flaw) if flaw else None
 
 
-def locate(source: Source) -> Url | Finding:
+def locate(source: ListedSource) -> Url | Finding:
     """Return the URL under which a source can be looked up: its own, or its DOI's or arXiv id's page.
 
     A finding where it has none: LIKELY_FABRICATED where the URL or an identifier beside it is impossible,
@@ -137,13 +137,13 @@ def locate(source: Source) -> Url | Finding:
     return Finding("UNCERTAIN", "an ISBN has no page" if named else "no URL")
 
 
-def judge_source(source: Source) -> Finding:
+def judge_source(source: ListedSource) -> Finding:
     """Judge one source of an answer by rule alone."""
     found = locate(source)
     return found if isinstance(found, Finding) else UNCHECKED
 
 
-def check_answer(sources: Mapping[int, Source]) -> dict[int, dict[str, Any]]:
+def check_answer(sources: Mapping[int, ListedSource]) -> dict[int, dict[str, Any]]:
     """Judge an answer's sources by rule: number -> `verdict`, `reason`, `span`, as metrics.citation reads them.
 
     A source that stands twice (the same URL under two numbers, or the same title where there is none) keeps its
@@ -159,7 +159,7 @@ def check_answer(sources: Mapping[int, Source]) -> dict[int, dict[str, Any]]:
     return found
 
 
-def identity(source: Source) -> str:
+def identity(source: ListedSource) -> str:
     """Return what two entries share when they are one source: the URL's normal form, or the title."""
     where = locate(source)
     if isinstance(where, Url):

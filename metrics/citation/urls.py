@@ -10,7 +10,7 @@ from urllib.parse import quote
 from data.patterns import pattern
 from metrics.citation.addresses import Address, ends_in_number, is_public, read_address, read_disguised
 
-Verdict = Literal["VERIFIED", "UNCERTAIN", "LIKELY_FABRICATED"]
+SourceVerdict = Literal["VERIFIED", "UNCERTAIN", "LIKELY_FABRICATED"]
 
 LONGEST = 2000
 """Signs of a URL; a longer one is none."""
@@ -48,7 +48,7 @@ _SAFE = "%:@!$&'()*+,;=~-._/"
 class Finding:
     """What is found of a source: a verdict, a short reason, the span that bears it out and its match, 0–100."""
 
-    verdict: Verdict
+    verdict: SourceVerdict
     reason: str
     span: str = ""
     match: float | None = None

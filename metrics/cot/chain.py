@@ -8,13 +8,13 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from data.answers import Answer, Search, search
+from data.answers import Answer, AnswerSearch, search
 from metrics.cot.equations import Equation, equations
 from metrics.cot.expressions import Exact, Operand, Token, divide, evaluate, number, operands, operators, tokens
-from metrics.cot.judging import FLOAT_DIGITS, Verdict, judge
+from metrics.cot.judging import FLOAT_DIGITS, CalculationCheck, judge
 from metrics.cot.notation import normalise, plain, undashed
 from metrics.cot.said import says, spoken
-from metrics.cot.steps import Part, parts
+from metrics.cot.steps import Segment, parts
 
 LONGEST = 500
 """Characters of an annotation, and of one side of an equation in the text, that are read."""
@@ -59,7 +59,7 @@ class Calculation(NamedTuple):
     hashed: tuple[Exact, ...]
 
 
-class Step(NamedTuple):
+class ChainStep(NamedTuple):
     """A line (or sentence) of a chain: its calculations, and the text before them (all of it without any)."""
 
     text: str
@@ -75,7 +75,7 @@ class Chain:
     one after it. A chain is equal to itself alone, so that what is computed from a reference is looked up at once.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[ChainStep, ...]
     answer: Answer | None
     calculations: tuple[Calculation, ...]
     places: tuple[int, ...]
@@ -122,9 +122,9 @@ _OPENING = 2
 """Lines without a calculation that may stand before an answer which is stated first."""
 
 
-def _collected(read_parts: Sequence[Part], found: Search) -> Chain:
+def _collected(read_parts: Sequence[Segment], found: AnswerSearch) -> Chain:
     """Read the parts of a reply as steps."""
-    steps: list[Step] = []
+    steps: list[ChainStep] = []
     once: dict[str, tuple[Calculation, int]] = {}
     hashed: dict[int, set[str]] = {}
     count = weight = 0
@@ -163,12 +163,12 @@ def _scattered(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
     return True
 
 
-def _step(line: str, last: str, *, look: bool) -> Step:
+def _step(line: str, last: str, *, look: bool) -> ChainStep:
     """Read a line; `last` is the one before it."""
     annotations = [*_ANNOTATION.finditer(line)] if "<<" in line else []
     if not annotations:
         made, before = _equations(line, last) if look else ((), line)
-        return Step(line, before, made)
+        return ChainStep(line, before, made)
     before = line[: annotations[0].start()]
     repeats = []
     signs = line.count("=")
@@ -176,7 +176,7 @@ def _step(line: str, last: str, *, look: bool) -> Step:
         repeats.append(begin := _repeats(line, match))
         signs -= match[1].count("=") + (begin >= 0)
     if not look or (not signs and line.isascii() and not says(line, equal=False)):
-        return Step(
+        return ChainStep(
             line, before, tuple([annotated(inside) for match in annotations if (inside := match[1].strip())])
         )
     listed: list[Calculation] = []
@@ -190,7 +190,7 @@ def _step(line: str, last: str, *, look: bool) -> Step:
         end = match.end()
         if inside := match[1].strip():
             listed.append(annotated(inside))
-    return Step(line, before, (*listed, *_equations(text + line[end:])[0]))
+    return ChainStep(line, before, (*listed, *_equations(text + line[end:])[0]))
 
 
 _AWAITS = re.compile(r"[=＝≈]\s*(?:\\?[$€£¥₽])?\s*\Z")
@@ -347,7 +347,7 @@ def _equated(equation: Equation) -> Calculation:
 _COUNTED = frozenset("+-*/")
 
 
-def _made(sides: Sequence[Sequence[Token]], verdict: Verdict, key: str, text: str) -> Calculation:
+def _made(sides: Sequence[Sequence[Token]], verdict: CalculationCheck, key: str, text: str) -> Calculation:
     before = sides[:-1] or sides
     value = verdict.found
     results: tuple[Exact, ...] = () if value is None else (value,)

@@ -6,7 +6,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from metrics.cot.expressions import Token, operators, tokens
-from metrics.cot.judging import Verdict, judge
+from metrics.cot.judging import CalculationCheck, judge
 from metrics.cot.notation import UNKNOWN
 from metrics.cot.units import LETTERS, joined, unit
 from metrics.cot.words import LABELS, LEFT_OVER, ORDERED, REMAINDERS, ROUNDED, VAGUE, operates, splits
@@ -21,7 +21,7 @@ class Equation(NamedTuple):
     left: Sequence[Token]
     sign: Token
     right: Sequence[Token]
-    verdict: Verdict
+    verdict: CalculationCheck
 
     @property
     def tokens(self) -> list[Token]:

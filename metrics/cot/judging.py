@@ -23,7 +23,7 @@ Sides = Sequence[Sequence[Token]]
 Reading = Callable[[Sequence[Token]], Exact | None]
 
 
-class Verdict(NamedTuple):
+class CalculationCheck(NamedTuple):
     """The value that is expected, the value that is given, and whether the sides agree."""
 
     expected: Exact | None
@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
     right: bool
 
 
-def judge(sides: Sides) -> Verdict:
+def judge(sides: Sides) -> CalculationCheck:
     """Recompute a calculation of two sides or more.
 
     A percent sign is a hundredth, and `x - 20%` is x reduced by a fifth; `100-20%=80%` is right too, where all of
@@ -41,12 +41,12 @@ def judge(sides: Sides) -> Verdict:
     Source: SPEC 3; the readings beyond `x - 20%` are ours.
     """
     if len(sides) == 1 or len(sides) > SIDES:
-        return Verdict(evaluate(sides[0]), None, right=False)
+        return CalculationCheck(evaluate(sides[0]), None, right=False)
     percents = any(token.kind == "percent" for side in sides for token in side)
     usual = partial(evaluate, base="running") if percents else evaluate
     values = [usual(side) for side in sides]
     right = _agree(sides, values, _PERCENT) or (values[0] is not None and _otherwise(sides, percents=percents))
-    return Verdict(values[0], values[-1], right)
+    return CalculationCheck(values[0], values[-1], right)
 
 
 def _otherwise(sides: Sides, *, percents: bool) -> bool:

@@ -3,18 +3,18 @@
 import re
 from typing import NamedTuple
 
-from data.answers import Search
+from data.answers import AnswerSearch
 from data.sentences import split_sentences
 
 
-class Part(NamedTuple):
+class Segment(NamedTuple):
     """A line or a sentence of a reply; `open`: it is a step only if it calculates, as the text before a marker."""
 
     text: str
     open: bool = False
 
 
-def parts(text: str, found: Search) -> tuple[list[Part], list[Part]]:
+def parts(text: str, found: AnswerSearch) -> tuple[list[Segment], list[Segment]]:
     """Split a reply into the parts before its answer's marker, and those after it.
 
     Parts are lines; of a reply without line breaks, its sentences. What stands before the marker on its own line
@@ -28,7 +28,7 @@ def parts(text: str, found: Search) -> tuple[list[Part], list[Part]]:
         return (_sentences(text) if running else _lines(text)), []
     begin, end = _around(text, found.anchor, running=running)
     before, after = text[:begin], text[end:]
-    lead = [Part(text[begin : found.anchor], open=True)] if text[begin : found.anchor].strip() else []
+    lead = [Segment(text[begin : found.anchor], open=True)] if text[begin : found.anchor].strip() else []
     if running:
         return [*_sentences(before), *lead], _sentences(after)
     return [*_lines(before), *lead], _lines(after)
@@ -45,14 +45,14 @@ def _around(text: str, anchor: int, *, running: bool) -> tuple[int, int]:
     return anchor, len(text)
 
 
-def _lines(text: str) -> list[Part]:
-    return [Part(line) for line in text.split("\n") if line.strip()]
+def _lines(text: str) -> list[Segment]:
+    return [Segment(line) for line in text.split("\n") if line.strip()]
 
 
 _STOP = re.compile(r"[.!?](?=\s)|[。！？]")
 
 
-def _sentences(text: str) -> list[Part]:
+def _sentences(text: str) -> list[Segment]:
     if not _STOP.search(text):
-        return [Part(text)] if text.strip() else []
-    return [Part(text[start:end]) for start, end in split_sentences(text)]
+        return [Segment(text)] if text.strip() else []
+    return [Segment(text[start:end]) for start, end in split_sentences(text)]

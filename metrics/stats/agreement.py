@@ -10,7 +10,7 @@ import polars as pl
 
 from data.errors import InputError
 from data.records import VALUED
-from metrics.stats.intervals import Estimate, Floats, Interval, mean_interval, wilson
+from metrics.stats.intervals import Floats, Interval, MeanEstimate, mean_interval, wilson
 
 Scale = Literal["nominal", "ordinal", "interval"]
 _NOTHING = 1e-12
@@ -66,9 +66,9 @@ class Repeats:
     metric: str
     k: int
     n_items: int
-    pass_at: Estimate
-    pass_all: Estimate
-    agreement: Estimate
+    pass_at: MeanEstimate
+    pass_all: MeanEstimate
+    agreement: MeanEstimate
 
 
 def krippendorff(ratings: pl.DataFrame, scale: Scale = "nominal") -> float | None:

@@ -75,14 +75,14 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class MeanEstimate:
     """A mean (None: of nothing) and its interval."""
 
     mean: float | None
     interval: Interval
 
 
-class Pool(NamedTuple):
+class PooledSample(NamedTuple):
     """A sample as units: each one's number of questions, the sum of their means, and its independent answers.
 
     `items` counts the questions; `fixed_templates` as in `Interval`.
@@ -127,7 +127,7 @@ def units_of(n: int, clusters: Codes | None) -> Units:
     return Units(codes, clustered=True)
 
 
-def pool(values: Floats, *, answers: Floats | None = None, clusters: Codes | None = None) -> Pool:
+def pool(values: Floats, *, answers: Floats | None = None, clusters: Codes | None = None) -> PooledSample:
     """Make a sample of units (`units_of`) from questions' means, a question a row.
 
     `answers` are how many independent answers each mean tells (`independent`; 1 unless given).
@@ -135,15 +135,15 @@ def pool(values: Floats, *, answers: Floats | None = None, clusters: Codes | Non
     return united(values, answers, units_of(len(values), clusters))
 
 
-def united(values: Floats, answers: Floats | None, units: Units) -> Pool:
+def united(values: Floats, answers: Floats | None, units: Units) -> PooledSample:
     """Make a sample of units from questions' means, as `pool` does, of units that are known."""
     ones = np.ones(len(values))
     answers = ones if answers is None else answers
     if not units.clustered:
-        return Pool(ones, values, answers, len(values), units.fixed_templates)
+        return PooledSample(ones, values, answers, len(values), units.fixed_templates)
     _, codes = np.unique(units.codes, return_inverse=True)
     sizes, totals, told = (summed(codes, column) for column in (ones, values, answers))
-    return Pool(sizes, totals, told, len(values))
+    return PooledSample(sizes, totals, told, len(values))
 
 
 def summed(codes: Codes, column: Floats) -> Floats:
@@ -151,9 +151,9 @@ def summed(codes: Codes, column: Floats) -> Floats:
     return np.bincount(codes, weights=column).astype(np.float64)
 
 
-def grouped(totals: Floats, sizes: Floats) -> Pool:
+def grouped(totals: Floats, sizes: Floats) -> PooledSample:
     """Make a sample of units that hold several rows each: the rows' number and their sum."""
-    return Pool(sizes, totals, sizes, len(totals))
+    return PooledSample(sizes, totals, sizes, len(totals))
 
 
 def independent(means: Floats, answers: Floats, strata: Codes | None = None) -> Floats:
@@ -196,7 +196,7 @@ def _likeness(means: Floats, answers: Floats, strata: Codes) -> float:
     return (told * min(max(alike, 0.0), 1.0) + 0.5) / (told + 1)
 
 
-def _spread(pools: Sequence[Pool], means: Floats, weights: Floats) -> float:
+def _spread(pools: Sequence[PooledSample], means: Floats, weights: Floats) -> float:
     """Estimate the units' variance as a share of what yes/no values of the same means would have.
 
     Of few units it is widened, by half of what Student's t would, and half a question more tells it to be half.
@@ -219,7 +219,11 @@ def _spread(pools: Sequence[Pool], means: Floats, weights: Floats) -> float:
 
 
 def rates(
-    pools: Sequence[Pool], *, yes_no: bool, bounds: tuple[float, float] = (0.0, 1.0), weights: Floats | None = None
+    pools: Sequence[PooledSample],
+    *,
+    yes_no: bool,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    weights: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Compute the means of strata as shares of their bounds, and 1 / effective n of each.
 
@@ -278,7 +282,7 @@ def mean_interval(
     clusters: Sequence[int] | Codes | None = None,
     bounds: Bounds = (0.0, 1.0),
     yes_no: bool | None = None,
-) -> Estimate:
+) -> MeanEstimate:
     """Estimate the mean of questions' means with its 95 % interval, a question a row.
 
     `answers`: how often each question was asked (once unless given); `clusters` its template (`pool`). Values
@@ -293,32 +297,32 @@ def mean_interval(
     return estimate(pool(column, answers=asked, clusters=codes), yes_no=yes_no, bounds=bounds)
 
 
-def estimate(sample: Pool, *, yes_no: bool, bounds: Bounds = (0.0, 1.0)) -> Estimate:
+def estimate(sample: PooledSample, *, yes_no: bool, bounds: Bounds = (0.0, 1.0)) -> MeanEstimate:
     """Estimate the mean of a sample of units with its 95 % interval; the order of units does not matter."""
     units = len(sample.sizes)
     if not units:
-        return Estimate(None, Interval())
+        return MeanEstimate(None, Interval())
     mean = sample.mean
     if bounds is None:
-        return Estimate(mean, _student(sample, mean))
+        return MeanEstimate(mean, _student(sample, mean))
     low, high = bounds
     (share,), (rate,) = rates([sample], yes_no=yes_no, bounds=bounds)
     if not yes_no and units > 1 and np.ptp(sample.totals / sample.sizes) <= _WHOLE:
         q = Z**2 * (one := _alike(sample)) / (1 + Z**2 * one)
         ends = mean - q * (mean - low), mean + q * (high - mean)
-        return Estimate(mean, Interval(*ends, "constant", units, sample.fixed_templates))
+        return MeanEstimate(mean, Interval(*ends, "constant", units, sample.fixed_templates))
     lower, upper = score_limits(np.array([share]), np.array([1 / rate]))
     ends = low + (high - low) * float(lower[0]), low + (high - low) * float(upper[0])
-    return Estimate(mean, Interval(*ends, "wilson", units, sample.fixed_templates))
+    return MeanEstimate(mean, Interval(*ends, "wilson", units, sample.fixed_templates))
 
 
-def _alike(sample: Pool) -> float:
+def _alike(sample: PooledSample) -> float:
     """Return 1 / effective n of units that are all alike."""
     n = float(sample.sizes.sum())
     return float(np.square(sample.sizes) @ (0.5 + 0.5 / sample.sizes)) / n**2
 
 
-def _student(sample: Pool, mean: float) -> Interval:
+def _student(sample: PooledSample, mean: float) -> Interval:
     """Compute Student's interval over the units; none where they do not vary."""
     units = len(sample.sizes)
     residual, n = sample.totals - mean * sample.sizes, float(sample.sizes.sum())

@@ -2,9 +2,9 @@
 
 `method_of` chooses the method for a sample of differences:
 
-- `Counts` (`tango`): yes/no pairs without clusters that all weigh alike are counts. Exact at margin 0 (the binomial
-  test on the pairs that differ), else Tango's score test; the interval is Tango's, stretched to 0 where the exact
-  test does not refuse it, and short of 0 where it does.
+- `PairCounts` (`tango`): yes/no pairs without clusters that all weigh alike are counts. Exact at margin 0 (the
+  binomial test on the pairs that differ), else Tango's score test; the interval is Tango's, stretched to 0 where
+  the exact test does not refuse it, and short of 0 where it does.
 - `Student` (`student`): five to nine clusters, too few to flip. Student's t over their sums.
 - `Flips` (`sign-flip`): everything else. Random signs on the units' weighted sums: exact for differences that are
   as likely up as down, whatever their weights.
@@ -127,7 +127,7 @@ class Tested(Protocol):
 def method_of(sample: Differences, *, level: float = 0.025, seed: int = 0) -> Tested:
     """Choose the test of a sample; `level` is the smallest one-sided level that it will be asked for."""
     if sample.counts:
-        return Counts(sample.won, sample.lost, sample.n, fixed_templates=sample.fixed_templates)
+        return PairCounts(sample.won, sample.lost, sample.n, fixed_templates=sample.fixed_templates)
     if not sample.won + sample.lost:
         return Equal(sample)
     if few_clusters(sample) and sample.variance > _NOTHING**2:
@@ -151,7 +151,7 @@ def two_sided(test: Tested) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class PairCounts:
     """Yes/no pairs: of `n`, so many `won` and `lost`."""
 
     won: int

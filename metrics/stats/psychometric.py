@@ -60,7 +60,7 @@ class Order:
     rises: tuple[int, int] | None
 
 
-class Search:
+class CurveGrid:
     """Curves over a scale, and what answers say of them.
 
     `chance` is what a blind guess is right at each rung, in [0, 0.5). Counts are arrays, a number for each rung.
@@ -132,9 +132,9 @@ class Search:
 
 
 @lru_cache(maxsize=64)
-def search(chance: tuple[float, ...]) -> Search:
-    """Return the curves over a scale; see `Search`."""
-    return Search(chance)
+def search(chance: tuple[float, ...]) -> CurveGrid:
+    """Return the curves over a scale; see `CurveGrid`."""
+    return CurveGrid(chance)
 
 
 def _spread(weight: Floats) -> Floats:

@@ -69,7 +69,7 @@ class Regression:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class BoundedValues:
     """One side's values of a suite's questions: as scored (NaN: not), and the least and most that each could be."""
 
     value: Floats
@@ -77,7 +77,7 @@ class Side:
     high: Floats
 
     @classmethod
-    def known(cls, value: Floats) -> "Side":
+    def known(cls, value: Floats) -> "BoundedValues":
         """Make a side of which nothing is missing."""
         return cls(value, value, value)
 
@@ -91,8 +91,8 @@ class Pairs:
     """
 
     suite: str
-    run: Side
-    baseline: Side
+    run: BoundedValues
+    baseline: BoundedValues
     clusters: Codes
     strata: Codes
     identical: npt.NDArray[np.bool_]
@@ -111,8 +111,8 @@ class Pairs:
         n = len(run)
         return cls(
             suite,
-            Side.known(run),
-            Side.known(baseline),
+            BoundedValues.known(run),
+            BoundedValues.known(baseline),
             np.full(n, -1) if clusters is None else clusters,
             np.zeros(n, np.int64) if strata is None else strata,
             np.zeros(n, np.bool_),
@@ -182,9 +182,9 @@ def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
         .sort("question")
     )
 
-    def side(suffix: str) -> Side:
+    def side(suffix: str) -> BoundedValues:
         names = (f"{name}{suffix}" for name in ("value", "lower", "upper"))
-        return Side(*(rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in names))
+        return BoundedValues(*(rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in names))
 
     clusters = rows["cluster"].cast(pl.Int64).fill_null(-1).to_numpy()
     strata = rows["stratum"].rank("dense").cast(pl.Int64).fill_null(0).to_numpy()

@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from metrics.stats.intervals import Floats, Interval, Pool, Z, rates
+from metrics.stats.intervals import Floats, Interval, PooledSample, Z, rates
 
 _HALVINGS = 40
 _LEAST, _MOST = -4.0, 9.0
 """Decimal exponents between which the multiplier is sought."""
 
 
-class Part(NamedTuple):
+class Stratum(NamedTuple):
     """A part of a weighted mean: its weight, not negative, its mean in [0, 1], and 1 / effective n.
 
     `units` it had; `fixed_templates` as in `Interval`.
@@ -34,26 +34,26 @@ class Part(NamedTuple):
     fixed_templates: bool = False
 
 
-def parts_of(pools: Sequence[Pool], weights: Sequence[float], *, yes_no: bool) -> list[Part]:
+def parts_of(pools: Sequence[PooledSample], weights: Sequence[float], *, yes_no: bool) -> list[Stratum]:
     """Make parts of strata of one kind of values in [0, 1]; no pool is empty."""
     means, each = rates(pools, yes_no=yes_no, weights=np.array(weights))
     return [
-        Part(weight, float(mean), float(rate), len(sample.sizes), sample.fixed_templates)
+        Stratum(weight, float(mean), float(rate), len(sample.sizes), sample.fixed_templates)
         for weight, mean, rate, sample in zip(weights, means, each, pools, strict=True)
     ]
 
 
-def part_of(weight: float, mean: float, interval: Interval) -> Part | None:
+def part_of(weight: float, mean: float, interval: Interval) -> Stratum | None:
     """Make a part of a mean and an interval within [0, 1] that was made elsewhere; None where it has none."""
     if not weight:
-        return Part(weight, mean, 0.0, 0)
+        return Stratum(weight, mean, 0.0, 0)
     if interval.low is None or interval.high is None:
         return None
     rate = observed(np.array([mean]), np.array([interval.high - interval.low]))
-    return Part(weight, mean, float(rate[0]), interval.units, interval.fixed_templates)
+    return Stratum(weight, mean, float(rate[0]), interval.units, interval.fixed_templates)
 
 
-def stratified(parts: Sequence[Part | None]) -> Interval:
+def stratified(parts: Sequence[Stratum | None]) -> Interval:
     """Compute the 95 % interval of the weighted sum of independent parts; none where a part is None.
 
     Weights add up to 1. A part with a rate of 0 is known exactly.

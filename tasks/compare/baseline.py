@@ -9,19 +9,19 @@ from config.settings import Settings
 from data.batches import Ref
 from data.draw import content_id
 from data.tables import ITEMS
-from metrics.analysis.baseline import Against, Side, compare_with_baseline, refuse, unlike
+from metrics.analysis.baseline import Against, RunSide, compare_with_baseline, refuse, unlike
 from tasks.compare.facts import facts_of
 from tasks.compare.items import items_of
 from tasks.runtime.storage import open_store
 from tasks.store.baselines import Baseline, read
-from tasks.store.runs import Run, load, replies
+from tasks.store.runs import FinishedRun, load, replies
 from tasks.store.tables import Damaged, Store
 
 _KEPT = ("items", "requests", "responses", "judgements", "evidence")
 """The tables by which a run's replies can be scored again."""
 
 
-def pin(name: str, run: Run, root: str = "") -> Baseline:
+def pin(name: str, run: FinishedRun, root: str = "") -> Baseline:
     """Make a baseline of a finished run; `root` is where its store is, where that has moved.
 
     Raises:
@@ -108,8 +108,8 @@ def against(
     return compare_with_baseline(
         known.name,
         known.run,
-        Side(known.scores, _with_texts(known, open_store(settings.store)), known.facts, known.replies),
-        Side(scores, items, facts, reply_digests(texts)),
+        RunSide(known.scores, _with_texts(known, open_store(settings.store)), known.facts, known.replies),
+        RunSide(scores, items, facts, reply_digests(texts)),
         max_drop=settings.max_drop,
         strata=[suite.name for suite in settings.suites if suite.strata],
         known=unlike(known.facts, facts, rescored.units),

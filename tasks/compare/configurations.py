@@ -14,7 +14,7 @@ from data.draw import canonical
 from data.errors import InputError
 from data.suites import Suite
 from prompts.phrases import ENGLISH, catalogue, languages
-from tasks.store.runs import Run
+from tasks.store.runs import FinishedRun
 
 _ASIDE = ("max_concurrency", "requests_per_minute", "deadline_s", "max_response_bytes", "api_key_env", "threads",
           "price_in", "price_out", "price_cached", "price_thinking", "batch_price")  # fmt: skip
@@ -79,7 +79,7 @@ def asked(suite: Suite) -> dict[str, Any]:
     return {"items": dict(suite.items), "prompts": suite.asked_by}
 
 
-def differences(runs: Sequence[Run]) -> list[tuple[str, list[Any]]]:
+def differences(runs: Sequence[FinishedRun]) -> list[tuple[str, list[Any]]]:
     """Return each configuration key whose values differ, with its value in every run (None: not there).
 
     Where things are kept, how fast they are asked and how they are reported is left out, and what they cost.

@@ -13,12 +13,12 @@ from data.records import Item
 from data.suites import Suite
 from data.tables import ITEMS
 from prompts import read_by
-from tasks.store.runs import Run, load
+from tasks.store.runs import FinishedRun, load
 
 _ADDED = ITEMS.added
 
 
-def items_of(run: Run, root: str = "") -> pl.DataFrame:
+def items_of(run: FinishedRun, root: str = "") -> pl.DataFrame:
     """Return the items of a run, all its batches; `root` is where its store is, where that has moved.
 
     Raises:

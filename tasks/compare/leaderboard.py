@@ -31,7 +31,7 @@ _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, Overflo
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
+class QuestionSet:
     """Which questions a suite asked: how many, from where; `what` are texts, or phrases with what fills them."""
 
     suite: str
@@ -49,7 +49,7 @@ class Questions:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LeaderboardEntry:
     """One model in one run: its overall score with interval, its suites as results.json has them.
 
     `key` says which questions it was asked: equal keys, the same questions. `scoring` is what else its score
@@ -66,7 +66,7 @@ class Entry:
     verdict: str
     suites: Mapping[str, Mapping[str, Any]]
     key: tuple[tuple[str, str], ...]
-    asked: tuple[Questions, ...]
+    asked: tuple[QuestionSet, ...]
     judges: tuple[str, ...]
     scoring: Mapping[str, str]
     version: str = ""
@@ -85,10 +85,10 @@ class Board:
     `history` is every run there, of which `entries` may be the latest alone.
     """
 
-    asked: tuple[Questions, ...]
-    entries: list[Entry]
+    asked: tuple[QuestionSet, ...]
+    entries: list[LeaderboardEntry]
     differing: Mapping[str, list[str]] = field(default_factory=dict)
-    history: Sequence[Entry] = ()
+    history: Sequence[LeaderboardEntry] = ()
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def head(path: Path) -> dict[str, Any]:
     return found
 
 
-def read(document: Mapping[str, Any], suites_of: _Resolve = suites_in) -> Iterator[Entry]:
+def read(document: Mapping[str, Any], suites_of: _Resolve = suites_in) -> Iterator[LeaderboardEntry]:
     """Yield each model's standing in one run's results; `suites_of` tells a configuration's suites.
 
     Raises:
@@ -139,7 +139,7 @@ def read(document: Mapping[str, Any], suites_of: _Resolve = suites_in) -> Iterat
         own = {name: declared[name] for name in suites if name in declared}
         every = [judge["name"] for judge in configuration["judges"]]
         names = {name: tuple(suite.judges or every) for name, suite in own.items() if judged(suite)}
-        yield Entry(
+        yield LeaderboardEntry(
             model=_text(model["model"]),
             run=_text(run["run"]),
             started=_time(run["started"]),
@@ -230,7 +230,7 @@ def _answers(sets: Mapping[str, Mapping[str, Any]], suites: Iterable[str]) -> It
             yield f"{name}.answers", _text(digest)
 
 
-def describe(suite: Suite, counted: Mapping[str, Any] | None) -> Questions:
+def describe(suite: Suite, counted: Mapping[str, Any] | None) -> QuestionSet:
     """Return which questions a suite asked."""
     told: list[tuple[str, str]] = []
     for path, value in flatten(dict(suite.source)):
@@ -245,7 +245,7 @@ def describe(suite: Suite, counted: Mapping[str, Any] | None) -> Questions:
             told.append(("", ", ".join(map(str, value))))
         else:
             told.append(("", str(value)))
-    return Questions(suite.name, counted["n"] if counted else None, tuple(told))
+    return QuestionSet(suite.name, counted["n"] if counted else None, tuple(told))
 
 
 def _remembering() -> _Resolve:
@@ -274,7 +274,7 @@ def gather(runs: Path, *, every: bool = False, language: str = "") -> Leaderboar
             f"{runs}: there is no such folder of runs. Name it with --set store.runs=FOLDER, or run "
             "an evaluation first."
         )
-    listed: list[Entry] = []
+    listed: list[LeaderboardEntry] = []
     configurations: list[tuple[datetime, Mapping[str, Any]]] = []
     unfinished: list[str] = []
     unread: list[tuple[str, str]] = []
@@ -291,19 +291,19 @@ def gather(runs: Path, *, every: bool = False, language: str = "") -> Leaderboar
         except _UNREADABLE as error:
             unread.append((folder.name, f"{type(error).__name__}: {error}"))
     kept = listed if every else _latest(listed)
-    boards: dict[tuple[tuple[str, str], ...], list[Entry]] = {}
+    boards: dict[tuple[tuple[str, str], ...], list[LeaderboardEntry]] = {}
     for one in sorted(kept, key=lambda one: one.started, reverse=True):
         boards.setdefault(one.key, []).append(one)
     spoken = language_of((one for _, one in sorted(configurations, key=lambda pair: pair[0])), language)
-    history: dict[tuple[tuple[str, str], ...], list[Entry]] = {}
+    history: dict[tuple[tuple[str, str], ...], list[LeaderboardEntry]] = {}
     for one in listed:
         history.setdefault(one.key, []).append(one)
     made = [_board(own, history[key]) for key, own in boards.items()]
     return Leaderboard(made, unfinished, unread, spoken)
 
 
-def _latest(listed: Sequence[Entry]) -> list[Entry]:
-    found: dict[tuple[Any, ...], Entry] = {}
+def _latest(listed: Sequence[LeaderboardEntry]) -> list[LeaderboardEntry]:
+    found: dict[tuple[Any, ...], LeaderboardEntry] = {}
     for one in listed:
         before = found.get((one.key, one.model, one.version))
         if before is None or (before.started, before.run) <= (one.started, one.run):
@@ -311,7 +311,7 @@ def _latest(listed: Sequence[Entry]) -> list[Entry]:
     return list(found.values())
 
 
-def _named(listed: Sequence[Entry]) -> list[Entry]:
+def _named(listed: Sequence[LeaderboardEntry]) -> list[LeaderboardEntry]:
     """Name models with their version where one name has stood for several."""
     versions: dict[str, set[str]] = {}
     for one in listed:
@@ -322,7 +322,7 @@ def _named(listed: Sequence[Entry]) -> list[Entry]:
     ]
 
 
-def _board(own: Sequence[Entry], history: Sequence[Entry]) -> Board:
+def _board(own: Sequence[LeaderboardEntry], history: Sequence[LeaderboardEntry]) -> Board:
     """Sort entries on the same questions, best first, and say by what else their scores may differ."""
     own = _named(own)
     ordered = sorted(own, key=lambda one: (-1.0 if one.score is None else one.score, one.started), reverse=True)

@@ -21,7 +21,7 @@ from prompts.phrases import ENGLISH, phrase
 from tasks.compare.configurations import differences, language_of
 from tasks.compare.items import items_of
 from tasks.report.moved import moved_lines
-from tasks.store.runs import Run, find_all, load, replies
+from tasks.store.runs import FinishedRun, find_all, load, replies
 
 _SHOWN_DIFFERENCES = 8
 
@@ -35,7 +35,7 @@ class RunComparison:
     `language` is what is to be spoken of it.
     """
 
-    runs: list[Run]
+    runs: list[FinishedRun]
     fields: list[list[Entrant]]
     shared: Mapping[str, tuple[list[int], int]]
     differences: list[tuple[str, list[Any]]]
@@ -109,12 +109,12 @@ def _known(asked: Sequence[str], scores: pl.DataFrame) -> Sequence[str]:
     return asked
 
 
-def _suites(found: Sequence[Run]) -> list[Suite]:
+def _suites(found: Sequence[FinishedRun]) -> list[Suite]:
     """Return the runs' suites, each once: as the last run declares it."""
     return [*{suite.name: suite for run in found for suite in suites_in(run.configuration)}.values()]
 
 
-def _check(found: Sequence[Run], own: Mapping[str, pl.DataFrame]) -> None:
+def _check(found: Sequence[FinishedRun], own: Mapping[str, pl.DataFrame]) -> None:
     """Refuse runs of which no two ask a question in common, saying by what they differ."""
     asked = [frame.select(KEY).unique() for frame in own.values()]
     if len(asked) == 1:
@@ -152,7 +152,7 @@ def _with_texts(changed: pl.DataFrame, texts: pl.DataFrame, pair: Comparison) ->
 
 
 def _notes(
-    found: Sequence[Run], compared: Sequence[Sequence[Entrant]], listed: Sequence[Entrant], language: str
+    found: Sequence[FinishedRun], compared: Sequence[Sequence[Entrant]], listed: Sequence[Entrant], language: str
 ) -> list[str]:
     """Say what else may be behind a difference, and what was not compared."""
     notes = []
@@ -177,7 +177,7 @@ def _moved(moved: Mapping[str, Sequence[Moved]], language: str) -> Iterator[str]
             yield from (f"{run}: {line}" for line in moved_lines(asdict(one), language))
 
 
-def _renewed(found: Sequence[Run], kind: str, told: str, language: str) -> list[str]:
+def _renewed(found: Sequence[FinishedRun], kind: str, told: str, language: str) -> list[str]:
     """Name the models (judges) behind whose name there was another one in another run."""
     notes = []
     known = [run.manifest.get(kind) or {} for run in found]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tasks.compare.leaderboard import Board, Entry
+from tasks.compare.leaderboard import Board, LeaderboardEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +15,12 @@ class Trend:
     """
 
     model: str
-    entries: tuple[Entry, ...]
+    entries: tuple[LeaderboardEntry, ...]
 
 
 def trends(board: Board) -> list[Trend]:
     """Return the trends of a board, the models best first as they stand there; none of what ran once."""
-    found: dict[str, list[Entry]] = {one.model: [] for one in board.entries}
+    found: dict[str, list[LeaderboardEntry]] = {one.model: [] for one in board.entries}
     for one in board.history:
         found.setdefault(one.model, []).append(one)
     return [
@@ -37,5 +37,5 @@ def span(listed: list[Trend]) -> tuple[float, float]:
     return (low, high) if high > low else (max(0.0, low - 0.05), min(1.0, high + 0.05))
 
 
-def _ends(one: Entry) -> Iterator[float]:
+def _ends(one: LeaderboardEntry) -> Iterator[float]:
     yield from (value for value in (one.low, one.score, one.high) if value is not None)

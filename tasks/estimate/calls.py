@@ -22,13 +22,13 @@ from metrics.analysis.judged import exams_of
 from metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
 from prompts.phrases import ENGLISH, phrase
 from tasks.estimate.earlier import Earlier, Habit
-from tasks.estimate.judged import SENTENCE, Tally, rehearse
+from tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
 from tasks.estimate.remembered import Memory
 from tasks.load import items_of
 from tasks.models.requests import for_items
 from tasks.models.systems import judges_of, needed, panel_of, prompt_of, rival_of, systems_of, took_part
 from tasks.store.replies import Remembered
-from tasks.store.samples import Answered, returned
+from tasks.store.samples import SampleRow, returned
 
 CHARACTERS_PER_TOKEN: Mapping[str, float] = {"en": 4.0, "ru": 2.5, "zh": 1.3}
 """Signs that a token stands for, by language; ours, rough: tokenisers differ by a third either way."""
@@ -82,7 +82,7 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """All portions, what could be told from so many items, and what is to be known about the estimate.
 
     `problems` are what the run would end by: a server that does not answer, a key or a judge that is not there;
@@ -113,7 +113,7 @@ class Estimate:
         return total
 
 
-def estimate(settings: Settings) -> Estimate:
+def estimate(settings: Settings) -> CostEstimate:
     """Count what a configuration would ask.
 
     Raises:
@@ -126,7 +126,7 @@ def estimate(settings: Settings) -> Estimate:
     for suite in settings.suites:
         items = ITEMS.frame(items_of(suite, needed(settings, suite)))
         effects.append(effect(suite, items.height))
-        answered: list[tuple[Answered, bool]] = []
+        answered: list[tuple[SampleRow, bool]] = []
         if whose := responses_of(suite):
             answered = [(_sample(one, whose, 0, _facts(one)[RESPONSE]), True) for one in _rows(items)]
         else:
@@ -136,7 +136,7 @@ def estimate(settings: Settings) -> Estimate:
                 answered += own
         portions += judged(settings, suite, answered, memory)
     notes, problems = [*memory.notes, *_notes(settings)], [*memory.problems, *_problems(settings, portions)]
-    return Estimate(portions, effects, notes, settings.currency, settings.prices, problems, memory.language)
+    return CostEstimate(portions, effects, notes, settings.currency, settings.prices, problems, memory.language)
 
 
 def effect(suite: Suite, n: int) -> Effect:
@@ -148,13 +148,13 @@ def effect(suite: Suite, n: int) -> Effect:
 
 def ask_model(
     settings: Settings, suite: Suite, under: tuple[System, Model], items: pl.DataFrame, memory: Memory
-) -> tuple[Portion, list[tuple[Answered, bool]]]:
+) -> tuple[Portion, list[tuple[SampleRow, bool]]]:
     """Count a system's calls; return them with its replies: remembered ones, and stand-ins for judges (False)."""
     system, model = under
     identity = memory.identity("model", model)
     languages = dict(items.select("item_id", "language").iter_rows())
-    tally, seen = Tally(), set[str]()
-    answered: list[tuple[Answered, bool]] = []
+    tally, seen = JudgeCalls(), set[str]()
+    answered: list[tuple[SampleRow, bool]] = []
     hear = judged_by(suite)
     facts = set(needs_of(suite)).intersection(model.unit.brings(model) if model.unit.brings else ())
     brought = {fact: [RETRIEVED] for fact in facts}
@@ -185,7 +185,7 @@ def ask_model(
 
 
 def judged(
-    settings: Settings, suite: Suite, answered: Sequence[tuple[Answered, bool]], memory: Memory
+    settings: Settings, suite: Suite, answered: Sequence[tuple[SampleRow, bool]], memory: Memory
 ) -> Iterator[Portion]:
     """Yield what each judge would be asked for each metric."""
     for name in judged_by(suite):
@@ -209,8 +209,8 @@ def judged(
 
 
 def opposed(
-    settings: Settings, suite: Suite, name: str, answered: Sequence[tuple[Answered, bool]]
-) -> Sequence[tuple[Answered, bool]]:
+    settings: Settings, suite: Suite, name: str, answered: Sequence[tuple[SampleRow, bool]]
+) -> Sequence[tuple[SampleRow, bool]]:
     """Lay the replies of the system that a metric compares with beside the others', as far as they are known."""
     if not compared(suite, name):
         return answered
@@ -259,16 +259,16 @@ def _facts(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _sample(
     item: Mapping[str, Any], model: str, repeat: int, text: str, extra: Mapping[str, Any] | None = None
-) -> Answered:
+) -> SampleRow:
     facts = _facts(item)
     sample = {**item, **facts, "response": stop_tokens.split(text)[0], **returned(extra or {}, facts)}
-    return Answered(item["item_id"], model, repeat, item["language"], sample, None, None)
+    return SampleRow(item["item_id"], model, repeat, item["language"], sample, None, None)
 
 
 def _portion(
     suite: str,
     model: Model,
-    tally: Tally,
+    tally: JudgeCalls,
     memory: Memory,
     *,
     name: str = "",
@@ -306,7 +306,7 @@ def _portion(
 
 
 def _habits(
-    model: Model, tally: Tally, habit: Habit | None, memory: Memory, fresh: int
+    model: Model, tally: JudgeCalls, habit: Habit | None, memory: Memory, fresh: int
 ) -> tuple[float, str, float | None]:
     """Return the tokens of a reply, what they are estimated from, and the seconds of a call if known."""
     if not fresh:

@@ -8,13 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Store as StoreSettings
+from config.settings import StoreSettings
 from data.batches import Ref
 from data.errors import InputError
 from data.plugins import metric
 from data.tables import ITEMS, REQUESTS, RESPONSES
 from tasks.runtime.storage import open_store
-from tasks.store.inventory import Run, runs_in
+from tasks.store.inventory import RunFolder, runs_in
 from tasks.store.tables import Damaged, Store
 
 RUNS = 20
@@ -87,7 +87,7 @@ def _mean(values: pl.Series) -> float:
     return float(values.sum()) / max(len(values), 1)
 
 
-def _calls_of(store: Store, run: Run) -> Iterator[pl.DataFrame]:
+def _calls_of(store: Store, run: RunFolder) -> Iterator[pl.DataFrame]:
     """Yield a run's answered calls, of models and of judges; nothing of a run whose tables are gone."""
     tables = run.manifest["tables"]
     try:

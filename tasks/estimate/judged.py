@@ -13,7 +13,7 @@ from data.plugins import metrics
 from metrics.judging import Session, advance, begin
 from tasks.judge import Panel, pose_question
 from tasks.store.replies import Remembered
-from tasks.store.samples import Answered
+from tasks.store.samples import SampleRow
 
 LISTED = 3
 """Entries of a list, such as claims, in a stand-in reply."""
@@ -22,7 +22,7 @@ _WAVES = 100
 
 
 @dataclass
-class Tally:
+class JudgeCalls:
     """Calls to a judge: all and remembered ones, and of those still to be asked the signs by language."""
 
     calls: float = 0
@@ -31,7 +31,7 @@ class Tally:
     reply_signs: float = 0
     known: list[Remembered] = field(default_factory=list)
 
-    def add(self, other: "Tally", factor: float = 1.0) -> None:
+    def add(self, other: "JudgeCalls", factor: float = 1.0) -> None:
         """Count another tally in, so many times."""
         self.calls += factor * other.calls
         self.cached += factor * other.cached
@@ -61,11 +61,11 @@ def stand_in(schema: Mapping[str, Any] | None, n: int = 0) -> Any:
 def rehearse(
     metric: str,
     options: Mapping[str, Any],
-    samples: Sequence[tuple[Answered, bool]],
+    samples: Sequence[tuple[SampleRow, bool]],
     *,
     panel: Panel,
     lookup: Callable[[Iterable[str]], Mapping[str, Remembered]],
-) -> Tally:
+) -> JudgeCalls:
     """Put a metric's questions on samples to the panel's first judge, on paper.
 
     A sample's flag says whether its response is real; only what follows from real texts is looked up, and counted
@@ -73,7 +73,7 @@ def rehearse(
     """
     judge, seen = panel.judges[0], set[str]()
     unit = metrics()[metric]
-    tally = Tally()
+    tally = JudgeCalls()
     standing: dict[int, Session] = {
         n: begin(unit, sample.sample, language=sample.language, options=options)
         for n, (sample, _) in enumerate(samples)
@@ -106,7 +106,7 @@ def rehearse(
     return tally
 
 
-def _count(tally: Tally, entry: Remembered | None, signs: int, reply_signs: int, language: str) -> None:
+def _count(tally: JudgeCalls, entry: Remembered | None, signs: int, reply_signs: int, language: str) -> None:
     tally.calls += 1
     if entry:
         tally.cached += 1

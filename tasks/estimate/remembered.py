@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from config.settings import Model
-from config.settings import Store as StoreSettings
+from config.settings import Model, StoreSettings
 from data.errors import InputError
 from prompts.phrases import phrase
 from tasks.estimate.earlier import Earlier

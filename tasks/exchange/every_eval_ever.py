@@ -13,7 +13,7 @@ from uuid import UUID
 
 from data.errors import InputError
 from data.files import rows as read_rows
-from tasks.exchange.finished import Answered, Evaluation
+from tasks.exchange.finished import Evaluation, ScoredReply
 from tasks.exchange.records import Log, Recorded, counted, share, text_of
 
 TOOL = "Every Eval Ever"
@@ -116,7 +116,7 @@ def _part(text: str) -> str:
     return f"{kept}_" if kept.lower() in {"", "data", "unknown"} else kept
 
 
-def _instance(row: Answered, evaluation: Evaluation, metric: str, evaluation_id: str) -> dict[str, Any]:
+def _instance(row: ScoredReply, evaluation: Evaluation, metric: str, evaluation_id: str) -> dict[str, Any]:
     value = row.scores[metric]
     instance: dict[str, Any] = {
         "schema_version": SCHEMA,

@@ -9,13 +9,13 @@ from typing import Any, Literal
 from data.errors import InputError
 from tasks.exchange import every_eval_ever, inspect_log
 from tasks.exchange.finished import evaluations
-from tasks.store.runs import Run
+from tasks.store.runs import FinishedRun
 
 Form = Literal["every-eval-ever", "inspect"]
 _WRITERS = {"every-eval-ever": every_eval_ever.write, "inspect": inspect_log.write}
 
 
-def _cells(run: Run) -> Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]]:
+def _cells(run: FinishedRun) -> Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]]:
     """Return the means of whole suites, from the run's results, by suite and model, then by metric."""
     path = run.folder / "results.json"
     try:
@@ -38,7 +38,7 @@ def _version() -> str:
         return "unknown"
 
 
-def export(run: Run, folder: Path, form: Form, *, root: str = "") -> Iterator[Path]:
+def export(run: FinishedRun, folder: Path, form: Form, *, root: str = "") -> Iterator[Path]:
     """Write a run, a file or two for each suite and system under test, and yield the files.
 
     Raises:

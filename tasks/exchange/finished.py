@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 
 from config.declared import suites_in
-from tasks.store.runs import Run, load
+from tasks.store.runs import FinishedRun, load
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ScoredReply:
     """One reply of a run with its scores; `scores` are those that have a value, by metric."""
 
     item_id: str
@@ -36,7 +36,7 @@ class Evaluation:
     suite: str
     system: str
     score: tuple[str, ...]
-    rows: tuple[Answered, ...]
+    rows: tuple[ScoredReply, ...]
 
     def metrics(self) -> list[str]:
         """Return the metrics that have a value somewhere: the score's own first."""
@@ -49,7 +49,7 @@ def _answers(facts: str, answer: str) -> list[str]:
     return [str(one) for one in found] if isinstance(found, list) else [answer]
 
 
-def _rows(asked: pl.DataFrame, scores: pl.DataFrame) -> Iterator[Answered]:
+def _rows(asked: pl.DataFrame, scores: pl.DataFrame) -> Iterator[ScoredReply]:
     by_reply: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for score in scores.iter_rows(named=True):
         by_reply.setdefault((score["item_id"], score["repeat"]), []).append(score)
@@ -57,14 +57,14 @@ def _rows(asked: pl.DataFrame, scores: pl.DataFrame) -> Iterator[Answered]:
         own = by_reply.get((row["item_id"], row["repeat"]), [])
         valued = {one["metric"]: one["value"] for one in own if one["value"] is not None}
         said = {one["metric"]: one["reason"] or one["status"] for one in own}
-        yield Answered(
+        yield ScoredReply(
             row["item_id"], row["repeat"], row["prompt"], _answers(row["facts"], row["answer"]), row["text"] or "",
             row["error"] or "", row["finish_reason"] or "", row["tokens_in"], row["tokens_out"], row["latency_s"],
             valued, said,
         )  # fmt: skip
 
 
-def evaluations(run: Run, root: str = "") -> Iterator[Evaluation]:
+def evaluations(run: FinishedRun, root: str = "") -> Iterator[Evaluation]:
     """Yield a run's evaluations, in the order of its suites.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from data.errors import InputError
 from data.extras import installing
-from tasks.exchange.finished import Answered, Evaluation
+from tasks.exchange.finished import Evaluation, ScoredReply
 from tasks.exchange.records import Log, Recorded, counted, share
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def read(path: Path, *, metric: str = "") -> Log:
     return Log(TOOL, log.eval.task.rpartition("/")[2], log.eval.model, scorer, rows, remarks)
 
 
-def _sample(row: Answered, system: str) -> "EvalSample":
+def _sample(row: ScoredReply, system: str) -> "EvalSample":
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput, ModelUsage
     from inspect_ai.scorer import Score

@@ -24,7 +24,7 @@ from metrics.analysis.scores import Labels
 from metrics.judging import aggregate
 from metrics.stats.agreement import Agreement, agreement
 from metrics.stats.labelled import Powered, prediction_powered, read_powered
-from tasks.store.runs import Run, load, replies
+from tasks.store.runs import FinishedRun, load, replies
 
 By = Literal["random", "uncertainty"]
 KEY = ("suite", "model", "metric", "item_id", "repeat")
@@ -76,7 +76,7 @@ def _together(details: str) -> float | None:
     return aggregate(values, told.get("aggregate", "mean")) if values else None
 
 
-def judged(run: Run, root: str = "") -> pl.DataFrame:
+def judged(run: FinishedRun, root: str = "") -> pl.DataFrame:
     """Return a run's judged scores: the key columns, `value`, the judges' mean score of that reply, and the item.
 
     Raises:

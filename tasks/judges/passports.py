@@ -26,7 +26,7 @@ EXAM = "exam_"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ExamConditions:
     """How a step is asked: which exam measures it, in which language, how warm, by which prompt of the user's."""
 
     exam: str
@@ -35,7 +35,7 @@ class Asked:
     prompt: str = ""
 
 
-def identity_of(judge: Judge, identity: Mapping[str, str], asked: Asked) -> dict[str, Any]:
+def identity_of(judge: Judge, identity: Mapping[str, str], asked: ExamConditions) -> dict[str, Any]:
     """Return all that makes a judge at a step the one that took the exam: model, sampling, prompts, language."""
     metric, name = EXAMINED[asked.exam]
     step = next(step for step in metric.steps if step.name == name)
@@ -92,7 +92,7 @@ def keep_passports(
     found = passports(exam_results(scores, items))
     for one in found:
         temperature = EXAMINED[one.exam][0].temperature
-        asked = Asked(one.exam, one.language, temperature)
+        asked = ExamConditions(one.exam, one.language, temperature)
         identity = identity_of(judges[one.judge], identities[one.judge], asked)
         if one.domain:  # kept apart: means are corrected by the exam's own
             identity["domain"] = one.domain
@@ -118,7 +118,7 @@ class Examined:
         one = next((each for each in panel.judges if each.name == judge), None)
         if one is None:
             return None
-        asked = Asked(exam, language, panel.temperature, str(suite.options(metric).get("prompt", "")))
+        asked = ExamConditions(exam, language, panel.temperature, str(suite.options(metric).get("prompt", "")))
         document = kept.find(self.store, key_of(identity_of(one, panel.identities[judge], asked)))
         return read_passport(document) if document else None
 

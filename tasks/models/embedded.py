@@ -45,7 +45,7 @@ class EmbeddedClient:
         self._model = model
         self._weights = find_weights(model)
         self._opening = asyncio.Lock()
-        self._loaded: _Loaded | None = None
+        self._loaded: _LoadedModel | None = None
         self._turns = asyncio.Semaphore(1)
         self._clients: dict[_Engine, Client] = {}
         self._stopped = threading.Event()
@@ -104,7 +104,7 @@ class EmbeddedClient:
             self._weights = path, self._model.sha256
         return self._weights
 
-    async def _open(self) -> "_Loaded":
+    async def _open(self) -> "_LoadedModel":
         """Load the weights unless they are loaded."""
         path, expected = await self._find()
         await in_thread(lambda: check_digest(self._model, path, expected))
@@ -139,7 +139,7 @@ class _Engine:
         self.calls = 0
 
 
-class _Loaded:
+class _LoadedModel:
     """A loaded model: its engines."""
 
     def __init__(self) -> None:
@@ -147,16 +147,16 @@ class _Loaded:
         self.users = 0
 
 
-_LOADED: dict[tuple[str, int, int], _Loaded] = {}
+_LOADED: dict[tuple[str, int, int], _LoadedModel] = {}
 _LOADING = threading.Lock()
 
 
-def _load(model: Model, path: Path) -> _Loaded:
+def _load(model: Model, path: Path) -> _LoadedModel:
     """Return the loaded model, shared by all clients of the same file; weights that nobody uses make room."""
     threads = model.threads or 1
     wanted = (str(path), model.context, threads)
     with _LOADING:
-        loaded = _LOADED.get(wanted) or _Loaded()
+        loaded = _LOADED.get(wanted) or _LoadedModel()
         if wanted not in _LOADED:
             for idle in [key for key, other in _LOADED.items() if not other.users]:
                 del _LOADED[idle]

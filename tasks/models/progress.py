@@ -14,7 +14,7 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.context import FlowRunContext
 
 from data.characters import inert
-from tasks.models.scheduler import Tally
+from tasks.models.scheduler import BatchProgress
 from tasks.runtime.logs import event
 
 EVERY_S = 2.0
@@ -36,7 +36,7 @@ def deployed() -> bool:
     return bool(context and context.flow_run and context.flow_run.deployment_id)
 
 
-def counts(tally: Tally) -> dict[str, int]:
+def counts(tally: BatchProgress) -> dict[str, int]:
     """Return what a batch has come to, as a log has it."""
     return {
         "total": tally.total,
@@ -57,7 +57,7 @@ class _Display:
     label: str
     run: str
     first_s: float
-    tally: Tally | None = None
+    tally: BatchProgress | None = None
     over: threading.Event = field(default_factory=threading.Event)
     artifact: UUID | None = None
     broken: bool = False
@@ -112,11 +112,11 @@ def key_of(label: str) -> str:
 
 
 @contextmanager
-def showing(label: str, run: str, *, deployed: bool) -> Iterator[Callable[[Tally], None]]:
+def showing(label: str, run: str, *, deployed: bool) -> Iterator[Callable[[BatchProgress], None]]:
     """Show a query while it lasts; yield what is to be called with its tally, from any thread."""
     display = _Display(label, run, DEPLOYED_S if deployed else WATCHED_S)
 
-    def tell(tally: Tally) -> None:
+    def tell(tally: BatchProgress) -> None:
         display.tally = tally
 
     # The thread has the run's context, by which Prefect knows whose artifact it is.

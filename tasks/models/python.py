@@ -13,12 +13,12 @@ from data.errors import InputError
 from data.records import Call, Reply
 from tasks.models.answers import FIELDS, read_answer
 from tasks.models.protocol import CallError
-from tasks.models.python_process import Application, Ended, Message, application, interpreter_of, said_of
+from tasks.models.python_process import Application, Message, ProcessEnded, application, interpreter_of, said_of
 from tasks.models.threads import in_thread
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class PythonFunction:
     """A function that can be called; `takes` names what it gets beside the prompt, `digest` hashes its file."""
 
     name: str
@@ -32,10 +32,10 @@ class Function:
         return "item" in self.takes
 
 
-_LOADED: dict[tuple[int, str, str], Function] = {}
+_LOADED: dict[tuple[int, str, str], PythonFunction] = {}
 
 
-def load(model: Model) -> Function:
+def load(model: Model) -> PythonFunction:
     """Load a model's function, once in a process.
 
     Raises:
@@ -54,7 +54,7 @@ def _where(model: Model) -> str:
     return f"model {model.name!r}: {model.options['function']}"
 
 
-def _load(where: str, reference: str, python: str) -> Function:
+def _load(where: str, reference: str, python: str) -> PythonFunction:
     module, _, name = reference.rpartition(":")
     place = Path.cwd()
     if module.endswith(".py"):
@@ -65,11 +65,11 @@ def _load(where: str, reference: str, python: str) -> Function:
     home = application(interpreter_of(python, where), module, str(place))
     try:
         found = home.process(where).ask(function=name)[1].result()
-    except Ended as error:
+    except ProcessEnded as error:
         raise InputError(f"{where}: its process ended {error}. Mend it first.") from error
     if "refused" in found:
         raise InputError(f"{where}: {found['refused']}")
-    return Function(name, frozenset(found["takes"]), found["digest"], home)
+    return PythonFunction(name, frozenset(found["takes"]), found["digest"], home)
 
 
 class PythonClient:
@@ -81,7 +81,7 @@ class PythonClient:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._reference = str(model.options["function"])
-        self._function: Function | None = None
+        self._function: PythonFunction | None = None
         self._alone = asyncio.Lock()
 
     async def identity(self) -> Mapping[str, str]:
@@ -107,12 +107,12 @@ class PythonClient:
                 pass
         try:
             said = await self._answer(function, call)
-        except Ended:
+        except ProcessEnded:
             # Whoever else was being answered may have ended it: once more, with nobody beside.
             async with self._alone:
                 try:
                     said = await self._answer(function, call)
-                except Ended as error:
+                except ProcessEnded as error:
                     raise CallError("invalid", f"{self._reference} ended its process {error}") from None
         return self._read(said)
 
@@ -121,12 +121,12 @@ class PythonClient:
         if self._function:
             await in_thread(self._function.home.close, "python")
 
-    async def _loaded(self) -> Function:
+    async def _loaded(self) -> PythonFunction:
         if self._function is None:
             self._function = await in_thread(partial(load, self._model), "python")
         return self._function
 
-    async def _answer(self, function: Function, call: Call) -> Message:
+    async def _answer(self, function: PythonFunction, call: Call) -> Message:
         """Have the function called, in its process as it is, or in a new one."""
         process = function.home.running
         if process is None:

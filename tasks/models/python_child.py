@@ -36,7 +36,7 @@ _DEEPEST = 200
 _LARGEST = 2**64
 
 
-class Refused(Exception):  # noqa: N818 - said of the application
+class NotCallable(Exception):  # noqa: N818 - said of the application
     """The application cannot be called; the text says why."""
 
 
@@ -91,7 +91,7 @@ def loaded_from(module: str, place: str, ours: str) -> Any:
     except ModuleNotFoundError as error:
         missing = error.name or ""
         if module == missing or module.startswith(missing + "."):
-            raise Refused(f"there is no module {missing!r}; install it, or name a file.") from None
+            raise NotCallable(f"there is no module {missing!r}; install it, or name a file.") from None
         raise
 
 
@@ -106,10 +106,10 @@ def function_of(module: Any, name: str) -> Found:
     for step in name.split("."):
         if not hasattr(found, step):
             where = source or module.__name__
-            raise Refused(f"{where} has no {step!r}; expected a function of that name.")
+            raise NotCallable(f"{where} has no {step!r}; expected a function of that name.")
         found = getattr(found, step)
     if not callable(found):
-        raise Refused(f"found a {type(found).__name__}, expected a function.")
+        raise NotCallable(f"found a {type(found).__name__}, expected a function.")
     return (found, *_taken(found))
 
 
@@ -134,7 +134,7 @@ def _taken(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
             raise TypeError("it takes nothing")  # noqa: TRY301 - the same advice as for too much
         signature.bind(*([""] if by_position else []), **dict.fromkeys(takes))
     except TypeError:
-        raise Refused(
+        raise NotCallable(
             f"it takes {signature}; expected the prompt first, and beside it only {', '.join(OFFERED)}."
         ) from None
     return takes, by_position
@@ -177,14 +177,14 @@ def answered(value: Any) -> dict[str, Any]:
     return {"answer": {str(key): plain(one) for key, one in value.items()}}
 
 
-class Raised(Exception):  # noqa: N818 - carries what is one
+class ApplicationError(Exception):
     """What a function raised, which as itself may end more than its call."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
 
-class Application:
+class LoadedApplication:
     """A loaded module whose functions are called: in threads, or on the loop where they are coroutines."""
 
     def __init__(self, module: Any, channel: Channel, loop: asyncio.AbstractEventLoop) -> None:
@@ -215,12 +215,12 @@ class Application:
                 said = answered(await self.called(found, message["offered"]))
             else:
                 said = {"takes": sorted(found[1]), "digest": self.digest()}
-        except Refused as error:
+        except NotCallable as error:
             said = {"refused": str(error)}
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like would end every other call
             if number not in self.tasks:
                 return  # it was stopped, and nobody waits
-            error = error.error if isinstance(error, Raised) else error
+            error = error.error if isinstance(error, ApplicationError) else error
             said = told_of(error, self.source)
         self.channel.send(id=number, **said)
 
@@ -266,11 +266,11 @@ class Application:
         threading.Thread(target=run, daemon=True).start()
         result, error = await future
         if error is not None:
-            raise Raised(error)
+            raise ApplicationError(error)
         return result
 
 
-def listen(channel: Channel, loop: asyncio.AbstractEventLoop, applications: list[Application]) -> None:
+def listen(channel: Channel, loop: asyncio.AbstractEventLoop, applications: list[LoadedApplication]) -> None:
     """Hand every message on; end the process when there will be none, whatever the application is doing."""
     for line in channel.lines:
         loop.call_soon_threadsafe(applications[0].take, json.loads(line))
@@ -280,13 +280,13 @@ def listen(channel: Channel, loop: asyncio.AbstractEventLoop, applications: list
 def main(module: str, place: str, ours: str) -> None:
     """Import the application, say so, and answer until nobody can ask any more."""
     channel, loop = Channel(), asyncio.new_event_loop()
-    applications: list[Application] = []
+    applications: list[LoadedApplication] = []
     asyncio.set_event_loop(loop)
     sys.argv[:] = [module]
     threading.Thread(target=listen, args=(channel, loop, applications), daemon=True).start()
     try:
-        applications.append(Application(loaded_from(module, place, ours), channel, loop))
-    except Refused as error:
+        applications.append(LoadedApplication(loaded_from(module, place, ours), channel, loop))
+    except NotCallable as error:
         channel.send(id=0, refused=str(error))
     except BaseException as error:  # noqa: BLE001 - whatever an import may raise, it is told
         channel.send(id=0, **told_of(error, module))

@@ -34,7 +34,7 @@ LINE = 64 * 1024
 Message = Mapping[str, Any]
 
 
-class Ended(Exception):  # noqa: N818 - said of a process, which may be started again
+class ProcessEnded(Exception):  # noqa: N818 - said of a process, which may be started again
     """The application's process ended; the text says how."""
 
 
@@ -110,11 +110,11 @@ class Process:
         return not self._ended
 
     def ask(self, **message: Any) -> tuple[int, "Future[Message]"]:
-        """Send a message; return its number, and what will be its answer or `Ended`."""
+        """Send a message; return its number, and what will be its answer or `ProcessEnded`."""
         number, answer = next(self._numbers), Future[Message]()
         with self._lock:
             if self._ended:
-                answer.set_exception(Ended(self._ended))
+                answer.set_exception(ProcessEnded(self._ended))
                 return number, answer
             self._waiting[number] = answer
         self._lines.put(json.dumps({"id": number, **message}).encode() + b"\n")
@@ -163,7 +163,7 @@ class Process:
             left = [self._waiting.pop(number) for number in list(self._waiting)]
         for answer in left:
             if answer.set_running_or_notify_cancel():
-                answer.set_exception(Ended(self._ended))
+                answer.set_exception(ProcessEnded(self._ended))
 
 
 class Application:
@@ -198,7 +198,7 @@ class Application:
                 raise InputError(f"{where}: {interpreter} cannot be started ({error.strerror}).") from error
             try:
                 said = process.ready.result()
-            except Ended as error:
+            except ProcessEnded as error:
                 raise InputError(
                     f"{where}: cannot be loaded (the process of {interpreter} ended {error}; expected a Python "
                     "from 3.8 on, and a module that lets it live). Mend it first."

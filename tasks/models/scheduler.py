@@ -49,7 +49,7 @@ stamina.instrumentation.set_on_retry_hooks([])
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CallResult:
     """How a request ended: with a reply, fresh or remembered, or with an error."""
 
     request_id: str
@@ -71,7 +71,7 @@ class _Known:
 
 
 @dataclass(slots=True)
-class Tally:
+class BatchProgress:
     """What a batch has come to so far; handed to the progress callback after every change.
 
     `elsewhere` of them are waited for: the `holders` say who is asking them, or in what they wait.
@@ -189,9 +189,9 @@ class _Batch:
     cache: ReplyCache
     endpoint: Endpoint
     writer: Writer
-    tally: Tally
-    progress: Callable[[Tally], None]
-    answers: dict[str, Answer] = field(default_factory=dict)
+    tally: BatchProgress
+    progress: Callable[[BatchProgress], None]
+    answers: dict[str, CallResult] = field(default_factory=dict)
     constancy: Constancy | None = None
     stopping: bool = False
     flying: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -236,7 +236,7 @@ class _Batch:
             if reply:
                 self.tally.tokens_in -= reply.tokens_in or 0
                 self.tally.tokens_out -= reply.tokens_out or 0
-            self._count(Answer(request_id, None, 0.0, cached=False, error=error))
+            self._count(CallResult(request_id, None, 0.0, cached=False, error=error))
 
     async def _attempts(self, call: Call) -> tuple[Reply, float]:
         """Ask until a reply comes or no more tries make sense; return it with the last attempt's latency.
@@ -332,14 +332,14 @@ class _Batch:
         if self.constancy and self.constancy.changed:
             return await self._fail(request_id, self.constancy.changed)
         await self.writer.keep(Remembered(request_id, reply, latency_s, self.model.name))
-        self._count(Answer(request_id, reply, latency_s, cached=False))
+        self._count(CallResult(request_id, reply, latency_s, cached=False))
         if self.constancy:
             self.constancy.doubtful.append(request_id)
         return None
 
     async def _fail(self, request_id: str, error: CallError) -> None:
         await self.writer.keep(Failure(request_id, error.kind, error.message))
-        self._count(Answer(request_id, None, 0.0, cached=False, error=error))
+        self._count(CallResult(request_id, None, 0.0, cached=False, error=error))
 
     def known(self, request_ids: Sequence[str]) -> "_Known":
         """Return what has become of requests already; in a thread of its own."""
@@ -350,12 +350,12 @@ class _Batch:
     def _recall(self, known: "_Known") -> None:
         """Take over what has become of requests already."""
         for entry in known.replies.values():
-            self._count(Answer(entry.request_id, entry.reply, entry.latency_s, cached=True))
+            self._count(CallResult(entry.request_id, entry.reply, entry.latency_s, cached=True))
         for failure in known.failures.values():
             error = CallError(cast("ErrorKind", failure.kind), failure.message)
-            self._count(Answer(failure.request_id, None, 0.0, cached=False, error=error))
+            self._count(CallResult(failure.request_id, None, 0.0, cached=False, error=error))
 
-    def _count(self, answer: Answer) -> None:
+    def _count(self, answer: CallResult) -> None:
         self.answers[answer.request_id] = answer
         tally = self.tally
         if answer.cached:
@@ -380,9 +380,9 @@ class _Batch:
 
         def ended(request_id: str, found: Remembered | CallError) -> None:
             if isinstance(found, CallError):
-                self._count(Answer(request_id, None, 0.0, cached=False, error=found))
+                self._count(CallResult(request_id, None, 0.0, cached=False, error=found))
             else:
-                self._count(Answer(request_id, found.reply, found.latency_s, cached=False))
+                self._count(CallResult(request_id, found.reply, found.latency_s, cached=False))
 
         queue = BatchQueue(
             model=self.model,
@@ -516,11 +516,11 @@ async def ask_all(
     model: Model,
     client: Client,
     cache: ReplyCache,
-    progress: Callable[[Tally], None] = lambda _: None,
+    progress: Callable[[BatchProgress], None] = lambda _: None,
     submissions: Submissions | None = None,
     digest: str = "",
     run: str = "",
-) -> tuple[dict[str, Answer], Tally]:
+) -> tuple[dict[str, CallResult], BatchProgress]:
     """Bring every request to an end: a remembered reply, a fresh one that is durable, or an error.
 
     Takes (request id, call) pairs, or what `read` makes a call of; equal ids are asked once, remembered ones not
@@ -536,7 +536,7 @@ async def ask_all(
     if not (endpoint := shared.endpoints.get(endpoint_of(model))):
         most = connections_allowed(model.concurrency)
         endpoint = shared.endpoints.setdefault(endpoint_of(model), Endpoint(most, model.requests_per_minute))
-    tally = Tally(total=len(distinct), limit=int(endpoint.limit))
+    tally = BatchProgress(total=len(distinct), limit=int(endpoint.limit))
     holder = f"{owner()}:{uuid.uuid4().hex[:8]}"
     writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))
     batch = _Batch(model, client, cache, endpoint, writer, tally, progress)

@@ -14,7 +14,7 @@ from data.records import VALUED, Metric
 from data.shown import Crossing, Distribution
 from data.suites import Suite
 from metrics.analysis.bands import FLOORS, band
-from metrics.analysis.summary import OF_SUITES, Cell, cells
+from metrics.analysis.summary import OF_SUITES, SummaryRow, cells
 from metrics.stats.intervals import mean_interval, wilson
 from tasks.report.material import Material
 from tasks.report.titles import metric_title, part_title, shown_text, titled
@@ -78,7 +78,7 @@ def _metric(
     return found if more and not scores.is_empty() else None
 
 
-def part_cells(material: Material, suite: str, unit: Metric) -> dict[str, dict[str, Cell]]:
+def part_cells(material: Material, suite: str, unit: Metric) -> dict[str, dict[str, SummaryRow]]:
     """Return each model's cells of a metric (under '') and of its parts, over the whole suite.
 
     Parts in the order declared; where none are, those that occur. One that never applies is left out.

@@ -6,7 +6,7 @@ from typing import Any
 from data.commands import typed
 from data.exits import OUTCOMES
 from prompts.phrases import phrase
-from tasks.compare.leaderboard import Board, Entry, Leaderboard
+from tasks.compare.leaderboard import Board, Leaderboard, LeaderboardEntry
 from tasks.compare.trends import trends
 from tasks.report.pages import still
 from tasks.report.tables import Column, Table
@@ -82,7 +82,7 @@ def table(found: Leaderboard, board: Board) -> Table:
     return Table(heads, [_row(found, board, rank, one) for rank, one in enumerate(board.entries, 1)])
 
 
-def _row(found: Leaderboard, board: Board, rank: int, one: Entry) -> list[str]:
+def _row(found: Leaderboard, board: Board, rank: int, one: LeaderboardEntry) -> list[str]:
     scored, asked = one.n
     cells = {
         "rank": str(rank),

@@ -26,7 +26,7 @@ COLUMNS = ("family", "language", "level", "interval", "asked", "right", "order")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LevelReport:
     """What a search came to: a curve for each family and language, from `questions` of each."""
 
     run: str
@@ -79,7 +79,7 @@ def _interval(one: Curve, language: str) -> str:
     return ends if one.counts.answered.any() else "–"
 
 
-def table(found: Found) -> Table:
+def table(found: LevelReport) -> Table:
     """Return the levels, a row for each family and language."""
     language = found.language
     names = [phrase(f"level.{name}", language) for name in COLUMNS]
@@ -100,7 +100,7 @@ def table(found: Found) -> Table:
     return Table(columns(*names, numeric=numbers, whole=(names[2], names[3])), rows, title)
 
 
-def notes(found: Found) -> Iterator[str]:
+def notes(found: LevelReport) -> Iterator[str]:
     """Yield what is to be known: what a level is, where a scale does not hold, and where nothing was answered."""
     language = found.language
     yield phrase("level.about", language, n=found.questions)
@@ -115,13 +115,13 @@ def notes(found: Found) -> Iterator[str]:
     yield phrase("common.calls", language, **found.requests)
 
 
-def markdown(found: Found) -> str:
+def markdown(found: LevelReport) -> str:
     """Return the table and notes as Markdown."""
     lines = table(found).markdown()
     return "\n".join([f"# {phrase('level.head', found.language)}", "", *lines, "", *_listed(found)]) + "\n"
 
 
-def _listed(found: Found) -> Iterator[str]:
+def _listed(found: LevelReport) -> Iterator[str]:
     from tasks.report.text import plain
 
     return (f"* {plain(line)}" for line in notes(found))
@@ -149,7 +149,7 @@ def drawn(one: Curve, language: str) -> Markup | None:
     )
 
 
-def html(found: Found) -> str:
+def html(found: LevelReport) -> str:
     """Return the page: the table, the notes and a chart of each curve; no script, no network."""
     made = table(found)
     return still(
@@ -171,7 +171,7 @@ def _said(language: str, name: str, /, **values: object) -> str:
     return phrase(f"level.{name}", language, **values)
 
 
-def write(found: Found, folder: Path) -> list[Path]:
+def write(found: LevelReport, folder: Path) -> list[Path]:
     """Write `level.json`, and the page and the Markdown among the run's reports."""
     texts = {
         folder / "reports" / f"level_{found.started:%Y%m%d_%H%M%S}.html": html(found),

@@ -13,7 +13,7 @@ from data.plugins import metric, metrics
 from data.suites import Suite
 from metrics.analysis.bands import FLOORS, band
 from metrics.analysis.scores import THRESHOLD, reaches
-from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, Cell, Total, cells, totals
+from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, SummaryRow, Total, cells, totals
 from prompts.phrases import translated
 from tasks.models.systems import systems_of
 from tasks.report import spending, stated
@@ -36,13 +36,13 @@ def model_titles(models: Iterable[str]) -> dict[str, str]:
     return {m: short[m] if list(short.values()).count(short[m]) == 1 else m for m in listed}
 
 
-def _cell(cell: Cell | None) -> str:
+def _cell(cell: SummaryRow | None) -> str:
     if cell is None:
         return "–"
     return f"{percent(cell.mean)} ({cell.n_scored}/{cell.n_asked})"
 
 
-def _family_cells(summary: pl.DataFrame, suite: Suite) -> dict[tuple[str, str], Cell]:
+def _family_cells(summary: pl.DataFrame, suite: Suite) -> dict[tuple[str, str], SummaryRow]:
     """Return each model's cell for each family, over all levels and languages."""
     rows = summary.filter(OF_FAMILIES, suite=suite.name, metric=suite.scored_by[0])
     return {(cell.model, cell.family): cell for cell in cells(rows)}
@@ -262,7 +262,7 @@ def beside_tables(material: Material) -> list[str]:
     return lines
 
 
-def _told(cell: Cell | None) -> tuple[str, str]:
+def _told(cell: SummaryRow | None) -> tuple[str, str]:
     around = "–"
     if cell is not None and cell.ci_low is not None:
         around = f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from config.settings import Settings
-from data.batches import Asked, Ref
+from data.batches import QueryResult, Ref
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, SUMMARY, VERDICTS
 from tasks.store.tables import Store
 
@@ -18,8 +18,8 @@ class Tables:
     """The tables that suites wrote, in batches."""
 
     items: list[Ref] = field(default_factory=list)
-    asked: list[Asked] = field(default_factory=list)
-    judged: list[Asked] = field(default_factory=list)
+    asked: list[QueryResult] = field(default_factory=list)
+    judged: list[QueryResult] = field(default_factory=list)
     judgements: list[Ref] = field(default_factory=list)
     evidence: list[Ref] = field(default_factory=list)
     verdicts: list[Ref] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Material:
         return self.started.strftime("%Y%m%d_%H%M%S")
 
 
-def _answers(store: Store, asked: Sequence[Asked]) -> pl.DataFrame:
+def _answers(store: Store, asked: Sequence[QueryResult]) -> pl.DataFrame:
     """Return requests without their payload, each with its response."""
     requests = store.read_all([a.requests for a in asked], REQUESTS).drop("payload")
     responses = store.read_all([a.responses for a in asked], RESPONSES).unique("request_id", maintain_order=True)

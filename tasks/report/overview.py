@@ -10,7 +10,7 @@ import polars as pl
 
 from data.exits import OUTCOMES
 from metrics.analysis.scores import THRESHOLD, reaches, totals_of
-from metrics.analysis.summary import OVER_ALL, Cell, cells
+from metrics.analysis.summary import OVER_ALL, SummaryRow, cells
 from tasks.report.material import Material
 from tasks.report.samples import primary
 from tasks.report.text import percent
@@ -38,7 +38,7 @@ SHOWN_ERRORS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class HeatColumn:
     """A column of the heat map: a generated family, or a metric of another suite."""
 
     title: str
@@ -116,7 +116,7 @@ def threshold_of(material: Material, suite: str) -> float:
     return THRESHOLD if own is None or own.threshold is None else own.threshold
 
 
-def heat_columns(material: Material) -> list[Column]:
+def heat_columns(material: Material) -> list[HeatColumn]:
     """Return the columns: each family of suites with strata, then the metrics that other suites' scores are of."""
     language = material.settings.report.language
     found = []
@@ -126,14 +126,14 @@ def heat_columns(material: Material) -> list[Column]:
         threshold = threshold_of(material, suite)
         if by_family(material, suite):
             families = material.items.filter(suite=suite)["family"].unique(maintain_order=True)
-            found += [Column(title_of(f, language), suite, f, m, threshold) for f in families for m in names]
+            found += [HeatColumn(title_of(f, language), suite, f, m, threshold) for f in families for m in names]
             continue
         several = len(names) > 1
         for name in names:
             title = metric_title(name, language) if several else suite_title(material, suite)
-            found.append(Column(title, suite, "", name, threshold))
+            found.append(HeatColumn(title, suite, "", name, threshold))
         ours = [name for name in aside(material, suite) if (suite, name) in present]
-        found += [Column(metric_title(name, language), suite, "", name, threshold) for name in ours]
+        found += [HeatColumn(metric_title(name, language), suite, "", name, threshold) for name in ours]
     return found
 
 
@@ -197,7 +197,7 @@ def pivot(material: Material) -> dict[str, Any] | None:
     heads = [(dimension, value) for dimension, values in there.items() if len(values) > 1 for value in values]
     if not heads:
         return None
-    at: dict[tuple[str, ...], Cell] = {}
+    at: dict[tuple[str, ...], SummaryRow] = {}
     for dimension, other in (("level", "language"), ("language", "level")):
         fine = material.summary.filter((pl.col(dimension) != "") & (pl.col(other) == ""))
         at |= {(c.model, c.suite, c.family, c.metric, dimension, getattr(c, dimension)): c for c in cells(fine)}
@@ -270,7 +270,7 @@ def titles(material: Material) -> dict[str, str]:
     }
 
 
-def few(cell: Cell | None) -> bool:
+def few(cell: SummaryRow | None) -> bool:
     """Say whether a cell's interval is too wide for its mean to say much."""
     if cell is None or cell.ci_low is None or cell.ci_high is None:
         return False

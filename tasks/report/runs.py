@@ -8,7 +8,7 @@ from data.exits import OUTCOMES
 from prompts.phrases import phrase, section
 from tasks.report.pages import still
 from tasks.report.text import percent
-from tasks.store.history import Entry
+from tasks.store.history import HistoryEntry
 
 EACH = 200
 """Runs of a page."""
@@ -17,7 +17,7 @@ STYLES = ("comparison.css", "runs.css")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RunFilter:
     """Which runs are asked for: `words` that all stand somewhere in them, a tag, a verdict, days; and the page."""
 
     words: str = ""
@@ -28,7 +28,7 @@ class Asked:
     page: int = 1
 
     @classmethod
-    def read(cls, query: Mapping[str, str]) -> "Asked":
+    def read(cls, query: Mapping[str, str]) -> "RunFilter":
         """Return what an address asks for; what it cannot ask for is left out."""
         page = query.get("page", "")
         texts = {name: query.get(name, "")[:200] for name in ("words", "tag", "verdict", "since", "until")}
@@ -41,7 +41,7 @@ class Asked:
         return f"/?{urlencode({**parts, 'page': page})}"
 
 
-def verdict(one: Entry) -> str:
+def verdict(one: HistoryEntry) -> str:
     """Return what a run came to: pass, fail, error, undecided; its status where it came to nothing."""
     return one.verdict or one.status
 
@@ -52,17 +52,17 @@ def _said(outcome: str, language: str) -> str:
     return section("view", language).get(f"status_{outcome}", outcome)
 
 
-def _texts(one: Entry) -> Iterator[str]:
+def _texts(one: HistoryEntry) -> Iterator[str]:
     yield from (one.name, one.started, one.status, verdict(one), one.note, one.commit, one.baseline)
     for several in (one.models, one.suites, one.tags):
         yield from several
 
 
-def chosen(entries: Sequence[Entry], asked: Asked) -> list[Entry]:
+def chosen(entries: Sequence[HistoryEntry], asked: RunFilter) -> list[HistoryEntry]:
     """Return the runs that are asked for, in their order."""
     words = asked.words.casefold().split()
 
-    def fits(one: Entry) -> bool:
+    def fits(one: HistoryEntry) -> bool:
         text = "\n".join(_texts(one)).casefold()
         day = one.started[:10]
         return (
@@ -76,7 +76,7 @@ def chosen(entries: Sequence[Entry], asked: Asked) -> list[Entry]:
     return [one for one in entries if fits(one)]
 
 
-def index(entries: Sequence[Entry], asked: Asked, address: Callable[[str], str], language: str) -> str:
+def index(entries: Sequence[HistoryEntry], asked: RunFilter, address: Callable[[str], str], language: str) -> str:
     """Return the page of the runs that are asked for; `address` tells where a run's report is, '' where nowhere."""
     found = chosen(entries, asked)
     start = (asked.page - 1) * EACH

@@ -7,7 +7,7 @@ from config.settings import Settings
 from data.commands import SCRIPT
 from data.plugins import metric
 from metrics.analysis.scores import leads
-from metrics.analysis.summary import Cell
+from metrics.analysis.summary import SummaryRow
 from prompts.phrases import phrase
 from tasks.report import regressions, spending
 from tasks.report.passports import warnings
@@ -31,7 +31,7 @@ def rows(results: Mapping[str, Any], settings: Settings) -> Iterator[tuple[str, 
     """Yield a row for each model and family, or suite: its mean, interval and counts."""
     not_measured = unmeasured(results)
     for found in results["cells"]:
-        cell = Cell(**found)
+        cell = SummaryRow(**found)
         if not cell.family or cell.level or cell.language or not leads(cell.metric):
             continue
         hidden = (cell.model, cell.suite) in not_measured

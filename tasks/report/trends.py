@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from prompts.phrases import phrase
-from tasks.compare.leaderboard import Entry, Leaderboard
+from tasks.compare.leaderboard import Leaderboard, LeaderboardEntry
 from tasks.compare.trends import Trend, span
 from tasks.report.tables import Column, Table
 from tasks.report.text import estimated
@@ -46,7 +46,7 @@ def notes(found: Leaderboard, listed: Sequence[Trend]) -> str:
     return " ".join([phrase("leaderboard.trends_note", found.language), *earlier])
 
 
-def drawn(one: Entry, low: float, high: float) -> str:
+def drawn(one: LeaderboardEntry, low: float, high: float) -> str:
     """Draw a score between two ends in characters, `├──●──┤`; dots where nothing is."""
 
     def at(value: float) -> int:
@@ -63,7 +63,7 @@ def drawn(one: Entry, low: float, high: float) -> str:
     return "".join(cells)
 
 
-def _score(one: Entry) -> str:
+def _score(one: LeaderboardEntry) -> str:
     return estimated(one.score, one.low, one.high)
 
 
@@ -94,7 +94,7 @@ def picture(trend: Trend, low: float, high: float) -> Iterator[Mapping[str, Any]
         }
 
 
-def _suites(one: Entry) -> dict[str, str]:
+def _suites(one: LeaderboardEntry) -> dict[str, str]:
     if len(one.suites) == 1:
         return {}
     ends = {

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from metrics.analysis.failures import Failure, lost
+from metrics.analysis.failures import FailureCount, lost
 from prompts import phrases
 from prompts.phrases import phrase, translated
 from tasks.report.text import percent
@@ -81,7 +81,7 @@ def why(part: Mapping[str, Any], language: str) -> str:
         said = phrase(f"common.deciding{'_questions' if measure(part) else ''}", language, n=part["n_deciding"])
     elif not said and part["outcome"] == "undecided" and part.get("interval", part)["low"] is not None:
         said = phrase("common.too_close", language)
-    failed = lost(Failure(**one) for one in part.get("failures", ()))
+    failed = lost(FailureCount(**one) for one in part.get("failures", ()))
     return said if failed in part["reason"] else "; ".join(filter(None, (said, translated(failed, language))))
 
 

@@ -37,7 +37,7 @@ def _plain(value: Any) -> str:
     return visible(json.dumps(value, ensure_ascii=False, default=str))
 
 
-class Lines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """One JSON object a line: time (UTC), level, event, then the event's own fields."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -65,11 +65,11 @@ def begin(form: str = "") -> bool:
         os.environ[VARIABLE] = form
     for logger in (LOGGER, CARE):
         for handler in list(logger.handlers):
-            if isinstance(handler.formatter, Lines):
+            if isinstance(handler.formatter, JsonFormatter):
                 logger.removeHandler(handler)
         if structured():
             lines = logging.StreamHandler(sys.stderr)
-            lines.setFormatter(Lines())
+            lines.setFormatter(JsonFormatter())
             logger.addHandler(lines)
     CARE.propagate = not structured()
     return structured()

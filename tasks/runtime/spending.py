@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from config.settings import Model, Settings
-from data.batches import Asked
+from data.batches import QueryResult
 from data.tables import REQUESTS, RESPONSES
 from metrics.analysis.spending import Spending, Spent
 from tasks.store.tables import Store
@@ -16,7 +16,7 @@ _COLUMNS = ("request_id", "tokens_in", "tokens_out", "extra", "cached")
 
 
 def spending_of(
-    store: Store, settings: Settings, asked: Sequence[Asked], judged: Sequence[Asked], day: dt.date
+    store: Store, settings: Settings, asked: Sequence[QueryResult], judged: Sequence[QueryResult], day: dt.date
 ) -> Spending:
     """Return what a run's calls came to, with the price table that held on its `day`."""
     spent = [
@@ -29,7 +29,7 @@ def spending_of(
     return Spending(settings.currency, spent, table.file, table.date.isoformat(), table.age(day))
 
 
-def _replies(store: Store, asked: Sequence[Asked]) -> pl.DataFrame:
+def _replies(store: Store, asked: Sequence[QueryResult]) -> pl.DataFrame:
     """Return the calls of a run, each once for a model, with what they came to."""
     found = [
         REQUESTS.frame([]).select("request_id", "model").join(RESPONSES.frame([]).select(_COLUMNS), on="request_id")

@@ -8,7 +8,7 @@ from typing import Any
 
 import platformdirs
 
-from config.settings import Store as StoreSettings
+from config.settings import StoreSettings
 from tasks.store.replies import ReplyCache, url_in
 from tasks.store.submissions import Submissions
 from tasks.store.tables import Store

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from config.settings import Settings
-from data.batches import Asked, Cell
+from data.batches import Cell, QueryResult
 from data.errors import InputError
 from data.extras import installing
 from tasks.runtime.logs import event
@@ -85,7 +85,7 @@ def _queries(stages: Iterable[Execution]) -> frozenset[Cell]:
     return frozenset(_work(one.cell) for one in stages if one.stage == QUERY)
 
 
-def _asked(one: Execution, queries: Collection[Cell]) -> tuple[Asked, ...]:
+def _asked(one: Execution, queries: Collection[Cell]) -> tuple[QueryResult, ...]:
     """Return what is counted of a stage's calls, so that each is once: a judge's stand at its queries."""
     if one.stage != QUERY and _work(one.cell) in queries:
         return ()
@@ -203,21 +203,21 @@ def _send(endpoint: str, run: str, spans: Sequence[_Span], stages: Sequence[Exec
 
 
 @dataclass(slots=True)
-class Ended:
+class ExitStatus:
     """How a run ended; None where it broke off."""
 
     exit_code: int | None = None
 
 
 @contextmanager
-def traced(settings: Settings, run: str, stages: Sequence[Execution]) -> Iterator[Ended]:
+def traced(settings: Settings, run: str, stages: Sequence[Execution]) -> Iterator[ExitStatus]:
     """Trace the run inside, whose stages are entered in `stages`: sent when it has ended, however it did.
 
     Raises:
         InputError: the extra `otel` is missing.
     """
     check(settings)
-    began, how = time.time(), Ended()
+    began, how = time.time(), ExitStatus()
     try:
         yield how
     finally:

@@ -13,21 +13,21 @@ from collections.abc import Callable, Sequence
 from data.records import Outcome, Program
 from tasks.sandbox import kotlin, kotlin_tools
 from tasks.sandbox.image import prepare
-from tasks.sandbox.pool import Pool
+from tasks.sandbox.pool import WorkerPool
 
-__all__ = ["Pool", "close", "layers", "prepare", "run", "summary"]
+__all__ = ["WorkerPool", "close", "layers", "prepare", "run", "summary"]
 
 _lock = threading.Lock()
-_pools: dict[tuple[int | None, int], Pool] = {}
+_pools: dict[tuple[int | None, int], WorkerPool] = {}
 
 
-def _pool(workers: int | None, memory_mb: int) -> Pool:
+def _pool(workers: int | None, memory_mb: int) -> WorkerPool:
     """Return the process's pool of that shape; one of another shape is ended first, when its run is done."""
     with _lock:
         for shape in [shape for shape in _pools if shape != (workers, memory_mb)]:
             _pools.pop(shape).close()
         if (workers, memory_mb) not in _pools:
-            _pools[workers, memory_mb] = Pool(workers=workers, memory_mb=memory_mb)
+            _pools[workers, memory_mb] = WorkerPool(workers=workers, memory_mb=memory_mb)
         return _pools[workers, memory_mb]
 
 

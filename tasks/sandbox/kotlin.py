@@ -22,7 +22,7 @@ from data.records import Outcome, Program
 from tasks.runtime import machine
 from tasks.sandbox import child, kotlin_setup, kotlin_tools, replies
 from tasks.sandbox.clock import Clock
-from tasks.sandbox.kotlin_compiler import BATCH, Batch, Compiled
+from tasks.sandbox.kotlin_compiler import BATCH, Compilation, Compiled
 from tasks.sandbox.kotlin_setup import Ready
 from tasks.sandbox.pool import SOURCE, WALL_MORE_S
 
@@ -99,7 +99,7 @@ def _batch(
         return _Machine(ready, compiled, len(program.calls), cpu_s, memory_mb).run()
 
     with tempfile.TemporaryDirectory(prefix="basic-control-") as folder:
-        compiled = Batch(ready, Path(folder), programs).run()
+        compiled = Compilation(ready, Path(folder), programs).run()
         with ThreadPoolExecutor(machine.workers(memory_mb + BESIDE_MB)) as threads:
             first = list(threads.map(outcomes, compiled, programs))
         for made, program, found in zip(compiled, programs, first, strict=True):

@@ -51,7 +51,7 @@ class Compiled:
     main: str
 
 
-class Batch:
+class Compilation:
     """Programs to compile in one private folder; `run` returns what became of each."""
 
     def __init__(self, ready: Ready, folder: Path, programs: Sequence[Program]) -> None:

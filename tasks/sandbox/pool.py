@@ -35,7 +35,7 @@ _TRIES = 2
 _TIMEOUT = Outcome("timeout")
 
 
-class Pool:
+class WorkerPool:
     """Workers that run Python programs: a context manager, safe to share between threads.
 
     `workers` is the number of processes (one for each core unless given; fewer where their memory would not fit);
@@ -169,7 +169,7 @@ def _job(index: int, program: Program, cpu_s: float) -> Job:
 class _Round:
     """One run: hands jobs to the pool's workers until each has its outcomes."""
 
-    def __init__(self, pool: Pool, jobs: list[Job], tell: Callable[[int], None]) -> None:
+    def __init__(self, pool: WorkerPool, jobs: list[Job], tell: Callable[[int], None]) -> None:
         self.pool, self.queue, self.left, self.tell = pool, deque(jobs), len(jobs), tell
         self.alone: deque[Job] = deque()
         self.found: dict[int, tuple[Outcome, ...]] = {}

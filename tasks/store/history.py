@@ -34,7 +34,7 @@ _runs = sa.Table(
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class HistoryEntry:
     """A run: `commit` of the project that made it, `scores` by model; `exit_code` is None where there is none.
 
     `verdict` is the worst of its models (a regression fails it), whatever the gate made of it; '' without one.
@@ -56,7 +56,7 @@ class Entry:
     language: str
 
     @classmethod
-    def blank(cls, name: str) -> "Entry":
+    def blank(cls, name: str) -> "HistoryEntry":
         """Return what is known of a folder that says nothing of a run."""
         return _entry(_nothing(name))
 
@@ -86,7 +86,7 @@ def label(folder: Path, add: Sequence[str], remove: Sequence[str] = (), note: st
     return kept
 
 
-def history(runs: Path) -> list[Entry]:
+def history(runs: Path) -> list[HistoryEntry]:
     """Return the runs of a folder, the newest first, from the index, which is brought up to date.
 
     A folder that cannot be written is read without one.
@@ -102,7 +102,7 @@ def history(runs: Path) -> list[Entry]:
         engine.dispose()
 
 
-def _indexed(engine: sa.Engine, runs: Path) -> list[Entry]:
+def _indexed(engine: sa.Engine, runs: Path) -> list[HistoryEntry]:
     stamps = {path.name: _stamp(path) for path in sorted(runs.iterdir()) if (path / _FILES[0]).is_file()}
     with engine.begin() as connection:
         _metadata.create_all(connection)
@@ -118,9 +118,9 @@ def _indexed(engine: sa.Engine, runs: Path) -> list[Entry]:
         return [_entry(json.loads(text)) for text in texts]
 
 
-def _entry(raw: Mapping[str, Any]) -> Entry:
+def _entry(raw: Mapping[str, Any]) -> HistoryEntry:
     tuples = {name: tuple(raw[name]) for name in ("models", "suites", "tags")}
-    return Entry(**{**raw, **tuples})
+    return HistoryEntry(**{**raw, **tuples})
 
 
 def _stamp(folder: Path) -> str:

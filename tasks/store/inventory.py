@@ -10,7 +10,7 @@ from typing import Any
 
 from data.errors import InputError
 from tasks.store import manifest as manifests
-from tasks.store.tables import Entry, Store
+from tasks.store.tables import Store, TableFile
 
 NAME = re.compile(r"(\d{8}_\d{6})(_\d+)?")
 """How runs are named: by their start."""
@@ -18,7 +18,7 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunFolder:
     """A run's folder; `manifest` is empty, and `problem` says why, where it cannot be read."""
 
     folder: Path
@@ -70,7 +70,7 @@ def _digests(value: Any) -> Iterator[str]:
             yield from _digests(part)
 
 
-def runs_in(folder: Path) -> list[Run]:
+def runs_in(folder: Path) -> list[RunFolder]:
     """Return the runs in a folder, the oldest first; what is neither named as a run nor has a manifest is none."""
     try:
         places = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
@@ -86,14 +86,14 @@ def _is_run(place: Path) -> bool:
     return bool(NAME.fullmatch(place.name)) or (place / "manifest.json").is_file()
 
 
-def _run(place: Path) -> Run:
+def _run(place: Path) -> RunFolder:
     try:
         manifest = manifests.read(place)
         _check(place, manifest)
-        return Run(place, datetime.fromisoformat(manifest["started"]).astimezone(), manifest)
+        return RunFolder(place, datetime.fromisoformat(manifest["started"]).astimezone(), manifest)
     except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
         there = (place / "manifest.json").exists()
-        return Run(place, _named(place), {}, str(error) if there else "it has no manifest")
+        return RunFolder(place, _named(place), {}, str(error) if there else "it has no manifest")
 
 
 def _check(place: Path, manifest: Mapping[str, Any]) -> None:
@@ -130,8 +130,8 @@ class Inventory:
     """A store's tables by their digests, and the runs."""
 
     store: Store
-    runs: Sequence[Run]
-    tables: Mapping[str, Entry]
+    runs: Sequence[RunFolder]
+    tables: Mapping[str, TableFile]
 
     @property
     def needed(self) -> set[str]:

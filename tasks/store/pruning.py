@@ -15,7 +15,7 @@ import polars as pl
 
 from data.errors import InputError
 from data.tables import RESPONSES
-from tasks.store.inventory import Inventory, Run, stage_results
+from tasks.store.inventory import Inventory, RunFolder, stage_results
 from tasks.store.replies import ReplyCache
 from tasks.store.statements import COLUMNS
 from tasks.store.tables import RENEWED_S, Damaged, explain
@@ -41,8 +41,8 @@ class Wish:
 class Plan:
     """What will go: runs, tables by their digests, stage results; nothing used since `cutoff` (s since 1970)."""
 
-    runs: list[Run]
-    kept: list[Run]
+    runs: list[RunFolder]
+    kept: list[RunFolder]
     tables: set[str]
     results: list[Path]
     cutoff: float
@@ -87,7 +87,7 @@ def plan(there: Inventory, wish: Wish) -> Plan:
     return Plan(going, kept, tables, results, cutoff, notes)
 
 
-def _going(runs: Collection[Run], wish: Wish, now: float) -> list[Run]:
+def _going(runs: Collection[RunFolder], wish: Wish, now: float) -> list[RunFolder]:
     named = {run.name for run in runs}
     if missing := sorted(set(wish.runs) - named):
         latest = ", ".join(sorted(named)[-5:]) or "none"
@@ -115,7 +115,7 @@ def _going(runs: Collection[Run], wish: Wish, now: float) -> list[Run]:
     return going
 
 
-def _touched(run: Run) -> float:
+def _touched(run: RunFolder) -> float:
     try:
         return max(path.stat().st_mtime for path in (run.folder, *run.folder.iterdir()))
     except OSError:

@@ -22,10 +22,10 @@ from tasks.store import repair
 from tasks.store.databases import DamagedFile, Database, Row, explained, file_of, log_of, shown
 from tasks.store.lock import FileLock, InUse
 from tasks.store.owners import described, has_ended, owner
-from tasks.store.rows import Failure, Remembered, entry_of, failure_row, row_of
+from tasks.store.rows import FailedCall, Remembered, entry_of, failure_row, row_of
 from tasks.store.tables import Store
 
-__all__ = ["Failure", "Remembered", "ReplyCache", "batched", "owner", "url_in"]
+__all__ = ["FailedCall", "Remembered", "ReplyCache", "batched", "owner", "url_in"]
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -224,18 +224,18 @@ class ReplyCache:
             rows = [row_of(entry) for entry in entries]
             self._work(lambda database: database.insert(rows))
 
-    def fail(self, failures: Sequence[Failure], *, holder: str, run: str, way: str) -> None:
+    def fail(self, failures: Sequence[FailedCall], *, holder: str, run: str, way: str) -> None:
         """Keep failures for who asks in the same way in the same run, and give the holder's claims on them back."""
         if failures:
             rows = [failure_row(one, run, way) for one in failures]
             self._work(lambda database: database.fail(rows, holder=holder))
 
-    def failures(self, request_ids: Sequence[str], *, run: str, way: str) -> dict[str, Failure]:
+    def failures(self, request_ids: Sequence[str], *, run: str, way: str) -> dict[str, FailedCall]:
         """Return those of these requests that failed in a run when they were asked in a way."""
-        found: dict[str, Failure] = {}
+        found: dict[str, FailedCall] = {}
         for chunk in batched(request_ids, CHUNK):
             for row in self._work(lambda database, ids=chunk: database.failures(ids, run=run, way=way)):  # type: ignore[misc] # mypy sees no type for defaults of a lambda
-                found[row[0]] = Failure(*row)
+                found[row[0]] = FailedCall(*row)
         return found
 
     def forgive(self, run: str) -> None:

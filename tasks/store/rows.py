@@ -23,7 +23,7 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedCall:
     """A call that ended without a reply: the kind of its error (`tasks.models.protocol`), and what was said."""
 
     request_id: str
@@ -31,7 +31,7 @@ class Failure:
     message: str
 
 
-def failure_row(failure: Failure, run: str, way: str) -> Row:
+def failure_row(failure: FailedCall, run: str, way: str) -> Row:
     """Return a failure as a row of the cache's table of them."""
     return (failure.request_id, run, way, failure.kind, _storable(failure.message), time.time())
 

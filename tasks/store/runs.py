@@ -17,7 +17,7 @@ MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class FinishedRun:
     """A finished run: `name` is its id, or its folder where two runs have the same id."""
 
     name: str
@@ -31,7 +31,7 @@ class Run:
         return found if isinstance(found, Mapping) else {}
 
 
-def find(named: str, runs: Path) -> Run:
+def find(named: str, runs: Path) -> FinishedRun:
     """Return a run by its id in the folder `runs`, or by the path of its own folder.
 
     Raises:
@@ -48,10 +48,10 @@ def find(named: str, runs: Path) -> Run:
     found = manifests.read(folder)
     if found.get("status", "completed") != "completed":
         raise InputError(unfinished)
-    return Run(str(found.get("run") or folder.name), folder, found)
+    return FinishedRun(str(found.get("run") or folder.name), folder, found)
 
 
-def find_all(named: Sequence[str], runs: Path) -> list[Run]:
+def find_all(named: Sequence[str], runs: Path) -> list[FinishedRun]:
     """Return several runs, in order, each once and each with a name of its own.
 
     Raises:
@@ -63,10 +63,13 @@ def find_all(named: Sequence[str], runs: Path) -> list[Run]:
         if places.count(place) > 1:
             raise InputError(f"run {one} is named twice; expected different runs.")
     names = [run.name for run in found]
-    return [run if names.count(run.name) == 1 else Run(str(run.folder), run.folder, run.manifest) for run in found]
+    return [
+        run if names.count(run.name) == 1 else FinishedRun(str(run.folder), run.folder, run.manifest)
+        for run in found
+    ]
 
 
-def load(run: Run, table: str, kind: str, root: str = "") -> pl.DataFrame:
+def load(run: FinishedRun, table: str, kind: str, root: str = "") -> pl.DataFrame:
     """Return a table of a run (all its batches), of the schema `kind`, from the store that it was written to.
 
     `root` is where the store is now, where that is not what the run's configuration says.
@@ -89,7 +92,7 @@ def load(run: Run, table: str, kind: str, root: str = "") -> pl.DataFrame:
         ) from error
 
 
-def replies(run: Run, root: str = "") -> pl.DataFrame:
+def replies(run: FinishedRun, root: str = "") -> pl.DataFrame:
     """Return each model's reply to each item and repeat: item_id, model, repeat, text, error.
 
     Raises:

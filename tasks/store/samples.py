@@ -12,7 +12,7 @@ from tasks.store.tables import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class SampleRow:
     """One model's reply to one item; `error_kind` says why there is none, `cut` that its tokens ran out."""
 
     item_id: str
@@ -50,7 +50,7 @@ def _rivals(store: Store, rival: Rival | None) -> dict[tuple[str, int], str | No
     return {(item, repeat): text for item, repeat, text in texts.select("item_id", "repeat", "text").iter_rows()}
 
 
-def answered(store: Store, batch: Batch) -> Iterator[Answered]:
+def answered(store: Store, batch: Batch) -> Iterator[SampleRow]:
     """Yield a batch's replies in the order in which they were asked for."""
     rows = {row["item_id"]: row for row in store.read(batch.items).iter_rows(named=True)}
     facts: dict[str, Mapping[str, Any]] = {item_id: json.loads(row["facts"]) for item_id, row in rows.items()}
@@ -62,7 +62,7 @@ def answered(store: Store, batch: Batch) -> Iterator[Answered]:
     for reply in asked.iter_rows(named=True):
         item = rows[reply["item_id"]]
         findings = known.get((reply["item_id"], reply["model"], reply["repeat"]), {})
-        yield Answered(
+        yield SampleRow(
             item_id=reply["item_id"],
             model=reply["model"],
             repeat=reply["repeat"],

@@ -26,7 +26,7 @@ import polars as pl
 from data.batches import Ref
 from data.errors import InputError
 from data.extras import installing
-from data.tables import TABLES, Table
+from data.tables import TABLES, TableSchema
 
 RENEWED_S = 3600.0
 """A remote table in use is written again when it is older, so that `prune` sees that it is used."""
@@ -82,7 +82,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TableFile:
     """A table as a file: `size` in bytes, `modified` in seconds since 1970."""
 
     digest: str
@@ -117,7 +117,7 @@ class Store:
         """Return where the table with that digest stands, below the file system."""
         return f"{self._place[1]}/tables/{digest[:2]}/{digest}.parquet"
 
-    def write(self, table: Table, frame: pl.DataFrame) -> Ref:
+    def write(self, table: TableSchema, frame: pl.DataFrame) -> Ref:
         """Store a table, once, and return its address.
 
         Raises:
@@ -218,7 +218,7 @@ class Store:
         frame = pl.read_parquet(io.BytesIO(self.bytes(ref.digest)))
         return TABLES[ref.table].check(frame, where=f"{self.root}/{ref.digest[:12]}")
 
-    def read_all(self, refs: list[Ref], table: Table) -> pl.DataFrame:
+    def read_all(self, refs: list[Ref], table: TableSchema) -> pl.DataFrame:
         """Return several tables of one kind as one frame."""
         return pl.concat([self.read(ref) for ref in refs]) if refs else table.frame([])
 
@@ -240,7 +240,7 @@ class Store:
                 self._put(ref.digest, content)
         return True
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[TableFile]:
         """Yield what stands where tables stand, whole or not."""
         filesystem, top = self._place
         try:
@@ -252,9 +252,9 @@ class Store:
         for path, about in found.items():
             digest, _, kind = str(path).rpartition("/")[2].partition(".")
             if kind == "parquet" and path.endswith(self.address(digest).removeprefix(top)):
-                yield Entry(digest, int(about["size"]), _modified(filesystem, about))
+                yield TableFile(digest, int(about["size"]), _modified(filesystem, about))
 
-    def holds(self, digest: str, table: Table) -> bool:
+    def holds(self, digest: str, table: TableSchema) -> bool:
         """Say whether a table, not yet proved whole, has the columns of a kind.
 
         Raises:
@@ -334,7 +334,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def _content(table: Table, frame: pl.DataFrame, digest: str) -> str:
+def _content(table: TableSchema, frame: pl.DataFrame, digest: str) -> str:
     """Return the digest of what later stages depend on: all columns but those that tell of one run only."""
     if not table.volatile:
         return digest

@@ -5,14 +5,14 @@ import sqlalchemy as sa
 from data.commands import typed
 from tasks.store import repair
 from tasks.store.databases import DamagedFile, Database, explained, file_of
-from tasks.store.inventory import Run
+from tasks.store.inventory import RunFolder
 from tasks.store.lock import FileLock
 from tasks.store.rows import entry_of
 
 MEND = f"`{typed('store repair')}` saves what can be read; the next run does so by itself"
 
 
-def faults_of_run(run: Run, there: set[str]) -> list[str]:
+def faults_of_run(run: RunFolder, there: set[str]) -> list[str]:
     """Return what is wrong with a run, given the digests of the tables that are there."""
     if run.problem:
         return [f"run {run.name}: {run.problem}"] if (run.folder / "manifest.json").exists() else []

@@ -20,7 +20,7 @@ from tasks.web.policy import Net
 if TYPE_CHECKING:
     import polars as pl
 
-    from tasks.store.samples import Answered
+    from tasks.store.samples import SampleRow
     from tasks.web.extraction import Reader
     from tasks.web.fetching import Fetcher, Missed, Page
 
@@ -60,7 +60,7 @@ class Cited:
         return {name: hide(value)[0] if isinstance(value, str) else value for name, value in row.items()}
 
 
-def cited(answer: "Answered") -> Iterator[Cited]:
+def cited(answer: "SampleRow") -> Iterator[Cited]:
     """Yield the sources that an answer cites and lists, in the order of its list."""
     parsed = parse(answer.sample)
     claims: dict[int, dict[str, None]] = {}
@@ -90,7 +90,7 @@ def _storable(text: str) -> str:
 
 
 def check(
-    answers: Iterable["Answered"], *, network: bool, known: "pl.DataFrame | None" = None, net: Net | None = None
+    answers: Iterable["SampleRow"], *, network: bool, known: "pl.DataFrame | None" = None, net: Net | None = None
 ) -> "pl.DataFrame":
     """Check the sources that answers cite: a row of the evidence table for each.
 

@@ -15,8 +15,8 @@ from protego import Protego
 
 from metrics.citation.sources import Finding, Url, judge_outcome, judge_status, read_url
 from tasks.web.bodies import ACCEPTED, TooLarge, Undecodable, read_body
-from tasks.web.guard import Guard, Metered
-from tasks.web.policy import PRODUCT, USER_AGENT, Net, Refused
+from tasks.web.guard import GuardedBackend, Metered
+from tasks.web.policy import PRODUCT, USER_AGENT, HostRefused, Net
 from tasks.web.robots import read_robots
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -64,7 +64,7 @@ class Fetcher:
     async def __aenter__(self) -> Self:
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=self.net.tls,
-            network_backend=Guard(self.net),
+            network_backend=GuardedBackend(self.net),
             max_connections=self.net.limits.at_once,
             max_keepalive_connections=0,
             retries=0,
@@ -146,7 +146,7 @@ class Fetcher:
             return await self._ask(url, most, pages=pages)
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as error:
             reason = _failure(error)
-        except (Refused, TooLarge, Undecodable) as error:
+        except (HostRefused, TooLarge, Undecodable) as error:
             reason = str(error)
         except Exception:  # noqa: BLE001 - whatever a hostile server provokes must not end the run
             reason = "broken reply"
@@ -194,7 +194,7 @@ class Fetcher:
     async def _look_up_control(self) -> bool:
         try:
             return bool(await self.net.resolve(self.net.control))
-        except Refused:
+        except HostRefused:
             return False
 
 

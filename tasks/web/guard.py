@@ -8,7 +8,7 @@ from typing import Any
 import httpcore
 
 from tasks.web.bodies import TooLarge
-from tasks.web.policy import Net, Refused
+from tasks.web.policy import HostRefused, Net
 
 
 class Metered(httpcore.AsyncNetworkStream):
@@ -56,7 +56,7 @@ class Metered(httpcore.AsyncNetworkStream):
         return self._stream.get_extra_info(info)
 
 
-class Guard(httpcore.AsyncNetworkBackend):
+class GuardedBackend(httpcore.AsyncNetworkBackend):
     """Look a host up, check every address of it, and dial one of those: no other lookup follows.
 
     TLS keeps the name (SNI and certificate), as the request's Host does.
@@ -81,7 +81,7 @@ class Guard(httpcore.AsyncNetworkBackend):
         """
         limits = self._net.limits
         if port not in self._net.ports:
-            raise Refused("a port that is not fetched")
+            raise HostRefused("a port that is not fetched")
         tried = (await self._net.addresses(host))[: limits.addresses]
         for address in tried:
             try:
@@ -93,7 +93,7 @@ class Guard(httpcore.AsyncNetworkBackend):
                     raise
             else:
                 return Metered(stream, limits.head_bytes)
-        raise Refused("no connection")
+        raise HostRefused("no connection")
 
     async def connect_unix_socket(
         self,
@@ -102,7 +102,7 @@ class Guard(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[Any] | None = None,  # noqa: ARG002 - httpcore's interface
     ) -> httpcore.AsyncNetworkStream:
         """Refuse: no page stands behind a Unix socket."""
-        raise Refused("not a public address")
+        raise HostRefused("not a public address")
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""

@@ -15,7 +15,7 @@ PRODUCT: Final = "basic-control"
 """The name that robots.txt may address."""
 
 
-class Refused(Exception):  # noqa: N818 - said of a host
+class HostRefused(Exception):  # noqa: N818 - said of a host
     """A host that is not connected to; the message is one of `metrics.sources.OUTCOMES`."""
 
 
@@ -35,9 +35,9 @@ async def resolve_name(host: str) -> list[str]:
     except socket.gaierror as error:
         missing = {socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)}
         known = error.errno in missing
-        raise Refused("the name does not resolve" if known else "the name cannot be looked up") from error
+        raise HostRefused("the name does not resolve" if known else "the name cannot be looked up") from error
     except (OSError, UnicodeError) as error:
-        raise Refused("the name cannot be looked up") from error
+        raise HostRefused("the name cannot be looked up") from error
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
@@ -93,7 +93,7 @@ class Net:
         listed = [host] if literal else await self.resolve(host)
         read = [read_address(one) for one in listed]
         if not read:
-            raise Refused("the name does not resolve")
+            raise HostRefused("the name does not resolve")
         if not all(address is not None and self.allows(address) for address in read):
-            raise Refused("not a public address")
+            raise HostRefused("not a public address")
         return [str(address) for address in read]

@@ -92,7 +92,7 @@ class Text(HTMLParser):
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageText:
     """A page's texts: all that it says, for quotes from anywhere on it, and what its article says, for claims."""
 
     page: str
@@ -127,7 +127,7 @@ class Shown:
 
 def answer(job: Mapping[str, Any], body: bytes) -> list[dict[str, Any]]:
     """Return a finding for each ask of a job."""
-    shown = Shown(decode(body, job["charset"]), job["kind"])
+    shown = PageText(decode(body, job["charset"]), job["kind"])
     rows = [asdict(shown.judge(ask)) for ask in job["asks"]]
     for row in rows:  # half of a surrogate pair cannot be stored
         row["span"] = row["span"].encode("utf-8", "replace").decode("utf-8")

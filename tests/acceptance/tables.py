@@ -10,8 +10,8 @@ from data.suites import Suite
 from data.tables import TABLES
 from metrics.analysis.judged import Gate
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import Verdict
-from metrics.stats.regression import Pairs, Side
+from metrics.analysis.verdict import RunVerdict
+from metrics.stats.regression import BoundedValues, Pairs
 from tests.helpers.verdicts import finalise
 
 METRIC = "similarity"
@@ -53,7 +53,7 @@ def scores(rows: Mapping[str, Sequence[Row]], name: str = "s", metric: str = MET
     )
 
 
-def gated(rows: Sequence[Row], threshold: float, gate: Gate = "point") -> Verdict:
+def gated(rows: Sequence[Row], threshold: float, gate: Gate = "point") -> RunVerdict:
     """Sum a model's rows up, and gate them."""
     summary = summarise(scores({"a": rows}), items(len(rows)))
     return finalise(summary, models=["a"], suites=[suite(threshold)], threshold=threshold, gate=gate)
@@ -74,7 +74,9 @@ def pairs(
         values if ends is None else np.array(ends, dtype=float)
         for values, ends in ((after, upper), (before, baseline_upper))
     )
-    return replace(plain, run=Side(after, after, most), baseline=Side(before, before, most_before))
+    return replace(
+        plain, run=BoundedValues(after, after, most), baseline=BoundedValues(before, before, most_before)
+    )
 
 
 def counted(won: int, lost: int, n: int, right: int = 0, name: str = "s") -> Pairs:

@@ -13,7 +13,7 @@ from data.draw import draw
 from data.plugins import family
 from data.records import Item
 from tasks.load import row
-from tasks.verify import Reply, verify_all
+from tasks.verify import ReplyToVerify, verify_all
 from tests.acceptance.composed import code_gen
 from tests.acceptance.composed.common import Style
 from tests.acceptance.composed.programs import mutants, right, surely_right, surely_wrong
@@ -56,7 +56,7 @@ def composed(kind: str, language: str, table: Mapping[str, Style]) -> list[Compo
 
 
 def verified(replies: list[Composed]) -> list[tuple[Composed, dict[str, Any]]]:
-    asked = [Reply(row(reply.item), "model", 0, reply.text, None, None) for reply in replies]
+    asked = [ReplyToVerify(row(reply.item), "model", 0, reply.text, None, None) for reply in replies]
     return list(zip(replies, verify_all(asked), strict=True))
 
 

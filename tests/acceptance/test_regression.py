@@ -90,7 +90,7 @@ def test_the_score_is_tangos(won: int, lost: int, margin: float) -> None:
 def test_limits_are_tangos_but_for_what_the_exact_test_keeps(
     won: int, lost: int, n: int, levels: tuple[float, float]
 ) -> None:
-    found = margins.Counts(won, lost, n).limits(levels)
+    found = margins.PairCounts(won, lost, n).limits(levels)
     low, high = found.low, found.high
     least, most = references.tango_limits(won, lost, n, levels)
     if least > 0 and references.coin(won, won + lost) >= levels[0]:

@@ -17,7 +17,7 @@ from statistics import fmean
 import numpy as np
 
 from metrics.stats.intervals import Codes, Floats, wilson
-from metrics.stats.psychometric import Search, order
+from metrics.stats.psychometric import CurveGrid, order
 
 RUNGS = 12
 QUESTIONS = 40
@@ -62,7 +62,7 @@ CURVES: dict[str, tuple[Curve, float]] = {
 
 
 def searched(
-    search: Search, shares: Floats, random: np.random.Generator, questions: int = QUESTIONS, narrow: float = 0.0
+    search: CurveGrid, shares: Floats, random: np.random.Generator, questions: int = QUESTIONS, narrow: float = 0.0
 ) -> tuple[Codes, Codes]:
     """Search a scripted model's level; return how many of each rung were asked, and were right."""
     asked, right = np.zeros(RUNGS, np.int64), np.zeros(RUNGS, np.int64)
@@ -75,13 +75,13 @@ def searched(
     return asked, right
 
 
-def ends(search: Search, asked: Codes, right: Codes) -> tuple[float, float]:
+def ends(search: CurveGrid, asked: Codes, right: Codes) -> tuple[float, float]:
     """Return the interval, also where it leaves the scale."""
     low, high = search.quantiles(search.posterior(asked, right), (0.025, 0.975))
     return low, high
 
 
-def width(search: Search, asked: Codes, right: Codes) -> float:
+def width(search: CurveGrid, asked: Codes, right: Codes) -> float:
     """Return the interval's width within the scale and half a rung around it."""
     low, high = ends(search, asked, right)
     return min(high, RUNGS + 0.5) - max(low, 0.5)
@@ -95,7 +95,7 @@ def _runs(runs: int = RUNS) -> Iterator[tuple[np.random.Generator, float]]:
 
 def _trial(curve: Curve, chance: float, narrow: float = 0.0, runs: int = RUNS) -> tuple[int, float, float, float]:
     """Return how many intervals hold the truth, their mean width, the mean error, and the mean questions."""
-    search = Search([chance] * RUNGS)
+    search = CurveGrid([chance] * RUNGS)
     held, widths, errors, questions = 0, [], [], []
     for random, place in _runs(runs):
         asked, right = searched(search, curve(place), random, narrow=narrow)
@@ -121,7 +121,7 @@ def cover() -> None:
     print(f"all: {total} of {RUNS * len(CURVES)}")
 
 
-def _fixed(search: Search, curve: Curve, questions: int, rungs: Codes, runs: int) -> float:
+def _fixed(search: CurveGrid, curve: Curve, questions: int, rungs: Codes, runs: int) -> float:
     """Return the mean width where the same number of questions goes to each of some rungs."""
     plan = np.zeros(RUNGS, np.int64)
     plan[rungs] = questions // len(rungs)
@@ -131,7 +131,7 @@ def _fixed(search: Search, curve: Curve, questions: int, rungs: Codes, runs: int
     )
 
 
-def _needed(search: Search, curve: Curve, goal: float, rungs: Codes, runs: int = 150) -> int:
+def _needed(search: CurveGrid, curve: Curve, goal: float, rungs: Codes, runs: int = 150) -> int:
     """Return how many questions such a design needs for a mean width; `MOST` + 1 where that is not enough."""
     if _fixed(search, curve, MOST, rungs, runs) > goal:
         return MOST + 1
@@ -146,7 +146,7 @@ def calls() -> None:
     """Print the questions that fixed levels need for the width that the search comes to."""
     print("| curve | mean width | searching | every rung | three levels |\n|:--|--:|--:|--:|--:|")
     for name, (curve, chance) in CURVES.items():
-        search = Search([chance] * RUNGS)
+        search = CurveGrid([chance] * RUNGS)
         wide = _trial(curve, chance, runs=200)[1]
         every = _needed(search, curve, wide, np.arange(RUNGS))
         three = _needed(search, curve, wide, np.array([1, 5, 9]))
@@ -174,7 +174,7 @@ def alarms() -> None:
     print("| curve | found contrary | 95 % interval |\n|:--|--:|:--|")
     listed = {**CURVES, "not falling: the four easiest rungs at 10 %": (_dent, 0.0)}
     for name, (curve, chance) in listed.items():
-        search = Search([chance] * RUNGS)
+        search = CurveGrid([chance] * RUNGS)
         found = sum(order(*searched(search, curve(place), random)).p <= 0.05 for random, place in _runs(200))
         around = wilson(found, 200)
         print(f"| {name} | {found / 200:.1%} | {around.low:.1%} to {around.high:.1%} |")

@@ -16,9 +16,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from config.settings import Model, Sandbox, Settings
-from config.settings import Store as Place
-from data.batches import Asked, Batch, Cell, Ref
+from config.settings import Model, Sandbox, Settings, StoreSettings
+from data.batches import Batch, Cell, QueryResult, Ref
 from data.loading import makers_of, verifiers_of
 from data.records import Metric
 from data.units import identity_of
@@ -59,18 +58,18 @@ def timed(label: str, rows: int, work: Callable[[], T]) -> T:
     return result
 
 
-def size_of(place: Place, refs: list[Ref]) -> int:
+def size_of(place: StoreSettings, refs: list[Ref]) -> int:
     """Return the bytes of tables."""
     store = open_store(place)
     return sum(len(store.bytes(ref.digest)) for ref in refs)
 
 
-def ask(place: Place, requests: list[Ref], model: Model) -> list[Asked]:
+def ask(place: StoreSettings, requests: list[Ref], model: Model) -> list[QueryResult]:
     """Ask every batch."""
     return [query.function(place, ref, model=model, cell=Cell("basic_control", "m")) for ref in requests]
 
 
-def street(place: Place, items: int, base_url: str) -> None:
+def street(place: StoreSettings, items: int, base_url: str) -> None:
     """Print what each stage costs."""
     model = Model.model_validate(
         {"name": "m", "provider": "openai", "base_url": base_url, "max_concurrency": 64, "extra": {"n": 1}}
@@ -133,7 +132,7 @@ def street(place: Place, items: int, base_url: str) -> None:
     print(f"  bytes a row: {told}; replies of {TEXT} characters")
 
 
-def care(place: Place) -> None:
+def care(place: StoreSettings) -> None:
     """Print what it costs to open, verify and mend a SQLite reply cache, and to list and verify the tables."""
     store, url = open_store(place), cache_url(place)
     cache = ReplyCache(url)
@@ -162,13 +161,13 @@ def main() -> None:
         folder = given.folder or stack.enter_context(tempfile.TemporaryDirectory())
         model = stack.enter_context(serve_openai(answering, apart=True))
         print("SQLite")
-        sqlite = Place(root=f"{folder}/sqlite")
+        sqlite = StoreSettings(root=f"{folder}/sqlite")
         street(sqlite, given.items, model.base_url)
         care(sqlite)
         if Postgres.available():
             server = stack.enter_context(Postgres(durable=True))
             print("Postgres (query only differs)")
-            street(Place(root=f"{folder}/postgres", cache=server.url), given.items, model.base_url)
+            street(StoreSettings(root=f"{folder}/postgres", cache=server.url), given.items, model.base_url)
     print(f"peak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from data.answers import final_number, search
-from data.asked import Asked, asked
+from data.asked import AskedQuantity, asked
 from data.choosing import results
 from tests.helpers.bounds import bounded
 
@@ -140,20 +140,20 @@ def test_the_steps_of_a_chain_do_not_end_at_a_heading_above_it() -> None:
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        (DOLLARS, Asked(money=True)),
-        ("She has $5. How many eggs does she eat?", Asked(words=frozenset({"egg"}))),
-        ("If a box costs $3, how much does it weigh?", Asked()),
-        ("How much money, in cents, does she have?", Asked(words=frozenset({"cent"}))),
-        ("How long does it take, in minutes?", Asked(words=frozenset({"minut"}))),
-        ("What percentage of the cars are red?", Asked(percent=True)),
-        ("Сколько долларов она заработала?", Asked(money=True)),
-        ("Сколько ног у кошки?", Asked(words=frozenset({"ног"}))),
-        ("他要付多少钱？", Asked(money=True)),
-        ("一共有多少米？", Asked(words=frozenset({"米"}))),
-        ("", Asked()),
+        (DOLLARS, AskedQuantity(money=True)),
+        ("She has $5. How many eggs does she eat?", AskedQuantity(words=frozenset({"egg"}))),
+        ("If a box costs $3, how much does it weigh?", AskedQuantity()),
+        ("How much money, in cents, does she have?", AskedQuantity(words=frozenset({"cent"}))),
+        ("How long does it take, in minutes?", AskedQuantity(words=frozenset({"minut"}))),
+        ("What percentage of the cars are red?", AskedQuantity(percent=True)),
+        ("Сколько долларов она заработала?", AskedQuantity(money=True)),
+        ("Сколько ног у кошки?", AskedQuantity(words=frozenset({"ног"}))),
+        ("他要付多少钱？", AskedQuantity(money=True)),
+        ("一共有多少米？", AskedQuantity(words=frozenset({"米"}))),
+        ("", AskedQuantity()),
     ],
 )
-def test_a_question_tells_what_it_asks_for(question: str, expected: Asked) -> None:
+def test_a_question_tells_what_it_asks_for(question: str, expected: AskedQuantity) -> None:
     assert asked(question) == expected
 
 

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from data.batches import Asked, Ref, spanned_s
+from data.batches import QueryResult, Ref, spanned_s
 
 NOTHING = Ref("requests", "", 0, "")
 
 
-def asked(began_s: float, span_s: float) -> Asked:
+def asked(began_s: float, span_s: float) -> QueryResult:
     counts: dict[str, Any] = dict.fromkeys(("total", "cached", "answered", "failed", "tokens_in", "tokens_out"), 0)
-    return Asked(NOTHING, NOTHING, **counts, span_s=span_s, began_s=began_s)
+    return QueryResult(NOTHING, NOTHING, **counts, span_s=span_s, began_s=began_s)
 
 
 @pytest.mark.parametrize(

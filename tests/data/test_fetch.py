@@ -20,11 +20,11 @@ import pytest
 from data import gsm8k, nq, sources
 from data.errors import InputError
 from data.fetch import fetch
-from data.sources import SOURCES, Source
+from data.sources import SOURCES, PublicFile
 from tests.helpers.suites import rows_of
 
 BODY = b"".join(b'{"question": "How much is %d?", "answer": "#### %d"}\n' % (n, n) for n in range(5_000))
-SMALL = Source(
+SMALL = PublicFile(
     "https://example.invalid/some/where/small.jsonl", hashlib.sha256(BODY).hexdigest(), len(BODY), "none"
 )
 

@@ -20,7 +20,7 @@ import yaml
 from config.reading import read
 from data import plugins
 from flows.cli import application
-from flows.cli.options import Options, choose
+from flows.cli.options import RunOptions, choose
 from tests.conftest import TOP
 from tests.helpers.pages import blocks_of, pages, write_files
 
@@ -218,7 +218,7 @@ def test_a_command_is_one_and_runs_where_it_asks_nobody(
         return
     found = bound(words)
     given = found.get("options")
-    if isinstance(given, Options):
+    if isinstance(given, RunOptions):
         assert choose(str(found.get("only") or ""), given)
     if words and words[0] in TRIED and "--labels" not in words:
         assert application.main(words) == 0

@@ -15,7 +15,7 @@ from data.batches import Cell
 from data.tables import ITEMS
 from flows.cli.estimate import told, totals
 from metrics.stats.power import detectable_difference
-from tasks.estimate.calls import Estimate, Portion, effect, estimate
+from tasks.estimate.calls import CostEstimate, Portion, effect, estimate
 from tasks.estimate.judged import stand_in
 from tasks.load import items_of
 from tasks.models.requests import for_items
@@ -42,7 +42,7 @@ def speak(body: dict[str, Any]) -> str:
     return json.dumps({"verdicts": [{"id": i, "reason": "so", "verdict": "SUPPORTED"} for i in ("1", "2")]})
 
 
-def by_name(found: Estimate) -> dict[tuple[str, str, str], Portion]:
+def by_name(found: CostEstimate) -> dict[tuple[str, str, str], Portion]:
     return {(p.suite, p.role, p.metric): p for p in found.portions}
 
 

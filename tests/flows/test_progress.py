@@ -17,8 +17,8 @@ import pytest
 from data.batches import Cell
 from data.errors import InputError
 from flows.cli import progress
-from flows.cli.progress import Lines, Work
-from tasks.models.scheduler import Tally
+from flows.cli.progress import LineDisplay, Work
+from tasks.models.scheduler import BatchProgress
 from tasks.runtime.logs import event
 from tests.conftest import TOP, Run
 from tests.helpers.runs import at
@@ -39,7 +39,7 @@ def end(suite: str, score: float | None, reason: str = "") -> None:
 
 def test_batches_are_added_up_to_one_work_whatever_their_number() -> None:
     work = Work("s, answers", expected=1000)
-    tallies = [Tally(total=10) for _ in range(100)]
+    tallies = [BatchProgress(total=10) for _ in range(100)]
     for tally in tallies:
         work.note(tally)
     tallies[0].answered, tallies[0].failed, tallies[0].first_s, tallies[0].last_s = 9, 1, 10.0, 13.0
@@ -59,24 +59,24 @@ def test_batches_are_added_up_to_one_work_whatever_their_number() -> None:
 def test_more_calls_than_expected_are_no_more_than_all() -> None:
     work = Work("s, judges of m", expected=0)
     for _ in range(3):
-        work.note(Tally(total=4, answered=4))
+        work.note(BatchProgress(total=4, answered=4))
         count = work.count()
         assert count.done == count.total
 
 
 def test_the_time_left_follows_the_rate_so_far() -> None:
     work = Work("s, answers", expected=100)
-    work.note(Tally(total=100, answered=20, first_s=100.0, last_s=110.0))
+    work.note(BatchProgress(total=100, answered=20, first_s=100.0, last_s=110.0))
     assert work.count().left_s == pytest.approx(40.0)
 
 
 def test_lines_name_each_stage_once_say_how_far_it_is_and_what_a_suite_came_to(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with Lines(3600.0) as shown:
+    with LineDisplay(3600.0) as shown:
         begin("cot", 20)
         for batch in range(2):
-            tally = Tally(total=10, answered=4, failed=1, tokens_out=9, first_s=1.0, last_s=5.0)
+            tally = BatchProgress(total=10, answered=4, failed=1, tokens_out=9, first_s=1.0, last_s=5.0)
             shown.note(Cell("cot", "m", batch), tally)
             event("stage_started", run="r", stage="measure", label="x", suite="cot", metric="cot")
         shown.draw()
@@ -94,23 +94,23 @@ def test_lines_name_each_stage_once_say_how_far_it_is_and_what_a_suite_came_to(
 
 def test_what_is_waited_for_is_said_with_who_asks_it(capsys: pytest.CaptureFixture[str]) -> None:
     """Of two batches, one waits for another run's calls."""
-    with Lines(3600.0) as shown:
+    with LineDisplay(3600.0) as shown:
         begin("cot", 20)
-        shown.note(Cell("cot", "m", 0), Tally(total=10, answered=4))
-        shown.note(Cell("cot", "m", 1), Tally(total=10, elsewhere=3, holders=("process 7 on far",)))
+        shown.note(Cell("cot", "m", 0), BatchProgress(total=10, answered=4))
+        shown.note(Cell("cot", "m", 1), BatchProgress(total=10, elsewhere=3, holders=("process 7 on far",)))
         shown.draw()
     said = capsys.readouterr().err
     assert "cot, answers: 4 of 20 (20%), 0 failed, waiting for 3 (process 7 on far)\n" in said
     work = Work("s, answers")
-    work.note(Tally(total=10, failed=1, elsewhere=3, holders=("process 7",)))
+    work.note(BatchProgress(total=10, failed=1, elsewhere=3, holders=("process 7",)))
     assert progress._told(work.count())[2] == "1 failed, waiting for 3 (process 7)"
 
 
 def test_a_suite_that_asked_less_than_was_expected_is_done_when_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
     """Of three questions two may be equal, which are one call."""
-    with Lines(3600.0) as shown:
+    with LineDisplay(3600.0) as shown:
         begin("cot", 3)
-        shown.note(Cell("cot", "m", 0), Tally(total=2, answered=2, first_s=1.0, last_s=2.0))
+        shown.note(Cell("cot", "m", 0), BatchProgress(total=2, answered=2, first_s=1.0, last_s=2.0))
         end("cot", 0.25)
     assert "cot, answers: 2 of 2 (100%), 2.0 calls/s, 0 failed\n" in capsys.readouterr().err
 
@@ -118,14 +118,14 @@ def test_a_suite_that_asked_less_than_was_expected_is_done_when_it_ends(capsys: 
 def test_where_nothing_is_asked_a_line_says_for_how_long_the_stage_has_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with Lines(3600.0) as shown:
+    with LineDisplay(3600.0) as shown:
         event("stage_started", run="r", stage="verify", label="x", suite="basic_control", metric="")
         shown.draw()
     assert capsys.readouterr().err.splitlines()[-1].strip().endswith("basic_control: verify, for 0:00")
 
 
 def test_a_run_that_is_over_is_told_nothing_more(capsys: pytest.CaptureFixture[str]) -> None:
-    with Lines(3600.0):
+    with LineDisplay(3600.0):
         pass
     begin("cot", 20)
     assert not capsys.readouterr().err

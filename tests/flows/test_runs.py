@@ -12,7 +12,7 @@ from data.errors import InputError
 from data.records import Message, Question
 from data.tables import RESPONSES
 from flows.cli.application import main
-from flows.cli.options import Options, choose
+from flows.cli.options import RunOptions, choose
 from flows.earlier import begun_afresh, ended, settings_of, to_resume
 from flows.environment import results_of
 from flows.runs import anew, layers_of, open_run, restore
@@ -21,7 +21,7 @@ from tasks.compare.configurations import modern
 from tasks.judge import pose_question
 from tasks.models.systems import panel_of
 from tasks.store.replies import ReplyCache
-from tasks.store.samples import Answered
+from tasks.store.samples import SampleRow
 from tasks.store.tables import Store
 
 RECORDED = Path(__file__).parents[1] / "fixtures" / "recorded"
@@ -154,7 +154,7 @@ def test_resume_goes_on_with_the_last_run_and_does_none_again_that_has_ended(
     assert ended(f"{tmp_path}/runs", last)
     assert main(["run", "--resume", "--set", f"store.runs={tmp_path}/runs"]) == 2
     assert f"--resume {last} does it again from the caches" in capsys.readouterr().err
-    options = Options(resume=(last,), sets=(f"store.runs={tmp_path}/runs",))
+    options = RunOptions(resume=(last,), sets=(f"store.runs={tmp_path}/runs",))
     assert choose("", options)[1].resume == last
     assert "this run has ended; it is done again" in capsys.readouterr().err, "and not silently"
 
@@ -177,7 +177,7 @@ def test_a_judge_recorded_before_suites_were_declarations_is_asked_at_the_metric
     old, _ = settings_of(f"{tmp_path}/runs", folder.name)
     assert [judge.temperature for judge in old.judges] == [None, 0.3]
     panel = panel_of(old, old.suite("rag"), "response_groundedness", {"j": {}, "k": {}})
-    sample = Answered("1", "tiny", 0, "en", {}, None, None)
+    sample = SampleRow("1", "tiny", 0, "en", {}, None, None)
     ask = Ask("rate", Question("", {}), (Message("user", "?"),))
     payloads = [json.loads(pose_question(judge, panel, sample, ask)["payload"]) for judge in panel.judges]
     assert [payload["parameters"]["temperature"] for payload in payloads] == [0.1, 0.3]

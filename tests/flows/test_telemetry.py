@@ -21,7 +21,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from data.batches import Asked, Cell, Ref
+from data.batches import Cell, QueryResult, Ref
 from tasks.runtime import telemetry
 from tasks.stage import Execution
 from tests.conftest import Run, free_port
@@ -162,14 +162,14 @@ def test_each_call_is_counted_once_under_the_model_that_was_asked(run: Run, tmp_
     assert told(asking, "evaluation.model") == "acme/tiny:1b", "whom it judges"
 
 
-def stage_of(name: str, cell: Cell, *asked: Asked) -> Execution:
+def stage_of(name: str, cell: Cell, *asked: QueryResult) -> Execution:
     return Execution(name, cell, cached=False, seconds=1.0, asked=asked)
 
 
 def test_calls_of_workers_elsewhere_are_counted_at_the_stage_that_came_back() -> None:
     """Their queries are no stages here: a judge's stage on a cluster tells of them."""
     ref = Ref("responses", "0", 1, "0")
-    calls = Asked(
+    calls = QueryResult(
         ref, ref, total=3, cached=1, answered=2, failed=0, tokens_in=1, tokens_out=1, span_s=1.0, model="j"
     )
     judging = stage_of("judge", Cell("own", "m", None, "rubric"), calls)

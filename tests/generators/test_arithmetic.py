@@ -7,7 +7,7 @@ from data.draw import draw
 from data.records import Item
 from generators.arithmetic.arithmetic import (
     UNIT,
-    Part,
+    Expression,
     join,
     left_to_right,
     near_misses,
@@ -78,7 +78,7 @@ def test_tolerance_is_relative_and_only_for_broken_values() -> None:
     assert verify(item("999 * 1001", "999999"), "ANSWER: 999999.5").correct is False
 
 
-ONE, TWO, THREE = (Part(str(n), n, 3) for n in (1, 2, 3))
+ONE, TWO, THREE = (Expression(str(n), n, 3) for n in (1, 2, 3))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ ONE, TWO, THREE = (Part(str(n), n, 3) for n in (1, 2, 3))
     ],
 )
 def test_parentheses_stand_where_the_value_needs_them_and_nowhere_else(
-    tree: Part, text: str, expected: int
+    tree: Expression, text: str, expected: int
 ) -> None:
     assert (tree.text, tree.value) == (text, expected)
 

@@ -16,7 +16,7 @@ import pytest
 from data.draw import draw
 from data.errors import InputError
 from data.records import Item, Program
-from data.values import Raised, equal
+from data.values import ExpectedException, equal
 from generators.code_gen.code_gen import BY_NAME, FUNCTIONS, UNIT, generate, near_misses, program, reference, verify
 from generators.code_gen.function import outcome, shapes
 from generators.code_gen.values import decode, kotlin_literal
@@ -247,7 +247,7 @@ def kotlin_check(item: Item, reply: str, package: str) -> str:
     for call, value in zip(sent.calls, item.facts["expected"], strict=True):
         written = f"{sent.function}({', '.join(map(kotlin_literal, call, sent.types))})"
         expected = decode(value)
-        if isinstance(expected, Raised):
+        if isinstance(expected, ExpectedException):
             checks.append(f"try {{ {written}; false }} catch (e: IllegalArgumentException) {{ true }}")
         elif isinstance(expected, float):
             checks.append(f"kotlin.math.abs({written} - ({expected!r})) < 1e-9")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from data.records import Item, Outcome
-from data.values import Raised, literal, shown
+from data.values import ExpectedException, literal, shown
 from generators.code_gen.code_gen import verify
 from generators.code_gen.function import camel
 from generators.code_gen.values import decode, encode, kotlin_literal, kotlin_type, split_type
@@ -110,7 +110,7 @@ def test_wrong_values_are_refused(expected: Any, got: Any, reason: str) -> None:
 
 
 def test_an_expected_exception_is_known_by_its_type() -> None:
-    wanted = Raised("ValueError")
+    wanted = ExpectedException("ValueError")
     assert decided(wanted, Outcome("exception", error="ValueError"))[0] is True
     assert decided(wanted, Outcome("exception", error="UnicodeDecodeError"))[0] is True, "a ValueError too"
     assert decided(wanted, Outcome("exception", error="IndexError")) == (False, "exception IndexError")
@@ -128,7 +128,7 @@ def test_an_expected_exception_is_known_by_its_type() -> None:
 
 
 def test_an_expected_exception_may_be_a_child_of_its_type() -> None:
-    wanted = Raised("ValueError")
+    wanted = ExpectedException("ValueError")
     child = Outcome("exception", error="EmptyError", classes=("candidate.EmptyError", "ValueError", "Exception"))
     namesake = Outcome("exception", error="ValueError", classes=("candidate.ValueError", "Exception"))
     assert decided(wanted, child) == (True, "all tests pass")
@@ -181,7 +181,7 @@ def test_details_are_json_and_short_whatever_came_back() -> None:
 def test_tagged_values_come_back_as_they_were() -> None:
     values = [
         None, True, 1, 1.5, "a", [], [1, [2]], (1, (2, "b")), {1, 2}, {(1, 2)}, {1: [2], "a": {3}},
-        Raised("ValueError"),
+        ExpectedException("ValueError"),
     ]  # fmt: skip
     for value in values:
         assert decode(json.loads(json.dumps(encode(value)))) == value
@@ -194,7 +194,7 @@ def test_tagged_values_come_back_as_they_were() -> None:
 def test_literals_are_the_same_in_every_process() -> None:
     assert literal({"b", "a", "c"}) == "{'a', 'b', 'c'}"
     assert literal(set()) == "set()"
-    assert shown(Raised("ValueError")) == "raises ValueError"
+    assert shown(ExpectedException("ValueError")) == "raises ValueError"
 
 
 def test_types_and_values_are_written_as_kotlin_has_them() -> None:

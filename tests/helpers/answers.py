@@ -1,9 +1,9 @@
 """Replies, as metrics' scores are made of them."""
 
-from tasks.store.samples import Answered
+from tasks.store.samples import SampleRow
 
 
-def answer(text: str | None) -> Answered:
+def answer(text: str | None) -> SampleRow:
     """Return a reply to a question that tests a function."""
     sample = {"tests": ["assert f(1) == 2", "assert f(2) == 4"], "response": text}
-    return Answered("i", "m", 0, "en", sample, "network" if text is None else None, None)
+    return SampleRow("i", "m", 0, "en", sample, "network" if text is None else None, None)

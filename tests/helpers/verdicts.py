@@ -9,7 +9,7 @@ from metrics.analysis.judged import Gate
 from metrics.analysis.results import Results
 from metrics.analysis.scores import Labels, Withheld, scores_of
 from metrics.analysis.stopping import Narrowing
-from metrics.analysis.verdict import Policy, Verdict, decide
+from metrics.analysis.verdict import Policy, RunVerdict, decide
 
 
 def finalise(
@@ -25,7 +25,7 @@ def finalise(
     waiting: Mapping[str, int] | None = None,
     repeated: pl.DataFrame | None = None,
     labels: Labels | None = None,
-) -> Verdict:
+) -> RunVerdict:
     """Decide on models that all took part in the same suites.
 
     `undecided` says of suites why no score decides them, `unjudged` why their judges are not to be believed.

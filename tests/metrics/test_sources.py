@@ -12,7 +12,7 @@ from data.options import options_of
 from metrics.citation.addresses import read_disguised
 from metrics.citation.citation import UNIT
 from metrics.citation.identifiers import identifiers, isbn_is_sound
-from metrics.citation.source_lists import Source
+from metrics.citation.source_lists import ListedSource
 from metrics.citation.sources import (
     OUTCOMES,
     Finding,
@@ -207,27 +207,31 @@ def test_identifiers_are_read_and_checked(text: str, expected: tuple[str, str, s
 @pytest.mark.parametrize(
     ("source", "verdict", "reason"),
     [
-        (Source(1, "A book", text="A book. ISBN 0306406152"), "UNCERTAIN", "an ISBN has no page"),
-        (Source(1, "A book", text="ISBN 0306406153"), "LIKELY_FABRICATED", "an ISBN whose check digit is wrong"),
-        (Source(1, "A title only", text="A title only"), "UNCERTAIN", "no URL"),
-        (Source(1, text="doi:10.1038/nature14539"), "UNCERTAIN", "not checked: network is off"),
-        (Source(1, url="https://arxiv.org/abs/2313.00001"), "LIKELY_FABRICATED", "an impossible arXiv id"),
-        (Source(1, url="https://a.com/", text="doi:10.1/x"), "LIKELY_FABRICATED", "a malformed DOI"),
-        (Source(1, url="http://127.0.0.1/"), "LIKELY_FABRICATED", "not a public address"),
+        (ListedSource(1, "A book", text="A book. ISBN 0306406152"), "UNCERTAIN", "an ISBN has no page"),
+        (
+            ListedSource(1, "A book", text="ISBN 0306406153"),
+            "LIKELY_FABRICATED",
+            "an ISBN whose check digit is wrong",
+        ),
+        (ListedSource(1, "A title only", text="A title only"), "UNCERTAIN", "no URL"),
+        (ListedSource(1, text="doi:10.1038/nature14539"), "UNCERTAIN", "not checked: network is off"),
+        (ListedSource(1, url="https://arxiv.org/abs/2313.00001"), "LIKELY_FABRICATED", "an impossible arXiv id"),
+        (ListedSource(1, url="https://a.com/", text="doi:10.1/x"), "LIKELY_FABRICATED", "a malformed DOI"),
+        (ListedSource(1, url="http://127.0.0.1/"), "LIKELY_FABRICATED", "not a public address"),
     ],
 )
-def test_a_source_is_judged_by_all_that_it_says_of_itself(source: Source, verdict: str, reason: str) -> None:
+def test_a_source_is_judged_by_all_that_it_says_of_itself(source: ListedSource, verdict: str, reason: str) -> None:
     assert judge_source(source) == Finding(verdict, reason)  # type: ignore[arg-type]  # a literal, from a table
 
 
 def test_an_answers_sources_as_the_metric_reads_them() -> None:
     """A source that stands twice keeps its verdict; the second says which it is the same as."""
     sources = {
-        1: Source(1, url="https://en.wikipedia.org/wiki/Ship"),
-        2: Source(2, url="https://example.com/ship"),
-        3: Source(3, url="http://EN.wikipedia.org/wiki/Ship/#Sinking"),
-        4: Source(4, title="A book"),
-        5: Source(5, title="A  Book"),
+        1: ListedSource(1, url="https://en.wikipedia.org/wiki/Ship"),
+        2: ListedSource(2, url="https://example.com/ship"),
+        3: ListedSource(3, url="http://EN.wikipedia.org/wiki/Ship/#Sinking"),
+        4: ListedSource(4, title="A book"),
+        5: ListedSource(5, title="A  Book"),
     }
     found = check_answer(sources)
     assert [one["verdict"] for one in found.values()] == [
@@ -362,7 +366,7 @@ def test_hostile_urls_and_texts_take_bounded_time() -> None:
             "0x",
         ):
             judge_url("http://" + piece * (1990 // len(piece)))
-            judge_source(Source(1, text=piece * (200_000 // len(piece))))
+            judge_source(ListedSource(1, text=piece * (200_000 // len(piece))))
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ import pytest
 
 from config.settings import Model, Settings
 from data.errors import InputError
-from metrics.analysis.explainability import Explainability
+from metrics.analysis.explainability import ExplainabilityResult
 from metrics.analysis.results import Results
 from metrics.analysis.scores import scores_of
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import Verdict, decide
+from metrics.analysis.verdict import RunVerdict, decide
 from tasks.aggregate import circumstances
 from tasks.gate import policy_of, write_explained
 from tasks.models.systems import took_part
@@ -57,7 +57,7 @@ def summed(*models: str) -> pl.DataFrame:
     return summarise(scores, items)
 
 
-def final_of(settings: Settings, summary: pl.DataFrame, missing: dict[str, str] | None = None) -> Verdict:
+def final_of(settings: Settings, summary: pl.DataFrame, missing: dict[str, str] | None = None) -> RunVerdict:
     """Decide on a summary, as the stages do."""
     known = circumstances(settings, missing=missing)
     found = scores_of(summary, known.members, withheld=known.withheld, missing=known.missing)
@@ -101,7 +101,7 @@ def test_models_that_would_be_one_file_are_told_apart() -> None:
 
 
 def test_each_of_several_models_has_its_own_file_of_results(tmp_path: Path) -> None:
-    listed = [Explainability(name, name, {"cot": {"model": name}}) for name in ("a/b", "a:b")]
+    listed = [ExplainabilityResult(name, name, {"cot": {"model": name}}) for name in ("a/b", "a:b")]
     write_explained(Results({"started": "2026-11-05T14:02:33"}, (), explainability=listed), tmp_path)
     found = sorted(tmp_path.iterdir())
     assert found[0].name == "FINAL_RESULTS_20261105_a_b.json"

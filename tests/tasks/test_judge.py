@@ -9,10 +9,10 @@ from config.settings import Judge
 from data.records import Message, Question
 from metrics.judging import Ask, Judgement
 from tasks.judge import Panel, decode, encode, pose_question
-from tasks.store.samples import Answered
+from tasks.store.samples import SampleRow
 
 ASK = Ask("rate", Question("all", {}), (Message("system", "Rate it."), Message("user", "A text.")))
-SAMPLE = Answered("i", "m", 0, "en", {}, None, None)
+SAMPLE = SampleRow("i", "m", 0, "en", {}, None, None)
 
 
 def asked(metrics: float | None, **judge: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config.settings import Store
+from config.settings import StoreSettings
 from data.batches import Batch, Cell
 from data.draw import canonical
 from data.options import options_of
@@ -69,7 +69,7 @@ def test_what_a_verifier_keeps_beside_its_verdict_is_scored_beside_it() -> None:
 
 
 def test_a_table_of_verdicts_becomes_a_table_of_scores(tmp_path: Path) -> None:
-    place = Store(root=str(tmp_path))
+    place = StoreSettings(root=str(tmp_path))
     rows = [verdict("scored", correct=True), {**verdict("no_answer", correct=None), "item_id": "j"}]
     ref = score.function(
         place, open_store(place).write(VERDICTS, VERDICTS.frame(rows)), metric=identity_of(Metric, "correct")
@@ -102,7 +102,7 @@ def test_every_sample_has_every_part_in_a_state_that_says_why_it_is_missing() ->
     assert {row["version"] for row in metric_rows(unit, scored)} == {3}
 
 
-def batch_of(store: Store, replies: Sequence[str | None], **facts: Any) -> Batch:
+def batch_of(store: StoreSettings, replies: Sequence[str | None], **facts: Any) -> Batch:
     """Return a batch of items 0, 1, …, of which each was answered so, or not at all."""
     place = open_store(store)
     items = [
@@ -139,12 +139,12 @@ def batch_of(store: Store, replies: Sequence[str | None], **facts: Any) -> Batch
     return Batch(Cell("mine", "m"), asked, sent, came)
 
 
-def scored_in(store: Store, ref: Any, *columns: str) -> list[tuple[Any, ...]]:
+def scored_in(store: StoreSettings, ref: Any, *columns: str) -> list[tuple[Any, ...]]:
     return open_store(store).read(ref).sort("item_id", "metric").select(*columns).rows()
 
 
 def test_a_computed_metric_scores_every_reply_and_a_call_that_failed_is_no_zero(tmp_path: Path) -> None:
-    store = Store(root=str(tmp_path))
+    store = StoreSettings(root=str(tmp_path))
     batch = batch_of(store, ["Anna", "Boris", "", None])
     ref = measure.function(store, batch, metric=identity_of(Metric, "exact_match"), options={})
     assert ref.table == SCORES.name
@@ -165,7 +165,7 @@ def judged(item: str, judge: str, rating: int | None) -> dict[str, Any]:
 
 
 def test_judges_are_joined_and_one_that_failed_is_left_out_and_never_a_zero(tmp_path: Path) -> None:
-    store = Store(root=str(tmp_path))
+    store = StoreSettings(root=str(tmp_path))
     facts = {"retrieved_contexts": ["The book of ten chapters was written by Anna, as everybody knows."]}
     batch = batch_of(
         store, ["Anna wrote it herself.", "It was Boris who did.", "Nobody ever wrote it.", None], **facts

@@ -8,7 +8,7 @@ import pytest
 
 from config.prices import Prices
 from config.settings import Model, Settings
-from data.batches import Asked
+from data.batches import QueryResult
 from data.tables import REQUESTS, RESPONSES
 from tasks.report import spending as report
 from tasks.runtime.spending import spending_of
@@ -18,7 +18,7 @@ NOW = dt.date(2026, 11, 22)
 PRICED = Model(name="priced", provider="openai", price_in=1.0, price_out=4.0, price_cached=0.5, price_thinking=8.0)
 
 
-def calls(store: Store) -> list[Asked]:
+def calls(store: Store) -> list[QueryResult]:
     """Return three calls of a model with a price, one of them remembered, and one of a model without."""
     rows = [
         ("a", "priced", 1_000_000, 500_000, '{"usage":{"cached":200000,"thinking":100000}}', False),
@@ -41,7 +41,9 @@ def calls(store: Store) -> list[Asked]:
     ]
     asked = store.write(REQUESTS, REQUESTS.frame(requests))
     answered = store.write(RESPONSES, RESPONSES.frame(answers))
-    return [Asked(asked, answered, total=3, cached=1, answered=2, failed=0, tokens_in=0, tokens_out=0, span_s=0.0)]
+    return [
+        QueryResult(asked, answered, total=3, cached=1, answered=2, failed=0, tokens_in=0, tokens_out=0, span_s=0.0)
+    ]
 
 
 def settings(*models: Model, prices: Prices | None = None) -> Settings:

@@ -12,7 +12,7 @@ from prefect.context import TaskRunContext
 from prefect.results import ResultStore
 from prefect.settings import PREFECT_API_URL, PREFECT_LOCAL_STORAGE_PATH, temporary_settings
 
-from config.settings import Store
+from config.settings import StoreSettings
 from data.batches import Batch, Cell, Ref
 from data.tables import VERDICTS
 from data.units import TOP, Module, UnitIdentity, files_of
@@ -45,9 +45,11 @@ def test_a_key_names_its_stage_and_follows_version_and_options() -> None:
 def test_where_the_store_is_and_what_a_cell_is_called_does_not_change_a_key(tmp_path: Path) -> None:
     batch = Batch(Cell("cot", "m", 0), ONE, OTHER, ONE)
     renamed = Batch(Cell("mine", "n", 7), SAME, OTHER, ONE)
-    here = key(store=Store(root=str(tmp_path)), batch=batch, cell=batch.cell)
-    assert here == key(store=Store(root="elsewhere"), batch=renamed, cell=renamed.cell)
-    assert here != key(store=Store(root="elsewhere"), batch=Batch(batch.cell, OTHER, OTHER, ONE), cell=batch.cell)
+    here = key(store=StoreSettings(root=str(tmp_path)), batch=batch, cell=batch.cell)
+    assert here == key(store=StoreSettings(root="elsewhere"), batch=renamed, cell=renamed.cell)
+    assert here != key(
+        store=StoreSettings(root="elsewhere"), batch=Batch(batch.cell, OTHER, OTHER, ONE), cell=batch.cell
+    )
 
 
 def test_a_key_follows_the_version_and_the_source_of_its_units() -> None:
@@ -111,10 +113,10 @@ def prefect(prefect_api: str) -> Iterator[None]:
         yield
 
 
-def counted(name: str, calls: list[str], *, cached: bool = True) -> Stage[[Store, str], Ref]:
+def counted(name: str, calls: list[str], *, cached: bool = True) -> Stage[[StoreSettings, str], Ref]:
     """Return a stage that writes a table of one row and notes that it ran."""
 
-    def write(store: Store, word: str) -> Ref:
+    def write(store: StoreSettings, word: str) -> Ref:
         calls.append(word)
         row = {"item_id": word, "model": "m", "repeat": 0, "correct": True, "status": "scored", "reason": ""}
         return open_store(store).write(VERDICTS, VERDICTS.frame([{**row, "details": "{}"}]))
@@ -137,7 +139,7 @@ def within(call: Callable[[], Any], book: Ledger) -> Any:
 @pytest.mark.usefixtures("prefect")
 def test_a_second_run_is_taken_from_the_cache_and_says_so(tmp_path: Path) -> None:
     calls: list[str] = []
-    written, store, book = counted(f"a{tmp_path.name}", calls), Store(root=str(tmp_path)), Ledger()
+    written, store, book = counted(f"a{tmp_path.name}", calls), StoreSettings(root=str(tmp_path)), Ledger()
     cell = Cell("cot", "m", 0)
     first, second = (within(lambda: written(cell, store, "x"), book) for _ in range(2))
     assert first == second
@@ -159,7 +161,7 @@ def test_a_record_that_another_run_writes_at_that_moment_is_made_anew(
     """Prefect looks whether a record is there, and reads it again; in between another run may have opened it."""
     calls: list[str] = []
     name = f"g{rest}{beside}{tmp_path.name}"
-    written, store, book = counted(name, calls), Store(root=str(tmp_path / "store")), Ledger()
+    written, store, book = counted(name, calls), StoreSettings(root=str(tmp_path / "store")), Ledger()
     read = ResultStore.read
 
     def call() -> Ref:
@@ -184,7 +186,7 @@ def test_a_record_that_another_run_writes_at_that_moment_is_made_anew(
 @pytest.mark.usefixtures("prefect")
 def test_a_cached_result_whose_table_is_gone_is_made_anew(tmp_path: Path) -> None:
     calls: list[str] = []
-    written, store, book = counted(f"b{tmp_path.name}", calls), Store(root=str(tmp_path)), Ledger()
+    written, store, book = counted(f"b{tmp_path.name}", calls), StoreSettings(root=str(tmp_path)), Ledger()
     ref = within(lambda: written(Cell("cot"), store, "x"), book)
     Path(open_store(store).address(ref.digest)).unlink()
     assert within(lambda: written(Cell("cot"), store, "x"), book) == ref
@@ -199,7 +201,7 @@ def test_a_cached_result_whose_table_is_gone_is_made_anew(tmp_path: Path) -> Non
 @pytest.mark.usefixtures("prefect")
 def test_what_is_told_to_run_anew_runs_for_its_cells_only(tmp_path: Path) -> None:
     calls: list[str] = []
-    written, store = counted(f"c{tmp_path.name}", calls), Store(root=str(tmp_path))
+    written, store = counted(f"c{tmp_path.name}", calls), StoreSettings(root=str(tmp_path))
     book = Ledger(anew=lambda name, cell: name == written.name and cell.model == "m")
 
     def both() -> None:
@@ -218,7 +220,7 @@ def test_what_is_told_to_run_anew_runs_for_its_cells_only(tmp_path: Path) -> Non
 @pytest.mark.usefixtures("prefect")
 def test_a_stage_without_a_cache_always_runs(tmp_path: Path) -> None:
     calls: list[str] = []
-    written, store = counted(f"d{tmp_path.name}", calls, cached=False), Store(root=str(tmp_path))
+    written, store = counted(f"d{tmp_path.name}", calls, cached=False), StoreSettings(root=str(tmp_path))
     for _ in range(2):
         within(lambda: written(Cell(), store, "x"), Ledger())
     assert calls == ["x", "x"]
@@ -227,7 +229,7 @@ def test_a_stage_without_a_cache_always_runs(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("prefect")
 def test_stages_side_by_side_give_their_own_results(tmp_path: Path) -> None:
     calls: list[str] = []
-    written, store, book = counted(f"e{tmp_path.name}", calls), Store(root=str(tmp_path)), Ledger()
+    written, store, book = counted(f"e{tmp_path.name}", calls), StoreSettings(root=str(tmp_path)), Ledger()
 
     def together() -> list[Ref]:
         started = [written.start(Cell("cot", word), store, word) for word in "abc"]
@@ -242,12 +244,12 @@ def test_stages_side_by_side_give_their_own_results(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("prefect")
 def test_an_error_of_a_stage_reaches_its_caller(tmp_path: Path) -> None:
     @stage(version=1)
-    def broken(store: Store) -> Ref:
+    def broken(store: StoreSettings) -> Ref:
         raise ValueError(f"nothing at {store.root}")
 
     book = Ledger()
     with pytest.raises(ValueError, match="nothing at"):
-        within(lambda: broken(Cell(), Store(root=str(tmp_path))), book)
+        within(lambda: broken(Cell(), StoreSettings(root=str(tmp_path))), book)
     assert book.executions == []
 
 

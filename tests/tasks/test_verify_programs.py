@@ -8,7 +8,7 @@ import pytest
 from data.draw import canonical, draw
 from data.records import Item
 from generators.code_gen.code_gen import UNIT, reference
-from tasks.verify import Reply, verify_all
+from tasks.verify import ReplyToVerify, verify_all
 
 
 @pytest.fixture
@@ -17,9 +17,9 @@ def without_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("BASIC_CONTROL_KOTLINC", str(tmp_path / "nowhere"))
 
 
-def replied(item: Item, text: str | None) -> Reply:
+def replied(item: Item, text: str | None) -> ReplyToVerify:
     row = {**asdict(item), "facts": canonical(dict(item.facts))}
-    return Reply(
+    return ReplyToVerify(
         row, "m", 0, text, None if text is not None else "refused", None if text is not None else "network"
     )
 

@@ -12,7 +12,7 @@ class Options(Frozen):
     stutter: int = Field(1, ge=1, description="how often it says each answer")
 
 
-class Client:
+class ShoutingClient:
     """What asks; a client that cannot answer raises `tasks.models.protocol.CallError` with its kind."""
 
     def __init__(self, model):
@@ -30,4 +30,4 @@ class Client:
         """Let go of connections; there are none."""
 
 
-UNIT = Provider(name="shouting", version=1, open=Client, options=Options)
+UNIT = Provider(name="shouting", version=1, open=ShoutingClient, options=Options)

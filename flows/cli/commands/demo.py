@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from data.commands import TOP, typed
 from flows.cli.console import show
 from flows.cli.evaluating import evaluate
-from flows.cli.options import Options, choose
+from flows.cli.options import RunOptions, choose
 from tasks.runtime.logs import begin
 
 SHIPPED = TOP / "config" / "demo"
@@ -35,7 +35,7 @@ def demo(*, folder: Annotated[str, Parameter(metavar="FOLDER")] = FOLDER, langua
         "report.language": language,
     }
     sets = tuple(f"{key}={json.dumps(text)}" for key, text in texts.items())
-    settings, again = choose("", Options(config=str(SHIPPED / "run.yaml"), sets=sets))
+    settings, again = choose("", RunOptions(config=str(SHIPPED / "run.yaml"), sets=sets))
     outcome = evaluate(settings, again, only_failed=False)
     from flows.cli.outcome import show_outcome
     from prompts.phrases import phrase

@@ -3,11 +3,11 @@
 from typing import Annotated
 
 from flows.cli.completers import SUITE
-from flows.cli.options import Options, choose
+from flows.cli.options import RunOptions, choose
 from tasks.runtime.logs import begin
 
 
-def estimate(only: Annotated[str, SUITE] = "", /, *, options: Options | None = None) -> int:
+def estimate(only: Annotated[str, SUITE] = "", /, *, options: RunOptions | None = None) -> int:
     """Say what a run would ask, what it may cost and take, and what it could show; ask nothing.
 
     The same as `run --dry-run`.
@@ -17,7 +17,7 @@ def estimate(only: Annotated[str, SUITE] = "", /, *, options: Options | None = N
     """
     from flows.cli.estimate import show_estimate
 
-    given = options or Options()
+    given = options or RunOptions()
     begin(given.log)
     settings, _ = choose(only, given)
     return show_estimate(settings)

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from data.exits import Exit
 from flows.cli.console import show
-from flows.cli.options import Options, choose
+from flows.cli.options import RunOptions, choose
 from tasks.runtime.logs import begin
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def exam(
     judge: Annotated[tuple[str, ...], Parameter(metavar="NAME")] = (),
     n: Annotated[int | None, Parameter(metavar="N")] = None,
     language: Annotated[tuple[str, ...], Parameter(metavar="LANGUAGE")] = (),
-    options: Options | None = None,
+    options: RunOptions | None = None,
     dry_run: bool = False,
 ) -> int:
     """Have judges take the exam: questions whose truth is known, put by the very prompts of the judged metrics.
@@ -39,7 +39,7 @@ def exam(
     """
     from flows.judges_exam import SUITE, examination, record
 
-    given = options or Options()
+    given = options or RunOptions()
     begin(given.log)
     sets = [*given.sets, *([f"{SUITE}.n_items={n}", f"{SUITE}.n_data={n}"] if n is not None else [])]
     sets += [f"{SUITE}.languages=[{', '.join(language)}]"] if language else []

@@ -6,7 +6,7 @@ from cyclopts import Parameter
 
 from data.errors import InputError
 from flows.cli.console import show, written
-from flows.cli.options import Options, choose
+from flows.cli.options import RunOptions, choose
 from tasks.runtime.logs import FORMS, begin
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from config.settings import Settings
-    from tasks.report.level import Found
+    from tasks.report.level import LevelReport
 
 SUITE = "level"
 LOADER = "families"
@@ -53,7 +53,7 @@ def level(
         log: json: one object a line on stderr
     """
     begin(log)
-    settings, _ = choose("", Options(config=config, sets=sets, fresh=fresh))
+    settings, _ = choose("", RunOptions(config=config, sets=sets, fresh=fresh))
     given = {"families": family, "languages": language, "seed": seed}
     asked = {key: value for key, value in given.items() if value not in ((), None)}
     settings = _searched(settings, model, {**asked, "n_items": questions})
@@ -110,7 +110,7 @@ def _searched(settings: "Settings", model: str, asked: "Mapping[str, Any]") -> "
     return parse(raw, "level", {}, [], "")
 
 
-def _search(settings: "Settings") -> "tuple[Found, list[Path]]":
+def _search(settings: "Settings") -> "tuple[LevelReport, list[Path]]":
     """Run the search beside a Prefect server.
 
     Raises:
@@ -118,7 +118,7 @@ def _search(settings: "Settings") -> "tuple[Found, list[Path]]":
     """
     from flows.cli.evaluating import serve
 
-    def imported() -> "Callable[[], tuple[Found, list[Path]]]":
+    def imported() -> "Callable[[], tuple[LevelReport, list[Path]]]":
         from flows.level import find_level
 
         return lambda: find_level(settings)

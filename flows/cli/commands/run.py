@@ -8,7 +8,7 @@ from data.exits import Exit
 from flows.cli.completers import SUITE
 from flows.cli.console import say
 from flows.cli.evaluating import evaluate
-from flows.cli.options import Options, choose
+from flows.cli.options import RunOptions, choose
 from tasks.runtime.logs import begin
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def run(
     only: Annotated[str, SUITE] = "",
     /,
     *,
-    options: Options | None = None,
+    options: RunOptions | None = None,
     dry_run: bool = False,
     yes: bool = False,
 ) -> int:
@@ -32,7 +32,7 @@ def run(
         dry_run: say what would be asked, what it may cost and take, and ask nothing
         yes: begin even a run of hundreds of thousands of calls, without a question
     """
-    given = options or Options()
+    given = options or RunOptions()
     begin(given.log)
     settings, again = choose(only, given)
     if dry_run:

@@ -13,7 +13,7 @@ from data.tables import ITEMS, SCORES
 from metrics.analysis.baseline import (
     Against,
     Facts,
-    Side,
+    RunSide,
     SuiteRules,
     compare_with_baseline,
     missing,
@@ -62,9 +62,9 @@ def facts(*suites: str, score: Sequence[str] = ("m",), **rules: Any) -> Facts:
     return Facts({one: SuiteRules(tuple(score), rules) for one in suites or ("s",)})
 
 
-def side(values: pl.DataFrame, asked: pl.DataFrame, known: Facts) -> Side:
+def side(values: pl.DataFrame, asked: pl.DataFrame, known: Facts) -> RunSide:
     """Every reply is the same."""
-    return Side(values, asked, known, values.select("item_id", "model", "repeat", reply=pl.lit("r")).unique())
+    return RunSide(values, asked, known, values.select("item_id", "model", "repeat", reply=pl.lit("r")).unique())
 
 
 def against(

@@ -11,7 +11,7 @@ from data.errors import InputError
 from data.tables import ITEMS, SCORES, SUMMARY
 from metrics.analysis.judged import Gate
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import ModelResult, Verdict
+from metrics.analysis.verdict import ModelResult, RunVerdict
 from metrics.stats.intervals import score_limits
 from tests.helpers.suites import declared
 from tests.helpers.tables import cell, four
@@ -20,12 +20,12 @@ from tests.helpers.verdicts import finalise
 ALL = ("basic_control", "cot", "citation", "rag")
 
 
-def only(final: Verdict) -> ModelResult:
+def only(final: RunVerdict) -> ModelResult:
     assert len(final.models) == 1
     return final.models[0]
 
 
-def run(summary: pl.DataFrame, *suites: str, gate: Gate = "point", **options: Any) -> Verdict:
+def run(summary: pl.DataFrame, *suites: str, gate: Gate = "point", **options: Any) -> RunVerdict:
     changes = {name: options.pop(name) for name in ("weights", "thresholds", "metrics") if name in options}
     return finalise(summary, models=["m"], suites=declared(*(suites or ALL), **changes), gate=gate, **options)
 

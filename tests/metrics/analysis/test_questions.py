@@ -6,7 +6,7 @@ import polars as pl
 
 from data.records import Item
 from data.tables import ITEMS
-from metrics.analysis.questions import Moved, Question, Relabelled, align, pair_questions
+from metrics.analysis.questions import Moved, QuestionPrompt, Relabelled, align, pair_questions
 from tasks.load import row
 
 Rows = Sequence[tuple[str, str, str]]
@@ -66,7 +66,7 @@ def test_the_same_declared_id_with_another_text_is_named_and_not_in_common() -> 
     found, moved = pairs([("a", "7|old", "x"), ("b", "8|same", "x")], [("c", "7|new", "x"), ("d", "8|same", "y")])
     assert found == {("b", "d")}
     assert (moved.reworded, moved.n_common, moved.n_only_before, moved.n_only_after) == (
-        (Question("7", ""),),
+        (QuestionPrompt("7", ""),),
         1,
         0,
         0,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from data.errors import InputError
 from data.records import STATUSES, VALUED
 from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.analysis.summary import Cell, cells, rounded, summarise, totals
+from metrics.analysis.summary import SummaryRow, cells, rounded, summarise, totals
 from metrics.stats.intervals import mean_interval, wilson
 
 
@@ -29,7 +29,7 @@ def scores(*rows: Mapping[str, Any]) -> pl.DataFrame:
     return SCORES.frame([{**base, **row} for row in rows])
 
 
-def by_key(summary: pl.DataFrame) -> dict[tuple[str, ...], Cell]:
+def by_key(summary: pl.DataFrame) -> dict[tuple[str, ...], SummaryRow]:
     return {(c.suite, c.family, c.level, c.language, c.model, c.metric): c for c in cells(summary)}
 
 

@@ -13,7 +13,7 @@ from data.truncation import is_cut
 from metrics.analysis.judged import Gate
 from metrics.analysis.pairs import compare
 from metrics.analysis.summary import cells, summarise, totals
-from metrics.analysis.verdict import ModelResult, Verdict
+from metrics.analysis.verdict import ModelResult, RunVerdict
 from prompts.phrases import translated
 from tasks.score import metric_rows, scores_of
 from tests.helpers.answers import answer
@@ -63,7 +63,7 @@ def test_the_golden_of_spec_10(threshold: float, outcome: str, code: int) -> Non
     assert (suite.n_scored, suite.n_truncated, suite.coverage) == (12, 1, 1.0)
     assert suite.outcome == model.outcome == outcome
     assert model.upper == pytest.approx(11 / 12)
-    final = Verdict("point", (model,))
+    final = RunVerdict("point", (model,))
     assert final.exit_code == code
     assert replace(final, undecided="pass").exit_code == (0 if code == 3 else code)
 

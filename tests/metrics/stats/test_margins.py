@@ -14,10 +14,10 @@ from scipy.stats import t as student
 
 from metrics.stats.intervals import Floats
 from metrics.stats.margins import (
-    Counts,
     Differences,
     Equal,
     Flips,
+    PairCounts,
     Student,
     below,
     differences,
@@ -69,10 +69,10 @@ def test_limits_of_a_published_example() -> None:
     Its upper end excludes 0 where the exact test, p = 9 / 256 > 0.025, does not, and so is stretched to 0.
     Source: Fagerland, Lydersen & Laake 2014.
     """
-    found = Counts(1, 7, 21).limits((0.025, 0.025))
+    found = PairCounts(1, 7, 21).limits((0.025, 0.025))
     assert found.low == pytest.approx(-0.517, abs=5e-4)
     assert found.high == 0.0
-    assert (Counts(1, 7, 21).limits((0.05, 0.05)).high or 0) < 0
+    assert (PairCounts(1, 7, 21).limits((0.05, 0.05)).high or 0) < 0
     assert float(tango(1, 7, 21, -0.026)) == pytest.approx(-1.96, abs=0.01)
 
 
@@ -81,7 +81,7 @@ def test_limits_of_a_published_example() -> None:
 def test_tangos_limits_hold_a_margin_exactly_where_the_test_does_not_refuse_it(
     lost: int, won: int, margin: float
 ) -> None:
-    test = Counts(won, lost, 200)
+    test = PairCounts(won, lost, 200)
     found = test.limits((0.05, 0.05))
     assert found.low is not None
     assert found.high is not None
@@ -96,7 +96,7 @@ def test_tangos_interval_holds_its_level() -> None:
     held = 0.0
     for b, c in product(range(n + 1), repeat=2):
         if b + c <= n:
-            found = Counts(b, c, n).limits((0.025, 0.025))
+            found = PairCounts(b, c, n).limits((0.025, 0.025))
             assert found.low is not None
             assert found.high is not None
             if found.low <= p - q <= found.high:
@@ -197,7 +197,7 @@ def test_five_clusters_get_students_t_over_their_means() -> None:
 def test_four_templates_are_no_clusters_and_the_interval_says_so() -> None:
     values, codes = np.tile([1.0, 0.0, -1.0, 1.0, 0.0], 4), np.repeat(np.arange(4), 5)
     sample = differences(values, yes_no=True, clusters=codes)
-    assert isinstance(method_of(sample), Counts)
+    assert isinstance(method_of(sample), PairCounts)
     assert method_of(sample).limits((0.025, 0.025)).fixed_templates
     alone = differences(values, yes_no=True, clusters=np.arange(20))  # each in a template of its own: no cluster
     assert not method_of(alone).limits((0.025, 0.025)).fixed_templates
@@ -206,7 +206,7 @@ def test_four_templates_are_no_clusters_and_the_interval_says_so() -> None:
 @pytest.mark.parametrize(
     ("sample", "kind"),
     [
-        (differences(np.array([1.0, 0, -1, 0]), yes_no=True), Counts),
+        (differences(np.array([1.0, 0, -1, 0]), yes_no=True), PairCounts),
         (differences(np.array([1.0, 0, -1, 0]), yes_no=True, weights=np.array([1.0, 1, 1, 2])), Flips),
         (differences(np.array([1.0, 0, -1, 0]), yes_no=False), Flips),
         (differences(np.zeros(4), yes_no=False), Equal),

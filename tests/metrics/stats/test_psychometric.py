@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from metrics.stats.intervals import Codes
-from metrics.stats.psychometric import Search, falling, order
+from metrics.stats.psychometric import CurveGrid, falling, order
 
 
 def counts(*numbers: int) -> Codes:
@@ -12,7 +12,7 @@ def counts(*numbers: int) -> Codes:
 
 
 def test_answers_that_mirror_each_other_put_the_level_in_the_middle() -> None:
-    search = Search([0.0] * 7)
+    search = CurveGrid([0.0] * 7)
     asked, right = counts(2, 3, 6, 8, 6, 3, 2), counts(2, 3, 5, 4, 1, 0, 0)
     found = search.level(asked, right)
     assert found.at == pytest.approx(4.0, abs=1e-6)
@@ -24,7 +24,7 @@ def test_answers_that_mirror_each_other_put_the_level_in_the_middle() -> None:
 
 
 def test_more_answers_of_the_same_shares_narrow_the_interval() -> None:
-    search = Search([0.0] * 5)
+    search = CurveGrid([0.0] * 5)
     few = search.level(counts(4, 4, 4, 4, 4), counts(4, 3, 2, 1, 0))
     many = search.level(counts(40, 40, 40, 40, 40), counts(40, 30, 20, 10, 0))
     assert many.high - many.low < (few.high - few.low) / 2
@@ -32,7 +32,7 @@ def test_more_answers_of_the_same_shares_narrow_the_interval() -> None:
 
 
 def test_all_right_and_all_wrong_lie_beyond_the_scale() -> None:
-    search = Search([0.0] * 6)
+    search = CurveGrid([0.0] * 6)
     asked = counts(5, 5, 5, 5, 5, 20)
     assert search.level(asked, asked).low > 6
     assert search.level(asked[::-1], counts(0, 0, 0, 0, 0, 0)).high < 1
@@ -41,12 +41,12 @@ def test_all_right_and_all_wrong_lie_beyond_the_scale() -> None:
 def test_what_a_guess_is_right_moves_no_level_up() -> None:
     """One of four right at the hardest is nothing to a model that guesses among four."""
     asked, right = counts(10, 10, 20, 20), counts(10, 6, 5, 5)
-    plain, guessed = Search([0.0] * 4).level(asked, right), Search([0.25] * 4).level(asked, right)
+    plain, guessed = CurveGrid([0.0] * 4).level(asked, right), CurveGrid([0.25] * 4).level(asked, right)
     assert guessed.high < plain.high
 
 
 def test_every_rung_is_asked_first_and_then_where_the_level_may_be() -> None:
-    search = Search([0.0] * 8)
+    search = CurveGrid([0.0] * 8)
     nothing = counts(*[0] * 8)
     assert search.ask(nothing, nothing, 8).tolist() == [1] * 8
     assert search.ask(nothing, nothing, 3).tolist() == [1, 0, 0, 0, 1, 0, 0, 1]

@@ -11,7 +11,7 @@ import pytest
 
 from metrics.stats.margins import below
 from metrics.stats.power import detectable_drop, found_share, needed_pairs
-from metrics.stats.regression import Pairs, Regression, Side, pair, regressions
+from metrics.stats.regression import BoundedValues, Pairs, Regression, pair, regressions
 
 
 def pairs(lost: int, won: int, n: int, *, suite: str = "s") -> Pairs:
@@ -195,7 +195,7 @@ def test_a_decision_that_hangs_on_what_is_missing_is_undecided() -> None:
     plain = pairs(10, 0, 300)
     high = plain.run.value.copy()
     high[:10] = 1
-    hanging = replace(plain, run=Side(plain.run.value, plain.run.value, high))
+    hanging = replace(plain, run=BoundedValues(plain.run.value, plain.run.value, high))
     found = regressions([hanging], max_drop={"s": 0.0})[0]
     assert (found.outcome, found.hangs) == ("undecided", True)
     assert found.low == found.difference == pytest.approx(-1 / 30)
@@ -203,7 +203,7 @@ def test_a_decision_that_hangs_on_what_is_missing_is_undecided() -> None:
     sure = pairs(40, 0, 300)
     high = sure.run.value.copy()
     high[:3] = 1
-    still = replace(sure, run=Side(sure.run.value, sure.run.value, high))
+    still = replace(sure, run=BoundedValues(sure.run.value, sure.run.value, high))
     assert regressions([still], max_drop={"s": 0.0})[0].outcome == "regressed"
 
 

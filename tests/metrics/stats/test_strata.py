@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from metrics.stats.intervals import Interval, Z, pool, wilson
-from metrics.stats.strata import Part, observed, part_of, parts_of, strata_limits, stratified
+from metrics.stats.strata import Stratum, observed, part_of, parts_of, strata_limits, stratified
 from tests.strata import SPREADS, shares
 
 
-def shares_of(*counts: tuple[int, int]) -> list[Part | None]:
+def shares_of(*counts: tuple[int, int]) -> list[Stratum | None]:
     return [part_of(1 / len(counts), k / n, wilson(k, n)) for k, n in counts]
 
 

@@ -17,7 +17,7 @@ from tasks.models import batches, open_client
 from tasks.models.batches import portions
 from tasks.models.openai_batches import TOKEN
 from tasks.models.rate_limits import endpoint_of
-from tasks.models.scheduler import Answer, Tally, ask_all
+from tasks.models.scheduler import BatchProgress, CallResult, ask_all
 from tasks.store.replies import ReplyCache
 from tasks.store.submissions import Submissions
 from tests.servers.batches import BatchServer, Became
@@ -55,10 +55,10 @@ def store(folder: Path) -> Iterator[tuple[ReplyCache, Submissions]]:
 
 def bring(
     model: Model, folder: Path, n: int = 10, *, run: str = "", **parameters: Any
-) -> tuple[dict[str, Answer], Tally]:
+) -> tuple[dict[str, CallResult], BatchProgress]:
     """Ask n questions as one run does: with a client and a store of its own."""
 
-    async def act() -> tuple[dict[str, Answer], Tally]:
+    async def act() -> tuple[dict[str, CallResult], BatchProgress]:
         client = open_client(model)
         with store(folder) as (cache, submissions):
             waits = None if model.batch == "off" else submissions
@@ -75,7 +75,7 @@ def said(body: dict[str, Any]) -> str:
     return f"re: {body['messages'][-1]['content']}"
 
 
-def errors(answers: dict[str, Answer]) -> dict[int, str]:
+def errors(answers: dict[str, CallResult]) -> dict[int, str]:
     return {int(key): one.error.kind for key, one in answers.items() if one.error}
 
 
@@ -354,7 +354,7 @@ def test_a_lost_answer_to_the_making_of_a_batch_does_not_make_it_twice(tmp_path:
 def test_two_workers_submit_each_request_once(tmp_path: Path) -> None:
     server = BatchServer(said)
 
-    async def both(model: Model) -> list[Tally]:
+    async def both(model: Model) -> list[BatchProgress]:
         clients = [open_client(model) for _ in range(2)]
         with store(tmp_path) as one, store(tmp_path) as other:
             work = (

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from config.settings import Model, Store
+from config.settings import Model, StoreSettings
 from data.batches import Cell
 from tasks.query import ask
 from tests.conftest import TOP
@@ -47,7 +47,7 @@ def test_as_many_calls_are_in_flight_as_the_entry_says(
         }
         model = Model.model_validate(given)
         requests = requests_of(model, [str(number) for number in range(n + n // 2)])
-        _, tally = ask(requests, model, Store(root=str(tmp_path)), Cell("x"))
+        _, tally = ask(requests, model, StoreSettings(root=str(tmp_path)), Cell("x"))
         assert server.peak == n
     assert tally.answered == n + n // 2
 

@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from config.settings import Model, Store
+from config.settings import Model, StoreSettings
 from data.batches import Cell
 from data.errors import InputError
 from data.records import Reply
@@ -57,7 +57,7 @@ def at(provider: str, url: str, **fields: Any) -> Model:
 def test_one_answer_that_asks_to_wait_for_a_day_fails_its_call_alone(tmp_path: Path) -> None:
     with serve_openai("yes", faults=lambda number, _: DAY if number == 5 else None) as server:
         model = model_at(server, deadline_s=30, max_concurrency=8)
-        responses, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("x"))
+        responses, tally = ask(requests_of(model, NUMBERS), model, StoreSettings(root=str(tmp_path)), Cell("x"))
         assert len(server.requests) == len(NUMBERS), "each is asked, and none twice"
     assert (tally.answered, tally.failed) == (len(NUMBERS) - 1, 1)
     (error,) = responses["error"].drop_nulls()
@@ -70,7 +70,7 @@ def test_a_few_such_answers_in_a_row_close_the_endpoint_with_the_reason_and_the_
     with serve_openai("yes", faults=lambda number, _: DAY if number >= 10 else None) as server:
         model = model_at(server, deadline_s=30, max_concurrency=2)
         with caplog.at_level(logging.WARNING, logger="tasks"):
-            responses, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("x"))
+            responses, tally = ask(requests_of(model, NUMBERS), model, StoreSettings(root=str(tmp_path)), Cell("x"))
         assert 13 <= len(server.requests) <= 15, "three, and what was in flight beside them"
     assert tally.answered == 10
     assert tally.failed == len(NUMBERS) - 10
@@ -88,7 +88,7 @@ def test_a_body_that_drips_is_cut_and_the_call_is_made_again(
     drip = Fault("slow", pieces=1_000_000, pause_s=0.05)
     with serve_openai("yes", faults=lambda number, _: drip if number == 0 else None) as server:
         model = model_at(server, deadline_s=600, max_concurrency=1)
-        responses, tally = ask(requests_of(model, NUMBERS[:1]), model, Store(root=str(tmp_path)), Cell("x"))
+        responses, tally = ask(requests_of(model, NUMBERS[:1]), model, StoreSettings(root=str(tmp_path)), Cell("x"))
         assert len(server.requests) == 2
     assert (tally.answered, responses["text"].to_list()) == (1, ["yes"])
 
@@ -132,7 +132,7 @@ class Exchanged:
 
 
 def test_a_model_that_is_exchanged_during_the_run_is_noticed_and_its_replies_are_not_kept(tmp_path: Path) -> None:
-    place, changing = Store(root=str(tmp_path)), Exchanged(after=20)
+    place, changing = StoreSettings(root=str(tmp_path)), Exchanged(after=20)
     with serve_ollama(changing.reply, models={"m:latest": "a" * 64}) as server:
         server.script.models = changing.digests
         model = Model.model_validate({"name": "m", "base_url": server.base_url, "max_concurrency": 2})
@@ -164,7 +164,9 @@ def test_a_model_that_stays_costs_a_look_a_batch_and_nothing_else(tmp_path: Path
         model = Model.model_validate({"name": "m", "base_url": server.base_url})
         digest = told_by_server(identify(model))
         before = len(server.lookups)
-        _, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("x"), digest=digest)
+        _, tally = ask(
+            requests_of(model, NUMBERS), model, StoreSettings(root=str(tmp_path)), Cell("x"), digest=digest
+        )
         assert len(server.lookups) - before == 2, "its version, and its list"
         assert set(prompts_seen(server).values()) == {1}
     assert tally.answered == len(NUMBERS)

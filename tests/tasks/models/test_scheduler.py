@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from config.settings import Model, Store
+from config.settings import Model, StoreSettings
 from data.batches import Cell
 from data.errors import Stopped
 from data.tables import REQUESTS
 from tasks.models import scheduler
-from tasks.models.scheduler import Tally, line
+from tasks.models.scheduler import BatchProgress, line
 from tasks.query import ask, identify, watch
 from tasks.runtime.storage import cache_url
 from tasks.store.repair import remembered
@@ -31,7 +31,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_everything_is_answered_once_and_then_remembered(tmp_path: Path) -> None:
-    place = Store(root=str(tmp_path))
+    place = StoreSettings(root=str(tmp_path))
     with serve_openai(lambda body: "re: " + body["messages"][-1]["content"]) as server:
         model = model_at(server)
         requests = requests_of(model, NUMBERS)
@@ -45,7 +45,7 @@ def test_everything_is_answered_once_and_then_remembered(tmp_path: Path) -> None
 
 
 def test_leaked_stop_tokens_are_no_part_of_a_reply_and_the_cache_keeps_it_as_it_came(tmp_path: Path) -> None:
-    place = Store(root=str(tmp_path))
+    place = StoreSettings(root=str(tmp_path))
     with serve_openai("ANSWER: 18<|im_end|>\n") as server:
         model = model_at(server)
         requests = requests_of(model, ["hello"])
@@ -63,9 +63,9 @@ def test_equal_requests_are_asked_once_and_repeats_each(tmp_path: Path) -> None:
         model = model_at(server)
         same = requests_of(model, ["hello"] * 10)
         assert same["request_id"].n_unique() == 1
-        ask(same, model, Store(root=str(tmp_path)), Cell("x"))
+        ask(same, model, StoreSettings(root=str(tmp_path)), Cell("x"))
         assert len(server.requests) == 1
-        ask(requests_of(model, ["hello"], repeats=3), model, Store(root=str(tmp_path)), Cell("x"))
+        ask(requests_of(model, ["hello"], repeats=3), model, StoreSettings(root=str(tmp_path)), Cell("x"))
     assert len(server.requests) == 3
 
 
@@ -109,7 +109,7 @@ def test_concurrency_speed_limits_and_prices_are_not_part_of_it() -> None:
 def test_a_passing_fault_loses_nothing(tmp_path: Path, fault: Fault) -> None:
     with serve_openai("yes", faults=[None, fault, None, fault]) as server:
         model = model_at(server, max_concurrency=2)
-        responses, tally = ask(requests_of(model, NUMBERS[:8]), model, Store(root=str(tmp_path)), Cell("x"))
+        responses, tally = ask(requests_of(model, NUMBERS[:8]), model, StoreSettings(root=str(tmp_path)), Cell("x"))
     assert responses["text"].is_in(["yes", "a good answer"]).all()
     assert tally.answered == 8
 
@@ -117,7 +117,7 @@ def test_a_passing_fault_loses_nothing(tmp_path: Path, fault: Fault) -> None:
 def test_retry_after_is_obeyed_and_concurrency_halves_then_grows(tmp_path: Path) -> None:
     limits: list[int] = []
 
-    def note(cell: Cell, tally: Tally) -> None:
+    def note(cell: Cell, tally: BatchProgress) -> None:
         if cell.suite == "limits":
             limits.append(tally.limit)
 
@@ -137,7 +137,10 @@ def test_retry_after_is_obeyed_and_concurrency_halves_then_grows(tmp_path: Path)
     with serve_openai(reply, faults=fault) as server:
         model = model_at(server, max_concurrency=8)
         _, tally = ask(
-            requests_of(model, [str(n) for n in range(200)]), model, Store(root=str(tmp_path)), Cell("limits")
+            requests_of(model, [str(n) for n in range(200)]),
+            model,
+            StoreSettings(root=str(tmp_path)),
+            Cell("limits"),
         )
     assert tally.answered == 200
     refused = next(-t for t in times if t < 0)
@@ -150,7 +153,7 @@ def test_retry_after_is_obeyed_and_concurrency_halves_then_grows(tmp_path: Path)
 def test_no_more_calls_are_in_flight_than_allowed(tmp_path: Path) -> None:
     with serve_openai("yes", latency_s=0.02) as server:
         model = model_at(server, max_concurrency=3)
-        ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("x"))
+        ask(requests_of(model, NUMBERS), model, StoreSettings(root=str(tmp_path)), Cell("x"))
     assert server.peak == 3
 
 
@@ -163,7 +166,7 @@ def test_requests_a_minute_are_spaced(tmp_path: Path) -> None:
 
     with serve_openai(reply) as server:
         model = model_at(server, requests_per_minute=600)
-        ask(requests_of(model, NUMBERS[:11]), model, Store(root=str(tmp_path)), Cell("x"))
+        ask(requests_of(model, NUMBERS[:11]), model, StoreSettings(root=str(tmp_path)), Cell("x"))
     assert times[-1] - times[0] >= 0.95, "eleven calls at ten a second span a second"
 
 
@@ -172,14 +175,14 @@ def test_a_hang_ends_with_the_deadline_and_the_others_are_answered(tmp_path: Pat
         "yes", faults=lambda _n, body: Fault("hang") if body["messages"][-1]["content"] == "3" else None
     ) as server:
         model = model_at(server, deadline_s=1.0)
-        responses, tally = ask(requests_of(model, NUMBERS[:8]), model, Store(root=str(tmp_path)), Cell("x"))
+        responses, tally = ask(requests_of(model, NUMBERS[:8]), model, StoreSettings(root=str(tmp_path)), Cell("x"))
     assert tally.failed == 1
     assert responses["error_kind"].to_list() == [None, None, None, "timeout", None, None, None, None]
     assert "no reply within 1 s (deadline_s)" in responses["error"][3]
 
 
 def test_a_failure_is_never_remembered(tmp_path: Path) -> None:
-    place = Store(root=str(tmp_path))
+    place = StoreSettings(root=str(tmp_path))
     with serve_openai("yes", faults=[Fault("hang")]) as server:
         model = model_at(server, deadline_s=0.5)
         requests = requests_of(model, ["a"])
@@ -198,7 +201,7 @@ def test_a_failure_is_never_remembered(tmp_path: Path) -> None:
 def test_what_every_call_would_meet_fails_at_once_without_the_key(tmp_path: Path, fault: Fault, kind: str) -> None:
     with serve_openai("yes", faults=lambda _n, _b: fault) as server:
         model = model_at(server, max_concurrency=2)
-        responses, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("x"))
+        responses, tally = ask(requests_of(model, NUMBERS), model, StoreSettings(root=str(tmp_path)), Cell("x"))
     assert tally.failed == 40
     assert set(responses["error_kind"]) == {kind}
     assert len(server.requests) <= 4, "after the first refusal nothing more is asked"
@@ -211,7 +214,7 @@ def test_a_request_that_the_server_refuses_fails_alone(tmp_path: Path) -> None:
 
     with serve_openai("yes", faults=fault) as server:
         model = model_at(server)
-        responses, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("x"))
+        responses, tally = ask(requests_of(model, NUMBERS), model, StoreSettings(root=str(tmp_path)), Cell("x"))
     assert tally.answered == 39
     assert responses.filter(error_kind="invalid").height == 1
 
@@ -224,22 +227,22 @@ def test_a_server_that_dies_and_comes_back_loses_nothing(tmp_path: Path) -> None
             server.stop()
             server.start()
 
-        def bounce(cell: Cell, tally: Tally) -> None:
+        def bounce(cell: Cell, tally: BatchProgress) -> None:
             if cell.suite == "bounce" and tally.answered == 10 and server.script.version != "down":
                 server.script.version = "down"
                 threading.Thread(target=restart).start()
 
         watch(bounce)
-        _, tally = ask(requests_of(model, NUMBERS), model, Store(root=str(tmp_path)), Cell("bounce"))
+        _, tally = ask(requests_of(model, NUMBERS), model, StoreSettings(root=str(tmp_path)), Cell("bounce"))
     assert tally.answered == 40
 
 
 def test_what_another_worker_holds_is_waited_for_and_not_asked(tmp_path: Path) -> None:
-    place = Store(root=str(tmp_path))
+    place = StoreSettings(root=str(tmp_path))
     with serve_openai("yes", latency_s=0.2) as server:
         model = model_at(server)
         requests = requests_of(model, NUMBERS[:16])
-        tallies: list[Tally] = []
+        tallies: list[BatchProgress] = []
         workers = [
             threading.Thread(target=lambda: tallies.append(ask(requests, model, place, Cell("x"))[1]))
             for _ in range(3)
@@ -255,7 +258,7 @@ def test_what_another_worker_holds_is_waited_for_and_not_asked(tmp_path: Path) -
 
 def test_an_answer_that_came_between_look_up_and_claim_is_taken(tmp_path: Path) -> None:
     """A holder elsewhere whose lease has run out is asked for; its answered calls are not."""
-    place = Store(root=str(tmp_path))
+    place = StoreSettings(root=str(tmp_path))
     with serve_openai("yes") as server:
         model = model_at(server)
         requests = requests_of(model, NUMBERS[:2])
@@ -269,7 +272,7 @@ def test_a_stop_keeps_what_was_answered_and_waits_for_no_hang(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scheduler, "GRACE_S", 0.2)
-    place = Store(root=str(tmp_path))
+    place = StoreSettings(root=str(tmp_path))
 
     def fault(number: int, _body: dict[str, Any]) -> Fault | None:
         return Fault("hang") if number >= 10 else None
@@ -278,7 +281,7 @@ def test_a_stop_keeps_what_was_answered_and_waits_for_no_hang(
         model = model_at(server, max_concurrency=4)
         requests = requests_of(model, NUMBERS)
 
-        def stop_at_ten(cell: Cell, tally: Tally) -> None:
+        def stop_at_ten(cell: Cell, tally: BatchProgress) -> None:
             if cell.suite == "stopping" and tally.answered == 10:
                 scheduler.stop()
 

@@ -26,8 +26,8 @@ from tasks.aggregate import circumstances
 from tasks.gate import policy_of
 from tasks.report.material import Material
 from tasks.score import metric_rows, scores_of
-from tasks.store.samples import Answered
-from tasks.verify import Reply, verdict_row
+from tasks.store.samples import SampleRow
+from tasks.verify import ReplyToVerify, verdict_row
 from tests.helpers.suites import rows_of
 from tests.helpers.suites import shipped as _shipped
 
@@ -153,7 +153,7 @@ def judge_says(judge: str, ask: Ask) -> str | Failed:
     return canonical({"reason": reason, "verdict": verdict})
 
 
-def _heard(metric: str, reply: Answered, log: list[Row]) -> Score:
+def _heard(metric: str, reply: SampleRow, log: list[Row]) -> Score:
     """Have both judges go through one sample; their replies go to the log, as rows of `Material.judged`."""
     sessions: dict[str, Session] = {}
     for judge in JUDGES:
@@ -167,7 +167,7 @@ def _heard(metric: str, reply: Answered, log: list[Row]) -> Score:
     return combine(sessions)
 
 
-def _judged(reply: Answered, judge: str, ask: Ask, text: str | Failed) -> Row:
+def _judged(reply: SampleRow, judge: str, ask: Ask, text: str | Failed) -> Row:
     key = f"{reply.model}/{reply.repeat}/{ask.question.key}"
     failed = isinstance(text, Failed)
     return {
@@ -217,10 +217,10 @@ def _asked(row: Mapping[str, Any], model: str, text: str) -> Row:
 
 def _scored(replies: Iterable[tuple[Row, Row]], log: list[Row]) -> Iterator[Row]:
     """Yield the scores of the suites that metrics score."""
-    found: dict[str, list[tuple[Answered, Score]]] = {}
+    found: dict[str, list[tuple[SampleRow, Score]]] = {}
     for item, asked in replies:
         facts = json.loads(item["facts"])
-        reply = Answered(
+        reply = SampleRow(
             item_id=item["item_id"],
             model=asked["model"],
             repeat=0,
@@ -244,7 +244,7 @@ def _scored(replies: Iterable[tuple[Row, Row]], log: list[Row]) -> Iterator[Row]
 
 def _verdicts(replies: Iterable[tuple[Row, Row]]) -> list[Row]:
     return [
-        verdict_row(Reply(item, asked["model"], 0, asked["text"], asked["error"], asked["error_kind"]))
+        verdict_row(ReplyToVerify(item, asked["model"], 0, asked["text"], asked["error"], asked["error_kind"]))
         for item, asked in replies
         if shipped(item["suite"]).strata
     ]

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tasks.verify import Reply, verify_all
+from tasks.verify import ReplyToVerify, verify_all
 from tests.conftest import TOP
 from tests.tasks.report.conftest import UNFOLD, Open
 
@@ -48,7 +48,7 @@ def right(shown: tuple[str, Path]) -> dict[tuple[str, str], list[bool]]:
     items = pl.read_parquet(shown[1] / "tables" / "items.parquet").filter(suite="basic_control")
     texts = recorded()
     pairs = [(model, row) for model in (LARGE, SMALL) for row in items.iter_rows(named=True)]
-    asked = [Reply(row, model, 0, texts[model, row["prompt"].strip()], None, None) for model, row in pairs]
+    asked = [ReplyToVerify(row, model, 0, texts[model, row["prompt"].strip()], None, None) for model, row in pairs]
     found = defaultdict(list)
     for (model, row), verdict in zip(pairs, verify_all(asked), strict=True):
         found[model, row["family"]].append(verdict["correct"] is True)

@@ -13,7 +13,7 @@ from data.tables import ITEMS, SCORES
 from tasks.report import html, markdown
 from tasks.report.material import Material
 from tasks.score import metric_rows
-from tasks.store.samples import Answered
+from tasks.store.samples import SampleRow
 from tests.tasks.report.runs import build, complete, settings
 
 METRIC = """
@@ -86,7 +86,7 @@ def run(folder: Path, shown: str, language: str = "en") -> Material:
     ]
     unit = metric("mood")
     scored = [
-        (Answered(i, m, 0, "en", {"response": text}, None, None), unit.score({"response": text}, {}, {}))
+        (SampleRow(i, m, 0, "en", {"response": text}, None, None), unit.score({"response": text}, {}, {}))
         for i, m, text in replies
     ]
     scores = SCORES.frame(metric_rows(unit, scored))

@@ -5,7 +5,7 @@ import re
 import polars as pl
 import pytest
 
-from metrics.analysis.failures import Failure, all_failed, lost
+from metrics.analysis.failures import FailureCount, all_failed, lost
 from metrics.analysis.summary import summarise
 from prompts.phrases import translated
 from tasks.aggregate import UNSETTLED
@@ -44,9 +44,9 @@ def reasons(
 
 
 FAILED = [
-    Failure("model_error", "timeout", 3),
-    Failure("model_error", "memory", 1),
-    Failure("judge_failed", "off", 2),
+    FailureCount("model_error", "timeout", 3),
+    FailureCount("model_error", "memory", 1),
+    FailureCount("judge_failed", "off", 2),
 ]
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from metrics.analysis.verdict import ModelResult, SuiteResult, Verdict
+from metrics.analysis.verdict import ModelResult, RunVerdict, SuiteResult
 from metrics.stats.intervals import Interval
 from tasks.report import terminal
 from tests.helpers.suites import shipped
@@ -23,7 +23,7 @@ def lines(language: str) -> list[str]:
     suite = replace(suite, beside={"cot.sound": 0.5})
     model = ModelResult("m", 0.82, (suite,), around, outcome="undecided", n_deciding=1440)
     given = settings(suites=[name], report={"language": language})
-    return list(terminal.lines({"final": Verdict("interval", (model,)).as_dict(), "totals": {}}, COUNTS, given))
+    return list(terminal.lines({"final": RunVerdict("interval", (model,)).as_dict(), "totals": {}}, COUNTS, given))
 
 
 SAID = {

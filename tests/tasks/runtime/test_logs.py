@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tasks.runtime.logs import Lines, event
+from tasks.runtime.logs import JsonFormatter, event
 from tests.conftest import TOP, Run
 from tests.helpers.runs import TWO, at
 from tests.servers.running import serve_openai
@@ -20,7 +20,7 @@ FORGED = 'a b\n{"event": "forged"}'
 def test_an_event_is_one_line_whatever_a_name_holds() -> None:
     record = logging.LogRecord("basic_control", logging.INFO, "", 0, "", (), None)
     record.event, record.fields = "stage", {"label": FORGED, "time": "never", "rows": 3}
-    line = Lines().format(record)
+    line = JsonFormatter().format(record)
     assert "\n" not in line
     said = json.loads(line)
     assert said["event"] == "stage"

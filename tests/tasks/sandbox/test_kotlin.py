@@ -281,7 +281,7 @@ def test_what_honest_programs_ask_of_the_kernel_is_allowed(tmp_path: Path, java:
     ready = kotlin_setup.prepare(tools)
     assert isinstance(ready, kotlin_setup.Ready)
     program = Program("kotlin", HONEST, "f", ((2,),), ("int", "int"))
-    (compiled,) = kotlin_compiler.Batch(ready, tmp_path, [program]).run()
+    (compiled,) = kotlin_compiler.Compilation(ready, tmp_path, [program]).run()
     assert isinstance(compiled, kotlin_compiler.Compiled), compiled
     printed = []
     for by in ("launch", "refused"):
@@ -306,7 +306,7 @@ def test_without_the_walls_the_same_programs_get_through(tmp_path: Path) -> None
             sources = [source.replace(mark, aim) for source in sources]
         programs = [Program("kotlin", source, "f", ((2,),), ("int", "int")) for source in sources]
         said = {}
-        for name, compiled in zip(names, kotlin_compiler.Batch(ready, tmp_path, programs).run(), strict=True):
+        for name, compiled in zip(names, kotlin_compiler.Compilation(ready, tmp_path, programs).run(), strict=True):
             assert isinstance(compiled, kotlin_compiler.Compiled), compiled
             command = ready.program(compiled.jars, compiled.main, {}, 256)
             bare = command[command.index(FOUND.java) :]
@@ -342,7 +342,7 @@ def test_programs_are_compiled_as_they_stand_and_one_that_breaks_the_compiler_co
     right = [f"{head}fun f(x: Int): Int = x * x" for head in STANDING.values()]
     sources = [*right[:2], *BREAKING.values(), *right[2:], "fun f(x: Int): Int = y"]
     programs = [Program("kotlin", source, "f", ((2,),), ("int", "int")) for source in sources]
-    batch = kotlin_compiler.Batch(ready, tmp_path, programs)
+    batch = kotlin_compiler.Compilation(ready, tmp_path, programs)
     found = batch.run()
     kinds = ["compiled" if isinstance(one, kotlin_compiler.Compiled) else one.kind for one in found]
     assert kinds == [*["compiled"] * 2, *["syntax"] * 3, *["compiled"] * 4, "syntax"]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from config.settings import Model, Store
+from config.settings import Model, StoreSettings
 from data.batches import Cell
-from tasks.models.scheduler import Tally
+from tasks.models.scheduler import BatchProgress
 from tasks.query import ask, sharing_failures, watch
 from tasks.store.owners import described
 from tasks.store.replies import Failure, ReplyCache, owner
@@ -36,10 +36,10 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> StoreSettings:
     """Return an empty store, its replies in each kind of database."""
     cache = request.getfixturevalue("empty").url if request.param == "postgres" else ""
-    return Store(root=str(tmp_path), cache=cache)
+    return StoreSettings(root=str(tmp_path), cache=cache)
 
 
 def test_a_failure_is_of_its_run_and_gives_the_claim_back(cache: ReplyCache) -> None:
@@ -60,7 +60,7 @@ def test_a_failure_is_of_its_run_and_gives_the_claim_back(cache: ReplyCache) -> 
     assert cache.failures(["a"], run="r", way="w") == {}
 
 
-def crossing(place: Store, models: list[Model], run: str) -> list[Tally]:
+def crossing(place: StoreSettings, models: list[Model], run: str) -> list[BatchProgress]:
     """Ask all numbers twice side by side, from the first on and from the last on."""
     ways = [NUMBERS, NUMBERS[::-1]]
     work = zip(models, ways, strict=True)
@@ -70,7 +70,7 @@ def crossing(place: Store, models: list[Model], run: str) -> list[Tally]:
 
 
 @pytest.mark.parametrize("names", [("m", "m"), ("shown so", "and so")], ids=["two batches", "two entries"])
-def test_two_who_want_each_others_failed_calls_both_end(place: Store, names: tuple[str, str]) -> None:
+def test_two_who_want_each_others_failed_calls_both_end(place: StoreSettings, names: tuple[str, str]) -> None:
     """Of one model, or of two entries of one name at one server: each question is asked once."""
     with serve_openai(odd_refused, latency_s=0.02) as server:
         models = [model_at(server, name=name, model="served", max_concurrency=2) for name in names]
@@ -80,7 +80,7 @@ def test_two_who_want_each_others_failed_calls_both_end(place: Store, names: tup
     assert prompts_seen(server) == Counter(NUMBERS)
 
 
-def test_what_failed_in_one_run_is_asked_by_the_next_and_not_again_by_the_same(place: Store) -> None:
+def test_what_failed_in_one_run_is_asked_by_the_next_and_not_again_by_the_same(place: StoreSettings) -> None:
     with serve_openai(odd_refused) as server:
         model = model_at(server)
         requests = requests_of(model, NUMBERS[:4])
@@ -93,7 +93,7 @@ def test_what_failed_in_one_run_is_asked_by_the_next_and_not_again_by_the_same(p
 
 
 def test_a_failure_is_nothing_to_who_asks_with_another_key_or_patience(
-    place: Store, monkeypatch: pytest.MonkeyPatch
+    place: StoreSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTHER_KEY", "sk-other")
     with serve_openai("yes", key="sk-other") as server:
@@ -113,7 +113,7 @@ time.sleep(3600)
 """
 
 
-def test_a_holder_that_is_killed_is_not_waited_for_and_until_then_is_named(place: Store) -> None:
+def test_a_holder_that_is_killed_is_not_waited_for_and_until_then_is_named(place: StoreSettings) -> None:
     """Its parent has not even asked for its exit code."""
     from tasks.runtime.storage import cache_url
 
@@ -127,7 +127,7 @@ def test_a_holder_that_is_killed_is_not_waited_for_and_until_then_is_named(place
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
 
-        def kill(cell: Cell, tally: Tally) -> None:
+        def kill(cell: Cell, tally: BatchProgress) -> None:
             if cell.suite == "killing" and tally.elsewhere:
                 said.add((tally.elsewhere, tally.holders))
                 holder.send_signal(signal.SIGKILL)
@@ -139,7 +139,7 @@ def test_a_holder_that_is_killed_is_not_waited_for_and_until_then_is_named(place
     assert (tally.answered, tally.elsewhere, tally.holders) == (2, 0, ())
 
 
-def test_a_holder_on_another_host_is_waited_for_no_longer_than_its_lease(place: Store) -> None:
+def test_a_holder_on_another_host_is_waited_for_no_longer_than_its_lease(place: StoreSettings) -> None:
     from tasks.runtime.storage import cache_url
 
     with serve_openai("yes") as server:
@@ -212,7 +212,7 @@ def failing(question: str) -> bool:
     return int(question) % 20 == 7
 
 
-def test_two_runs_on_one_store_with_failures_end_ten_times_of_ten(place: Store) -> None:
+def test_two_runs_on_one_store_with_failures_end_ten_times_of_ten(place: StoreSettings) -> None:
     """Each question is asked once, and one that is refused once by each run, whoever else wants it there."""
     with serve_openai(
         lambda body: REFUSED if failing(body["messages"][-1]["content"]) else Answer("yes"), latency_s=0.005

@@ -15,11 +15,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from config.settings import Model, Store
+from config.settings import Model, StoreSettings
 from data.batches import Cell
 from data.errors import InputError
 from data.records import Reply
-from tasks.models.scheduler import Tally
+from tasks.models.scheduler import BatchProgress
 from tasks.query import ask, watch
 from tasks.store import databases
 from tasks.store.replies import Remembered, ReplyCache, owner
@@ -191,14 +191,14 @@ def test_a_server_that_is_restarted_in_the_middle_loses_nothing_and_nothing_is_a
     empty: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0000")
-    place = Store(root="memory://restarted", cache=empty.url)
+    place = StoreSettings(root="memory://restarted", cache=empty.url)
     restarts: list[threading.Thread] = []
 
     def restart() -> None:
         empty.stop()
         empty.start()
 
-    def bounce(cell: Cell, tally: Tally) -> None:
+    def bounce(cell: Cell, tally: BatchProgress) -> None:
         if cell.suite == "restart" and tally.answered == 10 and not restarts:
             restarts.append(threading.Thread(target=restart))
             restarts[0].start()

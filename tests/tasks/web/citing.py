@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from tasks.store.samples import Answered
+from tasks.store.samples import SampleRow
 from tasks.web import Limits, Net
 from tests.tasks.web.site import HOST, Site, lookup
 
@@ -27,11 +27,11 @@ def net(site: Site, *names: str, limits: Limits = LIMITS, more: Mapping[str, Any
     )
 
 
-def answered(*sources: Mapping[str, Any], item: str = "item", model: str = "model", text: str = "") -> Answered:
+def answered(*sources: Mapping[str, Any], item: str = "item", model: str = "model", text: str = "") -> SampleRow:
     """Return an answer that cites sources by their numbers from 1."""
     body = text or " ".join(f"{CLAIM} [{n}]." for n in range(1, len(sources) + 1))
     response = json.dumps({"answer": body, "citations": [{"number": n, **s} for n, s in enumerate(sources, 1)]})
-    return Answered(item, model, 0, "en", {"question": "?", "response": response}, None, None)
+    return SampleRow(item, model, 0, "en", {"question": "?", "response": response}, None, None)
 
 
 def certificate(folder: Path, *names: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:

@@ -14,7 +14,7 @@ from data.errors import InputError
 from data.options import options_of
 from data.tables import EVIDENCE
 from metrics.citation.citation import UNIT
-from tasks.store.samples import Answered
+from tasks.store.samples import SampleRow
 from tasks.store.tables import Store
 from tasks.web import Net, check
 from tests.tasks.web.citing import LIMITS, answered, certificate, net
@@ -183,7 +183,7 @@ def test_sources_that_are_not_cited_or_have_no_url_are_not_fetched(encyclopedia:
 
 
 def test_a_failed_call_has_no_sources() -> None:
-    failed = Answered("item", "model", 0, "en", {"question": "?", "response": None}, "timeout", "late")
+    failed = SampleRow("item", "model", 0, "en", {"question": "?", "response": None}, "timeout", "late")
     assert check([failed], network=True).height == 0
 
 
@@ -348,7 +348,7 @@ def test_text_that_no_table_holds_is_stored_all_the_same(tmp_path: Path) -> None
         '{"number": 1, "url": "http://press.org/\\ud800", "quote": "\\udfff"},'
         '{"number": 99999999999999999999999, "claim": "It sank in the morning", "url": "http://press.org/"}]}'
     )
-    frame = check([Answered("i", "m", 0, "en", {"response": response}, None, None)], network=False)
+    frame = check([SampleRow("i", "m", 0, "en", {"response": response}, None, None)], network=False)
     assert Store(str(tmp_path)).write(EVIDENCE, frame).rows == frame.height == 1
 
 

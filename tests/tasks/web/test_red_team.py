@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tasks.store.samples import Answered
+from tasks.store.samples import SampleRow
 from tasks.web import Limits, Net, check
 from tests.tasks.web import red_team
 from tests.tasks.web.site import HOST, QUOTE, Site, lookup
@@ -31,14 +31,14 @@ def _watch(event: str, arguments: tuple[Any, ...]) -> None:
         _seen.append((event, arguments[0]))
 
 
-def answered(number: int, url: str, quote: str = QUOTE) -> Answered:
+def answered(number: int, url: str, quote: str = QUOTE) -> SampleRow:
     """Return a model's answer that cites a URL."""
     body = {
         "answer": "The ship sank on 15 April 1912 after four days [1].",
         "citations": [{"number": 1, "title": "The ship", "url": url, "quote": quote}],
     }
     sample = {"question": "When did the ship sink?", "response": json.dumps(body)}
-    return Answered(f"item-{number}", "model", 0, "en", sample, None, None)
+    return SampleRow(f"item-{number}", "model", 0, "en", sample, None, None)
 
 
 @dataclass(frozen=True, slots=True)
