@@ -134,7 +134,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
 
 SHARED_NAMES = 3
 CONVENTION = {"Options"}
-"""What units, loaders and providers call the class of their own options: the registry's convention, a class a unit."""
+"""What units, loaders and providers call the class of their own options, by the registry's convention."""
 
 
 def test_a_class_name_means_one_thing() -> None:

@@ -183,17 +183,17 @@ def on_terminal(command: list[str], columns: int, environment: dict[str, str]) -
 
 SHOWN = """
 from data.batches import (Cell)
-from flows.cli.progress import Bars
-from tasks.models.scheduler import Tally
+from flows.cli.progress import BarDisplay
+from tasks.models.scheduler import BatchProgress
 from tasks.runtime.logs import event
 
-with Bars() as shown:
+with BarDisplay() as shown:
     for suite in ("a_suite_with_quite_a_long_name_of_its_own", "cot"):
         event("suite_started", run="r", suite=suite, items=4000, calls=4000)
         for batch in range(200):
-            tally = Tally(total=20, answered=19, failed=1, first_s=1.0, last_s=2.0 + batch)
+            tally = BatchProgress(total=20, answered=19, failed=1, first_s=1.0, last_s=2.0 + batch)
             shown.note(Cell(suite, "m", batch), tally)
-            shown.note(Cell(suite, "m", batch, "cot", "j"), Tally(total=3, answered=1))
+            shown.note(Cell(suite, "m", batch, "cot", "j"), BatchProgress(total=3, answered=1))
             with shown._drawing:
                 shown.draw()
         found = {"score": 0.25, "low": 0.1, "high": 0.5, "outcome": "fail", "reason": "", "n_deciding": None}
@@ -226,19 +226,20 @@ EVALUATING = """
 import os
 
 from data.batches import Cell
-from flows.cli.progress import Bars
-from tasks.models.scheduler import Tally
+from flows.cli.progress import BarDisplay
+from tasks.models.scheduler import BatchProgress
 from tasks.runtime.logs import event
 
-with Bars() as shown:
+with BarDisplay() as shown:
     event("suite_started", run="r", suite="basic_control", items=60, calls=60)
-    shown.note(Cell("basic_control", "smollm2-135m", 0), Tally(total=60, answered=60, first_s=1.0, last_s=121.0))
+    done = BatchProgress(total=60, answered=60, first_s=1.0, last_s=121.0)
+    shown.note(Cell("basic_control", "smollm2-135m", 0), done)
     found = {"score": 0.05, "low": 0.0171, "high": 0.137, "outcome": "fail", "reason": "", "n_deciding": None}
     found |= {"n_scored": 60, "n_asked": 60}
     event("suite_ended", run="r", suite="basic_control", models={"smollm2-135m": found})
     event("suite_started", run="r", suite="cot", items=15, calls=15)
     event("stage_started", run="r", stage="query", label="cot", suite="cot", metric="")
-    shown.note(Cell("cot", "smollm2-135m", 0), Tally(total=15, answered=5, first_s=1.0, last_s=11.0))
+    shown.note(Cell("cot", "smollm2-135m", 0), BatchProgress(total=15, answered=5, first_s=1.0, last_s=11.0))
     with shown._drawing:  # not while the display's own thread draws
         shown.draw()
         os._exit(0)  # in the middle, as a screenshot is taken

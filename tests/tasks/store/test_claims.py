@@ -185,14 +185,14 @@ EACH = 100
 SOAKED = """
 import json, os, sys
 from concurrent.futures import ThreadPoolExecutor
-from config.settings import Store
+from config.settings import StoreSettings
 from data.batches import Cell
 from tasks.query import ask, sharing_failures
 from tests.helpers.requests import requests_of
 from config.settings import Model
 base_url, root, cache, each = sys.argv[1:]
 model = Model.model_validate({"name": "m", "provider": "openai", "base_url": base_url, "max_concurrency": 4})
-place = Store(root=root, cache=cache)
+place = StoreSettings(root=root, cache=cache)
 print("ready", flush=True)
 for line in sys.stdin:
     number = int(line)
