@@ -22,7 +22,7 @@ from tasks.models.masking import masked
 from tasks.models.protocol import RETRIED, Batches, BatchState, CallError
 from tasks.models.writer import Writer
 from tasks.runtime.logs import event
-from tasks.store.replies import Failure, Remembered
+from tasks.store.replies import FailedCall, Remembered
 from tasks.store.submissions import Submissions, Submitted
 
 T = TypeVar("T")
@@ -251,7 +251,7 @@ class BatchQueue:
 
     async def _refuse(self, refused: Mapping[str, CallError], left: dict[str, Call]) -> None:
         """End requests with errors, for all who want them in this run."""
-        failures = [Failure(one, error.kind, error.message) for one, error in refused.items()]
+        failures = [FailedCall(one, error.kind, error.message) for one, error in refused.items()]
         await asyncio.to_thread(self.writer.fail, failures)
         for request_id, error in refused.items():
             left.pop(request_id, None)

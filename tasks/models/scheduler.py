@@ -33,7 +33,7 @@ from tasks.models.rate_limits import Endpoint, endpoint_of, too_long
 from tasks.models.readiness import connections_allowed
 from tasks.models.writer import Writer
 from tasks.runtime.logs import event
-from tasks.store.replies import Failure, Remembered, ReplyCache, batched, owner
+from tasks.store.replies import FailedCall, Remembered, ReplyCache, batched, owner
 from tasks.store.submissions import Submissions
 
 LEASE_S = 60.0
@@ -64,7 +64,7 @@ class _Known:
     """What has become of requests already: replies of whatever run, and failures of this one."""
 
     replies: Mapping[str, Remembered]
-    failures: Mapping[str, Failure]
+    failures: Mapping[str, FailedCall]
 
     def __contains__(self, request_id: str) -> bool:
         return request_id in self.replies or request_id in self.failures
@@ -338,7 +338,7 @@ class _Batch:
         return None
 
     async def _fail(self, request_id: str, error: CallError) -> None:
-        await self.writer.keep(Failure(request_id, error.kind, error.message))
+        await self.writer.keep(FailedCall(request_id, error.kind, error.message))
         self._count(CallResult(request_id, None, 0.0, cached=False, error=error))
 
     def known(self, request_ids: Sequence[str]) -> "_Known":

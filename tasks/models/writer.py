@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from tasks.store.replies import Failure, Remembered, ReplyCache
+from tasks.store.replies import FailedCall, Remembered, ReplyCache
 
 
 class Writer:
@@ -16,11 +16,11 @@ class Writer:
     def __init__(self, cache: ReplyCache, *, holder: str, run: str, way: str) -> None:
         self.cache = cache
         self.holder, self.run, self.way = holder, run, way
-        self._queue: list[tuple[Remembered | Failure, asyncio.Future[None]]] = []
+        self._queue: list[tuple[Remembered | FailedCall, asyncio.Future[None]]] = []
         self._busy = False
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def keep(self, end: Remembered | Failure) -> None:
+    async def keep(self, end: Remembered | FailedCall) -> None:
         """Return when a call's end is durable."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.append((end, done))
@@ -48,11 +48,11 @@ class Writer:
         finally:
             self._busy = False
 
-    def _write(self, ends: Sequence[Remembered | Failure]) -> None:
+    def _write(self, ends: Sequence[Remembered | FailedCall]) -> None:
         self.cache.remember([end for end in ends if isinstance(end, Remembered)])
-        self.fail([end for end in ends if isinstance(end, Failure)])
+        self.fail([end for end in ends if isinstance(end, FailedCall)])
 
-    def fail(self, failures: Sequence[Failure]) -> None:
+    def fail(self, failures: Sequence[FailedCall]) -> None:
         """Keep failures at once; in a thread of its own."""
         self.cache.fail(failures, holder=self.holder, run=self.run, way=self.way)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from data.records import Program
-from tasks.sandbox import Pool
+from tasks.sandbox import WorkerPool
 
 WORKERS = 2
 CALLS = tuple((n, n + 3) for n in range(5))
@@ -49,7 +49,7 @@ def bare(count: int) -> None:
 def main(count: int) -> None:
     """Measure and print."""
     began = time.perf_counter()
-    with Pool(workers=WORKERS) as pool:
+    with WorkerPool(workers=WORKERS) as pool:
         pool.run([PROGRAM] * WORKERS * 4)
         started = time.perf_counter() - began
         ours, theirs = [], []

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from tasks import sandbox
-from tasks.sandbox import Pool
+from tasks.sandbox import WorkerPool
 
 SECRET = "canary-7c1f0e52"
 CPU_S = 0.25
@@ -22,7 +22,7 @@ class Outside:
 
     folder: Path
     listener: socket.socket
-    pool: Pool
+    pool: WorkerPool
     others: frozenset[int]
 
     def fill(self, source: str) -> str:
@@ -51,15 +51,15 @@ class Outside:
 
 
 @pytest.fixture(scope="package")
-def pool() -> Iterator[Pool]:
+def pool() -> Iterator[WorkerPool]:
     """One worker, so that an honest program runs where the hostile one before it ran."""
-    with Pool(workers=1) as pool:
+    with WorkerPool(workers=1) as pool:
         pool.layers()
         yield pool
 
 
 @pytest.fixture(scope="package")
-def outside(tmp_path_factory: pytest.TempPathFactory, pool: Pool) -> Iterator[Outside]:
+def outside(tmp_path_factory: pytest.TempPathFactory, pool: WorkerPool) -> Iterator[Outside]:
     """What hostile programs aim at."""
     # Other tests' pool is this process's too, and its workers are none that an attack has left.
     sandbox.close()

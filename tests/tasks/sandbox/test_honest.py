@@ -5,7 +5,7 @@ import math
 import pytest
 
 from data.records import Outcome, Program
-from tasks.sandbox import Pool
+from tasks.sandbox import WorkerPool
 from tests.fixtures.hostile.honest import PROGRAMS
 
 
@@ -19,7 +19,7 @@ def same(one: object, other: object) -> bool:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_standard_library_works(name: str, pool: Pool) -> None:
+def test_the_standard_library_works(name: str, pool: WorkerPool) -> None:
     source, argument, expected = PROGRAMS[name]
     ((outcome,),) = pool.run([Program("python", source, "f", ((argument,),))])
     assert outcome.kind == "value", outcome
@@ -30,7 +30,7 @@ def test_the_standard_library_works(name: str, pool: Pool) -> None:
         assert same(outcome.value, expected), outcome.value
 
 
-def test_values_keep_their_types(pool: Pool) -> None:
+def test_values_keep_their_types(pool: WorkerPool) -> None:
     """What goes in comes out: bool is not int, 1 is not 1.0, a tuple is not a list, -0.0 keeps its sign."""
     sent: tuple[object, ...] = (
         True, 1, 1.0, -0.0, 0.1 + 0.2, math.inf, 2**200, -(2**53), "", 'ёж\x00\n"\\', b"\x00\xff", None, (), [], {},
@@ -41,12 +41,12 @@ def test_values_keep_their_types(pool: Pool) -> None:
     assert repr(outcome.value) == repr(sent)
 
 
-def test_nan_comes_back(pool: Pool) -> None:
+def test_nan_comes_back(pool: WorkerPool) -> None:
     ((outcome,),) = pool.run([Program("python", "def f(): return float('nan')", "f", ((),))])
     assert math.isnan(outcome.value)
 
 
-def test_each_call_has_its_own_outcome(pool: Pool) -> None:
+def test_each_call_has_its_own_outcome(pool: WorkerPool) -> None:
     """Values and exceptions stand side by side; an exception does not end the program."""
     source = "def f(x):\n    if x < 0: raise ValueError(f'{x} is negative')\n    return x ** 0.5"
     ((first, second, third),) = pool.run([Program("python", source, "f", ((4,), (-1,), (9,)))])
@@ -55,20 +55,20 @@ def test_each_call_has_its_own_outcome(pool: Pool) -> None:
     assert second == Outcome("exception", error="ValueError", message="-1 is negative", classes=line)
 
 
-def test_arguments_are_fresh_for_each_call(pool: Pool) -> None:
+def test_arguments_are_fresh_for_each_call(pool: WorkerPool) -> None:
     ((first, second),) = pool.run(
         [Program("python", "def f(x):\n    x.append(1)\n    return x", "f", (([],), ([],)))]
     )
     assert first.value == second.value == [1]
 
 
-def test_calls_before_a_timeout_keep_their_values(pool: Pool) -> None:
+def test_calls_before_a_timeout_keep_their_values(pool: WorkerPool) -> None:
     source = "def f(x):\n    while x: pass\n    return x"
     ((first, second, third),) = pool.run([Program("python", source, "f", ((0,), (1,), (0,)))], cpu_s=0.2)
     assert (first.kind, second.kind, third.kind) == ("value", "timeout", "timeout")
 
 
-def test_the_same_program_draws_the_same_numbers(pool: Pool) -> None:
+def test_the_same_program_draws_the_same_numbers(pool: WorkerPool) -> None:
     """A verdict must not depend on luck: random numbers and string hashes are the same in every instance."""
     source = "import random\ndef f(): return random.random(), hash('text'), list({'a', 'b', 'c'})"
     first, second = pool.run([Program("python", source, "f", ((),))] * 2)
@@ -87,7 +87,7 @@ def test_the_same_program_draws_the_same_numbers(pool: Pool) -> None:
         "import unittest\nunittest.main()",
     ],
 )
-def test_what_fails_beside_the_function_does_not_count(pool: Pool, below: str) -> None:
+def test_what_fails_beside_the_function_does_not_count(pool: WorkerPool, below: str) -> None:
     """A statement of the module that fails is passed over, above the function and below it."""
     source = "def f(x):\n    return g(x)"
     helper = "def g(x):\n    return x + 1"
@@ -96,7 +96,7 @@ def test_what_fails_beside_the_function_does_not_count(pool: Pool, below: str) -
     assert outcomes == (Outcome("value", 2),)
 
 
-def test_an_exception_comes_with_its_whole_line_of_classes(pool: Pool) -> None:
+def test_an_exception_comes_with_its_whole_line_of_classes(pool: WorkerPool) -> None:
     """Built-in classes by their names, others with their module: a namesake is not the class."""
     sources = {
         "class E(ValueError): pass\ndef f(x): raise E": ("candidate.E", "ValueError"),

@@ -6,7 +6,7 @@ import psutil
 import pytest
 
 from data.records import Outcome, Program
-from tasks.sandbox import Pool
+from tasks.sandbox import WorkerPool
 from tests.fixtures.hostile.attacks import ATTACKS
 from tests.tasks.sandbox.conftest import CPU_S, SECRET, Outside
 
@@ -37,7 +37,7 @@ def passes(outcomes: tuple[Outcome, ...]) -> bool:
     return found == [("value", int, expected) for expected in EXPECTED]
 
 
-def cpu_s(pool: Pool) -> float:
+def cpu_s(pool: WorkerPool) -> float:
     """Return the CPU seconds of the pool's workers, those that are gone included."""
     gone = resource.getrusage(resource.RUSAGE_CHILDREN)
     alive = [psutil.Process(worker.process.pid).cpu_times() for worker in pool.workers]

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from data.records import Program
-from tasks.sandbox import Pool
+from tasks.sandbox import WorkerPool
 from tasks.sandbox.clock import Clock
 
 CPU_S = 0.5
@@ -20,7 +20,7 @@ COUNT = 1_000_000
 def rounds(cpu_s: float) -> int:
     """Return how often a loop goes round in so many CPU seconds of this machine's component, company or none."""
     source = f"def f(): \n    for _ in range({COUNT}): pass\n    return 1"
-    with Pool(workers=1) as pool:
+    with WorkerPool(workers=1) as pool:
         pool.layers()
         clock = Clock(pool.workers[0].process.pid)
         pool.run([Program("python", source, "f", ((),) * 5)], cpu_s=60.0)
@@ -55,7 +55,7 @@ def crowd() -> Iterator[None]:
 
 
 def verdicts(workers: int) -> list[object]:
-    with Pool(workers=workers) as pool:
+    with WorkerPool(workers=workers) as pool:
         found = pool.run(programs(), cpu_s=CPU_S)
     return [outcome.value if outcome.kind == "value" else outcome.kind for (outcome,) in found]
 
@@ -76,7 +76,7 @@ def test_a_timeout_is_tried_once_more_alone() -> None:
     loop = Program("python", "def f(x):\n    while x: pass\n    return x", "f", ((0,), (1,), (0,)))
     quick = Program("python", "def f(x): return x", "f", ((1,),))
     busy: list[int] = []
-    with Pool(workers=4) as pool:
+    with WorkerPool(workers=4) as pool:
         found = pool.run(
             [loop, *[quick] * 6, loop],
             cpu_s=0.2,

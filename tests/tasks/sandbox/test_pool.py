@@ -14,7 +14,7 @@ import pytest
 from data.errors import InputError
 from data.records import Outcome, Program
 from tasks import sandbox
-from tasks.sandbox import Pool, frames
+from tasks.sandbox import WorkerPool, frames
 
 SQUARE = Program("python", "def f(x): return x * x", "f", ((2,), (3,)))
 SLEEP = Program("python", "import time\ndef f(x): time.sleep(1000)", "f", ((2,),))
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 def test_outcomes_come_in_the_order_of_the_programs() -> None:
     programs = [Program("python", f"def f(x): return x + {k}", "f", ((1,),)) for k in range(40)]
     told: list[tuple[int, int]] = []
-    with Pool(workers=2) as pool:
+    with WorkerPool(workers=2) as pool:
         found = pool.run(programs, progress=lambda done, of: told.append((done, of)))
     assert [outcomes[0].value for outcomes in found] == [k + 1 for k in range(40)]
     assert told == [(k, 40) for k in range(1, 41)]
@@ -47,7 +47,7 @@ def test_the_public_entry_runs_and_says_its_layers() -> None:
     sandbox.close()
 
 
-def test_a_worker_that_dies_is_replaced_and_its_program_tried_again(pool: Pool) -> None:
+def test_a_worker_that_dies_is_replaced_and_its_program_tried_again(pool: WorkerPool) -> None:
     """Killed from outside, as when memory runs out elsewhere: the honest program does not pay for it."""
     pool.layers()
     before = pool.workers[0].process.pid
@@ -65,14 +65,14 @@ def test_a_worker_that_dies_is_replaced_and_its_program_tried_again(pool: Pool) 
     assert pool.workers[0].process.pid != before
 
 
-def test_an_idle_worker_that_died_is_replaced(pool: Pool) -> None:
+def test_an_idle_worker_that_died_is_replaced(pool: WorkerPool) -> None:
     pool.layers()
     pool.workers[0].process.kill()
     pool.workers[0].process.wait()
     assert pool.run([SQUARE]) == [SQUARED]
 
 
-def test_an_interrupted_run_leaves_no_program_running(pool: Pool) -> None:
+def test_an_interrupted_run_leaves_no_program_running(pool: WorkerPool) -> None:
     """Ctrl-C, or a progress callback that raises: the next run starts clean."""
 
     def stop(*_: int) -> None:
@@ -83,7 +83,7 @@ def test_an_interrupted_run_leaves_no_program_running(pool: Pool) -> None:
     assert pool.run([SQUARE]) == [SQUARED]
 
 
-def test_threads_share_a_pool(pool: Pool) -> None:
+def test_threads_share_a_pool(pool: WorkerPool) -> None:
     found: list[object] = []
     threads = [threading.Thread(target=lambda: found.append(pool.run([SQUARE] * 5))) for _ in range(4)]
     for thread in threads:
@@ -94,7 +94,7 @@ def test_threads_share_a_pool(pool: Pool) -> None:
 
 
 def test_closing_ends_the_workers() -> None:
-    with Pool(workers=2) as pool:
+    with WorkerPool(workers=2) as pool:
         pool.run([SQUARE] * 4)
         pids = [worker.process.pid for worker in pool.workers]
     assert pids
@@ -159,7 +159,7 @@ def test_a_forked_child_does_not_talk_to_its_parents_workers() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_a_worker_holds_nothing_of_ours(pool: Pool) -> None:
+def test_a_worker_holds_nothing_of_ours(pool: WorkerPool) -> None:
     """No environment, no descriptors but pipes and the engine's own, its own session, privileges given up."""
     pool.run([SQUARE])
     process = psutil.Process(pool.workers[0].process.pid)
@@ -180,7 +180,7 @@ def test_a_worker_holds_nothing_of_ours(pool: Pool) -> None:
 
 def test_impossible_memory_is_refused_in_words() -> None:
     with pytest.raises(InputError, match="memory_mb is 16; expected 128 to 2048"):
-        Pool(memory_mb=16)
+        WorkerPool(memory_mb=16)
 
 
 def test_a_frame_that_is_nested_too_deep_does_not_raise_here(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_frame_that_is_nested_too_deep_does_not_raise_here(tmp_path: Path) -> 
     nested = b"[" * 200_000
     frame = tmp_path / "frame"
     frame.write_bytes(frames.HEADER.pack(len(nested)) + nested)
-    with Pool(workers=1) as pool:
+    with WorkerPool(workers=1) as pool:
         pool.layers()
         (worker,) = pool.workers
         ours = worker.process.stdout
@@ -198,7 +198,7 @@ def test_a_frame_that_is_nested_too_deep_does_not_raise_here(tmp_path: Path) -> 
         assert pool.run([SQUARE]) == [SQUARED]
 
 
-def test_arguments_that_are_not_plain_are_our_own_mistake(pool: Pool) -> None:
+def test_arguments_that_are_not_plain_are_our_own_mistake(pool: WorkerPool) -> None:
     with pytest.raises(ValueError, match="of type object"):
         pool.run([Program("python", "def f(x): pass", "f", ((object(),),))])
 

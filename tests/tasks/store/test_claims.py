@@ -16,7 +16,7 @@ from data.batches import Cell
 from tasks.models.scheduler import BatchProgress
 from tasks.query import ask, sharing_failures, watch
 from tasks.store.owners import described
-from tasks.store.replies import Failure, ReplyCache, owner
+from tasks.store.replies import FailedCall, ReplyCache, owner
 from tests.conftest import TOP
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.servers.running import serve_openai
@@ -45,10 +45,10 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> StoreSettings:
 def test_a_failure_is_of_its_run_and_gives_the_claim_back(cache: ReplyCache) -> None:
     one, other = owner() + ":1", owner() + ":2"
     cache.claim(["a", "b"], holder=one, lease_s=60)
-    failure = Failure("a", "invalid", "nul \x00, \ud800")
+    failure = FailedCall("a", "invalid", "nul \x00, \ud800")
     cache.fail([failure], holder=one, run="r", way="w")
     assert cache.claim(["a", "b"], holder=other, lease_s=60) == {"a"}
-    kept = {"a": Failure("a", "invalid", "nul \ufffd, ?")}
+    kept = {"a": FailedCall("a", "invalid", "nul \ufffd, ?")}
     assert cache.failures(["a", "b"], run="r", way="w") == kept
     assert cache.failures(["a"], run="another", way="w") == {}
     assert cache.failures(["a"], run="r", way="another key") == {}

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from tasks.web import Refused
+from tasks.web import HostRefused
 
 HOST = "127.0.0.77"
 """The one address that tests allow: on Linux all of 127.0.0.0/8 is loopback."""
@@ -191,7 +191,7 @@ def lookup(names: Mapping[str, str | Sequence[str]]) -> Callable[[str], Awaitabl
 
     async def resolve(host: str) -> list[str]:
         if host not in names:
-            raise Refused("the name does not resolve")
+            raise HostRefused("the name does not resolve")
         told = names[host]
         turn = asked.setdefault(host, iter([told] if isinstance(told, str) else told))
         last[host] = next(turn, last.get(host, ""))

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tasks.web import Net, Refused, check
+from tasks.web import HostRefused, Net, check
 from tasks.web.policy import resolve_name
 from tests.tasks.web.citing import answered
 from tests.tasks.web.site import QUOTE, lookup
@@ -13,13 +13,13 @@ from tests.tasks.web.site import QUOTE, lookup
 @pytest.mark.parametrize("host", ["127.0.0.1", "169.254.169.254", "::1", "::ffff:8.8.8.8", "64:ff9b::808:808"])
 def test_the_default_policy_refuses_addresses_as_well_as_names(host: str) -> None:
     """A second line: the rules for URLs have refused them before."""
-    with pytest.raises(Refused, match="not a public address"):
+    with pytest.raises(HostRefused, match="not a public address"):
         asyncio.run(Net().addresses(host))
 
 
 @pytest.mark.parametrize("name", ["a" * 64, "a..b", "\0", "a" * 300])
 def test_the_systems_resolver_survives_what_is_no_name(name: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(HostRefused):
         asyncio.run(resolve_name(name))
 
 
