@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from config.addresses import mask
 from config.declared import DeclarationError, Resolved, resolve
 from config.prices import KEYS as PRICES
-from config.settings import Settings, Store
+from config.settings import Settings, StoreSettings
 from data.errors import InputError
 from data.loading import responses_of
 
@@ -312,7 +312,7 @@ def read(file: str | Path | None = None, sets: Sequence[str] = (), only: str = "
     return parse(raw, origin, lines, sets, only)
 
 
-def read_store(file: str = "", sets: Sequence[str] = ()) -> Store:
+def read_store(file: str = "", sets: Sequence[str] = ()) -> StoreSettings:
     """Read where a configuration keeps its runs and tables, for commands that look at finished runs.
 
     Nothing else of the file is checked; `--set` may name keys of `store`.
@@ -323,12 +323,12 @@ def read_store(file: str = "", sets: Sequence[str] = ()) -> Store:
     raw, origin, lines = _written(file) if file else ({}, "config/default.yaml", {})
     for one in sets:
         if not one.startswith("store."):
-            keys = ", ".join(f"store.{name}" for name in Store.model_fields)
+            keys = ", ".join(f"store.{name}" for name in StoreSettings.model_fields)
             raise InputError(f"--set {_shown(one)}: this command reads finished runs; expected one of {keys}.")
     kept = {"store": raw.get("store", {})}
     set_paths = {_assign(kept, one): one for one in sets}
     try:
-        return Store.model_validate(kept["store"])
+        return StoreSettings.model_validate(kept["store"])
     except ValidationError as error:
         found = [{**one, "loc": ("store", *one["loc"])} for one in error.errors()]
         said = [mask(_explain(one, lambda path: _where(path, origin, lines, set_paths))) for one in found]

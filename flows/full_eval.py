@@ -21,7 +21,7 @@ from data.errors import InputError
 from data.files import parsed_once
 from flows.interface import publish
 from flows.runners import running
-from flows.runs import Outcome, anew, counts_of, describe, facts, open_run, recorded
+from flows.runs import RunResult, anew, counts_of, describe, facts, open_run, recorded
 from flows.suite import run_suite
 from tasks.aggregate import Conduct, results
 from tasks.compare.baseline import check
@@ -71,7 +71,7 @@ def _times(clock: float) -> dict[str, float]:
 
 @flow(name="full_eval", flow_run_name="{settings.title}")
 @parsed_once()
-def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
+def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
     """Run every enabled suite on every model; aggregate, gate and report.
 
     `again` says what of an earlier run is done again. A stage that is not cached is run; `query` asks what the
@@ -139,7 +139,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> Outcome:
         }
         manifests.write(opened.folder, manifest)
         ended.exit_code = int(verdict.exit_code)
-    outcome = Outcome(
+    outcome = RunResult(
         run=opened.folder.name,
         folder=str(opened.folder),
         reports=reports,

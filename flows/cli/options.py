@@ -15,7 +15,7 @@ from flows.cli.console import say
 from tasks.runtime.logs import FORMS, VARIABLE
 
 if TYPE_CHECKING:
-    from config.settings import Rerun, Settings, Store
+    from config.settings import Rerun, Settings, StoreSettings
 
 STAGES = ("generate", "query", "verify", "judge", "score", "aggregate", "report")
 SHIPPED = ", ".join(sorted(f"config/{path.name}" for path in (Path(__file__).parents[2] / "config").glob("*.yaml")))
@@ -24,7 +24,7 @@ AGAIN = Group("Doing an earlier run again; everything else comes from the caches
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class RunOptions:
     """What is run, and what of an earlier run is done again."""
 
     config: Annotated[str, Parameter(help=f"a YAML file (shipped: {SHIPPED})", metavar="FILE")] = ""
@@ -100,7 +100,7 @@ class Options:
         ),
     ] = None
 
-    def but(self, **changes: Any) -> "Options":
+    def but(self, **changes: Any) -> "RunOptions":
         """Return the same options with some changed."""
         return replace(self, **changes)
 
@@ -122,7 +122,7 @@ class Where:
     ] = ()
 
     @property
-    def store(self) -> "Store":
+    def store(self) -> "StoreSettings":
         """The section; see `config.reading.read_store`."""
         from config.reading import read_store
 
@@ -140,7 +140,7 @@ class Where:
         return store.root if "root" in store.model_fields_set else ""
 
 
-def _agree(given: Options) -> None:
+def _agree(given: RunOptions) -> None:
     """Refuse options about an earlier run that do not go together.
 
     Raises:
@@ -170,7 +170,7 @@ def _agree(given: Options) -> None:
         raise InputError("--suite and --model: expected --rerun STAGE beside them.")
 
 
-def _gates(given: Options) -> list[str]:
+def _gates(given: RunOptions) -> list[str]:
     """Return the assignments of the options about files and the baseline."""
     texts = {
         "report.markdown": given.markdown,
@@ -201,7 +201,7 @@ def _ready(settings: "Settings") -> None:
         read(settings.baseline)
 
 
-def choose(only: str, given: Options) -> tuple["Settings", "Rerun"]:
+def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
     """Return the configuration, of one suite if `only` names it, and what of an earlier run is done again.
 
     Raises:

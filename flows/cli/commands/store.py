@@ -14,7 +14,7 @@ from flows.cli.console import show
 from flows.cli.options import Where
 
 if TYPE_CHECKING:
-    from config.settings import Store as Settings
+    from config.settings import StoreSettings
     from tasks.report.tables import Table
     from tasks.store.inventory import Inventory
     from tasks.store.replies import ReplyCache
@@ -61,7 +61,7 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
-def _open(where: Where | None) -> tuple["Settings", "Store", "Inventory"]:
+def _open(where: Where | None) -> tuple["StoreSettings", "Store", "Inventory"]:
     """Return where a store is, the store, and what is there."""
     from tasks.store.inventory import take
     from tasks.store.tables import Store
