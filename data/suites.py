@@ -6,7 +6,6 @@ form; nothing else of the project knows one by name.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal, Self
 
@@ -29,15 +28,6 @@ class Use(Frozen):
     judges: tuple[str, ...] = Field((), description="names of judges; the suite's unless given")
     aggregate: Aggregate | None = Field(None, description="of several judges; the suite's unless given")
     temperature: float | None = Field(None, ge=0, le=2, description="of the judges; the metric's own unless given")
-
-
-@dataclass(frozen=True, slots=True)
-class System:
-    """What is under test in a suite: a model, asked by one of the suite's prompts; `name` as reports have it."""
-
-    name: str
-    model: str
-    prompt: str
 
 
 class Stop(Frozen):

@@ -21,38 +21,40 @@ from data.errors import InputError
 from data.files import parsed_once
 from flows.interface import publish
 from flows.runners import running
-from flows.runs import RunResult, anew, counts_of, describe, facts, open_run, recorded
+from flows.runs import RunResult, anew, check_rerun, counts_of, describe, facts, open_run, recorded
 from flows.suite import run_suite
 from tasks.aggregate import Conduct, results
 from tasks.compare.baseline import check
 from tasks.decide import watched
 from tasks.gate import gate, interim, policy_of, write
 from tasks.models.progress import deployed
-from tasks.models.systems import Identities, asked_judges, asked_models, took_part
+from tasks.plan import Identities, Plan, check_judges, resolve
 from tasks.query import identify, sharing_failures
 from tasks.report.material import Tables
 from tasks.report.writing import report
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache
 from tasks.runtime.telemetry import traced
-from tasks.stage import Ledger, keeping
+from tasks.stage import Ledger, keeping, ledger
 from tasks.store import manifest as manifests
 from tasks.summary import aggregate
 
 
-def identify_all(settings: Settings) -> Identities:
+def identify_all(plan: Plan) -> Identities:
     """Identify every model and judge that will be asked, before anything is asked or paid.
 
     A model that cannot be asked does not stop the others: it is missing, and its verdict an error.
 
     Raises:
-        InputError: no model, or one of the judges, can be reached, or its server does not have it.
+        InputError: no model, or one of the judges, can be reached, or its server does not have it; or a judged
+            metric has no judge.
     """
+    check_judges(plan)
     # A fresh run's requests are other requests than any remembered ones.
-    mark = {"fresh": settings.fresh} if settings.fresh else {}
+    mark = {"fresh": plan.fresh} if plan.fresh else {}
     models: dict[str, dict[str, str]] = {}
     missing: dict[str, str] = {}
-    for one in asked_models(settings):
+    for one in plan.models:
         try:
             models[one.name] = identify(one) | mark
         except InputError as error:
@@ -61,12 +63,39 @@ def identify_all(settings: Settings) -> Identities:
         raise InputError("\n".join(missing.values()))
     for name, why in missing.items():
         event("model_missing", level=logging.ERROR, model=name, why=why)
-    return Identities(models, {one.name: identify(one) | mark for one in asked_judges(settings)}, missing)
+    return Identities(models, {one.name: identify(one) | mark for one in plan.judges}, missing)
 
 
 def _times(clock: float) -> dict[str, float]:
     """Return the run's wall time and the CPU time of its whole process, in seconds."""
     return {"wall_s": round(time.monotonic() - clock, 3), "cpu_s": round(time.process_time(), 3)}
+
+
+def _ledger(settings: Settings, again: Rerun, run: str) -> Ledger:
+    """Return an empty ledger of a run: what it is told to run anew, and what earlier runs' stages went by."""
+    book = Ledger(anew=anew(again), failed=again.failed, run=run, deployed=deployed())
+    book.earlier = cache(partial(manifests.scored_before, Path(settings.store.runs)))
+    if again.truncated:
+        book.recorded = recorded(settings, again)
+    return book
+
+
+def run_suites(settings: Settings, plan: Plan, identities: Identities) -> tuple[Tables, dict[str, int]]:
+    """Run one suite after another; return their tables, and how many calls of each wait in batches at a server."""
+    tables, waiting, book = Tables(), dict[str, int](), ledger()
+    with running(settings) as runner:
+        book.distributed = runner is not None
+        for suite in plan.suites:
+            named = run_suite.with_options(name=suite.name, flow_run_name=suite.name, task_runner=runner)
+            part = named(suite, identities)
+            waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
+            tables = tables.join(part)
+            if changed := book.changed(suite.name):
+                event("scored_again", run=book.run, suite=suite.name, changed=changed)
+            models = interim(plan.only(suite.name), part, identities, waiting, policy_of(settings))
+            event("suite_ended", run=book.run, suite=suite.name, models=models)
+        book.distributed = False
+    return tables, waiting
 
 
 @flow(name="full_eval", flow_run_name="{settings.title}")
@@ -77,49 +106,29 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
     `again` says what of an earlier run is done again. A stage that is not cached is run; `query` asks what the
     reply cache does not hold.
     """
-    again = again or Rerun()
-    clock = time.monotonic()
+    again, clock = again or Rerun(), time.monotonic()
     open_cache(settings.store)
-    took_part(settings)
-    identities = identify_all(settings)
-    check(settings, facts(settings, identities))
+    plan = resolve(settings)
+    identities = identify_all(plan)
+    known = facts(settings, identities)
+    check(settings, known)
+    check_rerun(plan, again)
     opened = open_run(settings, again)  # what is refused until here leaves no run behind
-    names = [model.name for model in settings.models]
-    event("run_started", run=opened.folder.name, suites=settings.named, models=names)
-    book = Ledger(anew=anew(again), failed=again.failed, run=opened.folder.name, deployed=deployed())
-    book.earlier = cache(partial(manifests.scored_before, Path(settings.store.runs)))
-    if again.truncated:
-        book.recorded = recorded(settings, again)
+    folder, names = opened.folder, [model.name for model in settings.models]
+    event("run_started", run=folder.name, suites=settings.named, models=names)
+    book = _ledger(settings, again, folder.name)
     shared = sharing_failures(settings.store, book.attempt)
     with keeping(book), shared, traced(settings, book.run, book.executions) as ended:
-        tables, waiting = Tables(), dict[str, int]()
-        with running(settings) as runner:
-            book.distributed = runner is not None
-            for suite in settings.suites:
-                named = run_suite.with_options(name=suite.name, flow_run_name=suite.name, task_runner=runner)
-                part = named(settings, suite, identities)
-                waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
-                tables = tables.join(part)
-                if changed := book.changed(suite.name):
-                    event("scored_again", run=opened.folder.name, suite=suite.name, changed=changed)
-                models = interim(settings, suite, part, identities, waiting)
-                event("suite_ended", run=opened.folder.name, suite=suite.name, models=models)
-            book.distributed = False
-        summary = aggregate(Cell(), settings.store, tables.items, tables.scores, watched(settings))
-        manifest = {**opened.facts, "rerun": again.model_dump(), **describe(settings, tables, summary, identities)}
-        conduct = Conduct(
-            run={
-                **opened.facts,
-                "configuration": manifest["configuration"],
-                "versions": manifest["versions"],
-            },
-            facts=facts(settings, identities),
-            waiting=waiting,
-            labelled=str(Path(settings.store.runs) / of) if (of := again.resume or again.of) else "",
-        )
-        found = results(Cell(), settings, tables, summary, identities=identities, conduct=conduct)
+        tables, waiting = run_suites(settings, plan, identities)
+        summary = aggregate(Cell(), settings.store, tables.items, tables.scores, watched(plan.suites))
+        described = describe(settings, tables, summary, identities)
+        manifest = {**opened.facts, "rerun": again.model_dump(), **described}
+        run = {**opened.facts, **{name: manifest[name] for name in ("configuration", "versions")}}
+        labelled = str(Path(settings.store.runs) / of) if (of := again.resume or again.of) else ""
+        conduct = Conduct(run=run, facts=known, waiting=waiting, labelled=labelled)
+        found = results(Cell(), settings, plan, tables, summary, identities=identities, conduct=conduct)
         verdict = gate(Cell(), found, policy_of(settings))
-        document = write(found, verdict, opened.folder)
+        document = write(found, verdict, folder)
         manifest |= {**_times(clock), "stages": book.rows()}
         reports = report(
             Cell(),
@@ -127,7 +136,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
             tables,
             summary,
             started=opened.started,
-            folder=str(opened.folder),
+            folder=str(folder),
             manifest=manifest,
             results=document,
         )
@@ -135,13 +144,13 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
             "status": "completed",
             **_times(clock),
             "stages": book.rows(),
-            "reports": [str(Path(path).relative_to(opened.folder)) for path in reports],
+            "reports": [str(Path(path).relative_to(folder)) for path in reports],
         }
-        manifests.write(opened.folder, manifest)
+        manifests.write(folder, manifest)
         ended.exit_code = int(verdict.exit_code)
     outcome = RunResult(
-        run=opened.folder.name,
-        folder=str(opened.folder),
+        run=folder.name,
+        folder=str(folder),
         reports=reports,
         summary=summary,
         requests=counts_of(tables),

@@ -14,6 +14,7 @@ from data.tables import ITEMS, SCORES
 if TYPE_CHECKING:  # Prefect is imported once the environment is set, when the run begins
     from flows.runs import RunResult
     from metrics.analysis.passports import Passport
+    from tasks.plan import SuitePlan
 
 SUITE = "judges_exam"
 LEVELS = ("easy",)
@@ -59,7 +60,7 @@ def record(outcome: "RunResult", settings: Settings) -> "list[Passport]":
     manifest = manifests.read(Path(outcome.folder))
     store = open_store(settings.store)
     return keep_passports(
-        settings,
+        settings.judges,
         manifest["judge_identities"],
         store.read_all(_refs(manifest, "scores"), SCORES),
         store.read_all(_refs(manifest, "items"), ITEMS),
@@ -68,13 +69,13 @@ def record(outcome: "RunResult", settings: Settings) -> "list[Passport]":
     )
 
 
-def short_forms(settings: Settings, lacking: Mapping[str, Collection[Step]]) -> Iterator[Settings]:
-    """Yield the short exams that judges of a run take: one for each judge and language, of the steps that it lacks.
+def short_forms(plan: "SuitePlan", lacking: Mapping[str, Collection[Step]]) -> Iterator[Settings]:
+    """Yield the short exams that a suite's judges take: one a judge and language, of the steps that it lacks.
 
     `lacking` are steps and languages without a passport, by judge. Only a judge whose `exam` says how many
     questions of each truth takes it; they are easy ones.
     """
-    for judge in settings.judges:
+    for judge in plan.judges:
         asked = lacking.get(judge.name, ()) if judge.exam else ()
         for language in sorted({language for _, language in asked}):
             steps = sorted(step for step, spoken in asked if spoken == language)
@@ -88,10 +89,10 @@ def short_forms(settings: Settings, lacking: Mapping[str, Collection[Step]]) -> 
                 "languages": [language],
                 "n_items": judge.exam,
             }
-            made = Settings(judges=(judge,), suites=(SUITE,), store=settings.store, **{SUITE: options})
+            made = Settings(judges=(judge,), suites=(SUITE,), store=plan.store, **{SUITE: options})
             own = made.suite(SUITE)
             metrics = {f"exam_{step}": {**own.metrics[f"exam_{step}"], "judge": judge.served} for step in names}
-            changes = {"suites": (own.model_copy(update={"metrics": metrics}),), "batch_size": settings.batch_size}
+            changes = {"suites": (own.model_copy(update={"metrics": metrics}),), "batch_size": plan.batch_size}
             yield made.model_copy(update=changes)
 
 

@@ -12,6 +12,7 @@ from data.tables import ITEMS, SCORES
 from flows.full_eval import identify_all
 from flows.runs import counts_of, describe, open_run
 from flows.suite import Numbered, answered
+from tasks.plan import resolve
 from tasks.probe import curves, families, probe
 from tasks.query import sharing_failures
 from tasks.report.level import LevelReport, write
@@ -32,13 +33,15 @@ def find_level(settings: Settings) -> tuple[LevelReport, list[Path]]:
         InputError: the model cannot be asked.
     """
     clock = time.monotonic()
-    (model,), (suite,) = settings.models, settings.suites
+    plan = resolve(settings)
+    (model,), (of_suite,) = settings.models, plan.suites
+    suite = of_suite.suite
     open_cache(settings.store)
     opened = open_run(settings, Rerun())
     book = Ledger(run=opened.folder.name)
     shared = sharing_failures(settings.store, book.attempt)
     with keeping(book), shared, traced(settings, book.run, book.executions) as ended:
-        identities = identify_all(settings)
+        identities = identify_all(plan)
         number = suite.source["n_items"] * len(families(suite)) * len(suite.source["languages"])
         event("suite_started", run=book.run, suite=suite.name, items=number, calls=number)
         tables, units = Tables(), makers_of(suite)
@@ -51,7 +54,7 @@ def find_level(settings: Settings) -> tuple[LevelReport, list[Path]]:
             units=units,
         ):
             rounds: Numbered = {len(tables.items): batch[0]}
-            tables = tables.join(answered(settings, suite, rounds, identities, [model.name], left_out={}))
+            tables = tables.join(answered(of_suite, rounds, identities, [model.name], left_out={}))
         summary = aggregate(Cell(), settings.store, tables.items, tables.scores)
         store = open_store(settings.store)
         found = LevelReport(

@@ -9,12 +9,13 @@ if TYPE_CHECKING:
     from config.settings import Model, Settings
     from data.records import Item
     from data.suites import Suite
+    from tasks.plan import Plan
 
 VAST = 250_000
 """Calls: a run of more is not begun without being told so."""
 
 
-def check(settings: "Settings") -> None:
+def check(settings: "Settings") -> "Plan":
     """Refuse what could only fail: no key, file, judge or column, weights of 0, an address that refuses.
 
     As in the run itself, a model that cannot be asked does not stop the others.
@@ -22,19 +23,20 @@ def check(settings: "Settings") -> None:
     Raises:
         InputError: the run would come to nothing.
     """
-    from tasks.models.systems import asked_judges, asked_models, took_part
+    from tasks.plan import check_judges, resolve
 
-    took_part(settings)
-    judges = asked_judges(settings)
-    check_rows(settings)
-    wrong = [_unready(model) for model in asked_models(settings)]
+    plan = resolve(settings)
+    check_judges(plan)
+    check_rows(plan)
+    wrong = [_unready(model) for model in plan.models]
     if wrong and all(wrong):
         raise InputError("\n".join(wrong))
-    if unready := [said for judge in judges if (said := _unready(judge))]:
+    if unready := [said for judge in plan.judges if (said := _unready(judge))]:
         raise InputError("\n".join(unready))
+    return plan
 
 
-def check_rows(settings: "Settings") -> None:
+def check_rows(plan: "Plan") -> None:
     """Refuse data that is not there, rows that lack what a metric needs, and prompts that a row cannot fill.
 
     A template fits what its loader yields: one row of a language tells.
@@ -42,19 +44,18 @@ def check_rows(settings: "Settings") -> None:
     Raises:
         InputError: no such file or column, a prompt cannot be filled, or is not there in a row's language.
     """
-    from data.loading import offered, responses_of
+    from data.loading import offered
     from data.plugins import loader
     from prompts import shipped
-    from tasks.models.systems import needed
 
-    for suite in settings.suites:
-        unit = loader(suite.loader)
+    for one in plan.suites:
+        suite, unit = one.suite, loader(one.suite.loader)
         if unit.generated:
             continue
-        asked = {} if responses_of(suite) else suite.asked_by
+        asked = {} if one.responses_of else suite.asked_by
         written = {short: text for short, text in asked.items() if not shipped(text)}
         languages = set[str]()
-        for item in unit.load(offered(suite), needed(settings, suite)):
+        for item in unit.load(offered(suite), one.required):
             new = item.language not in languages
             _fill(suite, item, asked if new else written)
             if new:
@@ -91,14 +92,13 @@ def _judged_in(suite: "Suite", item: "Item") -> None:
                 ) from error
 
 
-def crowded(settings: "Settings") -> str:
+def crowded(plan: "Plan") -> str:
     """Return what is to be said where the system allows fewer connections than calls in flight; '' elsewhere."""
     from tasks.models.rate_limits import endpoint_of
     from tasks.models.readiness import SPARE, connections_allowed
-    from tasks.models.systems import asked_judges, asked_models
 
     wanted: dict[str, int] = {}
-    for model in (*asked_models(settings), *asked_judges(settings)):
+    for model in (*plan.models, *plan.judges):
         if not model.unit.at_once:
             wanted.setdefault(endpoint_of(model), model.concurrency)  # the first who asks there bounds it
     asked = sum(wanted.values())
@@ -121,16 +121,16 @@ def vast(settings: "Settings", language: str) -> str:
     from data.loading import offered
     from data.plugins import loader
     from prompts.phrases import phrase
-    from tasks.models.systems import systems_of
+    from tasks.plan import targets_of
     from tasks.report.text import duration, grouped
 
     calls, seconds = 0, 0.0
     for suite in settings.suites:
         unit = loader(suite.loader)
         items = unit.count(offered(suite)) if unit.count else 0
-        for _, model in systems_of(settings, suite):
+        for target in targets_of(settings, suite):
             own = items * settings.times(suite)
-            calls, seconds = calls + own, seconds + own / model.concurrency
+            calls, seconds = calls + own, seconds + own / target.model.concurrency
     if calls <= VAST:
         return ""
     return phrase("estimate.vast", language, calls=grouped(calls), time=duration(seconds, language))

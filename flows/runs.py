@@ -15,7 +15,7 @@ from flows.earlier import settings_of
 from tasks import sandbox
 from tasks.compare.facts import judge_prompts
 from tasks.models.recorded import uncut
-from tasks.models.systems import Identities, took_part
+from tasks.plan import Identities, Plan
 from tasks.report.material import Tables
 from tasks.runtime.storage import open_cache, open_store
 from tasks.store import manifest as manifests
@@ -187,9 +187,14 @@ class Opened:
         return {"run": self.folder.name, "started": self.started.isoformat()}
 
 
-def _check(settings: Settings, again: Rerun) -> None:
-    models = [*took_part(settings)] if again.model else []
-    for option, one, there in (("suite", again.suite, settings.named), ("model", again.model, models)):
+def check_rerun(plan: Plan, again: Rerun) -> None:
+    """Refuse to do a suite or a model again that the run does not have.
+
+    Raises:
+        InputError: it has none of that name.
+    """
+    suites = [suite.name for suite in plan.suites]
+    for option, one, there in (("suite", again.suite, suites), ("model", again.model, [*plan.members])):
         if one and one not in there:
             known = ", ".join(there)
             raise InputError(f"--{option} {one}: the run has none of that name, expected one of {known}.")
@@ -199,9 +204,8 @@ def open_run(settings: Settings, again: Rerun) -> Opened:
     """Begin a run, or go on with an unfinished one, and say so in its manifest.
 
     Raises:
-        InputError: the folder cannot be made, there is no such run, or it has no such suite or model.
+        InputError: the folder cannot be made, or there is no such run.
     """
-    _check(settings, again)
     kept: dict[str, Any] = {}
     if again.resume:
         folder = Path(settings.store.runs) / again.resume

@@ -1,6 +1,6 @@
 """Results: what all of a run's tables come to."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Settings
+from config.settings import Explainability, Settings
 from data.batches import Ref
 from data.plugins import metric
 from data.suites import Suite
@@ -25,7 +25,7 @@ from tasks.compare.baseline import against
 from tasks.decide import follow_all, watched
 from tasks.judges.labels import kept_labels
 from tasks.judges.passports import Examined, exam_results, standings_of
-from tasks.models.systems import Identities, judges_of, own_models, systems_of, took_part
+from tasks.plan import Identities, Plan
 from tasks.report.material import Tables
 from tasks.runtime.spending import spending_of
 from tasks.runtime.storage import open_store
@@ -50,7 +50,7 @@ class Conduct:
 
 @stage(version=1, cached=False)
 def results(
-    settings: Settings, tables: Tables, summary: Ref, *, identities: Identities, conduct: Conduct
+    settings: Settings, plan: Plan, tables: Tables, summary: Ref, *, identities: Identities, conduct: Conduct
 ) -> Results:
     """Compute what a run found from all of its tables; what was spent differs each time, so nothing is cached.
 
@@ -61,13 +61,13 @@ def results(
     drawn = place.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
     every = place.read_all(tables.scores, SCORES)
     once = observations(every, drawn)
-    found = Examined(settings, identities.judges, place)
+    found = Examined(plan.suites, identities.judges, place)
     known = circumstances(
-        settings,
+        plan,
         corrected=corrected_means(once.scores, once.items, settings.suites, found.passport),
-        standings=standings_of(settings, drawn, found),
+        standings=standings_of(drawn, found),
         labels=kept_labels(Path(conduct.labelled), every, drawn) if conduct.labelled else {},
-        stopping=follow_all(place, tables.items, tables.scores, watched(settings, found)),
+        stopping=follow_all(place, tables.items, tables.scores, watched(plan.suites, found)),
         waiting=conduct.waiting,
         missing=identities.missing,
     )
@@ -78,11 +78,11 @@ def results(
         known,
         run={**conduct.run, "identities": conduct.facts.get("identities", {})},
         passports=passports(exam_results(every, drawn)),
-        own_models=own_models(settings),
+        own_models=plan.own_models,
         # Of this run, not of what it found: one that does it again finds all in the cache.
         spending=spending_of(place, settings, tables.asked, tables.judged, day),
         baseline=against(settings, conduct.facts, every, drawn, texts),
-        terms=terms_of(settings),
+        terms=terms_of(plan, settings.explainability),
     )
 
 
@@ -95,7 +95,7 @@ def _texts(place: Store, tables: Tables) -> pl.DataFrame:
 
 
 def circumstances(
-    settings: Settings,
+    plan: Plan,
     *,
     corrected: Sequence[CorrectedMean] = (),
     standings: Sequence[Standing] = (),
@@ -104,14 +104,12 @@ def circumstances(
     waiting: Mapping[str, int] | None = None,
     missing: Mapping[str, str] | None = None,
 ) -> Circumstances:
-    """Return what the configuration, and what was measured beside a run's tables, say of its models and suites.
+    """Return what the plan, and what was measured beside a run's tables, say of its models and suites.
 
     `missing` says by the model's name why it could not be asked.
     """
-    by_name = {suite.name: suite for suite in _counted(settings)}
-    members = {
-        model: _weighing([by_name[name] for name in listed]) for model, listed in took_part(settings).items()
-    }
+    by_name = {suite.name: suite for suite in _counted(plan)}
+    members = {model: _weighing([by_name[name] for name in listed]) for model, listed in plan.members.items()}
     sources = {
         (model, suite.name): Withheld(UNSETTLED)
         for model, suites in members.items()
@@ -121,23 +119,22 @@ def circumstances(
     return Circumstances(
         suites=tuple(by_name.values()),
         members=members,
-        withheld=sources | withheld_by_judges(members, standings, labels or {}, settings.judges_must_have),
+        withheld=sources | withheld_by_judges(members, standings, labels or {}, plan.judges_must_have),
         labels=labels or {},
         corrected=corrected,
         standings=standings,
         stopping=stopping,
         waiting=waiting or {},
-        missing=_missing(settings, missing or {}),
+        missing=_missing(plan, missing or {}),
     )
 
 
-def _counted(settings: Settings) -> list[Suite]:
+def _counted(plan: Plan) -> list[Suite]:
     """Return the suites with how often each question was asked, and with the k that they are gated on, if any."""
     found = []
-    for suite in settings.suites:
-        n = settings.times(suite)
-        k = suite.k if suite.gate_on == "mean" else suite.k or n
-        found.append(suite.model_copy(update={"repeats": n, "k": k}))
+    for one in plan.suites:
+        k = one.suite.k if one.suite.gate_on == "mean" else one.suite.k or one.repeats
+        found.append(one.suite.model_copy(update={"repeats": one.repeats, "k": k}))
     return found
 
 
@@ -155,23 +152,22 @@ def sources_unsettled(suite: Suite) -> bool:
     return any(wanted and wanted(options[name]) and not options[name].get("network") for name, wanted in asking)
 
 
-def _missing(settings: Settings, missing: Mapping[str, str]) -> dict[str, str]:
-    """Return why systems could not be asked, by name."""
-    asked: Iterable[Any] = (pair for suite in settings.suites for pair in systems_of(settings, suite))
-    return {system.name: why for system, model in asked if (why := missing.get(model.name))}
+def _missing(plan: Plan, missing: Mapping[str, str]) -> dict[str, str]:
+    """Return why targets could not be asked, by name."""
+    targets = (target for suite in plan.suites for target in suite.targets)
+    return {target.name: why for target in targets if (why := missing.get(target.model.name))}
 
 
-def terms_of(settings: Settings) -> Terms | None:
+def terms_of(plan: Plan, part: Explainability) -> Terms | None:
     """Return how the explainability result is made; None where one of its suites does not run."""
-    if not set(EXPLAINED) <= set(settings.named):
+    if not set(EXPLAINED) <= {suite.name for suite in plan.suites}:
         return None
-    reasoned, cited = (settings.suite(name) for name in EXPLAINED)
-    part = settings.explainability
+    reasoned, cited = (plan.suite(name) for name in EXPLAINED)
     return Terms(
-        judge_model=", ".join(judge.name for judge in judges_of(settings, cited, cited.scored_by[0])),
+        judge_model=", ".join(judge.name for judge in cited.metric(cited.suite.scored_by[0]).judges),
         weight_cot=part.weight_cot,
         weight_citation=part.weight_citation,
         threshold=part.threshold,
-        threshold_cot=THRESHOLD if reasoned.threshold is None else reasoned.threshold,
-        threshold_citation=THRESHOLD if cited.threshold is None else cited.threshold,
+        threshold_cot=THRESHOLD if reasoned.suite.threshold is None else reasoned.suite.threshold,
+        threshold_citation=THRESHOLD if cited.suite.threshold is None else cited.suite.threshold,
     )

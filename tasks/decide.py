@@ -1,9 +1,9 @@
 """Decide: which systems a suite that asks in rounds has to ask on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from config.settings import Settings, StoreSettings
+from config.settings import StoreSettings
 from data.batches import Ref
 from data.options import options_of
 from data.plugins import metric
@@ -11,11 +11,10 @@ from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.corrected import exam_table
 from metrics.analysis.judged import left_out, standings
-from metrics.analysis.stopping import Exam, Narrowing, narrowings, sequences, unsettled
-from metrics.stats.sequential import share_of
+from metrics.analysis.stopping import Exam, Narrowing, narrowings, unsettled
 from prompts import languages
 from tasks.judges.passports import Examined
-from tasks.models.systems import competitors, judges_of
+from tasks.plan import SuitePlan
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 from tasks.store.tables import Store
@@ -34,43 +33,35 @@ class Watched:
     exams: Mapping[str, Exam] = field(default_factory=dict)
 
 
-def watched(settings: Settings, examined: Examined | None = None) -> list[Watched]:
-    """Return the suites that are asked until they are decided; all sequences of the run share alpha.
+def watched(suites: Iterable[SuitePlan], examined: Examined | None = None) -> list[Watched]:
+    """Return those suites that are asked until they are decided.
 
     `examined` finds the passports of their judges.
     """
-    listed = [(suite, suite.stop, tuple(competitors(settings, suite))) for suite in settings.suites]
-    every = sum(sequences(suite, len(systems)) for suite, stop, systems in listed if stop)
     return [
-        Watched(
-            suite,
-            systems,
-            stop.share or share_of(stop.alpha, every),
-            exams_of(settings, suite, examined) if examined else {},
-        )
-        for suite, stop, systems in listed
-        if stop
+        Watched(one.suite, tuple(one.names), one.alpha, exams_of(one, examined) if examined else {})
+        for one in suites
+        if one.suite.stop
     ]
 
 
-def exams_of(settings: Settings, suite: Suite, examined: Examined) -> dict[str, Exam]:
+def exams_of(plan: SuitePlan, examined: Examined) -> dict[str, Exam]:
     """Return what the exam heard of the judges that count, by language, where their mean is the suite's score."""
-    name = suite.scored_by[0]
-    unit = metric(name)
-    options = options_of(unit, suite.options(name)) if unit.measured else {}
+    suite, own = plan.suite, plan.metric(plan.suite.scored_by[0])
+    name, unit = own.name, metric(own.name)
+    options = options_of(unit, own.options) if unit.measured else {}
     whole = next((one for one in unit.measured if one.whole(options)), None)
     if len(suite.scored_by) > 1 or whole is None:
         return {}
-    how = suite.use(name).aggregate or suite.aggregate
     found: dict[str, Exam] = {}
     for language in languages("judging/system"):
-        judges = [judge.name for judge in judges_of(settings, suite, name)]
+        judges = [judge.name for judge in own.judges]
         out = left_out(standings(suite, name, judges, [language], examined.passport)).get(language, {})
         counting = [one for one in judges if one not in out]
         passports = [examined.passport(suite, name, one, whole.exam, language) for one in counting]
         there = [one for one in passports if one and {*one.labels} == {*whole.values}]
         if there and len(there) == len(passports):
-            table = exam_table(there, how, whole.values)
+            table = exam_table(there, own.aggregate, whole.values)
             found[language] = Exam(table.counts, table.truths, table.said)
     return found
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from config.settings import Settings
-from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.corrected import corrected_means
 from metrics.analysis.document import document
@@ -17,7 +16,7 @@ from metrics.analysis.verdict import Policy, RunVerdict, decide
 from tasks.aggregate import circumstances
 from tasks.decide import follow_all, watched
 from tasks.judges.passports import Examined, standings_of
-from tasks.models.systems import Identities
+from tasks.plan import Identities, Plan
 from tasks.report.material import Tables
 from tasks.report.raw import slugs
 from tasks.runtime.storage import open_store
@@ -43,28 +42,26 @@ def gate(results: Results, policy: Policy) -> RunVerdict:
 
 
 def interim(
-    settings: Settings, suite: Suite, tables: Tables, identities: Identities, waiting: Mapping[str, int]
+    plan: Plan, tables: Tables, identities: Identities, waiting: Mapping[str, int], policy: Policy
 ) -> dict[str, dict[str, Any]]:
-    """Return each model's result in one suite, as it is when the suite has ended."""
-    place = open_store(settings.store)
+    """Return each model's result in the one suite of a plan, as it is when the suite has ended."""
+    (one,) = plan.suites
+    place = open_store(one.store)
     every = place.read_all(tables.scores, SCORES)
-    scores = every.filter(every["metric"].is_in(suite.scored_by))
+    scores = every.filter(every["metric"].is_in(one.suite.scored_by))
     drawn = place.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
     once = observations(scores, drawn)
-    alone = settings.only(suite.name)
-    found = Examined(settings, identities.judges, place)
-    # The sequences of the whole run share alpha.
-    rules = [one for one in watched(settings, found) if one.suite.name == suite.name]
+    found = Examined(plan.suites, identities.judges, place)
     known = circumstances(
-        alone,
-        corrected=corrected_means(once.scores, once.items, [suite], found.passport),
-        standings=standings_of(alone, drawn, found),
-        stopping=follow_all(place, tables.items, tables.scores, rules),
+        plan,
+        corrected=corrected_means(once.scores, once.items, [one.suite], found.passport),
+        standings=standings_of(drawn, found),
+        stopping=follow_all(place, tables.items, tables.scores, watched(plan.suites, found)),
         waiting=waiting,
         missing=identities.missing,
     )
     counted = RunTables(once.scores, once.items, summarise(once.scores, once.items))
-    verdict = decide(build_interim(counted, known), policy_of(alone))
+    verdict = decide(build_interim(counted, known), policy)
     told = ("score", "outcome", "reason", "n_scored", "n_asked", "n_deciding", "gate_on", "k", "mean", "measured")
     return {
         model.model: {

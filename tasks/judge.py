@@ -23,6 +23,7 @@ from metrics.judging import Ask, Failed, Judgement, Session, advance, begin, con
 from tasks.models.constancy import told_by_server
 from tasks.models.recorded import keep
 from tasks.models.requests import request
+from tasks.plan import Panel
 from tasks.query import query
 from tasks.runtime.storage import open_cache, open_store
 from tasks.stage import stage
@@ -35,15 +36,6 @@ class Judged:
 
     judgements: Ref
     asked: list[QueryResult]
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """The judges of a metric: who they are, and the sampling temperature that the metric asks for, if any."""
-
-    judges: tuple[Judge, ...]
-    identities: Mapping[str, Mapping[str, str]]
-    temperature: float | None = None
 
 
 def encode(found: Any) -> Any:

@@ -32,11 +32,14 @@ def show_estimate(settings: "Settings") -> int:
     if said := vast(settings, language):
         show(f"{said} {phrase('estimate.vast_items', language)}")
         return Exit.PASSED
-    check_rows(settings)
+    from tasks.plan import resolve
+
+    plan = resolve(settings)
+    check_rows(plan)
     prepare(results_of(settings))
     from tasks.estimate.calls import estimate
 
-    found = estimate(settings)
+    found = estimate(settings, plan)
     show(*parts(found))
     for problem in found.problems:
         complain(problem)

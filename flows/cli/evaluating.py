@@ -95,8 +95,7 @@ def _serve(settings: "Settings", imported: Callable[[], Callable[[], T]], go_on:
     from flows.environment import database_of, prepare, results_of
     from flows.preflight import check, crowded
 
-    check(settings)
-    if said := crowded(settings):
+    if said := crowded(check(settings)):
         say(said, level=logging.WARNING)
     prepare(results_of(settings))
     with ExitStack() as stack:

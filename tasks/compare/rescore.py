@@ -8,14 +8,14 @@ import polars as pl
 from config.settings import Settings
 from data.batches import Batch, Cell, Ref
 from data.errors import InputError
-from data.loading import families_of, verifiers_of
+from data.loading import compared, families_of, verifiers_of
 from data.plugins import metric
 from data.records import Metric
 from data.suites import Suite
 from data.tables import TABLES
 from data.units import identity_of
 from metrics.analysis.baseline import Facts, changed_units, same_rules
-from tasks.models.systems import rival_of
+from tasks.plan import opponent, targets_of
 from tasks.runtime.storage import open_store
 from tasks.sandbox import kotlin_tools
 from tasks.score import measure, score, score_judged
@@ -80,7 +80,7 @@ def _again(settings: Settings, suite: Suite, name: str, known: Baseline) -> Iter
     frames = {kind: store.read_all(refs, TABLES[kind]) for kind, refs in listed.items()}
     items = frames["items"].filter(pl.col("suite") == suite.name).unique("item_id", maintain_order=True)
     for model in known.scores.filter(suite=suite.name, metric=name)["model"].unique(maintain_order=True):
-        if rival_of(settings, suite, name, model):
+        if opponent(targets_of(settings, suite), "".join(compared(suite, name)), model):
             raise InputError("it takes another system's replies to the same items")
         own = _replies(frames, items, model)
         refs = {kind: store.write(TABLES[kind], frame) for kind, frame in own.items()}

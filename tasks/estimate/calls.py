@@ -1,4 +1,4 @@
-"""Estimate: what a configuration would ask, of which how much is remembered; nothing is asked or written."""
+"""CostEstimate: what a configuration would ask, of which how much is remembered; nothing is asked or written."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,11 +12,10 @@ import polars as pl
 from config.prices import Prices
 from config.settings import Judge, Model, Settings
 from data import stop_tokens
-from data.errors import InputError
 from data.exam import family_of
-from data.loading import RESPONSE, compared, judged_by, needs_of, responses_of
+from data.loading import RESPONSE, judged_by, needs_of
 from data.plugins import family, metric
-from data.suites import Suite, System
+from data.suites import Suite
 from data.tables import ITEMS
 from metrics.analysis.judged import exams_of
 from metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
@@ -26,7 +25,7 @@ from tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
 from tasks.estimate.remembered import Memory
 from tasks.load import items_of
 from tasks.models.requests import for_items
-from tasks.models.systems import judges_of, needed, panel_of, prompt_of, rival_of, systems_of, took_part
+from tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target
 from tasks.store.replies import Remembered
 from tasks.store.samples import SampleRow, returned
 
@@ -113,29 +112,27 @@ class CostEstimate:
         return total
 
 
-def estimate(settings: Settings) -> CostEstimate:
-    """Count what a configuration would ask.
+def estimate(settings: Settings, plan: Plan) -> CostEstimate:
+    """Count what a configuration, and the plan that it resolves to, would ask.
 
     Raises:
-        InputError: the items cannot be made, the cache cannot be read, or no suite has a weight.
+        InputError: the items cannot be made, or the cache cannot be read.
     """
-    took_part(settings)
     memory = Memory(settings.store, settings.fresh, Earlier(settings.store), settings.report.language)
     portions: list[Portion] = []
     effects = []
-    for suite in settings.suites:
-        items = ITEMS.frame(items_of(suite, needed(settings, suite)))
-        effects.append(effect(suite, items.height))
+    for one in plan.suites:
+        items = ITEMS.frame(items_of(one.suite, one.required))
+        effects.append(effect(one.suite, items.height))
         answered: list[tuple[SampleRow, bool]] = []
-        if whose := responses_of(suite):
-            answered = [(_sample(one, whose, 0, _facts(one)[RESPONSE]), True) for one in _rows(items)]
-        else:
-            for under in systems_of(settings, suite):
-                portion, own = ask_model(settings, suite, under, items, memory)
-                portions.append(portion)
-                answered += own
-        portions += judged(settings, suite, answered, memory)
-    notes, problems = [*memory.notes, *_notes(settings)], [*memory.problems, *_problems(settings, portions)]
+        if whose := one.responses_of:
+            answered = [(_sample(item, whose, 0, _facts(item)[RESPONSE]), True) for item in _rows(items)]
+        for target in one.asked:
+            portion, own = ask_model(one, target, items, memory)
+            portions.append(portion)
+            answered += own
+        portions += judged(one, answered, memory)
+    notes, problems = [*memory.notes, *_notes(settings, plan)], [*memory.problems, *_problems(plan, portions)]
     return CostEstimate(portions, effects, notes, settings.currency, settings.prices, problems, memory.language)
 
 
@@ -147,10 +144,10 @@ def effect(suite: Suite, n: int) -> Effect:
 
 
 def ask_model(
-    settings: Settings, suite: Suite, under: tuple[System, Model], items: pl.DataFrame, memory: Memory
+    plan: SuitePlan, target: Target, items: pl.DataFrame, memory: Memory
 ) -> tuple[Portion, list[tuple[SampleRow, bool]]]:
-    """Count a system's calls; return them with its replies: remembered ones, and stand-ins for judges (False)."""
-    system, model = under
+    """Count a target's calls; return them with its replies: remembered ones, and stand-ins for judges (False)."""
+    suite, model = plan.suite, target.model
     identity = memory.identity("model", model)
     languages = dict(items.select("item_id", "language").iter_rows())
     tally, seen = JudgeCalls(), set[str]()
@@ -158,12 +155,9 @@ def ask_model(
     hear = judged_by(suite)
     facts = set(needs_of(suite)).intersection(model.unit.brings(model) if model.unit.brings else ())
     brought = {fact: [RETRIEVED] for fact in facts}
-    repeats = settings.times(suite)
-    for batch in items.iter_slices(settings.batch_size):
+    for batch in items.iter_slices(plan.batch_size):
         by_id = {one["item_id"]: one for one in _rows(batch)}
-        requests = for_items(
-            batch, model, identity or {}, repeats, system=system.name, prompt=prompt_of(suite, system)
-        )
+        requests = for_items(batch, model, identity or {}, plan.repeats, system=target.name, prompt=target.template)
         known = memory.lookup(requests["request_id"]) if identity is not None else {}
         said = len(model.system)
         for request_id, item_id, repeat in requests.select("request_id", "item_id", "repeat").iter_rows():
@@ -180,59 +174,48 @@ def ask_model(
             if hear:
                 text = entry.reply.text if entry else supposed(suite, item)
                 extra = entry.reply.extra if entry else brought
-                answered.append((_sample(item, system.name, repeat, text, extra), entry is not None))
-    return _portion(suite.name, model, tally, memory, name=system.name), answered
+                answered.append((_sample(item, target.name, repeat, text, extra), entry is not None))
+    return _portion(suite.name, model, tally, memory, name=target.name), answered
 
 
-def judged(
-    settings: Settings, suite: Suite, answered: Sequence[tuple[SampleRow, bool]], memory: Memory
-) -> Iterator[Portion]:
+def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: Memory) -> Iterator[Portion]:
     """Yield what each judge would be asked for each metric."""
-    for name in judged_by(suite):
-        paired = opposed(settings, suite, name, answered)
+    for own in plan.judged:
+        paired = opposed(plan, own, answered)
         real = [one for one in paired if one[1]]
         others = [one for one in paired if not one[1]]
         some = others[:: max(1, -(-len(others) // REHEARSED))]
-        for judge in listening(settings, suite, name):
+        for judge in own.judges:
             identity = memory.identity("judge", judge)
-            panel = panel_of(settings, suite, name, {judge.name: identity or {}}, (judge,))
+            panel = Panel((judge,), {judge.name: identity or {}}, own.temperature)
             # Without an identity no request is the one that a run would make.
             look = memory.lookup if identity is not None else _nothing
-            tally = rehearse(name, suite.options(name), real, panel=panel, lookup=look)
+            tally = rehearse(own.name, own.options, real, panel=panel, lookup=look)
             exact = not others and tally.cached == tally.calls
             if some:
-                more = rehearse(name, suite.options(name), some, panel=panel, lookup=_nothing)
-                known = memory.earlier.calls_per_reply(suite.name, judge.name, name)
+                more = rehearse(own.name, own.options, some, panel=panel, lookup=_nothing)
+                known = memory.earlier.calls_per_reply(plan.name, judge.name, own.name)
                 each = more.calls / len(some) if known is None else known
                 tally.add(more, each * len(others) / more.calls if more.calls else 0.0)
-            yield _portion(suite.name, judge, tally, memory, metric=name, exact=exact)
+            yield _portion(plan.name, judge, tally, memory, metric=own.name, exact=exact)
 
 
 def opposed(
-    settings: Settings, suite: Suite, name: str, answered: Sequence[tuple[SampleRow, bool]]
+    plan: SuitePlan, own: MetricPlan, answered: Sequence[tuple[SampleRow, bool]]
 ) -> Sequence[tuple[SampleRow, bool]]:
-    """Lay the replies of the system that a metric compares with beside the others', as far as they are known."""
-    if not compared(suite, name):
+    """Lay the replies of the target that a metric compares with beside the others', as far as they are known."""
+    if not own.compared:
         return answered
-    (wanted,) = compared(suite, name)
     said = {(one.model, one.item_id, one.repeat): (one.sample["response"], real) for one, real in answered}
     paired = []
     for one, real in answered:
-        rival = rival_of(settings, suite, name, one.model)
-        text, known = said.get((rival, one.item_id, one.repeat), (None, True))
+        opponent = plan.opponent_of(own.name, one.model)
+        text, known = said.get((opponent, one.item_id, one.repeat), (None, True))
         both = real and known
-        if text == one.sample["response"] and not both and rival != one.model:
+        if text == one.sample["response"] and not both and opponent != one.model:
             text = f"{text} {SENTENCE}"  # two stand-ins are not meant to be equal
-        paired.append((replace(one, sample={wanted: text, **one.sample}), both) if rival else (one, real))
+        paired.append((replace(one, sample={own.compared: text, **one.sample}), both) if opponent else (one, real))
     return paired
-
-
-def listening(settings: Settings, suite: Suite, name: str) -> tuple[Judge, ...]:
-    """Return the judges of a metric; none where the configuration lacks them, which a note says."""
-    try:
-        return judges_of(settings, suite, name)
-    except InputError:
-        return ()
 
 
 def _nothing(ids: Iterable[str]) -> Mapping[str, Remembered]:
@@ -336,9 +319,9 @@ def _seconds(model: Model, fresh: int, latency: float | None) -> float | None:
     return max(latency * fresh / min(model.concurrency, fresh), allowed)
 
 
-def _problems(settings: Settings, portions: Sequence[Portion]) -> Iterator[str]:
-    for suite in settings.suites:
-        if judged_by(suite) and not any((p.suite, p.role) == (suite.name, "judge") for p in portions):
+def _problems(plan: Plan, portions: Sequence[Portion]) -> Iterator[str]:
+    for suite in plan.suites:
+        if suite.judged and not any((p.suite, p.role) == (suite.name, "judge") for p in portions):
             yield f"{suite.name}: no judge is configured; add one under `judges`, or leave the suite out."
 
 
@@ -349,24 +332,23 @@ def _short(exam: str, n: int) -> int:
     return len(given) * (2 if exam == "preference" else 1)  # both orders
 
 
-def _notes(settings: Settings) -> Iterator[str]:
+def _notes(settings: Settings, plan: Plan) -> Iterator[str]:
     language = settings.report.language
     if batched := [model.name for model in (*settings.models, *settings.judges) if model.batch != "off"]:
         yield phrase("estimate.batched", language, names=", ".join(batched))
-    for suite in settings.suites:
+    for one in plan.suites:
+        suite, n = one.suite, one.repeats
         say = partial(phrase, suite=suite.name)
         if suite.stop:
             yield say("estimate.stopping", language)
         if suite.gate_on != "mean":
-            n = settings.times(suite)
             yield say(f"estimate.{suite.gate_on}", language, k=suite.k or n, n=n)
-        judged = judged_by(suite)
-        for judge in {one.name: one for name in judged for one in listening(settings, suite, name)}.values():
+        for judge in one.judges:
             if judge.exam:
-                steps = {exam for name in judged for exam in exams_of(metric(name))}
+                steps = {exam for own in one.judged for exam in exams_of(metric(own.name))}
                 calls = sum(_short(exam, judge.exam) for exam in steps)
                 yield say("estimate.short_exam", language, judge=judge.name, n=calls)
-        if any(suite.options(name).get("network") for name in suite.used if metric(name).sources):
+        if any(own.options.get("network") for own in one.metrics if metric(own.name).sources):
             yield say("estimate.pages", language)
     if not Path(settings.store.root).exists() and "://" not in settings.store.root and not settings.store.cache:
         yield phrase("estimate.no_store", language, path=settings.store.root)

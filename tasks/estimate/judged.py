@@ -11,7 +11,8 @@ from data import stop_tokens
 from data.draw import canonical
 from data.plugins import metrics
 from metrics.judging import Session, advance, begin
-from tasks.judge import Panel, pose_question
+from tasks.judge import pose_question
+from tasks.plan import Panel
 from tasks.store.replies import Remembered
 from tasks.store.samples import SampleRow
 

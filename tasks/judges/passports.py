@@ -2,23 +2,22 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from config.settings import Judge, Settings
+from config.settings import Judge
 from data.draw import canonical
 from data.labelled_sets import SETS
-from data.loading import judged_by
 from data.suites import Suite
 from metrics.analysis.judged import Standing, standings
 from metrics.analysis.passports import ExamResult, Passport, passports, read_passport
 from metrics.exam import EXAMINED
 from prompts import digest, languages
 from tasks.models.requests import parameters
-from tasks.models.systems import judges_of, panel_of
+from tasks.plan import SuitePlan
 from tasks.store import passports as kept
 from tasks.store.tables import Store
 
@@ -79,7 +78,7 @@ def exam_results(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[ExamResu
 
 
 def keep_passports(
-    settings: Settings,
+    listed: Iterable[Judge],
     identities: Mapping[str, Mapping[str, str]],
     scores: pl.DataFrame,
     items: pl.DataFrame,
@@ -88,7 +87,7 @@ def keep_passports(
     about: Mapping[str, Any],
 ) -> list[Passport]:
     """Keep the passports of an exam that was run, and return them; `about` says which run it was."""
-    judges = {judge.name: judge for judge in settings.judges}
+    judges = {judge.name: judge for judge in listed}
     found = passports(exam_results(scores, items))
     for one in found:
         temperature = EXAMINED[one.exam][0].temperature
@@ -102,9 +101,9 @@ def keep_passports(
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """Where a run looks passports up."""
+    """Where a run looks up the passports of its suites' judges."""
 
-    settings: Settings
+    suites: Sequence[SuitePlan]
     identities: Mapping[str, Mapping[str, str]]
     store: Store
 
@@ -114,33 +113,34 @@ class Examined:
         step = next(step for step in home.steps if step.name == name)
         if isinstance(step.prompt, str) and language not in languages(step.prompt):
             return None
-        panel = panel_of(self.settings, suite, metric, self.identities)
-        one = next((each for each in panel.judges if each.name == judge), None)
+        own = next(plan for plan in self.suites if plan.name == suite.name).metric(metric)
+        one = next((each for each in own.judges if each.name == judge), None)
         if one is None:
             return None
-        asked = ExamConditions(exam, language, panel.temperature, str(suite.options(metric).get("prompt", "")))
-        document = kept.find(self.store, key_of(identity_of(one, panel.identities[judge], asked)))
+        asked = ExamConditions(exam, language, own.temperature, str(own.options.get("prompt", "")))
+        document = kept.find(self.store, key_of(identity_of(one, self.identities[judge], asked)))
         return read_passport(document) if document else None
 
 
-def standings_of(settings: Settings, items: pl.DataFrame, found: Examined) -> list[Standing]:
+def standings_of(items: pl.DataFrame, found: Examined) -> list[Standing]:
     """Return how the judges of all judged metrics stand, in the languages of each suite's items."""
+    plans = {plan.name: plan for plan in found.suites}
     spoken = items.group_by("suite").agg(pl.col("language").unique()).rows()
     return [
         one
         for name, languages in sorted(spoken)
-        if name in settings.named
-        for one in standings_in(settings, settings.suite(name), languages, found)
+        if name in plans
+        for one in standings_in(plans[name], languages, found)
     ]
 
 
-def standings_in(settings: Settings, suite: Suite, languages: Iterable[str], found: Examined) -> list[Standing]:
+def standings_in(plan: SuitePlan, languages: Iterable[str], found: Examined) -> list[Standing]:
     """Return how the judges of a suite's metrics stand, in some languages."""
     return [
         one
-        for name in judged_by(suite)
+        for own in plan.judged
         for one in standings(
-            suite, name, [judge.name for judge in judges_of(settings, suite, name)], {*languages}, found.passport
+            plan.suite, own.name, [judge.name for judge in own.judges], {*languages}, found.passport
         )
     ]
 

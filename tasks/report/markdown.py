@@ -15,7 +15,7 @@ from metrics.analysis.bands import FLOORS, band
 from metrics.analysis.scores import THRESHOLD, reaches
 from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, SummaryRow, Total, cells, totals
 from prompts.phrases import translated
-from tasks.models.systems import systems_of
+from tasks.plan import targets_of
 from tasks.report import spending, stated
 from tasks.report.material import Material
 from tasks.report.passports import corrected, passport_tables, warnings
@@ -49,8 +49,8 @@ def _family_cells(summary: pl.DataFrame, suite: Suite) -> dict[tuple[str, str], 
 
 
 def _asked(material: Material, suite: Suite) -> list[str]:
-    """Return the systems that a suite asked, as configured."""
-    return [system.name for system, _ in systems_of(material.settings, suite)]
+    """Return the targets that a suite asked, as configured."""
+    return [target.name for target in targets_of(material.settings, suite)]
 
 
 def summary_table(material: Material, suite: Suite) -> list[str]:

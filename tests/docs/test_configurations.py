@@ -10,8 +10,8 @@ import yaml
 
 from config.reading import read
 from data import plugins
-from tasks.estimate.calls import estimate
 from tests.conftest import TOP
+from tests.helpers.estimates import estimate
 from tests.helpers.pages import Block, blocks_of, is_configuration, pages, write_files
 
 APP = "def answer(prompt):\n    return '1'\n"

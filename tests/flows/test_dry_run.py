@@ -15,12 +15,13 @@ from data.batches import Cell
 from data.tables import ITEMS
 from flows.cli.estimate import told, totals
 from metrics.stats.power import detectable_difference
-from tasks.estimate.calls import CostEstimate, Portion, effect, estimate
+from tasks.estimate.calls import CostEstimate, Portion, effect
 from tasks.estimate.judged import stand_in
 from tasks.load import items_of
 from tasks.models.requests import for_items
 from tasks.query import ask, identify
 from tests.conftest import TOP, Run
+from tests.helpers.estimates import estimate
 from tests.helpers.judges import CLAIMS, judged_by
 from tests.helpers.judges import kind as asked_kind
 from tests.helpers.runs import at

@@ -14,6 +14,7 @@ from config.reading import read
 from data.labelled_sets import read_set
 from flows.judges_exam import short_forms
 from tasks.load import items_of
+from tasks.plan import resolve
 from tests.conftest import TOP, Run
 from tests.helpers.exam import exam_items, perfect, spoken
 from tests.helpers.labelled import gullible, written
@@ -220,7 +221,8 @@ def test_the_short_form_asks_as_many_of_each_truth(language: str) -> None:
     """Four of each of three truths, at each step that `make eval` judges: claims come two to a question."""
     settings = read("config/default.yaml")
     steps = {(step, language) for step in ("entails", "support", "correctness", "groundedness")}
-    (form,) = short_forms(settings, {settings.judges[0].name: steps})
+    judged = next(suite for suite in resolve(settings).suites if suite.judges)
+    (form,) = short_forms(judged, {settings.judges[0].name: steps})
     items = list(items_of(form.suite("judges_exam"), ()))
     assert len(items) == 4 * 3 // 2 + 3 * 4 * 3
     truths: dict[str, Counter[str]] = {}
@@ -237,9 +239,9 @@ def test_an_exam_is_configured_without_prefect() -> None:
     script = (
         "import sys\n"
         "import flows.cli.commands.exam\n"
-        "from flows.cli.options import Options, choose\n"
+        "from flows.cli.options import RunOptions, choose\n"
         "from flows.judges_exam import SUITE, examination\n"
-        "examination(choose(SUITE, Options())[0], ())\n"
+        "examination(choose(SUITE, RunOptions())[0], ())\n"
         "assert not [name for name in sys.modules if name.split('.')[0] == 'prefect']\n"
     )
     subprocess.run([sys.executable, "-c", script], cwd=TOP, check=True)

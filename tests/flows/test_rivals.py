@@ -12,9 +12,9 @@ import yaml
 
 from config.reading import read
 from data.errors import InputError
-from tasks.estimate.calls import estimate
-from tasks.models.systems import accompanied, needed
+from tasks.plan import resolve
 from tests.conftest import Run
+from tests.helpers.estimates import estimate
 from tests.helpers.runs import latest
 from tests.servers.running import serve_openai
 
@@ -133,7 +133,7 @@ def test_whom_the_suite_does_not_ask_and_what_is_no_column_is_said_before_anythi
     with serve_openai(speak) as server:
         settings = read(written(tmp_path, server.base_url, models=["new"]))
         with pytest.raises(InputError, match=r"compares with the model 'old', which the suite does not ask"):
-            needed(settings, settings.suites[0])
+            resolve(settings)
         done = run("--config", str(written(tmp_path, server.base_url, baseline="odl")))
         assert done.returncode == 2
         assert "found no column 'odl'" in done.stderr
@@ -152,6 +152,7 @@ def test_a_column_of_that_name_goes_first(run: Run, tmp_path: Path) -> None:
 
 def test_whom_others_are_compared_with_is_asked_on_when_it_is_decided_itself(tmp_path: Path) -> None:
     settings = read(written(tmp_path, "http://127.0.0.1:9", prompts=True))
-    assert accompanied(settings, settings.suites[0], ["new [a]"]) == ["new [a]", "old [a]"]
-    assert accompanied(settings, settings.suites[0], ["old [b]"]) == ["old [b]"]
-    assert accompanied(settings, settings.suites[0], []) == []
+    (suite,) = resolve(settings).suites
+    assert suite.accompanied(["new [a]"]) == ["new [a]", "old [a]"]
+    assert suite.accompanied(["old [b]"]) == ["old [b]"]
+    assert suite.accompanied([]) == []

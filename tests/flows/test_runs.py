@@ -15,11 +15,11 @@ from flows.cli.application import main
 from flows.cli.options import RunOptions, choose
 from flows.earlier import begun_afresh, ended, settings_of, to_resume
 from flows.environment import results_of
-from flows.runs import anew, layers_of, open_run, restore
+from flows.runs import anew, check_rerun, layers_of, open_run, restore
 from metrics.judging import Ask
 from tasks.compare.configurations import modern
 from tasks.judge import pose_question
-from tasks.models.systems import panel_of
+from tasks.plan import resolve
 from tasks.store.replies import ReplyCache
 from tasks.store.samples import SampleRow
 from tasks.store.tables import Store
@@ -73,14 +73,13 @@ def test_what_the_run_does_not_have_is_refused(
 def test_a_model_that_the_run_does_not_have_is_refused(tmp_path: Path) -> None:
     place = settings(tmp_path)
     with pytest.raises(InputError, match="--model tin: the run has none of that name, expected one of tiny"):
-        open_run(place, Rerun(rerun="verify", model="tin"))
-    assert not (tmp_path / "runs").exists()
+        check_rerun(resolve(place), Rerun(rerun="verify", model="tin"))
     data = tmp_path / "answers.jsonl"
     row = {"question": "?", "response": "a", "reference": "a", "retrieved_contexts": ["a"]}
     data.write_text(json.dumps(row) + "\n", encoding="utf-8")
     raw = place.model_dump(mode="json") | {"suites": ["rag"], "rag": {"data": str(data)}, "judges": [{"name": "j"}]}
     of_file = Settings.model_validate(raw)
-    assert open_run(of_file, Rerun(rerun="judge", model="responses of answers")).folder.is_dir()
+    check_rerun(resolve(of_file), Rerun(rerun="judge", model="responses of answers"))
 
 
 @pytest.mark.parametrize("option", ["--run", "--resume"])
@@ -176,7 +175,7 @@ def test_a_judge_recorded_before_suites_were_declarations_is_asked_at_the_metric
     shutil.copytree(RECORDED, folder)
     old, _ = settings_of(f"{tmp_path}/runs", folder.name)
     assert [judge.temperature for judge in old.judges] == [None, 0.3]
-    panel = panel_of(old, old.suite("rag"), "response_groundedness", {"j": {}, "k": {}})
+    panel = resolve(old).suite("rag").metric("response_groundedness").panel({"j": {}, "k": {}})
     sample = SampleRow("1", "tiny", 0, "en", {}, None, None)
     ask = Ask("rate", Question("", {}), (Message("user", "?"),))
     payloads = [json.loads(pose_question(judge, panel, sample, ask)["payload"]) for judge in panel.judges]

@@ -13,7 +13,7 @@ from data.tables import ITEMS
 from data.units import identity_of
 from flows.runs import facts
 from tasks.load import given, items_of
-from tasks.models.systems import Identities
+from tasks.plan import Identities
 from tasks.score import measure
 from tasks.store import manifest as manifests
 from tasks.store.tables import Store

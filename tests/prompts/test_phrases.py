@@ -16,10 +16,10 @@ from data.errors import InputError
 from flows.cli.estimate import parts
 from prompts import languages as languages_of
 from prompts import phrases, render
-from tasks.estimate.calls import estimate
 from tasks.report import html, markdown, terminal
 from tasks.report.titles import texts
 from tests.conftest import TOP
+from tests.helpers.estimates import estimate
 from tests.helpers.judges import judged_by
 from tests.helpers.runs import at
 from tests.helpers.suites import shipped

@@ -16,7 +16,7 @@ from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import RunVerdict, decide
 from tasks.aggregate import circumstances
 from tasks.gate import policy_of, write_explained
-from tasks.models.systems import took_part
+from tasks.plan import resolve
 from tasks.report import raw
 from tests.tasks.report.runs import build
 
@@ -59,7 +59,7 @@ def summed(*models: str) -> pl.DataFrame:
 
 def final_of(settings: Settings, summary: pl.DataFrame, missing: dict[str, str] | None = None) -> RunVerdict:
     """Decide on a summary, as the stages do."""
-    known = circumstances(settings, missing=missing)
+    known = circumstances(resolve(settings), missing=missing)
     found = scores_of(summary, known.members, withheld=known.withheld, missing=known.missing)
     return decide(Results({}, found), policy_of(settings))
 
@@ -89,8 +89,8 @@ def test_given_responses_stand_beside_the_models_whatever_their_suite_weighs(ans
 
 def test_suites_of_weight_0_are_refused() -> None:
     with pytest.raises(InputError, match="weights: those of basic_control, rag are 0"):
-        took_part(settings("a", weights={"basic_control": 0, "rag": 0}))
-    assert took_part(settings("a", weights={"rag": 0})) == {"a": ("basic_control", "rag")}
+        resolve(settings("a", weights={"basic_control": 0, "rag": 0}))
+    assert resolve(settings("a", weights={"rag": 0})).members == {"a": ("basic_control", "rag")}
 
 
 def test_models_that_would_be_one_file_are_told_apart() -> None:

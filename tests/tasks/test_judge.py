@@ -8,7 +8,8 @@ import pytest
 from config.settings import Judge
 from data.records import Message, Question
 from metrics.judging import Ask, Judgement
-from tasks.judge import Panel, decode, encode, pose_question
+from tasks.judge import decode, encode, pose_question
+from tasks.plan import Panel
 from tasks.store.samples import SampleRow
 
 ASK = Ask("rate", Question("all", {}), (Message("system", "Rate it."), Message("user", "A text.")))

@@ -19,7 +19,7 @@ from metrics.analysis.verdict import Policy, decide
 from tasks.compare.baseline import against, check, pin
 from tasks.compare.facts import facts_of
 from tasks.compare.items import items_of
-from tasks.models.systems import Identities
+from tasks.plan import Identities
 from tasks.report.regressions import lines
 from tasks.store.baselines import read, write
 from tasks.store.runs import find, load, replies

@@ -24,6 +24,7 @@ from metrics.analysis.verdict import decide
 from metrics.judging import Ask, Failed, Session, advance, begin, combine
 from tasks.aggregate import circumstances
 from tasks.gate import policy_of
+from tasks.plan import resolve
 from tasks.report.material import Material
 from tasks.score import metric_rows, scores_of
 from tasks.store.samples import SampleRow
@@ -288,7 +289,9 @@ def complete(
 ) -> Material:
     """Sum a run's tables up and conclude it, as the flow does."""
     summary = summarise(scores, items)
-    found = analysis.build(RunTables(scores, items, summary), circumstances(given), run={"run": "20261105_140233"})
+    found = analysis.build(
+        RunTables(scores, items, summary), circumstances(resolve(given)), run={"run": "20261105_140233"}
+    )
     document = document_of(found, decide(found, policy_of(given)))
     n = {"asked": asked.height, "cached": int(asked["cached"].sum()), "failed": int(asked["error"].count())}
     manifest = {

@@ -1,0 +1,328 @@
+"""Plan: what a run asks, of whom, and by which rules; resolved once from the settings, before anything is asked."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from config.settings import Judge, Model, Sandbox, Settings, StoreSettings
+from data.errors import InputError
+from data.loading import compared, judged_by, needs_of, responses_of
+from data.plugins import loader, metric
+from data.suites import Aggregate, Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """What identifies each model and each judge beyond its name; `missing` models cannot be asked: why, by name."""
+
+    models: Mapping[str, Mapping[str, str]]
+    judges: Mapping[str, Mapping[str, str]]
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The judges of a metric: who they are, and the sampling temperature that the metric asks for, if any."""
+
+    judges: tuple[Judge, ...]
+    identities: Mapping[str, Mapping[str, str]]
+    temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is under test in a suite: a model, as the suite asks it, by one of its prompts.
+
+    `name` is the one that reports have. `template` stands in for the items' own prompt; None is the suite's first,
+    with which they are stored.
+    """
+
+    name: str
+    model: Model
+    prompt: str
+    template: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricPlan:
+    """How a suite uses a metric.
+
+    `judges` are none where it asks none, or where the configuration has none. `compared` is the column, or the
+    target, with which it compares replies; '' where it compares nothing.
+    """
+
+    name: str
+    options: Mapping[str, Any]
+    judges: tuple[Judge, ...]
+    temperature: float | None
+    aggregate: Aggregate
+    compared: str
+
+    def panel(self, identities: Mapping[str, Mapping[str, str]]) -> Panel:
+        """Return the judges, ready to be asked."""
+        return Panel(self.judges, {judge.name: identities[judge.name] for judge in self.judges}, self.temperature)
+
+
+@dataclass(frozen=True, slots=True)
+class SuitePlan:
+    """What a suite asks and how it is scored; `suite` is its declaration.
+
+    `targets` are asked unless the data holds responses, which are reported under `responses_of`. `required` are the
+    facts that items must have. `files` are those that no later suite of the run reads. `alpha` is that of each of
+    its sequences, where it is asked until it is decided: all sequences of the run share one.
+    """
+
+    suite: Suite
+    targets: tuple[Target, ...]
+    responses_of: str
+    required: tuple[str, ...]
+    repeats: int
+    metrics: tuple[MetricPlan, ...]
+    files: tuple[Path, ...]
+    batch_size: int
+    store: StoreSettings
+    sandbox: Sandbox
+    alpha: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """The suite's name."""
+        return self.suite.name
+
+    @property
+    def asked(self) -> tuple[Target, ...]:
+        """The targets that are asked: none where the data holds responses."""
+        return () if self.responses_of else self.targets
+
+    @property
+    def names(self) -> list[str]:
+        """Whose replies are scored, by name."""
+        return [self.responses_of] if self.responses_of else [target.name for target in self.targets]
+
+    @property
+    def judged(self) -> tuple[MetricPlan, ...]:
+        """The metrics that ask judges."""
+        return tuple(self.metric(name) for name in judged_by(self.suite))
+
+    @property
+    def judges(self) -> tuple[Judge, ...]:
+        """The judges of all metrics, each once."""
+        return tuple({judge.name: judge for one in self.judged for judge in one.judges}.values())
+
+    def metric(self, name: str) -> MetricPlan:
+        """Return a metric by its name."""
+        return next(one for one in self.metrics if one.name == name)
+
+    def opponent_of(self, name: str, of: str) -> str:
+        """Return the target with whose replies a metric compares those of another; '' where that is a column."""
+        return opponent(self.targets, self.metric(name).compared, of)
+
+    def accompanied(self, names: Iterable[str]) -> list[str]:
+        """Return targets' names, and those of the targets with whose replies a metric compares theirs."""
+        listed = list(names)
+        opponents = [self.opponent_of(one.name, of) for of in listed for one in self.metrics]
+        return list(dict.fromkeys([*listed, *filter(None, opponents)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run asks; `members` are the suites of each whose replies are scored, models first, as configured.
+
+    `models` and `judges` are those that some suite asks; `own_models` are targets that are a judge's own model, by
+    the judge's name.
+    """
+
+    suites: tuple[SuitePlan, ...]
+    models: tuple[Model, ...]
+    judges: tuple[Judge, ...]
+    members: Mapping[str, tuple[str, ...]]
+    own_models: Mapping[str, set[str]]
+    judges_must_have: Literal["nothing", "passport", "labels"]
+    fresh: str
+
+    def suite(self, name: str) -> SuitePlan:
+        """Return a suite by its name."""
+        return next(suite for suite in self.suites if suite.name == name)
+
+    def only(self, name: str) -> Self:
+        """Return the same plan with one of its suites."""
+        members = {member: (name,) for member, suites in self.members.items() if name in suites}
+        return replace(self, suites=(self.suite(name),), members=members)
+
+
+def resolve(settings: Settings) -> Plan:
+    """Resolve what a configuration leaves open; its data are read.
+
+    A judged metric of a configuration without judges has none, which `check_judges` refuses.
+
+    Raises:
+        InputError: a suite has nobody to ask, or compares with a model that it does not ask; the suites of a
+            target all have weight 0; or data cannot be read.
+    """
+    suites: list[SuitePlan] = []
+    later: set[Path] = set()
+    for suite in reversed(settings.suites):
+        files = tuple(loader(suite.loader).files(suite.source))
+        suites.insert(0, _suite(settings, suite, tuple(one for one in files if one not in later)))
+        later.update(files)
+    if any(suite.suite.stop for suite in suites):
+        suites = _sharing_alpha(suites)
+    asked = {target.model.name for suite in suites for target in suite.asked}
+    judging = {judge.name for suite in suites for judge in suite.judges}
+    return Plan(
+        suites=tuple(suites),
+        models=tuple(model for model in settings.models if model.name in asked),
+        judges=tuple(judge for judge in settings.judges if judge.name in judging),
+        members=_members(settings, suites),
+        own_models=_own_models(settings, suites),
+        judges_must_have=settings.judges_must_have,
+        fresh=settings.fresh,
+    )
+
+
+def check_judges(plan: Plan) -> None:
+    """Refuse judged metrics without a judge.
+
+    Raises:
+        InputError: the configuration has none.
+    """
+    for suite in plan.suites:
+        if not all(one.judges for one in suite.judged):
+            raise InputError(
+                f"suite {suite.name}: found no judge, expected at least one under `judges` (the same keys as a "
+                f"model has). Add one, or leave {suite.name} out of `suites`."
+            )
+
+
+def targets_of(settings: Settings, suite: Suite) -> Iterator[Target]:
+    """Yield what a suite puts under test: each of its models by each of its prompts."""
+    changes: dict[str, Any] = {"system": suite.system, "temperature": suite.temperature}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    for model in settings.models:
+        if suite.models and model.name not in suite.models:
+            continue
+        for short, prompt in suite.asked_by.items():
+            name = f"{model.name} [{short}]" if short else model.name
+            template = None if prompt == suite.first_prompt else prompt
+            yield Target(name, model.model_copy(update=changes), short, template)
+
+
+def opponent(targets: Iterable[Target], wanted: str, of: str) -> str:
+    """Return the one of some targets with which another is compared, where `wanted` names it; '' elsewhere.
+
+    A model's name stands for its target with the same prompt.
+    """
+    there = {target.name: target for target in targets}
+    if of not in there:
+        return ""
+    if wanted in there:
+        return wanted
+    alike = (one.name for one in there.values() if (one.model.name, one.prompt) == (wanted, there[of].prompt))
+    return next(alike, "")
+
+
+def _suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> SuitePlan:
+    targets, whose = tuple(targets_of(settings, suite)), responses_of(suite)
+    return SuitePlan(
+        suite=suite,
+        targets=targets,
+        responses_of=whose,
+        required=needs_of(suite) if whose else _required(settings, suite, targets),
+        repeats=settings.times(suite),
+        metrics=tuple(_metric(settings, suite, name) for name in suite.used),
+        files=files,
+        batch_size=settings.batch_size,
+        store=settings.store,
+        sandbox=settings.sandbox,
+    )
+
+
+def _sharing_alpha(suites: Sequence[SuitePlan]) -> list[SuitePlan]:
+    from metrics.analysis.stopping import sequences  # few runs need it, and it brings half of the statistics
+    from metrics.stats.sequential import share_of
+
+    every = sum(sequences(one.suite, len(one.names)) for one in suites if one.suite.stop)
+    return [
+        replace(one, alpha=stop.share or share_of(stop.alpha, every)) if (stop := one.suite.stop) else one
+        for one in suites
+    ]
+
+
+def _metric(settings: Settings, suite: Suite, name: str) -> MetricPlan:
+    use, unit = suite.use(name), metric(name)
+    names = use.judges or suite.judges
+    judges = tuple(judge for judge in settings.judges if not names or judge.name in names)
+    return MetricPlan(
+        name=name,
+        options=suite.options(name),
+        judges=judges if unit.steps else (),
+        temperature=unit.temperature if use.temperature is None else use.temperature,
+        aggregate=use.aggregate or suite.aggregate,
+        compared="".join(compared(suite, name)),
+    )
+
+
+def _required(settings: Settings, suite: Suite, targets: tuple[Target, ...]) -> tuple[str, ...]:
+    """Return the facts that a suite's items must have: those that its metrics need and no target brings itself.
+
+    Raises:
+        InputError: a metric compares with a model that the suite does not ask.
+    """
+    brought = [set(one.model.unit.brings(one.model)) if one.model.unit.brings else set[str]() for one in targets]
+    met = set.intersection(*brought) if brought else set[str]()
+    for name in suite.used:
+        for wanted in compared(suite, name):
+            if wanted in {model.name for model in settings.models} - {target.model.name for target in targets}:
+                raise InputError(
+                    f"suite {suite.name}: {name} compares with the model {wanted!r}, which the suite does not ask. "
+                    "Add it to the suite's models."
+                )
+            if any(opponent(targets, wanted, target.name) for target in targets):
+                met.add(wanted)
+    return tuple(need for need in needs_of(suite) if need not in met)
+
+
+def _members(settings: Settings, suites: Iterable[SuitePlan]) -> dict[str, tuple[str, ...]]:
+    """Return the suites of each whose replies are scored.
+
+    Responses that are named as a model of the run are that model's: their suite joins its own.
+
+    Raises:
+        InputError: a suite has nobody to ask, or the suites of one all have weight 0.
+    """
+    found: dict[str, list[SuitePlan]] = {}
+    given: set[str] = set()
+    for suite in suites:
+        if not suite.names:
+            raise InputError(
+                f"suite {suite.name}: found no model, expected at least one under `models`, or a response in every "
+                "row of its data."
+            )
+        if suite.responses_of and suite.suite.gate_on != "mean":
+            raise InputError(
+                f"suite {suite.name}: found gate_on: {suite.suite.gate_on} and responses that stand in the data, "
+                "one a question; expected a model that is asked several times. Set gate_on: mean."
+            )
+        given |= {suite.responses_of} if suite.responses_of else set()
+        for name in suite.names:
+            found.setdefault(name, []).append(suite)
+    for name, own in found.items():
+        # The only suite of given responses is their whole score, whatever it weighs beside others.
+        if not any(one.suite.weight for one in own) and not (name in given and len(own) == 1):
+            raise InputError(
+                f"weights: those of {', '.join(one.name for one in own)} are 0, and no other suite of {name} is "
+                "evaluated; give one of them a weight."
+            )
+    order = {model.name: n for n, model in enumerate(settings.models)}
+    listed = sorted(found, key=lambda name: order.get(name, len(order)))
+    return {name: tuple(one.name for one in found[name]) for name in listed}
+
+
+def _own_models(settings: Settings, suites: Iterable[SuitePlan]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for target in (target for suite in suites for target in suite.targets):
+        for judge in settings.judges:
+            if (judge.provider, judge.served) == (target.model.provider, target.model.served):
+                found.setdefault(judge.name, set()).add(target.name)
+    return found
