@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from data.errors import InputError
-from data.files import rows
+from data.files import parsed_once, release, rows
 
 TABLE = 'question,answer\n"a, b",1\nc,"2\n3"\n'
 ROWS = [{"question": "a, b", "answer": "1"}, {"question": "c", "answer": "2\n3"}]
@@ -33,3 +33,19 @@ def test_a_table_in_another_encoding_is_said_so(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress("question,answer\nd\u00e9j\u00e0,1\n".encode("latin-1")))
     with pytest.raises(InputError, match="not UTF-8"):
         [*rows(path)]
+
+
+def test_rows_are_parsed_once_inside_until_they_are_released_or_the_file_changes(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(TABLE, encoding="utf-8")
+    with parsed_once(), parsed_once():
+        first = [*rows(path)]
+        assert all(one is other for one, other in zip(first, rows(path), strict=True))
+        path.write_text(f"{TABLE}d,3\n", encoding="utf-8")
+        changed = [*rows(path)]
+        assert len(changed) == 3
+        release([path])
+        again = [*rows(path)]
+        assert again == changed
+        assert again[0] is not changed[0]
+    assert next(rows(path)) is not next(rows(path)), "outside nothing is kept"

@@ -35,7 +35,7 @@ raise SystemExit(code)
 
 
 def test_a_run_parses_each_data_file_once(environment: dict[str, str], tmp_path: Path) -> None:
-    """A thousand rows, of which two suites ask the same twenty."""
+    """A thousand rows, of which two suites ask the same twenty; one of them weighs nothing."""
     rows = ({"question": f"What is {n} plus 1?", "answer": str(n + 1), "unread": "x"} for n in range(1_000))
     data = tmp_path / "tickets.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -44,7 +44,9 @@ def test_a_run_parses_each_data_file_once(environment: dict[str, str], tmp_path:
         sampled = {"data": str(data), "sample": {"method": "random", "n": 20}}
         raw = {
             "models": [{"name": "m", "provider": "openai", "base_url": server.base_url}],
-            "suites": [{"name": name, "items": sampled, **suite} for name in ("one", "two")],
+            "suites": [
+                {"name": name, "items": sampled, "weight": n, **suite} for n, name in enumerate(("one", "two"))
+            ],
             "store": {"root": str(tmp_path / "store"), "runs": str(tmp_path / "runs")},
             "gate": "off",
         }

@@ -87,6 +87,13 @@ def test_given_responses_stand_beside_the_models_whatever_their_suite_weighs(ans
     assert component.score == pytest.approx(0.5)
 
 
+def test_a_suite_of_weight_0_beside_others_has_a_result_of_its_own_when_it_ends() -> None:
+    known = circumstances(resolve(settings("a", weights={"rag": 0})).only("rag"))
+    assert {name: [(one.name, one.weight) for one in suites] for name, suites in known.members.items()} == {
+        "a": [("rag", 1.0)]
+    }
+
+
 def test_suites_of_weight_0_are_refused() -> None:
     with pytest.raises(InputError, match="weights: those of basic_control, rag are 0"):
         resolve(settings("a", weights={"basic_control": 0, "rag": 0}))
