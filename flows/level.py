@@ -11,7 +11,7 @@ from data.loading import makers_of
 from data.tables import ITEMS, SCORES
 from flows.full_eval import identify_all
 from flows.runs import counts_of, describe, open_run
-from flows.suite import Numbered, answered
+from flows.suite import Numbered, evaluate
 from tasks.plan import resolve
 from tasks.probe import curves, families, probe
 from tasks.query import sharing_failures
@@ -54,7 +54,7 @@ def find_level(settings: Settings) -> tuple[LevelReport, list[Path]]:
             units=units,
         ):
             rounds: Numbered = {len(tables.items): batch[0]}
-            tables = tables.join(answered(of_suite, rounds, identities, [model.name], left_out={}))
+            tables = tables.join(evaluate(of_suite, rounds, identities, [model.name], left_out={}))
         summary = aggregate(Cell(), settings.store, tables.items, tables.scores)
         store = open_store(settings.store)
         found = LevelReport(

@@ -20,7 +20,7 @@ from metrics.analysis.judged import LeftOut, Standing, left_out
 from prompts import digests
 from tasks.arrange import arrange
 from tasks.cite import cite
-from tasks.decide import decide, watched
+from tasks.decide import Watched, decide, watched
 from tasks.judge import judge
 from tasks.judges.passports import Examined, keep_passports, lacking, standings_in
 from tasks.load import Wanted, generate, given, load
@@ -120,7 +120,9 @@ def ask(
         yield Batch(cell, batch, asked.requests, asked.responses), asked
 
 
-def value(plan: SuitePlan, batch: Batch, own: MetricPlan, identities: Identities, *, left_out: LeftOut) -> Tables:
+def score_by(
+    plan: SuitePlan, batch: Batch, own: MetricPlan, identities: Identities, *, left_out: LeftOut
+) -> Tables:
     """Score one batch of replies by one of the suite's metrics; `left_out` are its judges that do not count."""
     unit, store, sandbox = metric(own.name), plan.store, plan.sandbox
     identity = identity_of(Metric, own.name)
@@ -156,7 +158,7 @@ def value(plan: SuitePlan, batch: Batch, own: MetricPlan, identities: Identities
     return Tables(judged=judged.asked, judgements=[judged.judgements], scores=[scores])
 
 
-def sourced(plan: SuitePlan, batch: Batch) -> Batch:
+def add_evidence(plan: SuitePlan, batch: Batch) -> Batch:
     """Check the sources that replies cite, where one of the suite's metrics asks for it."""
     for own in plan.metrics:
         wanted = metric(own.name).sources
@@ -166,7 +168,7 @@ def sourced(plan: SuitePlan, batch: Batch) -> Batch:
     return batch
 
 
-def faced(plan: SuitePlan, batch: Batch, own: MetricPlan, others: Iterable[Batch]) -> Batch:
+def add_opponent(plan: SuitePlan, batch: Batch, own: MetricPlan, others: Iterable[Batch]) -> Batch:
     """Lay the replies of the target that a metric compares with beside a batch's own."""
     opponent = plan.opponent_of(own.name, batch.cell.model)
     for other in others:
@@ -175,7 +177,7 @@ def faced(plan: SuitePlan, batch: Batch, own: MetricPlan, others: Iterable[Batch
     return batch
 
 
-def answered(
+def evaluate(
     plan: SuitePlan,
     items: Numbered,
     identities: Identities,
@@ -193,13 +195,12 @@ def answered(
     if any(own.compared for own in plan.metrics):
         came = list(came)  # whom replies are compared with may answer last
         others = [batch for batch, _ in came]
-    for asked_batch, asked in came:
-        batch = sourced(plan, asked_batch)
-        kept = [batch.evidence] if batch.evidence else []
-        tables = tables.join(Tables(asked=[asked], evidence=kept))
+    for replies, asked in came:
+        batch = add_evidence(plan, replies)
+        tables = tables.join(Tables(asked=[asked], evidence=[batch.evidence] if batch.evidence else []))
         for own in plan.metrics:
-            beside = faced(plan, batch, own, others)
-            tables = tables.join(value(plan, beside, own, identities, left_out=left_out.get(own.name, {})))
+            compared = add_opponent(plan, batch, own, others)
+            tables = tables.join(score_by(plan, compared, own, identities, left_out=left_out.get(own.name, {})))
     return tables
 
 
@@ -232,24 +233,36 @@ def examine(plan: SuitePlan, items: list[Ref], identities: Identities) -> Examin
     return Examination(standings_in(plan, spoken, found) if judged else before, judged)
 
 
+def rounds(plan: SuitePlan, items: list[Ref]) -> Iterator[Numbered]:
+    """Yield the batches that are asked together: all, or one after another where a suite asks until its verdict."""
+    if plan.suite.stop is None:
+        yield dict(enumerate(items)) if len(items) > 1 else dict.fromkeys([None], items[0])
+        return
+    for number, batch in enumerate(items):
+        yield {number: batch}
+
+
+def undecided(plan: SuitePlan, tables: Tables, rules: list[Watched], names: list[str]) -> list[str]:
+    """Return the targets that have to be asked on: none where all was asked at once, and nothing is watched."""
+    left: list[str] = []
+    for rule in rules:
+        here = Cell(plan.name, batch=len(tables.items) - 1)
+        left = decide(here, plan.store, tables.items, tables.scores, one=replace(rule, systems=tuple(names)))
+    # What waits in a batch at a server is not there to be followed: the next run goes on from here.
+    return [] if any(one.submitted for one in (*tables.asked, *tables.judged)) else left
+
+
 @flow(name="suite", validate_parameters=False)
 def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     """Ask every target the suite's items, or as many as its verdict needs, and score the replies by its metrics."""
     items = items_of(plan)
     examined = examine(plan, items, identities)
-    tables = Tables(judged=examined.judged)
-    left_out, names = examined.left_out, plan.names
     _announce(plan, items, identities)
-    if plan.suite.stop is None:
-        numbered: Numbered = dict(enumerate(items)) if len(items) > 1 else dict.fromkeys([None], items[0])
-        return tables.join(answered(plan, numbered, identities, names, left_out=left_out))
-    (rule,) = watched([plan], Examined([plan], identities.judges, open_store(plan.store)))
-    for number, batch in enumerate(items):
+    rules = watched([plan], Examined([plan], identities.judges, open_store(plan.store)))
+    tables, names = Tables(judged=examined.judged), plan.names
+    for batches in rounds(plan, items):
         asked = plan.accompanied(names)
-        tables = tables.join(answered(plan, {number: batch}, identities, asked, left_out=left_out))
-        here = Cell(plan.name, batch=number)
-        names = decide(here, plan.store, tables.items, tables.scores, one=replace(rule, systems=tuple(names)))
-        # What waits in a batch at a server is not there to be followed: the next run goes on from here.
-        if not names or any(one.submitted for one in (*tables.asked, *tables.judged)):
+        tables = tables.join(evaluate(plan, batches, identities, asked, left_out=examined.left_out))
+        if not (names := undecided(plan, tables, rules, names)):
             break
     return tables
