@@ -19,7 +19,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of work: which suite, system under test, batch, metric and judge; '' and None where it is of all.
+    """A cell of work: which suite, target, batch, metric and judge; '' and None where it is of all.
 
     Stages, reruns and records select by its fields; its text is for people only and is never parsed.
     """
@@ -68,7 +68,7 @@ def spanned_s(asked: Iterable[QueryResult]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """Another system's replies to the same items; `name` is what samples hold them under."""
+    """Another target's replies to the same items; `name` is what samples hold them under."""
 
     name: str
     requests: Ref
@@ -77,7 +77,7 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One system's replies to one batch of items, what is known of the sources they cite, and a rival's replies."""
+    """One target's replies to one batch of items, what is known of the sources they cite, and a rival's replies."""
 
     cell: Cell
     items: Ref

@@ -72,7 +72,7 @@ def needs_of(suite: Suite) -> tuple[str, ...]:
 
 
 def compared(suite: Suite, name: str) -> tuple[str, ...]:
-    """Return what a metric compares responses with, a column or a system of the run, if it compares at all."""
+    """Return what a metric compares responses with, a column or a target of the run, if it compares at all."""
     unit = metric(name)
     return (unit.rival(suite.options(name)),) if unit.rival else ()
 

@@ -67,7 +67,7 @@ class Suite(Frozen):
     )
     prompts: dict[str, str] = Field(
         default_factory=dict,
-        description="several by short names: each model × prompt is a system under test",
+        description="several by short names: each model × prompt is a target of its own",
     )
     metrics: dict[str, dict[str, Any]] = Field(min_length=1, description="metrics by name, with their options")
     score: tuple[str, ...] = Field((), description="the metrics that make the score; all unless given")

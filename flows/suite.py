@@ -97,7 +97,7 @@ def ask(
                 store,
                 batch,
                 model=target.model,
-                system=target.name,
+                target=target.name,
                 prompt=target.template,
                 templates=digests(target.template),
                 identity=identity,
@@ -247,7 +247,7 @@ def undecided(plan: SuitePlan, tables: Tables, rules: list[Watched], names: list
     left: list[str] = []
     for rule in rules:
         here = Cell(plan.name, batch=len(tables.items) - 1)
-        left = decide(here, plan.store, tables.items, tables.scores, one=replace(rule, systems=tuple(names)))
+        left = decide(here, plan.store, tables.items, tables.scores, one=replace(rule, targets=tuple(names)))
     # What waits in a batch at a server is not there to be followed: the next run goes on from here.
     return [] if any(one.submitted for one in (*tables.asked, *tables.judged)) else left
 

@@ -1,4 +1,4 @@
-"""Decide: which systems a suite that asks in rounds has to ask on."""
+"""Decide: which targets a suite that asks in rounds has to ask on."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Watched:
     """
 
     suite: Suite
-    systems: tuple[str, ...]
+    targets: tuple[str, ...]
     alpha: float
     exams: Mapping[str, Exam] = field(default_factory=dict)
 
@@ -80,11 +80,11 @@ def follow_all(
         if own:
             spoken = {language for frame in own for language in frame["language"].unique()}
             exam = one.exams.get(min(spoken)) if len(spoken) == 1 else None
-            found += narrowings(own, every, one.suite, one.systems, one.alpha, exam=exam)
+            found += narrowings(own, every, one.suite, one.targets, one.alpha, exam=exam)
     return found
 
 
 @stage(version=1)
 def decide(store: StoreSettings, items: list[Ref], scores: list[Ref], *, one: Watched) -> list[str]:
-    """Return the systems whose verdict, or rank, is not there yet; `items` are the rounds that were asked."""
-    return unsettled(follow_all(open_store(store), items, scores, [one]), one.suite, one.systems)
+    """Return the targets whose verdict, or rank, is not there yet; `items` are the rounds that were asked."""
+    return unsettled(follow_all(open_store(store), items, scores, [one]), one.suite, one.targets)

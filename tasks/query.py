@@ -167,21 +167,21 @@ def prepare(
     items: Ref,
     *,
     model: Model,
-    system: str,
+    target: str,
     prompt: str | None,
     identity: Mapping[str, str],
     repeats: int,
     templates: tuple[str, ...] = (),
     recorded: Ref | None = None,
 ) -> Ref:
-    """Make the requests that put a batch of items to a system; `prompt` stands in for the items' own.
+    """Make the requests that put a batch of items to a target; `prompt` stands in for the items' own.
 
     `templates` are the digests of the template that it names. `recorded` are requests whose replies another token
     limit would not change.
     """
     del templates  # the key holds them
     place = open_store(store)
-    made = for_items(place.read(items), model, identity, repeats, system=system, prompt=prompt)
+    made = for_items(place.read(items), model, identity, repeats, target=target, prompt=prompt)
     return place.write(REQUESTS, keep(made, place.read(recorded)) if recorded else made)
 
 

@@ -111,7 +111,7 @@ def build(
 ) -> Results:
     """Compute what a run found from its tables; nothing is decided here.
 
-    `own_models` are the systems under test that are a judge's own model,
+    `own_models` are the targets that are a judge's own model,
     `terms` say how the explainability result is made where both its suites ran.
 
     Raises:

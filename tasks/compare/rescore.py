@@ -37,7 +37,7 @@ class Rescored:
 def rescore(settings: Settings, known: Baseline, facts: Facts) -> Rescored:
     """Score a baseline's replies by today's metrics and families, as far as the store still has them.
 
-    What was decided by other rules stays as it was, and so does what was compared with another system's replies.
+    What was decided by other rules stays as it was, and so does what was compared with another target's replies.
     """
     changed = changed_units(known.facts, facts)
     scored: list[pl.DataFrame] = []
@@ -81,7 +81,7 @@ def _again(settings: Settings, suite: Suite, name: str, known: Baseline) -> Iter
     items = frames["items"].filter(pl.col("suite") == suite.name).unique("item_id", maintain_order=True)
     for model in known.scores.filter(suite=suite.name, metric=name)["model"].unique(maintain_order=True):
         if opponent(targets_of(settings, suite), "".join(compared(suite, name)), model):
-            raise InputError("it takes another system's replies to the same items")
+            raise InputError("it takes another target's replies to the same items")
         own = _replies(frames, items, model)
         refs = {kind: store.write(TABLES[kind], frame) for kind, frame in own.items()}
         evidence = refs["evidence"] if own["evidence"].height else None

@@ -157,7 +157,7 @@ def ask_model(
     brought = {fact: [RETRIEVED] for fact in facts}
     for batch in items.iter_slices(plan.batch_size):
         by_id = {one["item_id"]: one for one in _rows(batch)}
-        requests = for_items(batch, model, identity or {}, plan.repeats, system=target.name, prompt=target.template)
+        requests = for_items(batch, model, identity or {}, plan.repeats, target=target.name, prompt=target.template)
         known = memory.lookup(requests["request_id"]) if identity is not None else {}
         said = len(model.system)
         for request_id, item_id, repeat in requests.select("request_id", "item_id", "repeat").iter_rows():

@@ -121,7 +121,7 @@ def _instance(row: ScoredReply, evaluation: Evaluation, metric: str, evaluation_
     instance: dict[str, Any] = {
         "schema_version": SCHEMA,
         "evaluation_id": evaluation_id,
-        "model_id": evaluation.system,
+        "model_id": evaluation.target,
         "evaluation_name": evaluation.suite,
         "evaluation_result_id": f"{evaluation_id}/{metric}",
         "sample_id": row.item_id if row.repeat == 0 else f"{row.item_id}, repeat {row.repeat}",
@@ -173,12 +173,12 @@ def write(
     metrics = [name for name in evaluation.metrics() if name in cells]
     if not metrics:
         return None
-    evaluation_id = f"{evaluation.suite}/{evaluation.system}/{run['run']}"
+    evaluation_id = f"{evaluation.suite}/{evaluation.target}/{run['run']}"
     lines = [
         _instance(row, evaluation, metrics[0], evaluation_id) for row in evaluation.rows if metrics[0] in row.scores
     ]
     # Where its own validator wants them: data/benchmark/developer/model/uuid.json, and uuid_samples.jsonl.
-    developer, _, model = evaluation.system.rpartition("/")
+    developer, _, model = evaluation.target.rpartition("/")
     place = Path("data", _part(evaluation.suite), _part(developer or UNNAMED), _part(model))
     name = str(UUID(bytes=hashlib.sha256(evaluation_id.encode()).digest()[:16], version=4))
     instances, record = folder / place / f"{name}_samples.jsonl", folder / place / f"{name}.json"
@@ -197,8 +197,8 @@ def write(
         },
         "eval_library": {"name": "basic-control", "version": str(run["version"])},
         "model_info": {
-            "name": evaluation.system,
-            "id": evaluation.system,
+            "name": evaluation.target,
+            "id": evaluation.target,
             "developer": developer or UNNAMED,
             "additional_details": known,
         },

@@ -39,7 +39,7 @@ def _version() -> str:
 
 
 def export(run: FinishedRun, folder: Path, form: Form, *, root: str = "") -> Iterator[Path]:
-    """Write a run, a file or two for each suite and system under test, and yield the files.
+    """Write a run, a file or two for each suite and target, and yield the files.
 
     Raises:
         InputError: the run's tables or results are not whole, the form's package is missing, or the folder cannot
@@ -48,7 +48,7 @@ def export(run: FinishedRun, folder: Path, form: Form, *, root: str = "") -> Ite
     cells = _cells(run)
     facts = {"run": run.name, "started": run.manifest.get("started", ""), "version": _version()}
     for evaluation in evaluations(run, root):
-        own = cells.get((evaluation.suite, evaluation.system), {})
+        own = cells.get((evaluation.suite, evaluation.target), {})
         try:
             yield from _WRITERS[form](evaluation, folder, run=facts, cells=own) or ()
         except OSError as error:

@@ -1,4 +1,4 @@
-"""A finished run of ours, taken apart for other tools: one evaluation for each suite and system under test."""
+"""A finished run of ours, taken apart for other tools: one evaluation for each suite and target."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -31,10 +31,10 @@ class ScoredReply:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One system's replies to one suite; `score` are the metrics that the suite's score is made of."""
+    """One target's replies to one suite; `score` are the metrics that the suite's score is made of."""
 
     suite: str
-    system: str
+    target: str
     score: tuple[str, ...]
     rows: tuple[ScoredReply, ...]
 
@@ -79,8 +79,8 @@ def evaluations(run: FinishedRun, root: str = "") -> Iterator[Evaluation]:
     )
     for suite in suites_in(run.configuration):
         own = asked.filter(pl.col("suite") == suite.name)
-        for system in own["model"].unique(maintain_order=True):
-            mine = own.filter(pl.col("model") == system).unique(["item_id", "repeat"], maintain_order=True)
+        for target in own["model"].unique(maintain_order=True):
+            mine = own.filter(pl.col("model") == target).unique(["item_id", "repeat"], maintain_order=True)
             of_items = scores.join(mine.select("item_id").unique(), on="item_id", how="semi")
-            theirs = of_items.filter(pl.col("model") == system)
-            yield Evaluation(suite.name, str(system), suite.scored_by, tuple(_rows(mine, theirs)))
+            theirs = of_items.filter(pl.col("model") == target)
+            yield Evaluation(suite.name, str(target), suite.scored_by, tuple(_rows(mine, theirs)))

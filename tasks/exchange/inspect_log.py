@@ -101,13 +101,13 @@ def read(path: Path, *, metric: str = "") -> Log:
     return Log(TOOL, log.eval.task.rpartition("/")[2], log.eval.model, scorer, rows, remarks)
 
 
-def _sample(row: ScoredReply, system: str) -> "EvalSample":
+def _sample(row: ScoredReply, target: str) -> "EvalSample":
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput, ModelUsage
     from inspect_ai.scorer import Score
 
-    reply = ChatMessageAssistant(content=row.text, source="generate", model=system)
-    output = ModelOutput.from_content(system, row.text)
+    reply = ChatMessageAssistant(content=row.text, source="generate", model=target)
+    output = ModelOutput.from_content(target, row.text)
     output.choices[0].message = reply
     output.choices[0].stop_reason = "max_tokens" if row.finish_reason == "length" else "stop"
     if row.tokens_in is not None and row.tokens_out is not None:
@@ -138,7 +138,7 @@ def write(
     if not evaluation.rows:
         return None
     named = "_".join("".join(c if c.isalnum() or c in "-." else "-" for c in part) for part in (
-        evaluation.suite, evaluation.system, str(run["run"])))  # fmt: skip
+        evaluation.suite, evaluation.target, str(run["run"])))  # fmt: skip
     path = folder / f"{named}.eval"
     _wanted(path)
     from inspect_ai.log import (
@@ -164,14 +164,14 @@ def write(
             created=str(run["started"]),
             task=evaluation.suite,
             dataset=EvalDataset(name=evaluation.suite, samples=len(ids), sample_ids=list(ids)),
-            model=evaluation.system,
+            model=evaluation.target,
             config=EvalConfig(epochs=epochs),
         ),
         status="success",
         results=EvalResults(
             total_samples=len(evaluation.rows), completed_samples=len(evaluation.rows), scores=scores
         ),
-        samples=[_sample(row, evaluation.system) for row in evaluation.rows],
+        samples=[_sample(row, evaluation.target) for row in evaluation.rows],
     )
     folder.mkdir(parents=True, exist_ok=True)
     write_eval_log(log, str(path))

@@ -27,7 +27,7 @@ def request(
     *,
     item_id: str,
     step: str = "answer",
-    system: str = "",
+    target: str = "",
     subject: tuple[str, int] | None = None,
     key: str = "",
     repeat: int = 0,
@@ -59,7 +59,7 @@ def request(
     return {
         "request_id": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
         "item_id": item_id,
-        "model": system or model.name,
+        "model": target or model.name,
         "step": step,
         "subject": subject[0] if subject else None,
         "subject_repeat": subject[1] if subject else None,
@@ -99,10 +99,10 @@ def for_items(
     identity: Mapping[str, str],
     repeats: int,
     *,
-    system: str = "",
+    target: str = "",
     prompt: str | None = None,
 ) -> pl.DataFrame:
-    """Return the requests that put each item to a model `repeats` times, under the name of a system.
+    """Return the requests that put each item to a model `repeats` times, under the name of a target.
 
     `prompt`, if given, is filled with an item's facts in place of the item's own.
     """
@@ -117,7 +117,7 @@ def for_items(
             identity,
             (*said, Message("user", text if prompt is None else fill(prompt, more[0], json.loads(more[1])))),
             item_id=item_id,
-            system=system,
+            target=target,
             repeat=repeat,
             facts=json.loads(more[1]) if sees else None,
             unit=unit,

@@ -43,7 +43,7 @@ def returned(extra: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, An
 
 
 def _rivals(store: Store, rival: Rival | None) -> dict[tuple[str, int], str | None]:
-    """Return another system's replies to the same items: (item, repeat) -> text, null where its call failed."""
+    """Return another target's replies to the same items: (item, repeat) -> text, null where its call failed."""
     if rival is None:
         return {}
     texts = store.read(rival.requests).join(store.read(rival.responses), on="request_id", how="left")

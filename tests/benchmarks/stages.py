@@ -96,7 +96,7 @@ def street(place: StoreSettings, items: int, base_url: str) -> None:
         "prepare",
         rows,
         lambda: [
-            prepare.function(place, ref, model=model, system="m", prompt=None, identity=identity, repeats=1)
+            prepare.function(place, ref, model=model, target="m", prompt=None, identity=identity, repeats=1)
             for ref in drawn
         ],
     )
