@@ -126,11 +126,11 @@ class Rerun(Frozen):
     """What of an earlier run is done again; everything else comes from the caches."""
 
     resume: str = Field("", description="the unfinished run to go on with, in its own folder")
-    rerun: StageName | Literal[""] = Field("", description="the stage to run anew, with all that depends on it")
+    rerun: StageName | Literal[""] = Field("", description="the stage to run again, with all that depends on it")
     of: str = Field("", description="the run that is rerun; for the manifest")
     suite: str = Field("", description="only this suite's")
     model: str = Field("", description="only this model's")
-    failed: bool = Field(default=False, description="replies of judges that could not be read are asked for anew")
+    failed: bool = Field(default=False, description="replies of judges that could not be read are asked for again")
     truncated: bool = Field(default=False, description="only what was cut is asked, with another limit")
 
 

@@ -95,7 +95,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def asked(question: str) -> AskedQuantity:
+def asked_quantity(question: str) -> AskedQuantity:
     """Read what the last sentence that asks asks for; nothing where that is in doubt.
 
     Source: ours.

@@ -67,7 +67,7 @@ def spanned_s(asked: Iterable[QueryResult]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
+class Opponent:
     """Another target's replies to the same items; `name` is what samples hold them under."""
 
     name: str
@@ -77,11 +77,11 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One target's replies to one batch of items, what is known of the sources they cite, and a rival's replies."""
+    """One target's replies to a batch of items, what is known of the sources they cite, and an opponent's."""
 
     cell: Cell
     items: Ref
     requests: Ref
     responses: Ref
     evidence: Ref | None = None
-    rival: Rival | None = None
+    opponent: Opponent | None = None

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
-from data.asked import AskedQuantity, asked, given_in, is_money
+from data.asked import AskedQuantity, asked_quantity, given_in, is_money
 from data.candidates import candidates
 from data.numerals import Number
 from data.patterns import pattern
@@ -24,7 +24,7 @@ class SearchedText(NamedTuple):
     @property
     def wanted(self) -> AskedQuantity:
         """What the question asks for; read where several numbers may be the answer, which is seldom."""
-        return asked(self.question)
+        return asked_quantity(self.question)
 
 
 _MARKUP = 3

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Literal
 
-Outcome = Literal["none", "pass", "fail", "undecided", "error"]
+GateOutcome = Literal["none", "pass", "fail", "undecided", "error"]
 """What a model's score amounts to, in a suite or over all; `none`: it is measured, and no threshold judges it."""
-OUTCOMES: tuple[Outcome, ...] = ("none", "pass", "undecided", "fail", "error")
+OUTCOMES: tuple[GateOutcome, ...] = ("none", "pass", "undecided", "fail", "error")
 """From the best to the worst: a run is as good as the worst of its models."""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from data.errors import InputError
-from data.sources import GROUPS, SOURCES, PublicFile, place
+from data.sources import GROUPS, SOURCES, PublicFile, local_path
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
@@ -47,7 +47,7 @@ def _silent(name: str, done: int, size: int) -> None:
 
 
 def _fetch(name: str, source: PublicFile, base: str, progress: Progress) -> Path:
-    path = place(name)
+    path = local_path(name)
     if path.is_file() and not _fault(path, source):
         progress(name, source.size, source.size)
         return path

@@ -19,7 +19,7 @@ from data.errors import InputError
 from data.exam import EXAM, FOLDED, KIND, QUESTIONS, TRUTH
 from data.files import Row, rows
 from data.records import Item
-from data.sources import GROUPS, SOURCES, place
+from data.sources import GROUPS, SOURCES, local_path
 
 Question = tuple[str, Any, Sequence[Mapping[str, Any]]]
 """A kind, the truth, and the values of each question put for it."""
@@ -205,7 +205,7 @@ SETS: Mapping[str, LabelledSet] = {
 
 def files_of(name: str) -> list[Path]:
     """Return where the files of a set are kept."""
-    return [place(one) for one in GROUPS.get(name, (name,))]
+    return [local_path(one) for one in GROUPS.get(name, (name,))]
 
 
 def read_set(name: str) -> list[Item]:

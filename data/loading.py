@@ -16,7 +16,7 @@ RESPONSE = "response"
 
 
 def digests_of(suite: Suite) -> tuple[str, ...]:
-    """Return the SHA-256 of each file that a suite's items come from, so that a changed one is loaded anew.
+    """Return the SHA-256 of each file that a suite's items come from, so that a changed one is loaded again.
 
     '' where there is no such file: the loader says what is wrong with it.
     """
@@ -74,7 +74,7 @@ def needs_of(suite: Suite) -> tuple[str, ...]:
 def compared(suite: Suite, name: str) -> tuple[str, ...]:
     """Return what a metric compares responses with, a column or a target of the run, if it compares at all."""
     unit = metric(name)
-    return (unit.rival(suite.options(name)),) if unit.rival else ()
+    return (unit.opponent(suite.options(name)),) if unit.opponent else ()
 
 
 def judged_by(suite: Suite) -> tuple[str, ...]:

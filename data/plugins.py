@@ -78,7 +78,7 @@ def use(paths: Iterable[str | Path]) -> None:
 
 
 def forget() -> None:
-    """Look for units anew at the next question."""
+    """Look for units again at the next question."""
     _one.cache_clear()
     _discovered.cache_clear()
     _loaded.cache_clear()
@@ -88,7 +88,7 @@ def forget() -> None:
 
 
 def generation() -> int:
-    """Return a number that rises when units are looked for anew: for caches of what is known of them."""
+    """Return a number that rises when units are looked for again: for caches of what is known of them."""
     return len(_FORGOTTEN)
 
 

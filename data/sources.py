@@ -142,7 +142,7 @@ def folder() -> Path:
     return platformdirs.user_data_path("basic-control", appauthor=False)
 
 
-def place(name: str) -> Path:
+def local_path(name: str) -> Path:
     """Return where the file of a public data set is kept."""
     return folder() / f"{name}{SOURCES[name].suffix}"
 
@@ -154,7 +154,7 @@ def locate(source: str | Path) -> Path:
         InputError: there is no such file; the message says how to get it.
     """
     name = str(source)
-    path = place(name) if name in SOURCES else Path(source)
+    path = local_path(name) if name in SOURCES else Path(source)
     if path.is_file():
         return path
     if name in SOURCES:
@@ -169,7 +169,7 @@ def given_file(source: str, sample: Path) -> Path:
     """Return the file that a data set comes from: the shipped sample, a fetched one, or the user's."""
     if source == "sample":
         return sample
-    return place(source) if source in SOURCES else Path(source)
+    return local_path(source) if source in SOURCES else Path(source)
 
 
 def name_of(source: str) -> str:

@@ -122,7 +122,7 @@ def simple_name(error: str) -> str:
     return name if _IDENTIFIER.fullmatch(name) else "of its own"
 
 
-def told(found: Outcome) -> str:
+def describe(found: Outcome) -> str:
     """Return what a call came to as short text."""
     if found.kind == "value":
         return shown(found.value)

@@ -1,6 +1,6 @@
 """Make the word problems of the shipped sample: the project's own templates, with exact annotated solutions.
 
-`python -m data.word_problems` writes `data/samples/word_problems.jsonl` anew, byte for byte the same.
+`python -m data.word_problems` writes `data/samples/word_problems.jsonl` again, byte for byte the same.
 """
 
 import json

@@ -46,7 +46,7 @@ def ended(runs: str, name: str) -> bool:
     return any(run.name == name and not _open(run) for run in runs_in(Path(runs)))
 
 
-def begun_afresh(runs: str, fresh: str) -> str:
+def interrupted_fresh_run(runs: str, fresh: str) -> str:
     """Return the run that was begun with a mark of `--fresh`; '' where none was."""
     for run in reversed(runs_in(Path(runs))):
         configuration = run.manifest.get("configuration")

@@ -21,21 +21,21 @@ from data.errors import InputError
 from data.files import parsed_once
 from flows.interface import publish
 from flows.runners import running
-from flows.runs import RunResult, anew, check_rerun, counts_of, describe, facts, open_run, recorded
+from flows.runs import RunResult, check_rerun, counts_of, describe, facts, open_run, recorded, refresh_rule
 from flows.suite import run_suite
 from tasks.aggregate import Conduct, results
 from tasks.compare.baseline import check
-from tasks.decide import watched
+from tasks.decide import monitored_suites
 from tasks.gate import gate, interim, policy_of, write
 from tasks.models.progress import deployed
 from tasks.plan import Identities, Plan, check_judges, resolve
 from tasks.query import identify, sharing_failures
-from tasks.report.material import Tables
+from tasks.report.report_data import Tables
 from tasks.report.writing import report
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache
 from tasks.runtime.telemetry import traced
-from tasks.stage import Ledger, keeping, ledger
+from tasks.stage import Ledger, current_ledger, recording
 from tasks.store import manifest as manifests
 from tasks.summary import aggregate
 
@@ -72,29 +72,29 @@ def _times(clock: float) -> dict[str, float]:
 
 
 def _ledger(settings: Settings, again: Rerun, run: str) -> Ledger:
-    """Return an empty ledger of a run: what it is told to run anew, and what earlier runs' stages went by."""
-    book = Ledger(anew=anew(again), failed=again.failed, run=run, deployed=deployed())
-    book.earlier = cache(partial(manifests.scored_before, Path(settings.store.runs)))
+    """Return an empty ledger of a run: what it is told to run again, and what earlier runs' stages went by."""
+    ledger = Ledger(refresh=refresh_rule(again), failed=again.failed, run=run, deployed=deployed())
+    ledger.earlier = cache(partial(manifests.scored_before, Path(settings.store.runs)))
     if again.truncated:
-        book.recorded = recorded(settings, again)
-    return book
+        ledger.recorded = recorded(settings, again)
+    return ledger
 
 
 def run_suites(settings: Settings, plan: Plan, identities: Identities) -> tuple[Tables, dict[str, int]]:
     """Run one suite after another; return their tables, and how many calls of each wait in batches at a server."""
-    tables, waiting, book = Tables(), dict[str, int](), ledger()
+    tables, waiting, ledger = Tables(), dict[str, int](), current_ledger()
     with running(settings) as runner:
-        book.distributed = runner is not None
+        ledger.distributed = runner is not None
         for suite in plan.suites:
             named = run_suite.with_options(name=suite.name, flow_run_name=suite.name, task_runner=runner)
             part = named(suite, identities)
             waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
             tables = tables.join(part)
-            if changed := book.changed(suite.name):
-                event("scored_again", run=book.run, suite=suite.name, changed=changed)
+            if changed := ledger.changed(suite.name):
+                event("scored_again", run=ledger.run, suite=suite.name, changed=changed)
             models = interim(plan.only(suite.name), part, identities, waiting, policy_of(settings))
-            event("suite_ended", run=book.run, suite=suite.name, models=models)
-        book.distributed = False
+            event("suite_ended", run=ledger.run, suite=suite.name, models=models)
+        ledger.distributed = False
     return tables, waiting
 
 
@@ -116,12 +116,12 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
     opened = open_run(settings, again)  # what is refused until here leaves no run behind
     folder, names = opened.folder, [model.name for model in settings.models]
     event("run_started", run=folder.name, suites=settings.named, models=names)
-    book = _ledger(settings, again, folder.name)
-    shared = sharing_failures(settings.store, book.attempt)
-    with keeping(book), shared, traced(settings, book.run, book.executions) as ended:
+    ledger = _ledger(settings, again, folder.name)
+    shared = sharing_failures(settings.store, ledger.attempt)
+    with recording(ledger), shared, traced(settings, ledger.run, ledger.executions) as ended:
         tables, waiting = run_suites(settings, plan, identities)
-        summary = aggregate(Cell(), settings.store, tables.items, tables.scores, watched(plan.suites))
-        described = describe(settings, known, tables, summary, identities)
+        summary = aggregate(Cell(), settings.store, tables.items, tables.scores, monitored_suites(plan.suites))
+        described = describe(settings, tables, summary, identities)
         manifest = {**opened.facts, "rerun": again.model_dump(), **described}
         run = {**opened.facts, **{name: manifest[name] for name in ("configuration", "versions")}}
         labelled = str(Path(settings.store.runs) / of) if (of := again.resume or again.of) else ""
@@ -129,7 +129,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
         found = results(Cell(), settings, plan, tables, summary, identities=identities, conduct=conduct)
         verdict = gate(Cell(), found, policy_of(settings))
         document = write(found, verdict, folder)
-        manifest |= {**_times(clock), "stages": book.rows()}
+        manifest |= {**_times(clock), "stages": ledger.rows()}
         reports = report(
             Cell(),
             settings,
@@ -143,7 +143,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
         manifest |= {
             "status": "completed",
             **_times(clock),
-            "stages": book.rows(),
+            "stages": ledger.rows(),
             "reports": [str(Path(path).relative_to(folder)) for path in reports],
         }
         manifests.write(folder, manifest)
@@ -155,7 +155,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
         summary=summary,
         requests=counts_of(tables),
         results=document,
-        stages=book.rows(),
+        stages=ledger.rows(),
         exit_code=int(verdict.exit_code),
     )
     publish(outcome, settings)

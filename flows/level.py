@@ -10,17 +10,17 @@ from data.batches import Cell
 from data.loading import makers_of
 from data.tables import ITEMS, SCORES
 from flows.full_eval import identify_all
-from flows.runs import counts_of, describe, facts, open_run
+from flows.runs import counts_of, describe, open_run
 from flows.suite import Numbered, evaluate
 from tasks.plan import resolve
 from tasks.probe import curves, families, probe
 from tasks.query import sharing_failures
 from tasks.report.level import LevelReport, write
-from tasks.report.material import Tables
+from tasks.report.report_data import Tables
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache, open_store
 from tasks.runtime.telemetry import traced
-from tasks.stage import Ledger, keeping
+from tasks.stage import Ledger, recording
 from tasks.store import manifest as manifests
 from tasks.summary import aggregate
 
@@ -38,12 +38,12 @@ def find_level(settings: Settings) -> tuple[LevelReport, list[Path]]:
     suite = of_suite.suite
     open_cache(settings.store)
     opened = open_run(settings, Rerun())
-    book = Ledger(run=opened.folder.name)
-    shared = sharing_failures(settings.store, book.attempt)
-    with keeping(book), shared, traced(settings, book.run, book.executions) as ended:
+    ledger = Ledger(run=opened.folder.name)
+    shared = sharing_failures(settings.store, ledger.attempt)
+    with recording(ledger), shared, traced(settings, ledger.run, ledger.executions) as ended:
         identities = identify_all(plan)
         number = suite.source["n_items"] * len(families(suite)) * len(suite.source["languages"])
-        event("suite_started", run=book.run, suite=suite.name, items=number, calls=number)
+        event("suite_started", run=ledger.run, suite=suite.name, items=number, calls=number)
         tables, units = Tables(), makers_of(suite)
         while batch := probe(
             Cell(suite.name, batch=len(tables.items)),
@@ -58,7 +58,7 @@ def find_level(settings: Settings) -> tuple[LevelReport, list[Path]]:
         summary = aggregate(Cell(), settings.store, tables.items, tables.scores)
         store = open_store(settings.store)
         found = LevelReport(
-            run=book.run,
+            run=ledger.run,
             started=opened.started,
             model=model.name,
             seed=suite.seed,
@@ -72,11 +72,11 @@ def find_level(settings: Settings) -> tuple[LevelReport, list[Path]]:
     manifest = {
         **opened.facts,
         "status": "completed",
-        **describe(settings, facts(settings, identities), tables, summary, identities),
+        **describe(settings, tables, summary, identities),
         "wall_s": round(time.monotonic() - clock, 3),
-        "stages": book.rows(),
+        "stages": ledger.rows(),
         "reports": [str(path.relative_to(opened.folder)) for path in files],
     }
     manifests.write(opened.folder, manifest)
-    event("run_ended", run=book.run, exit_code=found.exit_code, **found.requests)
+    event("run_ended", run=ledger.run, exit_code=found.exit_code, **found.requests)
     return found, files

@@ -16,7 +16,7 @@ from tasks import sandbox
 from tasks.compare.facts import judge_prompts
 from tasks.models.recorded import uncut
 from tasks.plan import Identities, Plan
-from tasks.report.material import Tables
+from tasks.report.report_data import Tables
 from tasks.runtime.storage import open_cache, open_store
 from tasks.store import manifest as manifests
 from tasks.store.repair import remembered
@@ -33,7 +33,7 @@ PARTS: Mapping[str, str] = {
     "given": "query",
     "query": "query",
     "verify": "verify",
-    "cite": "query",
+    "verify_sources": "query",
     "judge": "judge",
     "measure": "score",
     "score_judged": "score",
@@ -44,7 +44,7 @@ PARTS: Mapping[str, str] = {
     "gate": "report",
     "report": "report",
 }
-"""Each task's place among the stages that a user names; `cite`, which fetches pages, goes with the replies."""
+"""Each task's place among the stages that a user names; `verify_sources`, which fetches, goes with the replies."""
 
 _ITEMS = ("generate", "load", "arrange", "probe")
 TAKES: Mapping[str, tuple[str, ...]] = {
@@ -54,8 +54,8 @@ TAKES: Mapping[str, tuple[str, ...]] = {
     "given": _ITEMS,
     "query": ("prepare",),
     "verify": ("query",),
-    "cite": ("query",),
-    "judge": ("query", "given", "cite"),
+    "verify_sources": ("query",),
+    "judge": ("query", "given", "verify_sources"),
     "measure": ("query",),
     "score_judged": ("judge",),
     "score": ("verify",),
@@ -148,13 +148,11 @@ def facts(settings: Settings, identities: Identities) -> dict[str, Any]:
     }
 
 
-def describe(
-    settings: Settings, known: Mapping[str, Any], tables: Tables, summary: Ref, identities: Identities
-) -> dict[str, Any]:
-    """Return the manifest of a run; `known` are its `facts`."""
+def describe(settings: Settings, tables: Tables, summary: Ref, identities: Identities) -> dict[str, Any]:
+    """Return the manifest of a run."""
     return {
         "schema": manifests.SCHEMA,
-        **known,
+        **facts(settings, identities),
         "versions": manifests.versions(),
         "sandbox": layers_of(settings),
         "commit": manifests.commit(),
@@ -231,8 +229,8 @@ def open_run(settings: Settings, again: Rerun) -> Opened:
     return opened
 
 
-def anew(again: Rerun) -> Callable[[str, Cell], bool]:
-    """Return what says of a stage whether it is run anew: the named one, and all that depend on it."""
+def refresh_rule(again: Rerun) -> Callable[[str, Cell], bool]:
+    """Return what says of a stage whether it is run again: the named one, and all that depend on it."""
     due = _due(again.rerun)
 
     def asked(stage: str, cell: Cell) -> bool:
@@ -253,7 +251,7 @@ def _due(named: str) -> frozenset[str]:
 
 
 def recorded(settings: Settings, again: Rerun) -> Ref:
-    """Return the requests of the run that is done again whose replies were not cut, its replies remembered anew."""
+    """Return the requests of the run that is done again whose replies were not cut; all its replies are cached."""
     manifest = settings_of(settings.store.runs, again.of)[1]
     restore(settings, manifest)
     return uncut(open_store(settings.store), manifest)

@@ -7,7 +7,7 @@ from typing import cast
 from prefect import Flow, flow
 from prefect.context import FlowRunContext
 
-from data.batches import Batch, Cell, QueryResult, Ref, Rival
+from data.batches import Batch, Cell, Opponent, QueryResult, Ref
 from data.files import release
 from data.loading import digests_of, makers_of, offered, verifiers_of
 from data.plugins import loader, metric
@@ -16,24 +16,24 @@ from data.tables import ITEMS, SCORES
 from data.units import identity_of
 from flows.judges_exam import SUITE as EXAM
 from flows.judges_exam import short_forms
-from metrics.analysis.judged import LeftOut, Standing, left_out
+from metrics.analysis.judged import JudgeStatus, LeftOut, left_out
 from prompts import digests
 from tasks.arrange import arrange
-from tasks.cite import cite
-from tasks.decide import Watched, decide, watched
+from tasks.decide import MonitoredSuite, decide, monitored_suites
 from tasks.judge import judge
-from tasks.judges.passports import Examined, keep_passports, lacking, standings_in
+from tasks.judges.passports import Examined, keep_passports, lacking, statuses_in
 from tasks.load import Wanted, generate, given, load
 from tasks.models.constancy import told_by_server
 from tasks.plan import Identities, MetricPlan, SuitePlan, resolve
 from tasks.query import prepare, query
-from tasks.report.material import Tables
+from tasks.report.report_data import Tables
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_store
 from tasks.sandbox import kotlin_tools
 from tasks.score import measure, score, score_judged
-from tasks.stage import ledger
+from tasks.stage import current_ledger
 from tasks.verify import verify
+from tasks.verify_sources import verify_sources
 
 
 def items_of(plan: SuitePlan) -> list[Ref]:
@@ -60,7 +60,7 @@ def items_of(plan: SuitePlan) -> list[Ref]:
 class Examination:
     """How a suite's judges stand before they are asked, and what the short form of the exam asked them."""
 
-    standings: Sequence[Standing]
+    standings: Sequence[JudgeStatus]
     judged: list[QueryResult]
 
     @property
@@ -102,7 +102,7 @@ def ask(
                 templates=digests(target.template),
                 identity=identity,
                 repeats=plan.repeats,
-                recorded=ledger().recorded,
+                recorded=current_ledger().recorded,
             )
             running = query.start(
                 cell,
@@ -112,7 +112,7 @@ def ask(
                 cell=Cell(plan.name, target.name),
                 needed=len(identities.models) == 1,
                 digest=told_by_server(identity),
-                run=ledger().attempt,
+                run=current_ledger().attempt,
             )
             started.append((cell, batch, running))
     for cell, batch, running in started:
@@ -141,9 +141,9 @@ def score_by(
         metric=own.name,
         options=own.options,
         panel=own.panel(identities.judges),
-        afresh=ledger().failed or ledger().anew(judge.name, cell),
-        recorded=ledger().recorded,
-        run=ledger().attempt,
+        refresh=current_ledger().failed or current_ledger().refresh(judge.name, cell),
+        recorded=current_ledger().recorded,
+        run=current_ledger().attempt,
     )
     scores = score_judged(
         cell,
@@ -163,7 +163,7 @@ def add_evidence(plan: SuitePlan, batch: Batch) -> Batch:
     for own in plan.metrics:
         wanted = metric(own.name).sources
         if wanted and wanted(own.options):
-            evidence = cite(batch.cell, plan.store, batch, network=bool(own.options.get("network")))
+            evidence = verify_sources(batch.cell, plan.store, batch, network=bool(own.options.get("network")))
             return replace(batch, evidence=evidence)
     return batch
 
@@ -173,7 +173,7 @@ def add_opponent(plan: SuitePlan, batch: Batch, own: MetricPlan, others: Iterabl
     opponent = plan.opponent_of(own.name, batch.cell.model)
     for other in others:
         if (other.cell.model, other.cell.batch) == (opponent, batch.cell.batch):
-            return replace(batch, rival=Rival(own.compared, other.requests, other.responses))
+            return replace(batch, opponent=Opponent(own.compared, other.requests, other.responses))
     return batch
 
 
@@ -209,7 +209,7 @@ def _announce(plan: SuitePlan, items: list[Ref], identities: Identities) -> None
     there = sum(target.model.name not in identities.missing for target in plan.asked)
     n_items = sum(ref.rows for ref in items)
     calls = n_items * there * plan.repeats
-    event("suite_started", run=ledger().run, suite=plan.name, items=n_items, calls=calls)
+    event("suite_started", run=current_ledger().run, suite=plan.name, items=n_items, calls=calls)
 
 
 def examine(plan: SuitePlan, items: list[Ref], identities: Identities) -> Examination:
@@ -220,7 +220,7 @@ def examine(plan: SuitePlan, items: list[Ref], identities: Identities) -> Examin
     store = open_store(plan.store)
     spoken = {language for ref in items for language in store.read(ref)["language"].unique()}
     found = Examined([plan], identities.judges, store)
-    before = standings_in(plan, spoken, found)
+    before = statuses_in(plan, spoken, found)
     judged: list[QueryResult] = []
     this = cast("FlowRunContext", FlowRunContext.get())  # as a part of it, on the same workers
     for form in short_forms(plan, lacking(plan.suite, before)):
@@ -228,9 +228,9 @@ def examine(plan: SuitePlan, items: list[Ref], identities: Identities) -> Examin
         (exam,) = resolve(form).suites
         part = named(exam, identities)
         scores, drawn = store.read_all(part.scores, SCORES), store.read_all(part.items, ITEMS)
-        keep_passports(exam.judges, identities.judges, scores, drawn, store, about={"run": ledger().run})
+        keep_passports(exam.judges, identities.judges, scores, drawn, store, about={"run": current_ledger().run})
         judged += part.judged
-    return Examination(standings_in(plan, spoken, found) if judged else before, judged)
+    return Examination(statuses_in(plan, spoken, found) if judged else before, judged)
 
 
 def rounds(plan: SuitePlan, items: list[Ref]) -> Iterator[Numbered]:
@@ -242,7 +242,7 @@ def rounds(plan: SuitePlan, items: list[Ref]) -> Iterator[Numbered]:
         yield {number: batch}
 
 
-def undecided(plan: SuitePlan, tables: Tables, rules: list[Watched], names: list[str]) -> list[str]:
+def undecided(plan: SuitePlan, tables: Tables, rules: list[MonitoredSuite], names: list[str]) -> list[str]:
     """Return the targets that have to be asked on: none where all was asked at once, and nothing is watched."""
     left: list[str] = []
     for rule in rules:
@@ -258,10 +258,10 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     items = items_of(plan)
     examined = examine(plan, items, identities)
     _announce(plan, items, identities)
-    rules = watched([plan], Examined([plan], identities.judges, open_store(plan.store)))
+    rules = monitored_suites([plan], Examined([plan], identities.judges, open_store(plan.store)))
     tables, names = Tables(judged=examined.judged), plan.names
     for batches in rounds(plan, items):
-        asked = plan.accompanied(names)
+        asked = plan.with_opponents(names)
         tables = tables.join(evaluate(plan, batches, identities, asked, left_out=examined.left_out))
         if not (names := undecided(plan, tables, rules, names)):
             break

@@ -15,7 +15,7 @@ from data.records import Found, Measured, Metric, Question, Sample, Score, Step,
 from metrics._judged_texts import schema
 from metrics._replies import NO_REPLY, reply, was_cut
 from metrics.cot.chain import read
-from metrics.cot.first_error import REASONS, first_error, told
+from metrics.cot.first_error import REASONS, as_details, first_error
 from metrics.judging import Judgement, reason_of
 
 NONE = -1
@@ -50,7 +50,7 @@ def _settled(question: str, reference: str, response: str, *, cut: bool) -> _Set
     right = chain.answer is not None and meant.answer is not None and chain.answer.value == meant.answer.value
     first = first_error(chain, meant, given_numbers(question), right=right)
     if first is not None:
-        return _Settled(error=told(first, chain))
+        return _Settled(error=as_details(first, chain))
     return _Settled(tuple(step.text.strip()[:LONGEST] for step in chain.steps[:MOST_STEPS]))
 
 

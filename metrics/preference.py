@@ -127,6 +127,6 @@ UNIT = Metric(
     temperature=0.0,
     measured=(Measured("", "preference", {"better": 1.0, "tie": TIE, "worse": 0.0}, _outcome),),
     title={"en": "Preference", "ru": "Предпочтение"},
-    rival=lambda options: str(options["baseline"]),
+    opponent=lambda options: str(options["baseline"]),
     shown=Shown(parts={"flipped": {"en": "orders disagree", "ru": "порядки расходятся"}}),
 )

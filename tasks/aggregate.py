@@ -15,18 +15,18 @@ from data.suites import Suite
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
 from metrics.analysis.corrected import CorrectedMean, corrected_means
 from metrics.analysis.explainability import EXPLAINED, Terms
-from metrics.analysis.judged import Standing, withheld_by_judges
+from metrics.analysis.judged import JudgeStatus, withheld_by_judges
 from metrics.analysis.observations import observations
 from metrics.analysis.passports import passports
 from metrics.analysis.results import Circumstances, Results, RunTables, build
 from metrics.analysis.scores import THRESHOLD, Labels, Withheld
-from metrics.analysis.stopping import Narrowing
+from metrics.analysis.stopping import ConfidenceSequence
 from tasks.compare.baseline import against
-from tasks.decide import follow_all, watched
+from tasks.decide import monitor, monitored_suites
 from tasks.judges.labels import kept_labels
-from tasks.judges.passports import Examined, exam_results, standings_of
+from tasks.judges.passports import Examined, exam_results, statuses_of
 from tasks.plan import Identities, Plan
-from tasks.report.material import Tables
+from tasks.report.report_data import Tables
 from tasks.runtime.spending import spending_of
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
@@ -57,39 +57,39 @@ def results(
     Raises:
         InputError: the baseline cannot be compared with, or the labels' file is damaged.
     """
-    place = open_store(settings.store)
-    drawn = place.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
-    every = place.read_all(tables.scores, SCORES)
+    store = open_store(settings.store)
+    drawn = store.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
+    every = store.read_all(tables.scores, SCORES)
     once = observations(every, drawn)
-    found = Examined(plan.suites, identities.judges, place)
+    found = Examined(plan.suites, identities.judges, store)
     known = circumstances(
         plan,
         corrected=corrected_means(once.scores, once.items, settings.suites, found.passport),
-        standings=standings_of(drawn, found),
+        standings=statuses_of(drawn, found),
         labels=kept_labels(Path(conduct.labelled), every, drawn) if conduct.labelled else {},
-        stopping=follow_all(place, tables.items, tables.scores, watched(plan.suites, found)),
+        stopping=monitor(store, tables.items, tables.scores, monitored_suites(plan.suites, found)),
         waiting=conduct.waiting,
         missing=identities.missing,
     )
     day = date.fromisoformat(str(conduct.run["started"])[:10])
-    texts = _texts(place, tables) if settings.baseline else pl.DataFrame()
+    texts = _texts(store, tables) if settings.baseline else pl.DataFrame()
     return build(
-        RunTables(once.scores, once.items, place.read(summary), once.doubled),
+        RunTables(once.scores, once.items, store.read(summary), once.doubled),
         known,
         run={**conduct.run, "identities": conduct.facts.get("identities", {})},
         passports=passports(exam_results(every, drawn)),
         own_models=plan.own_models,
         # Of this run, not of what it found: one that does it again finds all in the cache.
-        spending=spending_of(place, settings, tables.asked, tables.judged, day),
+        spending=spending_of(store, settings, tables.asked, tables.judged, day),
         baseline=against(settings, conduct.facts, every, drawn, texts),
         terms=terms_of(plan, settings.explainability),
     )
 
 
-def _texts(place: Store, tables: Tables) -> pl.DataFrame:
+def _texts(store: Store, tables: Tables) -> pl.DataFrame:
     """Return all replies of a run: item_id, model, repeat, text."""
-    requests = place.read_all([one.requests for one in tables.asked], REQUESTS)
-    responses = place.read_all([one.responses for one in tables.asked], RESPONSES).unique("request_id")
+    requests = store.read_all([one.requests for one in tables.asked], REQUESTS)
+    responses = store.read_all([one.responses for one in tables.asked], RESPONSES).unique("request_id")
     asked = requests.select("request_id", "item_id", "model", "repeat").join(responses, on="request_id", how="left")
     return asked.select("item_id", "model", "repeat", "text").unique(["item_id", "model", "repeat"])
 
@@ -98,9 +98,9 @@ def circumstances(
     plan: Plan,
     *,
     corrected: Sequence[CorrectedMean] = (),
-    standings: Sequence[Standing] = (),
+    standings: Sequence[JudgeStatus] = (),
     labels: Labels | None = None,
-    stopping: Sequence[Narrowing] = (),
+    stopping: Sequence[ConfidenceSequence] = (),
     waiting: Mapping[str, int] | None = None,
     missing: Mapping[str, str] | None = None,
 ) -> Circumstances:

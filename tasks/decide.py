@@ -10,8 +10,8 @@ from data.plugins import metric
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.corrected import exam_table
-from metrics.analysis.judged import left_out, standings
-from metrics.analysis.stopping import Exam, Narrowing, narrowings, unsettled
+from metrics.analysis.judged import judge_statuses, left_out
+from metrics.analysis.stopping import ConfidenceSequence, Exam, confidence_sequences, undecided_models
 from prompts import languages
 from tasks.judges.passports import Examined
 from tasks.plan import SuitePlan
@@ -21,7 +21,7 @@ from tasks.store.tables import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class MonitoredSuite:
     """A suite that is asked until it is decided: whose replies are followed, each sequence at its `alpha`.
 
     `exams` are those of its judge, by the language of the replies.
@@ -33,13 +33,13 @@ class Watched:
     exams: Mapping[str, Exam] = field(default_factory=dict)
 
 
-def watched(suites: Iterable[SuitePlan], examined: Examined | None = None) -> list[Watched]:
+def monitored_suites(suites: Iterable[SuitePlan], examined: Examined | None = None) -> list[MonitoredSuite]:
     """Return those suites that are asked until they are decided.
 
     `examined` finds the passports of their judges.
     """
     return [
-        Watched(one.suite, tuple(one.names), one.alpha, exams_of(one, examined) if examined else {})
+        MonitoredSuite(one.suite, tuple(one.names), one.alpha, exams_of(one, examined) if examined else {})
         for one in suites
         if one.suite.stop
     ]
@@ -56,7 +56,7 @@ def exams_of(plan: SuitePlan, examined: Examined) -> dict[str, Exam]:
     found: dict[str, Exam] = {}
     for language in languages("judging/system"):
         judges = [judge.name for judge in own.judges]
-        out = left_out(standings(suite, name, judges, [language], examined.passport)).get(language, {})
+        out = left_out(judge_statuses(suite, name, judges, [language], examined.passport)).get(language, {})
         counting = [one for one in judges if one not in out]
         passports = [examined.passport(suite, name, one, whole.exam, language) for one in counting]
         there = [one for one in passports if one and {*one.labels} == {*whole.values}]
@@ -66,25 +66,25 @@ def exams_of(plan: SuitePlan, examined: Examined) -> dict[str, Exam]:
     return found
 
 
-def follow_all(
-    place: Store, items: Sequence[Ref], scores: Sequence[Ref], listed: Sequence[Watched]
-) -> list[Narrowing]:
+def monitor(
+    store: Store, items: Sequence[Ref], scores: Sequence[Ref], listed: Sequence[MonitoredSuite]
+) -> list[ConfidenceSequence]:
     """Follow the sequences of suites; `items` are the rounds that were asked, of these suites and of others."""
     if not listed:
         return []
-    rounds = [ITEMS.check(place.read(ref)) for ref in items if ref.rows]
-    every = place.read_all(list(scores), SCORES)
-    found: list[Narrowing] = []
+    rounds = [ITEMS.check(store.read(ref)) for ref in items if ref.rows]
+    every = store.read_all(list(scores), SCORES)
+    found: list[ConfidenceSequence] = []
     for one in listed:
         own = [frame for frame in rounds if frame["suite"][0] == one.suite.name]
         if own:
             spoken = {language for frame in own for language in frame["language"].unique()}
             exam = one.exams.get(min(spoken)) if len(spoken) == 1 else None
-            found += narrowings(own, every, one.suite, one.targets, one.alpha, exam=exam)
+            found += confidence_sequences(own, every, one.suite, one.targets, one.alpha, exam=exam)
     return found
 
 
 @stage(version=1)
-def decide(store: StoreSettings, items: list[Ref], scores: list[Ref], *, one: Watched) -> list[str]:
+def decide(store: StoreSettings, items: list[Ref], scores: list[Ref], *, one: MonitoredSuite) -> list[str]:
     """Return the targets whose verdict, or rank, is not there yet; `items` are the rounds that were asked."""
-    return unsettled(follow_all(open_store(store), items, scores, [one]), one.suite, one.targets)
+    return undecided_models(monitor(open_store(store), items, scores, [one]), one.suite, one.targets)

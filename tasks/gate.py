@@ -14,11 +14,11 @@ from metrics.analysis.results import Results, RunTables, build_interim
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import Policy, RunVerdict, decide
 from tasks.aggregate import circumstances
-from tasks.decide import follow_all, watched
-from tasks.judges.passports import Examined, standings_of
+from tasks.decide import monitor, monitored_suites
+from tasks.judges.passports import Examined, statuses_of
 from tasks.plan import Identities, Plan
-from tasks.report.material import Tables
 from tasks.report.raw import slugs
+from tasks.report.report_data import Tables
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 from tasks.store.tables import write_atomically
@@ -46,17 +46,17 @@ def interim(
 ) -> dict[str, dict[str, Any]]:
     """Return each model's result in the one suite of a plan, as it is when the suite has ended."""
     (one,) = plan.suites
-    place = open_store(one.store)
-    every = place.read_all(tables.scores, SCORES)
+    store = open_store(one.store)
+    every = store.read_all(tables.scores, SCORES)
     scores = every.filter(every["metric"].is_in(one.suite.scored_by))
-    drawn = place.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
+    drawn = store.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
     once = observations(scores, drawn)
-    found = Examined(plan.suites, identities.judges, place)
+    found = Examined(plan.suites, identities.judges, store)
     known = circumstances(
         plan,
         corrected=corrected_means(once.scores, once.items, [one.suite], found.passport),
-        standings=standings_of(drawn, found),
-        stopping=follow_all(place, tables.items, tables.scores, watched(plan.suites, found)),
+        standings=statuses_of(drawn, found),
+        stopping=monitor(store, tables.items, tables.scores, monitored_suites(plan.suites, found)),
         waiting=waiting,
         missing=identities.missing,
     )

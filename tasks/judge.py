@@ -27,7 +27,7 @@ from tasks.plan import Panel
 from tasks.query import query
 from tasks.runtime.storage import open_cache, open_store
 from tasks.stage import stage
-from tasks.store.samples import SampleRow, answered
+from tasks.store.samples import SampleRow, sample_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,13 @@ def pose_question(judge: Judge, panel: Panel, sample: SampleRow, ask: Ask) -> di
 
 @dataclass(frozen=True, slots=True)
 class _Hearing:
-    """What the waves of one batch share; `afresh`: sessions that remembered replies failed are heard once more."""
+    """What the waves of one batch share; `refresh`: sessions that remembered replies failed are heard once more."""
 
     store: StoreSettings
     panel: Panel
     samples: Sequence[SampleRow]
     cell: Cell
-    afresh: bool
+    refresh: bool
     recorded: Ref | None
     run: str
 
@@ -109,20 +109,20 @@ class _Wave:
 
 def _wave(hearing: _Hearing, judge: Judge, sessions: Mapping[int, Session]) -> _Wave:
     """Ask one judge all that its sessions ask now."""
-    place = open_store(hearing.store)
+    store = open_store(hearing.store)
     asks = {
         number: [pose_question(judge, hearing.panel, hearing.samples[number], ask) for ask in session.asks]
         for number, session in sessions.items()
     }
     made = REQUESTS.frame(row for rows in asks.values() for row in rows)
     if hearing.recorded:
-        made = keep(made, place.read(hearing.recorded))
+        made = keep(made, store.read(hearing.recorded))
         kept_ids = iter(made["request_id"])
         asks = {number: [{**row, "request_id": next(kept_ids)} for row in rows] for number, rows in asks.items()}
-    ref = place.write(REQUESTS, made)
+    ref = store.write(REQUESTS, made)
     digest = told_by_server(hearing.panel.identities[judge.name])
     asked = query(hearing.cell, hearing.store, ref, model=judge, cell=hearing.cell, digest=digest, run=hearing.run)
-    columns = place.read(asked.responses).select("request_id", "text", "error", "cached").rows()
+    columns = store.read(asked.responses).select("request_id", "text", "error", "cached").rows()
     replies = {
         request_id: Failed(error or "no reply") if text is None else text for request_id, text, error, _ in columns
     }
@@ -132,30 +132,30 @@ def _wave(hearing: _Hearing, judge: Judge, sessions: Mapping[int, Session]) -> _
     for number, session in sessions.items():
         ids = [row["request_id"] for row in asks[number]]
         given = [replies[one] for one in ids]
-        unread[number] = [ids[place] for place in unreadable(session, given) if ids[place] in kept]
+        unread[number] = [ids[store] for store in unreadable(session, given) if ids[store] in kept]
         advanced[number] = advance(session, given)
     return _Wave(advanced, asked, unread)
 
 
 def _hear(hearing: _Hearing, judge: Judge, sessions: Sequence[Session]) -> tuple[list[Session], list[QueryResult]]:
     """Put one judge's questions until no session asks any more."""
-    standing = list(sessions)
+    current = list(sessions)
     asked: list[QueryResult] = []
     unread: dict[int, list[str]] = {}
-    while waiting := {n: session for n, session in enumerate(standing) if session.asks}:
+    while waiting := {n: session for n, session in enumerate(current) if session.asks}:
         wave = _wave(hearing, judge, waiting)
         asked.append(wave.asked)
         for number, session in wave.advanced.items():
-            standing[number] = session
+            current[number] = session
             unread[number] = [*unread.get(number, ()), *wave.unread[number]]
-    again = [number for number, ids in unread.items() if ids and standing[number].failure] if hearing.afresh else []
+    again = [number for number, ids in unread.items() if ids and current[number].failure] if hearing.refresh else []
     if again:
         open_cache(hearing.store).forget([one for number in again for one in unread[number]])
-        heard, more = _hear(replace(hearing, afresh=False), judge, [sessions[number] for number in again])
+        heard, more = _hear(replace(hearing, refresh=False), judge, [sessions[number] for number in again])
         for number, session in zip(again, heard, strict=True):
-            standing[number] = session
+            current[number] = session
         asked += more
-    return standing, asked
+    return current, asked
 
 
 def _row(sample: SampleRow, judge: str, session: Session) -> dict[str, Any]:
@@ -181,23 +181,24 @@ def judge(
     metric: str,
     options: Mapping[str, Any],
     panel: Panel,
-    afresh: bool = False,
+    refresh: bool = False,
     recorded: Ref | None = None,
     run: str = "",
 ) -> Judged:
     """Have every judge go through every reply; a judge's failure ends its own session only.
 
-    `afresh`: where remembered replies that cannot be read failed a session, they are forgotten and asked for anew.
+    `refresh`: where remembered replies that cannot be read failed a session, they are forgotten and asked for once
+    more.
     `recorded` are requests whose replies another token limit would not change. `run`: as `query`.
     """
-    place = open_store(store)
+    tables = open_store(store)
     unit = metrics()[metric]
-    samples = [s for s in answered(place, batch) if s.error_kind is None]
+    samples = [s for s in sample_rows(tables, batch) if s.error_kind is None]
     opened = [begin(unit, s.sample, language=s.language, options=options) for s in samples]
 
     def hear(one: Judge) -> tuple[list[Session], list[QueryResult]]:
         cell = replace(batch.cell, metric=metric, judge=one.name)
-        return _hear(_Hearing(store, panel, samples, cell, afresh, recorded, run), one, opened)
+        return _hear(_Hearing(store, panel, samples, cell, refresh, recorded, run), one, opened)
 
     # Each in a context of its own: Prefect's run and the ledger live there.
     with ThreadPoolExecutor(max(1, len(panel.judges))) as pool:
@@ -208,7 +209,7 @@ def judge(
         for one, (sessions, _) in zip(panel.judges, heard, strict=True)
         for sample, session in zip(samples, sessions, strict=True)
     ]
-    ref = place.write(JUDGEMENTS, JUDGEMENTS.frame(rows))
+    ref = tables.write(JUDGEMENTS, JUDGEMENTS.frame(rows))
     return Judged(ref, [asked for _, several in heard for asked in several])
 
 

@@ -73,10 +73,10 @@ def items_of(suite: Suite, required: Sequence[str] = ()) -> Iterator[dict[str, A
 
 
 def _write(store: StoreSettings, listed: Iterable[dict[str, Any]], batch_size: int) -> list[Ref]:
-    place = open_store(store)
+    opened = open_store(store)
     frame = ITEMS.frame(listed)
     return [
-        place.write(ITEMS, frame.slice(start, batch_size)) for start in range(0, max(1, frame.height), batch_size)
+        opened.write(ITEMS, frame.slice(start, batch_size)) for start in range(0, max(1, frame.height), batch_size)
     ]
 
 
@@ -125,8 +125,8 @@ def given(store: StoreSettings, items: Ref, *, model: str) -> QueryResult:
 
     A row may also say how its response ended (`finish_reason`) and how long it was (`tokens_in`, `tokens_out`).
     """
-    place = open_store(store)
-    there = list(place.read(items).select("item_id", "facts").iter_rows())
+    opened = open_store(store)
+    there = list(opened.read(items).select("item_id", "facts").iter_rows())
     requests = REQUESTS.frame(
         {
             "request_id": content_id("given", model, item_id),
@@ -143,5 +143,5 @@ def given(store: StoreSettings, items: Ref, *, model: str) -> QueryResult:
         {"request_id": content_id("given", model, item_id), **_responded(json.loads(facts)), "cached": True}
         for item_id, facts in there
     )
-    refs = place.write(REQUESTS, requests), place.write(RESPONSES, responses)
+    refs = opened.write(REQUESTS, requests), opened.write(RESPONSES, responses)
     return QueryResult(*refs, total=0, cached=0, answered=0, failed=0, tokens_in=0, tokens_out=0, span_s=0.0)

@@ -118,7 +118,7 @@ class SuitePlan:
         """Return the target with whose replies a metric compares those of another; '' where that is a column."""
         return opponent(self.targets, self.metric(name).compared, of)
 
-    def accompanied(self, names: Iterable[str]) -> list[str]:
+    def with_opponents(self, names: Iterable[str]) -> list[str]:
         """Return targets' names, and those of the targets with whose replies a metric compares theirs."""
         listed = list(names)
         opponents = [self.opponent_of(one.name, of) for of in listed for one in self.metrics]

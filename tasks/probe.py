@@ -46,8 +46,8 @@ def probe(
     that rung were put: with the same answers they are the same.
     """
     del units  # the families, as the key knows them
-    place = open_store(store)
-    put, scored = place.read_all(items, ITEMS), place.read_all(scores, SCORES)
+    opened = open_store(store)
+    put, scored = opened.read_all(items, ITEMS), opened.read_all(scores, SCORES)
     listed: list[Item] = []
     for name, family in families(suite).items():
         for language in suite.source["languages"]:
@@ -68,4 +68,4 @@ def probe(
                 listed += drawn[int(there) :]
     if not listed:
         return []
-    return [place.write(ITEMS, ITEMS.frame(row(item) for item in listed))]
+    return [opened.write(ITEMS, ITEMS.frame(row(item) for item in listed))]

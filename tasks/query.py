@@ -21,10 +21,10 @@ from tasks.models.progress import counts, showing
 from tasks.models.protocol import FATAL, CallError, Client
 from tasks.models.recorded import keep
 from tasks.models.requests import call_of, for_items
-from tasks.models.scheduler import BatchProgress, CallResult, ask_all, line
+from tasks.models.scheduler import BatchProgress, CallResult, ask_all, event_loop_thread
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache, open_store, open_submissions
-from tasks.stage import ledger, stage
+from tasks.stage import current_ledger, stage
 
 IDENTITY_S = 60.0
 """Seconds that a server has to say who it is."""
@@ -58,7 +58,7 @@ def hang_up() -> None:
     _clients.clear()
     for client in open_ones:
         with suppress(Exception):
-            asyncio.run_coroutine_threadsafe(client.close(), line().loop).result(timeout=2.0)
+            asyncio.run_coroutine_threadsafe(client.close(), event_loop_thread().loop).result(timeout=2.0)
 
 
 def identify(model: Model) -> dict[str, str]:
@@ -68,7 +68,7 @@ def identify(model: Model) -> dict[str, str]:
         InputError: its server cannot be reached, or does not have it.
     """
     try:
-        return dict(line().call(_identity(model)))
+        return dict(event_loop_thread().call(_identity(model)))
     except CallError as error:
         raise InputError(f"model {model.name} ({model.provider}): {error.message}") from error
 
@@ -103,17 +103,17 @@ def _response(answer: CallResult) -> dict[str, Any]:
 
 
 @contextmanager
-def sharing_failures(place: StoreSettings, run: str) -> Iterator[None]:
+def sharing_failures(store: StoreSettings, run: str) -> Iterator[None]:
     """Forget at the end of a run which of its calls failed: the next one asks them again."""
     try:
         yield
     finally:
         with suppress(InputError):
-            open_cache(place).forgive(run)
+            open_cache(store).forgive(run)
 
 
 def ask(
-    requests: pl.DataFrame, model: Model, place: StoreSettings, cell: Cell, *, digest: str = "", run: str = ""
+    requests: pl.DataFrame, model: Model, store: StoreSettings, cell: Cell, *, digest: str = "", run: str = ""
 ) -> tuple[pl.DataFrame, BatchProgress]:
     """Bring every distinct request to an end; return the responses table in the requests' order.
 
@@ -127,9 +127,9 @@ def ask(
     distinct = requests.unique("request_id", maintain_order=True)
     calls = [(row["request_id"], row) for row in distinct.iter_rows(named=True)]
 
-    book = ledger()
+    ledger = current_ledger()
 
-    with showing(str(cell), book.run, deployed=book.deployed) as show:
+    with showing(str(cell), ledger.run, deployed=ledger.deployed) as show:
 
         def progress(tally: BatchProgress) -> None:
             show(tally)
@@ -137,21 +137,21 @@ def ask(
                 watcher(cell, tally)
 
         async def bring() -> tuple[dict[str, CallResult], BatchProgress]:
-            submissions = None if model.batch == "off" else open_submissions(place)
+            submissions = None if model.batch == "off" else open_submissions(store)
             return await ask_all(
                 calls,
                 read=call_of,
                 model=model,
                 client=client_of(model),
-                cache=open_cache(place),
+                cache=open_cache(store),
                 progress=progress,
                 submissions=submissions,
                 digest=digest,
                 run=run,
             )
 
-        answers, tally = line().call(bring())
-    event("query", run=book.run, stage="query", label=str(cell), **counts(tally))
+        answers, tally = event_loop_thread().call(bring())
+    event("query", run=ledger.run, stage="query", label=str(cell), **counts(tally))
     return RESPONSES.frame(_response(answers[request_id]) for request_id, _ in calls), tally
 
 
@@ -180,9 +180,9 @@ def prepare(
     limit would not change.
     """
     del templates  # the key holds them
-    place = open_store(store)
-    made = for_items(place.read(items), model, identity, repeats, target=target, prompt=prompt)
-    return place.write(REQUESTS, keep(made, place.read(recorded)) if recorded else made)
+    opened = open_store(store)
+    made = for_items(opened.read(items), model, identity, repeats, target=target, prompt=prompt)
+    return opened.write(REQUESTS, keep(made, opened.read(recorded)) if recorded else made)
 
 
 @stage(version=1, cached=False)
@@ -206,13 +206,13 @@ def query(
         InputError: as `ask`; or it is needed, no call was answered, and none would be (a wrong key, a model that
             the server does not have, an exhausted account).
     """
-    place = open_store(store)
-    responses, tally = ask(place.read(requests), model, store, cell, digest=digest, run=run)
+    opened = open_store(store)
+    responses, tally = ask(opened.read(requests), model, store, cell, digest=digest, run=run)
     if needed:
         _refuse_hopeless(model, responses)
     return QueryResult(
         requests=requests,
-        responses=place.write(RESPONSES, responses),
+        responses=opened.write(RESPONSES, responses),
         total=tally.total,
         cached=tally.cached,
         answered=tally.answered,

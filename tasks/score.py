@@ -17,7 +17,7 @@ from metrics.judging import combine
 from tasks.judge import reopen
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
-from tasks.store.samples import SampleRow, answered
+from tasks.store.samples import SampleRow, sample_rows
 
 
 def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, Any]]:
@@ -97,15 +97,15 @@ def ran(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) 
 @stage(version=2)
 def measure(store: StoreSettings, batch: Batch, *, metric: UnitIdentity, options: Mapping[str, Any]) -> Ref:
     """Score a batch of replies by a metric that needs no judge."""
-    place = open_store(store)
+    opened = open_store(store)
     unit = find(Metric, metric.name)
     used = options_of(unit, options)
-    replies = list(answered(place, batch))
+    replies = list(sample_rows(opened, batch))
     scored = (
         (reply, _model_error(reply) if reply.error_kind else unit.score(reply.sample, found, used))
         for reply, found in zip(replies, ran(unit, replies, used), strict=True)
     )
-    return place.write(SCORES, SCORES.frame(metric_rows(unit, scored)))
+    return opened.write(SCORES, SCORES.frame(metric_rows(unit, scored)))
 
 
 @stage(version=3)
@@ -120,10 +120,10 @@ def score_judged(
     left_out: LeftOut | None = None,
 ) -> Ref:
     """Score a batch of replies by what judges found; `left_out` are those that do not count, by language."""
-    place = open_store(store)
+    opened = open_store(store)
     unit = find(Metric, metric.name)
     found: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
-    for row in place.read(judgements).iter_rows(named=True):
+    for row in opened.read(judgements).iter_rows(named=True):
         found.setdefault((row["item_id"], row["model"], row["repeat"]), []).append(row)
 
     def value(reply: SampleRow) -> Score:
@@ -133,5 +133,5 @@ def score_judged(
         sessions = {row["judge"]: reopen(unit, reply.sample, row, options, reply.language) for row in rows}
         return combine(sessions, aggregate, (left_out or {}).get(reply.language))
 
-    scored = ((reply, value(reply)) for reply in answered(place, batch))
-    return place.write(SCORES, SCORES.frame(metric_rows(unit, scored)))
+    scored = ((reply, value(reply)) for reply in sample_rows(opened, batch))
+    return opened.write(SCORES, SCORES.frame(metric_rows(unit, scored)))

@@ -142,15 +142,15 @@ def _nothing(stage: str, cell: Cell) -> bool:
 
 @dataclass
 class Ledger:
-    """The executions of one run, in order; `anew(stage, cell)` says what it was told to run anew.
+    """The executions of one run, in order; `refresh(stage, cell)` says what is run again though it is cached.
 
-    `failed`: judges' replies that could not be read are asked for anew, as calls that failed always are.
+    `failed`: judges' replies that could not be read are asked for again, as calls that failed always are.
     `attempt` is this start of the run alone: what failed in an earlier one is asked again.
     `earlier()` are the units of earlier runs' executions, by subject.
     """
 
     executions: list[Execution] = field(default_factory=list)
-    anew: Callable[[str, Cell], bool] = _nothing
+    refresh: Callable[[str, Cell], bool] = _nothing
     failed: bool = False
     recorded: Ref | None = None
     run: str = ""
@@ -186,7 +186,7 @@ class Ledger:
 _ledger: ContextVar[Ledger] = ContextVar("ledger")
 
 
-def ledger() -> Ledger:
+def current_ledger() -> Ledger:
     """Return the current run's ledger."""
     try:
         return _ledger.get()
@@ -195,11 +195,11 @@ def ledger() -> Ledger:
 
 
 @contextmanager
-def keeping(book: Ledger) -> Iterator[Ledger]:
+def recording(ledger: Ledger) -> Iterator[Ledger]:
     """Keep a ledger for the runs of stages inside."""
-    token = _ledger.set(book)
+    token = _ledger.set(ledger)
     try:
-        yield book
+        yield ledger
     finally:
         _ledger.reset(token)
 
@@ -215,7 +215,7 @@ Given = tuple[tuple[Any, ...], Mapping[str, Any]]
 """What a stage is called with."""
 
 
-def _place_in(given: Given) -> StoreSettings | None:
+def _store_in(given: Given) -> StoreSettings | None:
     args, kwargs = given
     return next((value for value in (*args, *kwargs.values()) if isinstance(value, StoreSettings)), None)
 
@@ -237,17 +237,17 @@ class Stage(Generic[P, R]):
 
     def __call__(self, cell: Cell, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the stage, or take its result from the cache where every table of it is whole."""
-        if ledger().distributed:
+        if current_ledger().distributed:
             return self.start(cell, *args, **kwargs).finish()
         started = self._begin(cell)
-        refresh = ledger().anew(self.name, cell)
+        refresh = current_ledger().refresh(self.name, cell)
         state = self._named(cell, (args, kwargs), refresh=refresh)(*args, **kwargs, return_state=True)
         return self._settle(cell, state, started, (args, kwargs))
 
     def start(self, cell: Cell, /, *args: P.args, **kwargs: P.kwargs) -> "Started[R]":
         """Run the stage on the flow's task runner, beside others; `finish` waits for its result."""
         started = self._begin(cell)
-        refresh = ledger().anew(self.name, cell)
+        refresh = current_ledger().refresh(self.name, cell)
         future = self._named(cell, (args, kwargs), refresh=refresh).submit(*args, **kwargs)
 
         def finish() -> R:
@@ -258,45 +258,45 @@ class Stage(Generic[P, R]):
 
     def _begin(self, cell: Cell) -> float:
         """Say that the stage begins, and return when."""
-        run, suite, metric = ledger().run, cell.suite, cell.metric
+        run, suite, metric = current_ledger().run, cell.suite, cell.metric
         event("stage_started", run=run, stage=self.name, label=str(cell), suite=suite, metric=metric)
         return time.monotonic()
 
     def _named(self, cell: Cell, given: Given, *, refresh: bool) -> Any:
         name = f"{self.name} {cell}".replace("{", "(").replace("}", ")")
         options: dict[str, Any] = {"refresh_cache": True} if refresh else {}
-        if self.cached and (place := _place_in(given)) and (storage := open_results(place)):
+        if self.cached and (store := _store_in(given)) and (storage := open_results(store)):
             options["result_storage"] = storage
         return self.task.with_options(task_run_name=name, **options)
 
     def _settle(self, cell: Cell, state: Any, started: float, given: Given) -> R:
-        """Return a state's result, run anew where its tables are not whole, and enter it in the ledger."""
-        note = "asked to run anew" if ledger().anew(self.name, cell) else ""
+        """Return a state's result, run again where its tables are not whole, and enter it in the ledger."""
+        note = "asked to run again" if current_ledger().refresh(self.name, cell) else ""
         args, kwargs = given
         try:
             result: R = state.result()
         except JSONDecodeError:
             if not self.cached:
                 raise
-            # Prefect writes its records in place: another run of this store was just writing the same one anew.
+            # Prefect writes its records in place: another run of this store was just writing the same one again.
             note = "the record of its result could not be read"
             state = self._named(cell, given, refresh=True)(*args, **kwargs, return_state=True)
             result = state.result()
         cached = state.name == "Cached"
         if cached:
-            place = _place_in(given)
-            if place and not all(open_store(place).whole(ref) for ref in found_in(result, Ref)):
+            store = _store_in(given)
+            if store and not all(open_store(store).whole(ref) for ref in found_in(result, Ref)):
                 note = "a table of its result was missing or damaged"
                 state = self._named(cell, given, refresh=True)(*args, **kwargs, return_state=True)
                 result, cached = state.result(), False
         seconds = time.monotonic() - started
-        book = ledger()
+        ledger = current_ledger()
         subject, units = self._subject(given)
-        before = book.earlier().get(subject, {}) if units and not cached else {}
+        before = ledger.earlier().get(subject, {}) if units and not cached else {}
         changed = tuple(name for name, unit in units.items() if before.get(name, unit) != unit)
         note = note or (f"changed since: {', '.join(changed)}" if changed else "")
         asked = tuple(found_in(result, QueryResult))
-        book.executions.append(
+        ledger.executions.append(
             Execution(self.name, cell, cached, seconds, note, time.time(), asked, subject, units, changed)
         )
         rows: Counter[str] = Counter()
@@ -304,7 +304,7 @@ class Stage(Generic[P, R]):
             rows[ref.table] += ref.rows
         said: dict[str, Any] = {"cached": cached, "seconds": round(seconds, 4), "rows": rows}
         said |= {"note": note} if note else {}
-        event("stage", run=book.run, stage=self.name, label=str(cell), **said)
+        event("stage", run=ledger.run, stage=self.name, label=str(cell), **said)
         return result
 
     def _subject(self, given: Given) -> tuple[str, dict[str, str]]:

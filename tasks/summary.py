@@ -6,23 +6,25 @@ from config.settings import StoreSettings
 from data.batches import Ref
 from data.tables import ITEMS, SCORES, SUMMARY
 from metrics.analysis.observations import observations
-from metrics.analysis.stopping import without_peeking
+from metrics.analysis.stopping import with_sequence_intervals
 from metrics.analysis.summary import summarise
-from tasks.decide import Watched, follow_all
+from tasks.decide import MonitoredSuite, monitor
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 
 @stage(version=2)
-def aggregate(store: StoreSettings, items: list[Ref], scores: list[Ref], watched: Sequence[Watched] = ()) -> Ref:
+def aggregate(
+    store: StoreSettings, items: list[Ref], scores: list[Ref], monitored: Sequence[MonitoredSuite] = ()
+) -> Ref:
     """Sum all scores of a run up into the summary table.
 
-    Suites that are `watched` have their sequences' intervals.
+    Suites that are `monitored` have their sequences' intervals.
     """
-    place = open_store(store)
-    found = observations(place.read_all(scores, SCORES), place.read_all(items, ITEMS))
+    opened = open_store(store)
+    found = observations(opened.read_all(scores, SCORES), opened.read_all(items, ITEMS))
     summary = summarise(found.scores, found.items)
-    if watched:
-        followed = follow_all(place, items, scores, watched)
-        summary = without_peeking(summary, followed, [one.suite for one in watched])
-    return place.write(SUMMARY, summary)
+    if monitored:
+        followed = monitor(opened, items, scores, monitored)
+        summary = with_sequence_intervals(summary, followed, [one.suite for one in monitored])
+    return opened.write(SUMMARY, summary)

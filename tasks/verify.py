@@ -150,10 +150,10 @@ def verify(
     `runner` is what `kotlin_tools.describe` says: with another compiler, or none any more, verdicts are others.
     """
     del families, runner
-    place = open_store(store)
-    rows = {row["item_id"]: row for row in place.read(batch.items).iter_rows(named=True)}
-    asked = place.read(batch.requests).join(
-        place.read(batch.responses), on="request_id", how="left", maintain_order="left"
+    opened = open_store(store)
+    rows = {row["item_id"]: row for row in opened.read(batch.items).iter_rows(named=True)}
+    asked = opened.read(batch.requests).join(
+        opened.read(batch.responses), on="request_id", how="left", maintain_order="left"
     )
     replies = (
         ReplyToVerify(
@@ -161,4 +161,4 @@ def verify(
         )
         for r in asked.iter_rows(named=True)
     )
-    return place.write(VERDICTS, VERDICTS.frame(verify_all(replies, tools)))
+    return opened.write(VERDICTS, VERDICTS.frame(verify_all(replies, tools)))

@@ -1,6 +1,6 @@
 """Tell which blocks of a response are its answer by what is said of them, in English and Russian.
 
-A block may be announced as what not to write, or as one more way to do it: `standing` ranks it.
+A block may be announced as what not to write, or as one more way to do it: `rank_blocks` ranks it.
 """
 
 import re
@@ -107,7 +107,7 @@ _COMMENT = pattern(r"[ \t]*(?:#|//)[ \t]*([^\n]{1,200})")
 _SENTENCE = pattern(r"(?<=[.!?;])\s+")
 
 
-def said(sentence: str) -> int | None:
+def announced_rank(sentence: str) -> int | None:
     """Return how a sentence lets the code after it stand; None where it says nothing of that."""
     back = _BACK.match(sentence.lower()) is not None and not sentence.rstrip().endswith((":", "："))
     words = _plain(sentence)
@@ -124,21 +124,21 @@ def _plain(sentence: str) -> str:
     return sentence.lower().replace("’", "'").replace("*", "").replace("_", " ").strip(" \t#>:-–—.\n")
 
 
-def takes_back(before: str, standing: int) -> bool:
+def takes_back(before: str, rank: int) -> bool:
     """Say whether the words between two pieces of code put the second in the place of the first.
 
-    They call the first wrong, or the second a correction; `standing` is how the first one stands without them.
+    They call the first wrong, or the second a correction; `rank` is that of the first one without them.
     """
     lines = [line for line in before[-_SAID:].split("\n") if line.strip()]
     if not lines or lines[-1].startswith(("    ", "\t")):
         return False
     sentences = [sentence for line in lines[-3:] for sentence in _SENTENCE.split(line.strip())]
-    last = said(sentences[-1])
+    last = announced_rank(sentences[-1])
     if last not in {None, PLAIN}:
         return False
     if _faults(sentences[-1]) or _MENDED.search(_plain(sentences[-1])):
         return True
-    return last == PLAIN and (standing == WRONG or any(map(_faults, sentences[-4:-1])))
+    return last == PLAIN and (rank == WRONG or any(map(_faults, sentences[-4:-1])))
 
 
 def _faults(sentence: str) -> bool:
@@ -166,12 +166,12 @@ def _introduced(before: str) -> int | None:
     if not lines:
         return None
     for sentence in reversed(_SENTENCE.split(lines[-1].strip())[-2:]):
-        if (found := said(sentence)) is not None:
+        if (found := announced_rank(sentence)) is not None:
             return found
     return None
 
 
-def standings(blocks: Sequence[tuple[str, str, str]]) -> list[int]:
+def rank_blocks(blocks: Sequence[tuple[str, str, str]]) -> list[int]:
     """Return how each block stands, of (what is said before it since the last one, its code, what is said after).
 
     A heading holds until the next one; what stands right before a block, or in its first line, goes first.
@@ -181,14 +181,14 @@ def standings(blocks: Sequence[tuple[str, str, str]]) -> list[int]:
     for before, code, after in blocks:
         for line in before.split("\n")[-200:]:
             if _HEADING.match(line):
-                heading = said(line[:_SAID])
+                heading = announced_rank(line[:_SAID])
         own = _introduced(before)
         first = _COMMENT.match(code.lstrip("\n")[:_SAID])
         if first and own is None:
-            own = said(first[1])
+            own = announced_rank(first[1])
         line = after[:_SAID].strip().split("\n")[0].rstrip()
         if _AFTER.match(line.lower()) and not line.endswith(":"):
             own = WRONG
-        standing = own if own is not None else heading
-        found.append(PLAIN if standing is None else standing)
+        rank = own if own is not None else heading
+        found.append(PLAIN if rank is None else rank)
     return found

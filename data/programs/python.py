@@ -14,7 +14,7 @@ from itertools import islice
 
 from data.patterns import pattern
 from data.programs.clean import answer_part
-from data.programs.cues import PLAIN, said, standings
+from data.programs.cues import PLAIN, announced_rank, rank_blocks
 from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, chunks, fenced, indentation, spans
 from data.programs.tree import ENTITIES, FUNCTION, Parser, completed, defines, missing, names_bound
 from data.programs.withdrawn import withdrawals
@@ -83,13 +83,13 @@ class _Finder:
     def _best_block(self, blocks: Sequence[Block], deep: int) -> _Found | None:
         best: _Found | None = None
         place = -1
-        standing = standings([(block.before, block.text, block.after) for block in blocks])
+        ranks = rank_blocks([(block.before, block.text, block.after) for block in blocks])
         for n in reversed(range(len(blocks))):
             if self.function not in blocks[n].text:
                 continue
             found = self._from_block(blocks[n], deep)
             if found:
-                worth = (found.worth[0], min(found.worth[1], standing[n]))
+                worth = (found.worth[0], min(found.worth[1], ranks[n]))
                 if best is None or worth > best.worth:
                     best, place = _Found(found.source, worth), n
                 if worth == TOP:
@@ -167,7 +167,7 @@ class _Finder:
             found = self._first_parsed(pieces, n)
             if found is None or (assigned and found.worth[0] < FUNCTION) or _nested(lines, pieces[n][0], indent):
                 continue
-            worth = (found.worth[0], _standing(lines, pieces[n][0]))
+            worth = (found.worth[0], _rank(lines, pieces[n][0]))
             if best is None or worth > best.worth:
                 others = [code for m, (_, code) in enumerate(pieces) if m != n and m not in defining]
                 best = _Found(completed(found.source, others, self.parser), worth)
@@ -198,11 +198,11 @@ def _nested(lines: Sequence[str], place: int, indent: str) -> bool:
     return bool(indent) and _NESTED.match(next(above, "")) is not None
 
 
-def _standing(lines: Sequence[str], place: int) -> int:
+def _rank(lines: Sequence[str], place: int) -> int:
     """Return how the line before a definition lets it stand."""
     before = next((line for line in reversed(lines[max(0, place - 4) : place]) if line.strip()), "")
-    standing = said(before[-400:])
-    return PLAIN if standing is None else standing
+    rank = announced_rank(before[-400:])
+    return PLAIN if rank is None else rank
 
 
 def find_python(reply: str, function: str) -> str | None:

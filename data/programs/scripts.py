@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from data.patterns import pattern
 from data.programs.clean import answer_part
-from data.programs.cues import standings
+from data.programs.cues import rank_blocks
 from data.programs.python import TAGS, find_python
 from data.programs.text import BLOCKS_CAP, SOURCE_CAP, fenced
 from data.programs.tree import FUNCTION, FUTURE, Parser, defines
@@ -40,13 +40,13 @@ def find_script(reply: str) -> str | None:
     parser = Parser()
     blocks, outside = fenced(text)
     blocks = blocks[-BLOCKS_CAP:]
-    standing = standings([(block.before, block.text, block.after) for block in blocks])
+    ranks = rank_blocks([(block.before, block.text, block.after) for block in blocks])
     found: list[tuple[int, bool, bool, int, str]] = []
     for n, block in enumerate(blocks):
         if block.tag in TAGS:
             for source in (block.text, *block.longer):
                 if _program(source, parser):
-                    found.append((standing[n], _SPEAKS.search(source) is not None, bool(block.tag), n, source))
+                    found.append((ranks[n], _SPEAKS.search(source) is not None, bool(block.tag), n, source))
                     break
     if found:
         return max(found)[-1]

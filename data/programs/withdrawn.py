@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from data.patterns import pattern
-from data.programs.cues import PLAIN, standings, takes_back
+from data.programs.cues import PLAIN, rank_blocks, takes_back
 from data.programs.text import AROUND, BLOCKS_CAP, fenced
 
 TRIES = 3
@@ -29,6 +29,6 @@ def withdrawals(text: str, function: str) -> Iterator[tuple[str, str]]:
         blocks = fenced(head)[0][-BLOCKS_CAP:]
         if blocks and not blocks[-1].closed:
             continue  # amid a block: its last definition counts, whatever its comments say
-        standing = standings([(block.before, block.text, "") for block in blocks])
-        if takes_back(between, standing[-1] if standing else PLAIN):
+        ranks = rank_blocks([(block.before, block.text, "") for block in blocks])
+        if takes_back(between, ranks[-1] if ranks else PLAIN):
             yield head, text[place:]

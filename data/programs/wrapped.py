@@ -48,7 +48,7 @@ def unwrapped(text: str, function: str) -> Iterator[str]:
     text = text[-WRAPPED_CAP:]
     yield from (piece for piece in _elements(text) if function in piece)
     if "def " in text or "fun " in text:
-        yield from _standing(_strings(text), function)
+        yield from _by_rank(_strings(text), function)
     if is_patch(text):
         yield _patched(text)
 
@@ -71,13 +71,13 @@ def _elements(text: str) -> Iterator[str]:
             yield html.unescape(inner).replace("\xa0", " ").strip("\n")
 
 
-def _standing(strings: Iterable[tuple[int, str]], function: str) -> Iterator[str]:
+def _by_rank(strings: Iterable[tuple[int, str]], function: str) -> Iterator[str]:
     """Yield the strings that mention a function, the best last; a wrong one not where another declares it."""
-    found = [(standing, text) for standing, text in strings if function in text]
+    found = [(rank, text) for rank, text in strings if function in text]
     declares = re.compile(rf"\b(?:def|fun)[ ]+{function}\b")
-    instead = any(standing > WRONG and declares.search(text) for standing, text in found)
-    for standing, text in sorted(found, key=lambda pair: pair[0]):
-        if standing > WRONG or not instead:
+    instead = any(rank > WRONG and declares.search(text) for rank, text in found)
+    for rank, text in sorted(found, key=lambda pair: pair[0]):
+        if rank > WRONG or not instead:
             yield text
 
 
@@ -94,9 +94,9 @@ def _strings(text: str) -> Iterator[tuple[int, str]]:
             value, _ = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
             continue
-        for standing, found in _walked(value):
+        for rank, found in _walked(value):
             whole = True
-            yield standing, _lined(found)
+            yield rank, _lined(found)
         if whole:
             return
     for begun in list(_BEGUN.finditer(text))[-TRIES:]:
@@ -116,17 +116,17 @@ def _walked(value: Any) -> Iterator[tuple[int, str]]:
     for _ in range(_VALUES):
         if not waiting:
             return
-        standing, each = waiting.pop()
+        rank, each = waiting.pop()
         if isinstance(each, str):
-            yield standing, each
+            yield rank, each
         elif isinstance(each, dict):
             own = [(key_standing(key), inner) for key, inner in each.items()]
-            waiting += [(standing if found is None else found, inner) for found, inner in reversed(own)]
+            waiting += [(rank if found is None else found, inner) for found, inner in reversed(own)]
         elif isinstance(each, list):
             if each and all(isinstance(line, str) for line in each):
-                yield standing, "\n".join(each)
+                yield rank, "\n".join(each)
             else:
-                waiting += [(standing, inner) for inner in reversed(each)]
+                waiting += [(rank, inner) for inner in reversed(each)]
 
 
 def _lined(text: str) -> str:

@@ -60,7 +60,7 @@ def parts(found: "CostEstimate") -> Iterator["RenderableType"]:
     for line in (*totals(found), *_bases(found)):
         yield Text(visible(line))
     for one in found.effects:
-        yield Text(told(one, language))
+        yield Text(effect_line(one, language))
     each = ", ".join(f"{name} {n:g}" for name, n in CHARACTERS_PER_TOKEN.items())
     yield Text(phrase("estimate.about", language, each=each, frame=FRAME))
     for note in found.notes:
@@ -111,7 +111,7 @@ def _costs(found: "CostEstimate") -> Iterator[str]:
             yield phrase("common.prices_stale", language, days=days)
 
 
-def told(one: "Effect", language: str) -> str:
+def effect_line(one: "Effect", language: str) -> str:
     """Say what so many items can show."""
     from prompts.phrases import phrase
     from tasks.report.text import percent

@@ -56,11 +56,11 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Run
         return work
 
     def go_on() -> str:
-        from flows.earlier import begun_afresh
+        from flows.earlier import interrupted_fresh_run
 
         if not settings.fresh or again.resume:
             return SAME
-        if name := begun_afresh(settings.store.runs, settings.fresh):
+        if name := interrupted_fresh_run(settings.store.runs, settings.fresh):
             return f"go on with --resume {name} in place of --fresh, which would ask everything once more."
         return "nothing has been asked yet."
 

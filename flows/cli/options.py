@@ -44,7 +44,7 @@ class RunOptions:
             help="of one suite: the data set; a user's own responses are scored whole unless --set says otherwise",
         ),
     ] = ""
-    fresh: Annotated[bool, Parameter(help="ask everything anew; earlier replies are kept")] = False
+    fresh: Annotated[bool, Parameter(help="ask everything again; earlier replies are kept")] = False
     until_decided: Annotated[
         bool, Parameter(help="ask each suite in rounds, until its verdict is there (docs/stopping.md)")
     ] = False
@@ -73,7 +73,7 @@ class RunOptions:
     ] = None
     rerun: Annotated[
         str,
-        Parameter(metavar="STAGE", group=AGAIN, choices=STAGES, help="run this stage anew, and what follows"),
+        Parameter(metavar="STAGE", group=AGAIN, choices=STAGES, help="run this stage again, and what follows"),
     ] = ""
     suite: Annotated[str, Parameter(group=AGAIN, help="with --rerun: only this suite's stages")] = ""
     model: Annotated[str, Parameter(group=AGAIN, help="with --rerun: only this model's stages")] = ""
@@ -163,9 +163,9 @@ def _agree(given: RunOptions) -> None:
             "same limit the same replies would be cut."
         )
     if given.only_truncated and given.fresh:
-        raise InputError("--only-truncated and --fresh: expected one of them; --fresh asks everything anew.")
+        raise InputError("--only-truncated and --fresh: expected one of them; --fresh asks everything again.")
     if given.only_failed and given.fresh:
-        raise InputError("--only-failed and --fresh: expected one of them; --fresh asks everything anew.")
+        raise InputError("--only-failed and --fresh: expected one of them; --fresh asks everything again.")
     if (given.suite or given.model) and not given.rerun:
         raise InputError("--suite and --model: expected --rerun STAGE beside them.")
 

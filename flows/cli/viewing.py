@@ -200,7 +200,7 @@ def digest(folder: Path) -> str:
     return found.hexdigest()
 
 
-def place(runs: Path, run: str) -> tuple[Path, str]:
+def report_path(runs: Path, run: str) -> tuple[Path, str]:
     """Return the folder of runs, and the address of a run's report in it; `run` may be the path of a folder.
 
     Raises:

@@ -13,7 +13,7 @@ from typing import Any
 from data.errors import InputError
 from data.programs.python import find_python
 from data.records import Family, Item, Outcome, Program, Verdict
-from data.values import ExpectedException, equal, literal, same_type, shown, simple_name, told
+from data.values import ExpectedException, describe, equal, literal, same_type, shown, simple_name
 from generators.code_gen import easy as _code_easy
 from generators.code_gen import easy_text as _code_easy_text
 from generators.code_gen import hard as _code_hard
@@ -212,7 +212,7 @@ def verify(item: Item, reply: str, outcomes: Sequence[Outcome] | None = None) ->
         {
             "args": shown(decode({"tuple": call})),
             "expected": shown(value),
-            "got": told(found),
+            "got": describe(found),
             "correct": not reason,
         }
         for call, value, found, reason in zip(facts["calls"], expected, outcomes, reasons, strict=True)

@@ -11,7 +11,7 @@ from itertools import islice
 
 from data.patterns import pattern
 from data.programs.clean import answer_part
-from data.programs.cues import PLAIN, WRONG, standings
+from data.programs.cues import PLAIN, WRONG, rank_blocks
 from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, chunks, fenced, indentation, spans
 from data.programs.withdrawn import withdrawals
 from data.programs.wrapped import in_html, is_patch, unwrapped, without_prompts
@@ -67,14 +67,14 @@ def _search(text: str, declares: re.Pattern[str], function: str, deep: int = DEE
     """Return the best program of a text, the last of the best, and how it stands."""
     blocks, outside = fenced(text)
     blocks = [block for block in blocks[-BLOCKS_CAP:] if len(block.text) <= SOURCE_CAP and block.text.strip()]
-    standing = standings([(block.before, block.text, block.after) for block in blocks])
+    ranks = rank_blocks([(block.before, block.text, block.after) for block in blocks])
     best, worth = None, WRONG - 1
     for n in reversed(range(len(blocks))):
-        if function not in blocks[n].text or standing[n] <= worth:
+        if function not in blocks[n].text or ranks[n] <= worth:
             continue
         if source := _from_block(blocks[n], declares, function, deep):
             others = [b.text for b in blocks if b is not blocks[n] and b.tag in TAGS]
-            best, worth = _completed(source, others), standing[n]
+            best, worth = _completed(source, others), ranks[n]
     if worth < PLAIN and function in outside:
         wrapped = in_html(outside, function) or outside.lstrip()[:1] in {"{", "["} or is_patch(outside)
         prose = None if wrapped else _from_prose(outside, declares)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from data.exits import Outcome
+from data.exits import GateOutcome
 from data.plugins import metric
 from data.records import Metric
 from data.suites import Suite
@@ -25,7 +25,7 @@ Must = Literal["nothing", "passport", "labels"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class JudgeStatus:
     """Whether a judge counts in a step of a metric, in a language; `why` says what its exam showed if not.
 
     `measured`: it has a passport, with these rates and this contrast. Without one it counts, and nobody has
@@ -45,7 +45,7 @@ class Standing:
     contrast: Contrast | None = None
 
 
-def standing(blank: Standing, found: Passport | None) -> Standing:
+def status_of(blank: JudgeStatus, found: Passport | None) -> JudgeStatus:
     """Return how a judge stands in a step (`blank`) by its passport, if it has one."""
     if found is None:
         return blank
@@ -69,12 +69,12 @@ def exams_of(unit: Metric) -> list[str]:
     return list(dict.fromkeys([*own, *(one.exam for one in unit.measured)]))
 
 
-def standings(
+def judge_statuses(
     suite: Suite, name: str, judges: Iterable[str], languages: Collection[str], find: Finder
-) -> list[Standing]:
+) -> list[JudgeStatus]:
     """Return how each judge of a metric stands in each of its steps and languages."""
     return [
-        standing(Standing(suite.name, name, exam, judge, language), find(suite, name, judge, exam, language))
+        status_of(JudgeStatus(suite.name, name, exam, judge, language), find(suite, name, judge, exam, language))
         for judge in judges
         for exam in exams_of(metric(name))
         for language in sorted(languages)
@@ -85,7 +85,7 @@ LeftOut = Mapping[str, Mapping[str, str]]
 """By language, the judges of a metric that do not count, and why."""
 
 
-def left_out(found: Iterable[Standing]) -> dict[str, dict[str, str]]:
+def left_out(found: Iterable[JudgeStatus]) -> dict[str, dict[str, str]]:
     """Return who does not count in a metric: who does not in one of its steps, by language."""
     out: dict[str, dict[str, str]] = {}
     for one in found:
@@ -95,7 +95,7 @@ def left_out(found: Iterable[Standing]) -> dict[str, dict[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class PanelStanding:
+class PanelStatus:
     """The judges of a suite's score: who is `left_out` and why, of whom nobody knows (`unmeasured`), and `none`.
 
     `none` says of a metric for which no judge is left, in one of the languages, why; '' where each has one.
@@ -106,7 +106,7 @@ class PanelStanding:
     none: str
 
 
-def panel_standing(found: Sequence[Standing]) -> PanelStanding:
+def panel_status(found: Sequence[JudgeStatus]) -> PanelStatus:
     """Sum up how the judges of the metrics that make a suite's score stand."""
     out = {f"{one.judge}, {one.metric}": one.why for one in found if not one.counts}
     blank = tuple(dict.fromkeys(one.judge for one in found if not one.measured))
@@ -115,18 +115,18 @@ def panel_standing(found: Sequence[Standing]) -> PanelStanding:
         excluded = left_out(own).get(language, {})
         if {*excluded} == {one.judge for one in own}:
             none = none or "; ".join(f"{judge}: {why}" for judge, why in excluded.items())
-    return PanelStanding(out, blank, none)
+    return PanelStatus(out, blank, none)
 
 
-def _grouped(found: Iterable[Standing]) -> Iterator[tuple[tuple[str, str], list[Standing]]]:
-    groups: dict[tuple[str, str], list[Standing]] = {}
+def _grouped(found: Iterable[JudgeStatus]) -> Iterator[tuple[tuple[str, str], list[JudgeStatus]]]:
+    groups: dict[tuple[str, str], list[JudgeStatus]] = {}
     for one in found:
         groups.setdefault((one.metric, one.language), []).append(one)
     yield from groups.items()
 
 
 def withheld_by_judges(
-    members: Mapping[str, Sequence[Suite]], found: Sequence[Standing], labels: Labels, must: Must
+    members: Mapping[str, Sequence[Suite]], found: Sequence[JudgeStatus], labels: Labels, must: Must
 ) -> dict[tuple[str, str], Withheld]:
     """Return, by model and suite, the judged suites that no score decides, and why.
 
@@ -141,14 +141,14 @@ def withheld_by_judges(
                 name for name in judged if (one := labels.get((suite.name, model, name))) and one.decides
             } - ({*judged} if suite.strata else set())
             own = [one for one in found if one.suite == suite.name and one.metric in {*judged} - labelled]
-            if none := panel_standing(own).none:
+            if none := panel_status(own).none:
                 held[model, suite.name] = Withheld(none, measured=False)
             elif why := _lacking(own, must, [name for name in judged if name not in labelled]):
                 held[model, suite.name] = Withheld(why)
     return held
 
 
-def _lacking(found: Sequence[Standing], must: Must, unlabelled: Sequence[str]) -> str:
+def _lacking(found: Sequence[JudgeStatus], must: Must, unlabelled: Sequence[str]) -> str:
     """Say what judges must have and lack; '' where nothing."""
     if must == "passport" and (blank := next((one for one in found if not one.measured), None)):
         return f"judges_must_have: passport, and {blank.judge} has none for {blank.exam} ({blank.language})"
@@ -173,7 +173,7 @@ class Estimated:
         return f"{percent(self.value)}{around}"
 
 
-def at(score: float, interval: Interval, threshold: float, gate: Gate) -> Outcome:
+def at(score: float, interval: Interval, threshold: float, gate: Gate) -> GateOutcome:
     """Return what a score comes to at a threshold: by itself, or by its whole interval."""
     if gate != "interval":
         return "pass" if reaches(score, threshold) else "fail"
@@ -184,7 +184,7 @@ def at(score: float, interval: Interval, threshold: float, gate: Gate) -> Outcom
     return "undecided" if reaches(interval.high, threshold) else "fail"
 
 
-def decide(raw: Estimated, corrected: Estimated | None, threshold: float, gate: Gate) -> tuple[Outcome, str]:
+def decide(raw: Estimated, corrected: Estimated | None, threshold: float, gate: Gate) -> tuple[GateOutcome, str]:
     """Return what a judged score comes to at a threshold, and why where it is undecided by the exam.
 
     The exam only withholds: where the score and what it comes to corrected do not lie on one side, nothing is
@@ -202,4 +202,4 @@ def decide(raw: Estimated, corrected: Estimated | None, threshold: float, gate: 
     )
 
 
-_SIDES: Mapping[Outcome, str] = {"pass": "at or above", "fail": "below", "undecided": "on both sides of"}
+_SIDES: Mapping[GateOutcome, str] = {"pass": "at or above", "fail": "below", "undecided": "on both sides of"}

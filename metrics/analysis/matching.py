@@ -18,7 +18,7 @@ KEY = ("item_id", "repeat")
 
 
 @dataclass(frozen=True, slots=True)
-class Entrant:
+class ComparedModel:
     """A model in a run: `label` names it among all, `place` is its place in the order in which runs were given."""
 
     label: str
@@ -27,7 +27,7 @@ class Entrant:
     place: int
 
 
-def entrants(models: Mapping[str, Sequence[str]]) -> list[Entrant]:
+def compared_models(models: Mapping[str, Sequence[str]]) -> list[ComparedModel]:
     """Name the models of several runs (run -> models), in order; a model of several runs is named with its run."""
     pairs = [(run, model) for run, listed in models.items() for model in listed]
     names = [model for _, model in pairs]
@@ -35,17 +35,18 @@ def entrants(models: Mapping[str, Sequence[str]]) -> list[Entrant]:
     if len(set(labels)) < len(labels):  # a model is called as another one with its run
         labels = [f"{model} @ {run}" for run, model in pairs]
     return [
-        Entrant(label, model, run, n) for n, (label, (run, model)) in enumerate(zip(labels, pairs, strict=True))
+        ComparedModel(label, model, run, n)
+        for n, (label, (run, model)) in enumerate(zip(labels, pairs, strict=True))
     ]
 
 
-def fields(listed: Sequence[Entrant], *, every: bool = False) -> list[list[Entrant]]:
+def fields(listed: Sequence[ComparedModel], *, every: bool = False) -> list[list[ComparedModel]]:
     """Return the groups within which every two are compared.
 
     A model that took part in several runs is compared with itself; where there is no such model, or with
     `every`, all are compared with all.
     """
-    by_model: dict[str, list[Entrant]] = {}
+    by_model: dict[str, list[ComparedModel]] = {}
     for one in listed:
         by_model.setdefault(one.model, []).append(one)
     several = [group for group in by_model.values() if len(group) > 1]
@@ -55,7 +56,7 @@ def fields(listed: Sequence[Entrant], *, every: bool = False) -> list[list[Entra
 def compare_fields(
     scores: pl.DataFrame,
     items: pl.DataFrame,
-    compared: Sequence[Sequence[Entrant]],
+    compared: Sequence[Sequence[ComparedModel]],
     suites: Sequence[Suite] = (),
     metrics: Sequence[str] = (),
 ) -> tuple[list[Comparison], list[Grouping]]:

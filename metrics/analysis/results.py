@@ -11,7 +11,7 @@ from metrics.analysis.baseline import Against
 from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.explainability import ExplainabilityResult, Terms, explained
 from metrics.analysis.failures import failures
-from metrics.analysis.judged import Standing
+from metrics.analysis.judged import JudgeStatus
 from metrics.analysis.matching import question_sets
 from metrics.analysis.means import suite_intervals
 from metrics.analysis.observations import Doubled
@@ -21,7 +21,7 @@ from metrics.analysis.passports import Passport
 from metrics.analysis.repeated import repeated
 from metrics.analysis.scores import Labels, ModelScore, Withheld, headline, scores_of, totals_of
 from metrics.analysis.spending import Spending
-from metrics.analysis.stopping import Narrowing
+from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import SummaryRow, Total, cells
 from metrics.analysis.values import few_templates
 from metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
@@ -48,7 +48,7 @@ class Results:
     totals: Mapping[str, Total] = field(default_factory=dict)
     cells: Sequence[SummaryRow] = ()
     comparisons: Sequence[Comparison] = ()
-    races: Sequence[Narrowing] = ()
+    races: Sequence[ConfidenceSequence] = ()
     groups: Sequence[Grouping] = ()
     repeats: Sequence[Repeats] = ()
     judges: Mapping[str, JudgeAgreement] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Results:
     baseline: Against | None = None
     doubled: Sequence[Doubled] = ()
     few_templates: Sequence[str] = ()
-    standings: Sequence[Standing] = ()
+    standings: Sequence[JudgeStatus] = ()
     self_judged: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     passports: Sequence[Passport] = ()
 
@@ -92,8 +92,8 @@ class Circumstances:
     withheld: Mapping[tuple[str, str], Withheld] = field(default_factory=dict)
     labels: Labels = field(default_factory=dict)
     corrected: Sequence[CorrectedMean] = ()
-    standings: Sequence[Standing] = ()
-    stopping: Sequence[Narrowing] = ()
+    standings: Sequence[JudgeStatus] = ()
+    stopping: Sequence[ConfidenceSequence] = ()
     waiting: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
 
@@ -166,7 +166,7 @@ def build_interim(tables: RunTables, known: Circumstances) -> Results:
 
 
 def _self_judged(
-    found: Sequence[Standing], own: Mapping[str, Collection[str]]
+    found: Sequence[JudgeStatus], own: Mapping[str, Collection[str]]
 ) -> dict[str, dict[str, Sequence[str]]]:
     told: dict[str, dict[str, Sequence[str]]] = {}
     for one in found:

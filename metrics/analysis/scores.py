@@ -14,7 +14,7 @@ from data.tables import SUMMARY
 from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.failures import FailureCount, all_failed
 from metrics.analysis.means import End
-from metrics.analysis.stopping import Narrowing
+from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import OF_SUITES, SummaryRow, Total, cells, totals
 from metrics.stats.intervals import Interval
 from metrics.stats.labelled import Powered
@@ -71,7 +71,7 @@ class SuiteScore:
     parts: Mapping[str, float | None] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     beside: Mapping[str, float | None] = field(default_factory=dict)
-    stopping: Narrowing | None = None
+    stopping: ConfidenceSequence | None = None
     n_truncated: int = 0
     n_failed: int = 0
     n_unread: int = 0
@@ -122,7 +122,7 @@ def scores_of(
     members: Mapping[str, Sequence[Suite]],
     *,
     withheld: Mapping[tuple[str, str], Withheld] | None = None,
-    stopping: Sequence[Narrowing] = (),
+    stopping: Sequence[ConfidenceSequence] = (),
     waiting: Mapping[str, int] | None = None,
     missing: Mapping[str, str] | None = None,
     repeated: pl.DataFrame | None = None,
@@ -396,7 +396,7 @@ def _made(result: SuiteScore, intervals: Mapping[End, Interval]) -> SuiteScore:
     )
 
 
-def _stopped(result: SuiteScore, stopping: Sequence[Narrowing], model: str) -> SuiteScore:
+def _stopped(result: SuiteScore, stopping: Sequence[ConfidenceSequence], model: str) -> SuiteScore:
     """Put a sequence's interval in the place of the one that would not hold, had it been looked at in between."""
     wanted = result.suite, model, ""
     one = next((one for one in stopping if (one.suite, one.model, one.against) == wanted), None)

@@ -42,7 +42,7 @@ class Exam:
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowing:
+class ConfidenceSequence:
     """How the interval of a model's score narrowed, or that of the difference of two models (`against`).
 
     `alpha` is the chance that the sequence is ever wrong. `looks` are the confidence sequence, their `n`
@@ -66,7 +66,7 @@ class Narrowing:
     corrected: tuple[float, float] | None = None
 
 
-def arranged(items: pl.DataFrame, suite: Suite, stop: Stop) -> list[pl.DataFrame]:
+def cut_into_rounds(items: pl.DataFrame, suite: Suite, stop: Stop) -> list[pl.DataFrame]:
     """Cut a suite's items into rounds, in an order drawn from the suite's seed and the items' content.
 
     Each holds the same number of items of every stratum; where strata differ in size and the suite's score does
@@ -106,7 +106,7 @@ def ends(stop: Stop, strata: int, there: int) -> list[int]:
     return found
 
 
-def narrowings(
+def confidence_sequences(
     rounds: Sequence[pl.DataFrame],
     scores: pl.DataFrame,
     suite: Suite,
@@ -114,7 +114,7 @@ def narrowings(
     alpha: float,
     *,
     exam: Exam | None = None,
-) -> tuple[Narrowing, ...]:
+) -> tuple[ConfidenceSequence, ...]:
     """Follow each model's score against the suite's threshold and, where it is `ranked`, every two models'.
 
     `rounds` are the items that were put, in order; `scores` may hold other suites' as well. `alpha` is each
@@ -128,7 +128,9 @@ def narrowings(
     asked = put.select("item_id", *_STRATUM).with_row_index("at").join(once.items, on="item_id", how="semi")
     valued = _valued(once.scores, suite)
     there = [model for model in models if model in valued]
-    found = [_narrowing(_Put(asked, numbers, suite, alpha, exam), valued[model], model) for model in there]
+    found = [
+        _confidence_sequence(_Put(asked, numbers, suite, alpha, exam), valued[model], model) for model in there
+    ]
     if suite.stop and suite.stop.when == "ranked":
         for one, other in combinations(there, 2):
             paired = valued[one].join(valued[other], on="item_id", suffix="_other")
@@ -138,11 +140,11 @@ def narrowings(
                 low=pl.col("low") - pl.col("high_other"),
                 high=pl.col("high") - pl.col("low_other"),
             )
-            found.append(_narrowing(_Put(asked, numbers, suite, alpha), differences, one, other))
+            found.append(_confidence_sequence(_Put(asked, numbers, suite, alpha), differences, one, other))
     return tuple(found)
 
 
-def unsettled(found: Sequence[Narrowing], suite: Suite, models: Sequence[str]) -> list[str]:
+def undecided_models(found: Sequence[ConfidenceSequence], suite: Suite, models: Sequence[str]) -> list[str]:
     """Return the models that have to be asked on; one that has no value so far is not."""
     found = [one for one in found if one.looks]
     if suite.stop and suite.stop.when == "ranked" and len(models) > 1:
@@ -158,20 +160,22 @@ def sequences(suite: Suite, models: int) -> int:
     return models + (math.comb(models, 2) if ranked else 0)
 
 
-def without_peeking(summary: pl.DataFrame, found: Sequence[Narrowing], suites: Sequence[Suite]) -> pl.DataFrame:
+def with_sequence_intervals(
+    summary: pl.DataFrame, found: Sequence[ConfidenceSequence], suites: Sequence[Suite]
+) -> pl.DataFrame:
     """Return a summary in which suites that were looked at in between have no interval but their sequence's.
 
     That one is the score's, so it stands at the whole of a suite whose score is one metric.
     """
-    watched = {suite.name: suite for suite in suites if suite.stop}
+    monitored = {suite.name: suite for suite in suites if suite.stop}
     kept = summary.with_columns(
-        pl.when(~pl.col("suite").is_in(list(watched))).then(name).alias(name) for name in ("ci_low", "ci_high")
+        pl.when(~pl.col("suite").is_in(list(monitored))).then(name).alias(name) for name in ("ci_low", "ci_high")
     )
     ends_of = [
         {"suite": one.suite, "model": one.model, "metric": metric, "family": "", "level": "", "language": "",
          "low": one.looks[-1].low, "high": one.looks[-1].high}
         for one in found if one.looks and not one.against
-        for metric in watched[one.suite].scored_by if len(watched[one.suite].scored_by) == 1
+        for metric in monitored[one.suite].scored_by if len(monitored[one.suite].scored_by) == 1
     ]  # fmt: skip
     if not ends_of:
         return kept
@@ -226,7 +230,7 @@ class _Put(NamedTuple):
     exam: Exam | None = None
 
 
-def _narrowing(put: _Put, valued: pl.DataFrame, model: str, against: str = "") -> Narrowing:
+def _confidence_sequence(put: _Put, valued: pl.DataFrame, model: str, against: str = "") -> ConfidenceSequence:
     """Follow one sequence: of a model's items, or of the differences of two."""
     suite = put.suite
     rows = put.asked.join(valued, on="item_id", how="inner").sort("at")
@@ -252,7 +256,7 @@ def _narrowing(put: _Put, valued: pl.DataFrame, model: str, against: str = "") -
             if side(one, threshold) and side(one, threshold) == side(look, threshold)
         )
         at, corrected = next(same, None), limits[-1]
-    return Narrowing(
+    return ConfidenceSequence(
         suite=suite.name,
         model=model,
         against=against,

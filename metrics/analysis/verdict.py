@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
-from data.exits import OUTCOMES, Exit, Outcome
+from data.exits import OUTCOMES, Exit, GateOutcome
 from metrics.analysis.failures import lost
-from metrics.analysis.judged import Estimated, Gate, Standing, at, panel_standing
+from metrics.analysis.judged import Estimated, Gate, JudgeStatus, at, panel_status
 from metrics.analysis.judged import decide as decide_judged
 from metrics.analysis.results import Results
 from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, at_bound, weighted
-from metrics.analysis.stopping import Narrowing
+from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import percent
 from metrics.stats.intervals import Interval
 from metrics.stats.power import deciding_n
@@ -27,7 +27,7 @@ _AGAIN = {
     (True, True): "ask the failed ones again with --only-failed, the cut ones with more tokens",
 }
 """How to get what is missing, what was cut, and both."""
-_SIDES: Mapping[Side, Outcome] = {"above": "pass", "below": "fail", "": "undecided"}
+_SIDES: Mapping[Side, GateOutcome] = {"above": "pass", "below": "fail", "": "undecided"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class SuiteResult(SuiteScore):
     """
 
     threshold: float | None = None
-    outcome: Outcome = "error"
+    outcome: GateOutcome = "error"
     reason: str = ""
     n_deciding: int | None = None
     judges_left_out: Mapping[str, str] = field(default_factory=dict)
@@ -77,12 +77,12 @@ class ModelResult(ModelScore):
 
     suites: tuple[SuiteResult, ...]
     threshold: float | None = None
-    outcome: Outcome = "error"
+    outcome: GateOutcome = "error"
     reason: str = ""
     n_deciding: int | None = None
 
     @property
-    def verdict(self) -> Outcome:
+    def verdict(self) -> GateOutcome:
         """The worst outcome of the suites and the whole: what the exit code goes by."""
         return max((self.outcome, *(suite.outcome for suite in self.suites)), key=OUTCOMES.index)
 
@@ -148,9 +148,9 @@ def decide(results: Results, policy: Policy) -> RunVerdict:
     return RunVerdict(policy.gate, models, policy.undecided, changes, sum(results.waiting.values()))
 
 
-def _suite(score: SuiteScore, policy: Policy, standings: Sequence[Standing]) -> SuiteResult:
+def _suite(score: SuiteScore, policy: Policy, standings: Sequence[JudgeStatus]) -> SuiteResult:
     known = {one.name: getattr(score, one.name) for one in fields(SuiteScore)}
-    judges = panel_standing([one for one in standings if one.suite == score.suite and one.metric in score.parts])
+    judges = panel_status([one for one in standings if one.suite == score.suite and one.metric in score.parts])
     result = SuiteResult(
         **known,
         threshold=policy.thresholds.get(score.suite),
@@ -165,7 +165,7 @@ def _suite(score: SuiteScore, policy: Policy, standings: Sequence[Standing]) -> 
 
 
 def _gated(result: SuiteResult, gate: Gate) -> SuiteResult:  # noqa: PLR0911 - a return for each rule
-    judged: Outcome = "none" if result.threshold is None else "undecided"
+    judged: GateOutcome = "none" if result.threshold is None else "undecided"
     if not result.measured and (result.answered or 0.0) >= MIN_COVERAGE:
         return replace(result, outcome=judged, reason=result.withheld)
     if result.score is None and (result.problem or result.measured):
@@ -196,7 +196,7 @@ def _corrected(score: SuiteScore | ModelScore) -> Estimated | None:
     return None if score.corrected is None else Estimated(score.corrected, score.corrected_interval)
 
 
-def _open(stopping: Narrowing) -> str:
+def _open(stopping: ConfidenceSequence) -> str:
     said = f"undecided after {stopping.asked} of at most {stopping.most} questions"
     threshold = stopping.threshold
     if stopping.corrected is None or threshold is None or not any(side(look, threshold) for look in stopping.looks):
@@ -205,7 +205,7 @@ def _open(stopping: Narrowing) -> str:
     return f"{said}: with the errors that its exam showed of the judge, the mean lies between {low} and {high}"
 
 
-def _holds(outcome: Outcome, result: SuiteResult | ModelResult, gate: Gate | None) -> bool:
+def _holds(outcome: GateOutcome, result: SuiteResult | ModelResult, gate: Gate | None) -> bool:
     """Say whether an outcome is the same at the bounds of what is missing or cut; no gate: a sequence decided."""
     for end, interval in ((result.lower, result.lower_interval), (result.upper, result.upper_interval)):
         if end is None or result.threshold is None:
@@ -238,7 +238,7 @@ def _missing(suites: Sequence[SuiteScore]) -> str:
     return f"rows that are not scored ({n})" if n else ""
 
 
-def _model(score: ModelScore, policy: Policy, standings: Sequence[Standing]) -> ModelResult:
+def _model(score: ModelScore, policy: Policy, standings: Sequence[JudgeStatus]) -> ModelResult:
     suites = tuple(_suite(suite, policy, standings) for suite in score.suites)
     known = {one.name: getattr(score, one.name) for one in fields(ModelScore)}
     result = _whole(ModelResult(**{**known, "suites": suites}), policy)
@@ -284,9 +284,9 @@ def _hangs(suites: Sequence[str]) -> str:
     return f"it hangs on {', '.join(suites)}, which is undecided"
 
 
-def _ends(suites: Sequence[SuiteScore], threshold: float, gate: Gate) -> set[Outcome]:
+def _ends(suites: Sequence[SuiteScore], threshold: float, gate: Gate) -> set[GateOutcome]:
     """Return what the whole would come to were the scores of suites that are withheld 0, and were they 1."""
-    found: set[Outcome] = set()
+    found: set[GateOutcome] = set()
     for value, best in ((0.0, False), (1.0, True)):
         fixed = Interval(value, value, "combined")
         bound = at_bound(suites, best=best)

@@ -14,7 +14,7 @@ from data.options import Frozen
 from data.programs.scripts import find_completion, find_script, joined
 from data.records import Found, Metric, Outcome, Program, Sample, Score
 from data.shown import Shown
-from data.values import same_type, shown, simple_name, told
+from data.values import describe, same_type, shown, simple_name
 from metrics._replies import NO_REPLY, reply
 from metrics.code_tests.checks import Check, as_json
 from metrics.code_tests.runners import CALLED, RUNNER, stdin_program
@@ -147,7 +147,7 @@ def _mismatch(check: Check, value: Any) -> str:
 
 def _got(found: Outcome) -> str:
     alone = found.kind == "value" and type(found.value) is tuple and len(found.value) == 1
-    return shown(found.value[0]) if alone else told(found)
+    return shown(found.value[0]) if alone else describe(found)
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:

@@ -54,5 +54,5 @@ def {CALLED}_main(text):
 
 
 def stdin_program(source: str) -> str:
-    """Return a program that runs another as a whole, anew for each text that its standard input holds."""
+    """Return a program that runs another as a whole, again for each text that its standard input holds."""
     return f"{CALLED}_source = {source!r}\n{_MAIN}{RUNNER}"

@@ -15,7 +15,7 @@ from data.records import Found, Metric, Sample, Score
 from data.truncation import CUT
 from metrics.cot.chain import Calculation, Chain, read
 from metrics.cot.expressions import Exact, Operand, shown
-from metrics.cot.first_error import REASONS, first_error, told
+from metrics.cot.first_error import REASONS, as_details, first_error
 from metrics.cot.shown import SHOWN
 
 LISTED = 200
@@ -228,7 +228,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  #
     first = first_error(response, reference, given, right=levels["l1"] == 1) if judged else None
     details = {
         **_details(response, reference, traced),
-        "first_error": None if first is None else told(first, response),
+        "first_error": None if first is None else as_details(first, response),
         "right": None if levels["l1"] is None else levels["l1"] == 1,
         "sound": SOUNDNESS[parts["sound"]] if levels["l1"] is not None else None,
     }

@@ -272,7 +272,7 @@ _VERBS = {
 _PAIR = re.compile(r"([0-9.,]+%?)([-+*/])([0-9.,]+%?)(?==|\Z)")
 
 
-def told(found: FirstError, response: Chain) -> dict[str, Any]:
+def as_details(found: FirstError, response: Chain) -> dict[str, Any]:
     """Return a first wrong step as a score's details hold it: JSON, with a sentence for people by language."""
     line = response.steps[found.step - 1].text if found.step <= len(response.steps) else ""
     answer = "" if response.answer is None else response.answer.text[:_LONGEST]

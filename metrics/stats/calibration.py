@@ -192,7 +192,7 @@ def mean_limits(
 ) -> tuple[Floats, Floats]:
     """Compute the 95 % limits of corrected means, a run and its exam each: percentiles over draws of both.
 
-    What run and exam counted is drawn anew from what could have made it (Dirichlet, half a count to every label).
+    What run and exam counted is drawn again from what could have made it (Dirichlet, half a count to every label).
     """
     size = counts.shape[1]
     lows, highs = np.empty(len(counts)), np.empty(len(counts))
@@ -362,7 +362,7 @@ def kappa(confusion: Sequence[Sequence[int]]) -> float | None:
 def kappa_limits(confusion: Sequence[Sequence[int]], *, seed: int = 0) -> Interval:
     """Return the 95 % interval of Cohen's κ: percentiles over tables that could have made this one.
 
-    Tables are drawn anew (Dirichlet) with one count more, spread as by chance: a few questions without an error do
+    Tables are drawn again (Dirichlet) with one count more, spread as by chance: a few questions without an error do
     not prove that there is none.
 
     Source: ours; the prior after Jeffreys.

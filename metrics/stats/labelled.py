@@ -10,7 +10,7 @@ labels (`tests.benchmarks.calibration`).
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -33,14 +33,14 @@ class Powered:
     """A mean in [0, 1] of N judged samples, n of them labelled by people, with its 95 % interval.
 
     `judged` is the judge's own mean over all, `labelled` people's mean over theirs, `labels_alone` the interval
-    that these alone would give. `rely` is λ: 0, the labels alone. `n_halving` is how many labels would halve the
-    interval; None where no number of labels among these samples would, or where there is no interval; `reason`
-    says why there is none.
+    that these alone would give. `weight` is λ, that of the judge: 0, the labels alone. `n_halving` is how many
+    labels would halve the interval; None where no number of labels among these samples would, or where there is no
+    interval; `reason` says why there is none.
     """
 
     value: float
     interval: Interval
-    rely: float
+    weight: float
     n_labels: int
     n_samples: int
     judged: float
@@ -49,7 +49,7 @@ class Powered:
     n_halving: int | None = None
     reason: str = ""
     judged_interval: Interval = field(default_factory=Interval)
-    rely_interval: Interval = field(default_factory=Interval)
+    weight_interval: Interval = field(default_factory=Interval)
 
     @property
     def decides(self) -> bool:
@@ -57,13 +57,23 @@ class Powered:
         return self.n_labels >= DECIDING and not self.reason
 
 
-def read_powered(found: Mapping[str, Any]) -> Powered:
+_STORED = {"weight": "rely", "weight_interval": "rely_interval"}
+"""What the file of a run's labels calls it."""
+
+
+def write_powered(found: Powered) -> dict[str, Any]:
+    """Return an estimate as JSON, as `read_powered` reads it."""
+    return {_STORED.get(name, name): value for name, value in asdict(found).items()}
+
+
+def read_powered(stored: Mapping[str, Any]) -> Powered:
     """Return an estimate from its JSON.
 
     Raises:
         KeyError, TypeError: it is none.
     """
-    names = {"interval", "labels_alone", "judged_interval", "rely_interval"} & set(found)
+    found = {name: stored[key] for name in Powered.__slots__ if (key := _STORED.get(name, name)) in stored}
+    names = {"interval", "labels_alone", "judged_interval", "weight_interval"} & set(found)
     return Powered(**{**found, **{name: Interval(**found[name]) for name in names}})
 
 
@@ -73,13 +83,13 @@ def prediction_powered(
     labels: Sequence[float] | Floats,
     *,
     probabilities: Sequence[float] | Floats | None = None,
-    rely: float | None = None,
+    weight: float | None = None,
 ) -> Powered:
     """Estimate the mean of all samples.
 
     `judged` are the judge's scores of all samples in [0, 1]; `labelled` the places among them that people labelled,
     `labels` what they said, in [0, 1]; `probabilities` those with which each labelled sample was drawn (equal
-    unless given). `rely` fixes λ.
+    unless given). `weight` fixes λ.
 
     Raises:
         ValueError: no label, a place twice or outside, a probability outside (0, 1], or a value outside [0, 1].
@@ -88,8 +98,8 @@ def prediction_powered(
     chances = np.ones(len(at)) if probabilities is None else np.asarray(probabilities, float)
     _check(scores, human, at, chances)
     sums = moments(scores.mean()[None], scores.var()[None], human[None], scores[at][None], 1 / chances[None])
-    chosen = best_rely(sums, len(scores)) if rely is None else np.array([rely])
-    if rely is None and _wider(sums, chosen, len(scores)):
+    chosen = best_lambda(sums, len(scores)) if weight is None else np.array([weight])
+    if weight is None and _wider(sums, chosen, len(scores)):
         chosen = np.zeros(1)
     value = float(np.clip(mean_at(sums, chosen), 0.0, 1.0)[0])
     count = len(human)
@@ -112,17 +122,17 @@ def prediction_powered(
     interval = Interval(*_ends(sums, chosen, len(scores)), "prediction-powered", count)
     halving = _halving(sums, chosen, len(scores))
     relied = Interval()
-    if rely is None and chosen[0] > 0:
-        relied = _rely_limits(scores, human, scores[at], 1 / chances, found.rely)
-    return replace(found, interval=interval, labels_alone=alone, n_halving=halving, rely_interval=relied)
+    if weight is None and chosen[0] > 0:
+        relied = _lambda_limits(scores, human, scores[at], 1 / chances, found.weight)
+    return replace(found, interval=interval, labels_alone=alone, n_halving=halving, weight_interval=relied)
 
 
-def _rely_limits(scores: Floats, human: Floats, judged: Floats, weights: Floats, value: float) -> Interval:
-    """Return the 95 % interval of λ: percentiles over the labelled samples drawn anew."""
+def _lambda_limits(scores: Floats, human: Floats, judged: Floats, weights: Floats, value: float) -> Interval:
+    """Return the 95 % interval of λ: percentiles over the labelled samples drawn again."""
     drawn = np.random.default_rng(0).integers(0, len(human), (_DRAWS, len(human)))
     share, spread = (np.full(_DRAWS, float(one)) for one in (scores.mean(), scores.var()))
-    rely = best_rely(moments(share, spread, human[drawn], judged[drawn], weights[drawn]), len(scores))
-    low, high = np.quantile(rely, [0.025, 0.975]).tolist()
+    weight = best_lambda(moments(share, spread, human[drawn], judged[drawn], weights[drawn]), len(scores))
+    low, high = np.quantile(weight, [0.025, 0.975]).tolist()
     return Interval(min(low, value), max(high, value), "bootstrap", len(human))
 
 
@@ -174,62 +184,62 @@ def moments(share: Floats, spread: Floats, labels: Floats, scores: Floats, weigh
     return Moments(share, spread, label, score, own, common, judge, together, labels.shape[1])
 
 
-def best_rely(sums: Moments, total: int) -> Floats:
+def best_lambda(sums: Moments, total: int) -> Floats:
     """Return the λ in [0, 1] of the least variance."""
     cross = sums.common - sums.together / total
     square = sums.judge - sums.spread / total
-    rely: Floats = np.where(square > _NOTHING, cross / np.maximum(square, _NOTHING), 0.0)
-    return np.clip(rely, 0.0, 1.0)
+    weight: Floats = np.where(square > _NOTHING, cross / np.maximum(square, _NOTHING), 0.0)
+    return np.clip(weight, 0.0, 1.0)
 
 
-def mean_at(sums: Moments, rely: Floats) -> Floats:
+def mean_at(sums: Moments, weight: Floats) -> Floats:
     """Return the estimate at a λ."""
-    mean: Floats = sums.label + rely * (sums.share - sums.score)
+    mean: Floats = sums.label + weight * (sums.share - sums.score)
     return mean
 
 
-def _variances(sums: Moments, rely: Floats, total: int) -> tuple[Floats, Floats]:
+def _variances(sums: Moments, weight: Floats, total: int) -> tuple[Floats, Floats]:
     """Return the variance that more labels would lessen, and that which only more samples would.
 
     With λ from the data a degree of freedom more is used up, and half a label on which judge and people differ is
     supposed: a judge of few errors may show none among 50.
     """
     n = float(sums.n)
-    middle = sums.label - rely * sums.score
-    differing = (np.square(1 - middle) + np.square(rely + middle)) / 2
-    squares = (sums.own - 2 * rely * sums.common + rely**2 * sums.judge) * n**2
-    relied = rely > 0
+    middle = sums.label - weight * sums.score
+    differing = (np.square(1 - middle) + np.square(weight + middle)) / 2
+    squares = (sums.own - 2 * weight * sums.common + weight**2 * sums.judge) * n**2
+    relied = weight > 0
     freedom = np.where(relied, n - 2 + _SUPPOSED, n - 1)
     left = (squares + np.where(relied, _SUPPOSED, 0.0) * differing) / np.maximum(freedom, 1.0) / n
-    fixed = (rely**2 * sums.spread + 2 * rely * (sums.together - rely * sums.spread)) / total
+    fixed = (weight**2 * sums.spread + 2 * weight * (sums.together - weight * sums.spread)) / total
     return left, fixed
 
 
-def powered_limits(sums: Moments, rely: Floats, total: int) -> tuple[Floats, Floats]:
+def powered_limits(sums: Moments, weight: Floats, total: int) -> tuple[Floats, Floats]:
     """Compute the 95 % limits of the estimates at λ: Wilson's with the effective number of labels."""
     from scipy.special import stdtrit  # half a second
 
-    left, fixed = _variances(sums, rely, total)
-    mean = np.clip(mean_at(sums, rely), 0.0, 1.0)
+    left, fixed = _variances(sums, weight, total)
+    mean = np.clip(mean_at(sums, weight), 0.0, 1.0)
     inner = np.clip(mean, 0.5 / total, 1 - 0.5 / total)
     size = inner * (1 - inner) / np.maximum(left + fixed, _NOTHING)
     critical = cast("float", -stdtrit(max(sums.n - 1, 1), _TAIL))
     return score_limits(mean, np.clip(size, 1.0, total), critical)
 
 
-def _ends(sums: Moments, rely: Floats, total: int) -> tuple[float, float]:
-    low, high = powered_limits(sums, rely, total)
+def _ends(sums: Moments, weight: Floats, total: int) -> tuple[float, float]:
+    low, high = powered_limits(sums, weight, total)
     return float(low[0]), float(high[0])
 
 
-def _wider(sums: Moments, rely: Floats, total: int) -> bool:
+def _wider(sums: Moments, weight: Floats, total: int) -> bool:
     """Say whether the judge makes the interval wider than the labels alone do."""
-    (low, high), (least, most) = (_ends(sums, one, total) for one in (rely, np.zeros(1)))
+    (low, high), (least, most) = (_ends(sums, one, total) for one in (weight, np.zeros(1)))
     return high - low > most - least
 
 
-def _halving(sums: Moments, rely: Floats, total: int) -> int | None:
-    left, fixed = (float(one[0]) for one in _variances(sums, rely, total))
+def _halving(sums: Moments, weight: Floats, total: int) -> int | None:
+    left, fixed = (float(one[0]) for one in _variances(sums, weight, total))
     room = (left + fixed) / 4 - fixed
     if room <= 0:
         return None

@@ -65,16 +65,16 @@ def modern(configuration: Mapping[str, Any]) -> dict[str, Any]:
         rest[key] = [_whole(kind, entry) for entry in rest.get(key) or ()]
     left = ((key, field) for key, field in Settings.model_fields.items() if not field.is_required())
     below = {key: to_jsonable_python(field.get_default(call_default_factory=True)) for key, field in left}
-    suites_told = {suite.name: told(suite) for suite in suites}
+    suites_told = {suite.name: written_suite(suite) for suite in suites}
     return {**merged(below, rest), "suites": [suite.name for suite in suites], **suites_told}
 
 
-def told(suite: Suite) -> dict[str, Any]:
+def written_suite(suite: Suite) -> dict[str, Any]:
     """Return what a suite's results hang on: all but its names for people."""
     return suite.model_dump(mode="json", exclude={"name", "title"})
 
 
-def asked(suite: Suite) -> dict[str, Any]:
+def asking_part(suite: Suite) -> dict[str, Any]:
     """Return what says which questions a suite asks."""
     return {"items": dict(suite.items), "prompts": suite.asked_by}
 

@@ -16,7 +16,7 @@ from data.errors import InputError
 from data.loading import judged_by
 from data.suites import Suite
 from prompts.phrases import ENGLISH, phrase
-from tasks.compare.configurations import asked, flatten, language_of
+from tasks.compare.configurations import asking_part, flatten, language_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -174,7 +174,7 @@ def judged(suite: Suite) -> bool:
 
 
 def _asked(suite: Suite | None) -> str:
-    return canonical(asked(suite)) if suite else ""
+    return canonical(asking_part(suite)) if suite else ""
 
 
 def _text(value: object) -> str:

@@ -13,7 +13,7 @@ from data.draw import canonical
 from data.errors import InputError
 from data.suites import Suite
 from data.tables import SCORES
-from metrics.analysis.matching import KEY, Entrant, changes, common, compare_fields, entrants, fields
+from metrics.analysis.matching import KEY, ComparedModel, changes, common, compare_fields, compared_models, fields
 from metrics.analysis.observations import observations
 from metrics.analysis.pairs import Comparison, Grouping
 from metrics.analysis.questions import Moved, align
@@ -36,7 +36,7 @@ class RunComparison:
     """
 
     runs: list[FinishedRun]
-    fields: list[list[Entrant]]
+    fields: list[list[ComparedModel]]
     shared: Mapping[str, tuple[list[int], int]]
     differences: list[tuple[str, list[Any]]]
     notes: list[str]
@@ -71,7 +71,9 @@ def compare_runs(
     own = {run.name: _renamed(load(run, "scores", "scores", root), aligned.ids[run.name]) for run in found}
     shared = common(own, items)
     _check(found, own)
-    listed = entrants({run: frame["model"].unique(maintain_order=True).to_list() for run, frame in own.items()})
+    listed = compared_models(
+        {run: frame["model"].unique(maintain_order=True).to_list() for run, frame in own.items()}
+    )
     compared = fields(listed, every=every)
     labels = {(one.run, one.model): one.label for one in listed}
     scores = pl.concat([SCORES.frame([]), *(_labelled(frame, run, labels) for run, frame in own.items())])
@@ -152,7 +154,10 @@ def _with_texts(changed: pl.DataFrame, texts: pl.DataFrame, pair: Comparison) ->
 
 
 def _notes(
-    found: Sequence[FinishedRun], compared: Sequence[Sequence[Entrant]], listed: Sequence[Entrant], language: str
+    found: Sequence[FinishedRun],
+    compared: Sequence[Sequence[ComparedModel]],
+    listed: Sequence[ComparedModel],
+    language: str,
 ) -> list[str]:
     """Say what else may be behind a difference, and what was not compared."""
     notes = []

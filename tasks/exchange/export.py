@@ -22,7 +22,7 @@ def _cells(run: FinishedRun) -> Mapping[tuple[str, str], Mapping[str, Mapping[st
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     except (OSError, ValueError, KeyError) as error:
         raise InputError(
-            f"{path}: cannot be read ({error}). Make it anew with --run {run.name} --rerun report."
+            f"{path}: cannot be read ({error}). Make it again with --run {run.name} --rerun report."
         ) from error
     found: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for cell in cells:

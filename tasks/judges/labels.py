@@ -11,7 +11,7 @@ import io
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -23,7 +23,7 @@ from data.errors import InputError
 from metrics.analysis.scores import Labels
 from metrics.judging import aggregate
 from metrics.stats.agreement import Agreement, agreement
-from metrics.stats.labelled import Powered, prediction_powered, read_powered
+from metrics.stats.labelled import Powered, prediction_powered, read_powered, write_powered
 from tasks.store.runs import FinishedRun, load, replies
 
 By = Literal["random", "uncertainty"]
@@ -52,6 +52,10 @@ class Labelled:
     found: Powered
     agreement: Agreement | None = None
     digest: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as a run's folder keeps it."""
+        return {**asdict(self), "found": write_powered(self.found)}
 
 
 def _said(scores: pl.DataFrame) -> pl.DataFrame:

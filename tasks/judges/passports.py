@@ -12,7 +12,7 @@ from config.settings import Judge
 from data.draw import canonical
 from data.labelled_sets import SETS
 from data.suites import Suite
-from metrics.analysis.judged import Standing, standings
+from metrics.analysis.judged import JudgeStatus, judge_statuses
 from metrics.analysis.passports import ExamResult, Passport, passports, read_passport
 from metrics.exam import EXAMINED
 from prompts import digest, languages
@@ -122,7 +122,7 @@ class Examined:
         return read_passport(document) if document else None
 
 
-def standings_of(items: pl.DataFrame, found: Examined) -> list[Standing]:
+def statuses_of(items: pl.DataFrame, found: Examined) -> list[JudgeStatus]:
     """Return how the judges of all judged metrics stand, in the languages of each suite's items."""
     plans = {plan.name: plan for plan in found.suites}
     spoken = items.group_by("suite").agg(pl.col("language").unique()).rows()
@@ -130,22 +130,22 @@ def standings_of(items: pl.DataFrame, found: Examined) -> list[Standing]:
         one
         for name, languages in sorted(spoken)
         if name in plans
-        for one in standings_in(plans[name], languages, found)
+        for one in statuses_in(plans[name], languages, found)
     ]
 
 
-def standings_in(plan: SuitePlan, languages: Iterable[str], found: Examined) -> list[Standing]:
+def statuses_in(plan: SuitePlan, languages: Iterable[str], found: Examined) -> list[JudgeStatus]:
     """Return how the judges of a suite's metrics stand, in some languages."""
     return [
         one
         for own in plan.judged
-        for one in standings(
+        for one in judge_statuses(
             plan.suite, own.name, [judge.name for judge in own.judges], {*languages}, found.passport
         )
     ]
 
 
-def lacking(suite: Suite, found: Iterable[Standing]) -> dict[str, set[tuple[str, str]]]:
+def lacking(suite: Suite, found: Iterable[JudgeStatus]) -> dict[str, set[tuple[str, str]]]:
     """Return the steps, by their exams' names, and languages in which judges of a suite have no passport."""
     missed: dict[str, set[tuple[str, str]]] = {}
     for one in found:

@@ -279,7 +279,7 @@ class BatchQueue:
         if error.kind == "missing":
             await asyncio.to_thread(self.submissions.end, batch.request_ids)
             said = f"batch {batch_id}, in which it was submitted once more, is lost as well: {error.message}"
-            error = CallError("missing", f"{said}; run again to submit it anew, or with batch: off to ask directly")
+            error = CallError("missing", f"{said}; run again to resubmit it, or with batch: off to ask directly")
         await self._refuse(dict.fromkeys(batch.request_ids, error), left)
 
     async def _results(

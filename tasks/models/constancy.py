@@ -55,7 +55,7 @@ class Constancy:
         await self._forget(both, self.changed)
 
     @asynccontextmanager
-    async def watched(self) -> AsyncIterator[None]:
+    async def monitored(self) -> AsyncIterator[None]:
         """Look now and then while the block runs, and once more at its end."""
         over = asyncio.Event()
 

@@ -47,7 +47,7 @@ def read_error(body: str) -> tuple[str, str, str]:
     return str(error.get("message") or body), code, str(error.get("param") or "")
 
 
-def judge(status: int, message: str, code: str) -> ErrorKind:
+def classify_error(status: int, message: str, code: str) -> ErrorKind:
     """Return the kind of error that a status and its message mean."""
     said = f"{code} {message}".lower()
     if status == HTTPStatus.PAYMENT_REQUIRED or (status in {403, 429} and any(mark in said for mark in _EXHAUSTED)):

@@ -16,7 +16,7 @@ from data.records import Call, Reply
 from tasks.models import paths
 from tasks.models.answers import FIELDS, read_answer
 from tasks.models.bodies import ACCEPTED, bound
-from tasks.models.errors import judge, read_error, refusal, tls_error
+from tasks.models.errors import classify_error, read_error, refusal, tls_error
 from tasks.models.ollama import UNBOUNDED, BoundedStream, Spread
 from tasks.models.protocol import CallError, ErrorKind
 from tasks.models.replies import read_reply
@@ -161,7 +161,7 @@ class HttpClient:
             said = self._secrets.clean(f"it redirects to {target}, which is not followed")
             return CallError("invalid", f"HTTP {status}: {said}; set `base_url` to the address that answers")
         message, code, _ = read_error(text)
-        kind = judge(status, message, code)
+        kind = classify_error(status, message, code)
         advice = self._advice(kind)
         return refusal(status, answer.headers, text, told=self._secrets.clean(message), advice=advice, kind=kind)
 

@@ -15,7 +15,7 @@ import ollama
 from config.settings import Model
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, Bounded, bound
-from tasks.models.errors import judge, read_error, refusal, tls_error
+from tasks.models.errors import classify_error, read_error, refusal, tls_error
 from tasks.models.protocol import CallError
 from tasks.models.replies import read_reply
 from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
@@ -198,7 +198,7 @@ class OllamaClient:
     def _refusal(self, error: ollama.ResponseError) -> CallError:
         told = error.error if isinstance(error.error, str) else json.dumps({"error": error.error})
         message, code, _ = read_error(told)
-        kind = judge(error.status_code, message, code)
+        kind = classify_error(error.status_code, message, code)
         name = self._model.served
         advice = ""
         if kind == "unknown_model":

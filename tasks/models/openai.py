@@ -16,7 +16,7 @@ from data.characters import visible
 from data.draw import canonical
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, Bounded, bound
-from tasks.models.errors import advise, judge, read_error, refusal, tls_error
+from tasks.models.errors import advise, classify_error, read_error, refusal, tls_error
 from tasks.models.openai_forms import Chat, Form, Responses
 from tasks.models.protocol import CallError
 from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
@@ -81,7 +81,7 @@ class OpenAIClient:
             self._client = AsyncAzureOpenAI(azure_endpoint=url, api_version=model.api_version, **common)
         else:
             self._client = AsyncOpenAI(base_url=url or None, **common)
-        # Whole, since a relative address is parsed anew for each call; Azure's is put together by the package.
+        # Whole, since a relative address is parsed again for each call; Azure's is put together by the package.
         base = "" if azure else str(self._client.base_url).rstrip("/")
         self.form: Form = Responses() if model.options.get("api") == "responses" else Chat()
         self._address = f"{base}{self.form.path}"
@@ -298,7 +298,7 @@ class OpenAIClient:
         return self._refusal(error.response.status_code, error.response.headers, body, message, code)
 
     def _refusal(self, status: int, headers: Mapping[str, str], body: str, message: str, code: str) -> CallError:
-        kind = judge(status, message, code)
+        kind = classify_error(status, message, code)
         advice = advise(kind, model=self._model.served, where=self._where, variable=self._variable)
         return refusal(status, headers, body, told=self._secrets.clean(message), advice=advice, kind=kind)
 

@@ -147,14 +147,14 @@ _starting = threading.Lock()
 
 
 @cache
-def _line() -> EventLoopThread:
+def _event_loop_thread() -> EventLoopThread:
     return EventLoopThread()
 
 
-def line() -> EventLoopThread:
+def event_loop_thread() -> EventLoopThread:
     """Return the process's asking thread, started at first use."""
     with _starting:  # two who come first at once would each start one, and share clients between two loops
-        return _line()
+        return _event_loop_thread()
 
 
 def stop() -> int:
@@ -162,7 +162,7 @@ def stop() -> int:
 
     They are paid. Everything answered is kept.
     """
-    shared = line()
+    shared = event_loop_thread()
     shared.stopping.set()
     batches = list(shared.batches)
     for batch in batches:
@@ -217,13 +217,13 @@ class _Batch:
         task.add_done_callback(self._tasks.discard)
 
     @asynccontextmanager
-    async def watched(self, digest: str) -> AsyncIterator[None]:
+    async def monitored(self, digest: str) -> AsyncIterator[None]:
         """See to it that the model stays the same while the block runs; files that are loaded do."""
         if not digest or self.model.unit.at_once:
             yield
             return
         self.constancy = Constancy(self.client, digest, self.take_back)
-        async with self.constancy.watched():
+        async with self.constancy.monitored():
             yield
 
     async def take_back(self, request_ids: Sequence[str], error: CallError) -> None:
@@ -532,7 +532,7 @@ async def ask_all(
         Stopped: the run was stopped.
     """
     distinct = dict(calls)
-    shared = line()
+    shared = event_loop_thread()
     if not (endpoint := shared.endpoints.get(endpoint_of(model))):
         most = connections_allowed(model.concurrency)
         endpoint = shared.endpoints.setdefault(endpoint_of(model), Endpoint(most, model.requests_per_minute))
@@ -552,7 +552,7 @@ async def ask_all(
                 if submissions is not None:
                     await batch.submit(pending, submissions)
                     return batch.answers, tally
-                async with batch.watched(digest):
+                async with batch.monitored(digest):
                     await batch.work(pending)
             except BaseExceptionGroup as group:
                 raise group.exceptions[0] from None

@@ -44,7 +44,7 @@ def find_key(model: Model, usual: str, *, needed: bool) -> str:
     key = os.environ.get(variable, "").strip() if variable else ""
     if key and not (key.isascii() and key.isprintable()):
         raise InputError(
-            f"model {model.name!r}: the key in {variable} holds characters that no header can carry; set it anew, "
+            f"model {model.name!r}: the key in {variable} holds characters that no header can carry; set it again, "
             "without line breaks or quotation marks of a text editor"
         )
     know(key)

@@ -122,7 +122,7 @@ def check_digest(model: Model, path: Path, expected: str) -> str:
     if expected and digest != expected.lower():
         raise InputError(
             f"model {model.name!r}: {path} has the SHA-256 {digest}, expected {expected.lower()}; it is damaged or "
-            "another file: delete it and get it anew, or correct `sha256`"
+            "another file: delete it and get it again, or correct `sha256`"
         )
     return digest
 

@@ -16,7 +16,7 @@ from data.suites import Suite
 from metrics.analysis.bands import FLOORS, band
 from metrics.analysis.summary import OF_SUITES, SummaryRow, cells
 from metrics.stats.intervals import mean_interval, wilson
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tasks.report.titles import metric_title, part_title, shown_text, titled
 from tasks.report.words import say
 
@@ -24,17 +24,17 @@ Draw = Callable[[str, str, Sequence[str], Sequence[Mapping[str, Any]]], Markup |
 """Draws a chart of a kind with a title, labels and rows of model, label and n; None where it cannot."""
 
 
-def suites(material: Material, models: Sequence[str], draw: Draw) -> list[dict[str, Any]]:
+def suites(data: ReportData, models: Sequence[str], draw: Draw) -> list[dict[str, Any]]:
     """Return a page for each suite of which a metric has more to show than its score."""
     pages = []
-    for suite in material.settings.suites:
-        listed = [_metric(material, suite, unit, models, draw) for unit in _units(suite)]
+    for suite in data.settings.suites:
+        listed = [_metric(data, suite, unit, models, draw) for unit in _units(suite)]
         if shown := [one for one in listed if one]:
             pages.append(
                 {
                     "name": suite.name,
                     "id": f"suite-{suite.name}",
-                    "title": titled(suite, material.settings.report.language),
+                    "title": titled(suite, data.settings.report.language),
                     "metrics": shown,
                 }
             )
@@ -50,14 +50,14 @@ def _units(suite: Suite) -> Iterator[Metric]:
 
 
 def _metric(
-    material: Material, suite: Suite, unit: Metric, models: Sequence[str], draw: Draw
+    data: ReportData, suite: Suite, unit: Metric, models: Sequence[str], draw: Draw
 ) -> dict[str, Any] | None:
     """Return what there is to show of a metric in a suite; None where its score is all."""
-    language = material.settings.report.language
-    items = material.items.filter(suite=suite.name).select("item_id")
-    scores = material.scores.filter(metric=unit.name).join(items, on="item_id", how="semi")
+    language = data.settings.report.language
+    items = data.items.filter(suite=suite.name).select("item_id")
+    scores = data.scores.filter(metric=unit.name).join(items, on="item_id", how="semi")
     done = scores.filter(pl.col("status").is_in(VALUED))
-    means = part_cells(material, suite.name, unit)
+    means = part_cells(data, suite.name, unit)
     parts = list(dict.fromkeys(part for own in means.values() for part in own if part))
     read = [(model, list(details_of(details))) for model, details in done.select("model", "details").iter_rows()]
     crossings = [_crossing(unit, one, read, models, language) for one in unit.shown.crossings]
@@ -78,12 +78,12 @@ def _metric(
     return found if more and not scores.is_empty() else None
 
 
-def part_cells(material: Material, suite: str, unit: Metric) -> dict[str, dict[str, SummaryRow]]:
+def part_cells(data: ReportData, suite: str, unit: Metric) -> dict[str, dict[str, SummaryRow]]:
     """Return each model's cells of a metric (under '') and of its parts, over the whole suite.
 
     Parts in the order declared; where none are, those that occur. One that never applies is left out.
     """
-    own = material.summary.filter(OF_SUITES, suite=suite)
+    own = data.summary.filter(OF_SUITES, suite=suite)
     prefix = f"{unit.name}."
     listed = {c.metric: c for c in cells(own) if c.metric.startswith(prefix) and c.n_asked > c.n_not_applicable}
     parts = [name for part in unit.shown.titles if (name := f"{prefix}{part}") in listed]
@@ -191,13 +191,13 @@ def _bands(unit: Metric, done: pl.DataFrame, models: Sequence[str], language: st
     }
 
 
-def judges(material: Material) -> list[dict[str, Any]]:
+def judges(data: ReportData) -> list[dict[str, Any]]:
     """Return, for each judged metric, the judges' failures, the mean that each gave, and their agreement."""
-    language = material.settings.report.language
-    agreements = material.results.get("judges", {})
+    language = data.settings.report.language
+    agreements = data.results.get("judges", {})
     given: dict[tuple[str, str], list[float]] = {}
     failed: Counter[tuple[str, str]] = Counter()
-    columns = material.scores.filter(pl.col("details").str.contains('"judges"', literal=True))
+    columns = data.scores.filter(pl.col("details").str.contains('"judges"', literal=True))
     for name, details in columns.select("metric", "details").iter_rows():
         read = json.loads(details).get("judges")
         for judge, found in read.items() if isinstance(read, dict) else ():

@@ -9,7 +9,7 @@ import polars as pl
 from tasks.store.tables import write_atomically
 
 if TYPE_CHECKING:  # the tables' writers serve commands that do without Prefect, which it imports
-    from tasks.report.material import Material
+    from tasks.report.report_data import ReportData
 
 _FORMULA = r"^[\t\r\n]|^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]"
 """A cell that begins so may be taken for a formula by a spreadsheet."""
@@ -50,14 +50,14 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> Path:
     return path
 
 
-def _scores(material: "Material") -> pl.DataFrame:
+def _scores(data: "ReportData") -> pl.DataFrame:
     """Return the scores with what their items are, for those who read them alone."""
-    items = material.items.select("item_id", "suite", "family", "level", "language", "template")
-    joined = material.scores.join(items, on="item_id", how="left", maintain_order="left")
-    return joined.select("suite", "family", "level", "language", "template", *material.scores.columns)
+    items = data.items.select("item_id", "suite", "family", "level", "language", "template")
+    joined = data.scores.join(items, on="item_id", how="left", maintain_order="left")
+    return joined.select("suite", "family", "level", "language", "template", *data.scores.columns)
 
 
-def write(material: "Material", folder: Path) -> list[Path]:
+def write(data: "ReportData", folder: Path) -> list[Path]:
     """Write `tables/`: items, replies, judged, verdicts, scores and summary as Parquet; summary and scores as CSV.
 
     A row of `replies` is a reply of a model with its item's columns, of `judged` a judge's; `scores.csv` has the
@@ -66,14 +66,14 @@ def write(material: "Material", folder: Path) -> list[Path]:
     """
     there = folder / "tables"
     frames = {
-        "items": material.items,
-        "replies": material.replies,
-        "judged": material.judged,
-        "verdicts": material.verdicts,
-        "scores": material.scores,
-        "summary": material.summary,
+        "items": data.items,
+        "replies": data.replies,
+        "judged": data.judged,
+        "verdicts": data.verdicts,
+        "scores": data.scores,
+        "summary": data.summary,
     }
     written = [write_parquet(frame, there / f"{name}.parquet") for name, frame in frames.items()]
-    written.append(write_csv(material.summary, there / "summary.csv"))
-    written.append(write_csv(_scores(material), there / "scores.csv"))
+    written.append(write_csv(data.summary, there / "summary.csv"))
+    written.append(write_csv(_scores(data), there / "scores.csv"))
     return written

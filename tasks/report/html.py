@@ -32,7 +32,7 @@ from tasks.report import (
     stopping,
 )
 from tasks.report.drawing import painting
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tasks.report.text import grouped, p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title, where
 from tasks.report.warnings import alarms
@@ -103,9 +103,9 @@ class _Easel:
         return self.draw(charts.bars, shown, label=title, parts=labels, share=say("share", language))
 
 
-def _charts(material: Material, context: Mapping[str, Any], easel: _Easel) -> dict[str, Markup | None]:
+def _charts(data: ReportData, context: Mapping[str, Any], easel: _Easel) -> dict[str, Markup | None]:
     """Draw the charts, each where there is something to draw."""
-    language = material.settings.report.language
+    language = data.settings.report.language
     first = context["models"][: charts.SERIES]
     drawn: dict[str, Markup | None] = dict.fromkeys(("profile", "latency"))
     if rows := overview.profile_rows(context["heat_map"], first):
@@ -117,50 +117,49 @@ def _charts(material: Material, context: Mapping[str, Any], easel: _Easel) -> di
 
 
 @painting()
-def _filled(material: Material, found: chunks.Chunks) -> dict[str, Any]:
+def _filled(data: ReportData, found: chunks.Chunks) -> dict[str, Any]:
     """Return what the page's template is filled with; the chunks of its samples are not made yet."""
-    language = material.settings.report.language
+    language = data.settings.report.language
     lacking = charts.missing()
     easel = _Easel([], ready=not lacking)
-    models = overview.models_of(material)
+    models = overview.models_of(data)
     index, index_encoding = chunks.encode(found.index())
-    drawn = labelling.pack(material)
+    drawn = labelling.pack(data)
     style, style_hash = pages.inlined(pages.read("page.css"))
     script, script_hash = pages.inlined(
         "".join(('"use strict";\n(() => {\n', *map(pages.read, _SCRIPT), "})();\n"))
     )
     context: dict[str, Any] = {
         "models": models,
-        "verdict": overview.verdict(material),
-        "heat_map": overview.heat_map(material),
-        "pivot": overview.pivot(material),
-        "corrected": passports.corrected(material.results, material.settings.report.language),
-        "passports": passports.passport_tables(material.results, language),
-        "stopping": stopping.followed(material.results),
-        "stated": stated.rows(material),
+        "verdict": overview.verdict(data),
+        "heat_map": overview.heat_map(data),
+        "pivot": overview.pivot(data),
+        "corrected": passports.corrected(data.results, data.settings.report.language),
+        "passports": passports.passport_tables(data.results, language),
+        "stopping": stopping.followed(data.results),
+        "stated": stated.rows(data),
         "width": stopping.WIDTH,
         "height": stopping.HEIGHT,
-        "comparisons": overview.comparisons(material),
+        "comparisons": overview.comparisons(data),
         "repeats": [
-            {**row, "where": where(material, row["suite"], row["metric"])}
-            for row in material.results.get("repeats", ())
+            {**row, "where": where(data, row["suite"], row["metric"])} for row in data.results.get("repeats", ())
         ],
-        "typical": overview.typical_errors(material),
-        "suites": explained.suites(material, models, partial(easel.divided, language=language)),
-        "judges": explained.judges(material),
-        "usage": operations.usage(material),
-        "spending": list(spending.lines(material.results, language)),
-        "stages": operations.stages(material),
-        "rules": operations.rules(material),
+        "typical": overview.typical_errors(data),
+        "suites": explained.suites(data, models, partial(easel.divided, language=language)),
+        "judges": explained.judges(data),
+        "usage": operations.usage(data),
+        "spending": list(spending.lines(data.results, language)),
+        "stages": operations.stages(data),
+        "rules": operations.rules(data),
     }
     return {
         **context,
-        "charts": _charts(material, context, easel),
-        "notes": operations.notes(material, models, missing=lacking, failed=easel.problems),
+        "charts": _charts(data, context, easel),
+        "notes": operations.notes(data, models, missing=lacking, failed=easel.problems),
         "language": language,
-        "material": material,
-        "manifest": {**dict.fromkeys(_MANIFEST), **material.manifest},
-        "configuration": json.dumps(material.settings.model_dump(mode="json"), ensure_ascii=False, indent=2),
+        "data": data,
+        "manifest": {**dict.fromkeys(_MANIFEST), **data.manifest},
+        "configuration": json.dumps(data.settings.model_dump(mode="json"), ensure_ascii=False, indent=2),
         "index": Markup(index),  # noqa: S704 - chunks.inline has escaped it
         "index_encoding": index_encoding,
         "chunks": _marked(found),
@@ -175,10 +174,10 @@ def _filled(material: Material, found: chunks.Chunks) -> dict[str, Any]:
         "metric_title": lambda name: metric_title(name, language),
         "measure": measure,
         "bound": bound,
-        "alarms": list(alarms(material.results, language)),
+        "alarms": list(alarms(data.results, language)),
         "has_overall": has_overall,
-        "suite_title": partial(suite_title, material),
-        "money": partial(spending.money, currency=material.settings.currency, language=language),
+        "suite_title": partial(suite_title, data),
+        "money": partial(spending.money, currency=data.settings.currency, language=language),
         "most": charts.SERIES,
     }
 
@@ -188,27 +187,27 @@ def _marked(found: Iterable[chunks.Chunk]) -> Iterator[tuple[str, str, Markup]]:
         yield one.name, one.encoding, Markup(one.text)  # noqa: S704 - chunks.inline has escaped it
 
 
-def _pieces(material: Material, found: chunks.Chunks) -> Iterator[str]:
-    return _environment().get_template("page.html.j2").generate(_filled(material, found))
+def _pieces(data: ReportData, found: chunks.Chunks) -> Iterator[str]:
+    return _environment().get_template("page.html.j2").generate(_filled(data, found))
 
 
-def _chunks(material: Material, size: int) -> chunks.Chunks:
-    return chunks.Chunks(samples.frames(material), size=size, titles=overview.titles(material))
+def _chunks(data: ReportData, size: int) -> chunks.Chunks:
+    return chunks.Chunks(samples.frames(data), size=size, titles=overview.titles(data))
 
 
-def compose(material: Material) -> str:
+def compose(data: ReportData) -> str:
     """Return the whole page, its samples in it."""
-    return "".join(_pieces(material, _chunks(material, chunks.SIZE)))
+    return "".join(_pieces(data, _chunks(data, chunks.SIZE)))
 
 
 def _said(language: str, name: str, /, **values: object) -> str:
     return say(name, language, **values)
 
 
-def write(material: Material, folder: Path, *, size: int = chunks.SIZE) -> Path:
+def write(data: ReportData, folder: Path, *, size: int = chunks.SIZE) -> Path:
     """Write `reports/report_<stamp>.html`, at most `size` samples a chunk."""
-    path = folder / "reports" / f"report_{material.stamp}.html"
+    path = folder / "reports" / f"report_{data.stamp}.html"
     with replacing(path) as file:
-        for piece in _pieces(material, _chunks(material, size)):
+        for piece in _pieces(data, _chunks(data, size)):
             file.write(piece.encode("utf-8", "replace"))
     return path

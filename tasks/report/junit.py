@@ -5,9 +5,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from prompts.phrases import ENGLISH, phrase
-from tasks.report.material import Material
 from tasks.report.passports import warnings
 from tasks.report.regressions import regression
+from tasks.report.report_data import ReportData
 from tasks.report.words import measure, parts, shared, why
 from tasks.store.tables import write_atomically
 
@@ -35,9 +35,9 @@ def _gate(name: str, of: str, outcome: str, told: str, *, counts: bool, passes: 
     return case
 
 
-def gates(material: Material) -> ET.Element:
+def gates(data: ReportData) -> ET.Element:
     """Return the cases of all gates: each model in each suite and overall, and each suite against the baseline."""
-    settings, results = material.settings, material.results
+    settings, results = data.settings, data.results
     passes, language = settings.undecided == "pass", settings.report.language
     warned: dict[tuple[str, str], list[str]] = {}
     for name, suite, said in warnings(results, language):
@@ -85,26 +85,26 @@ def gates(material: Material) -> ET.Element:
         kind: str(sum(case.find(kind) is not None for case in cases)) for kind in ("failure", "error", "skipped")
     }
     counted = {"failures": kinds["failure"], "errors": kinds["error"], "skipped": kinds["skipped"]}
-    stamp = material.started.isoformat(timespec="seconds")
+    stamp = data.started.isoformat(timespec="seconds")
     described = {"name": "gates", "timestamp": stamp, "tests": str(len(cases)), **counted, "time": "0.000"}
     element = ET.Element("testsuite", described)
     element.extend(cases)
     return element
 
 
-def compose(material: Material) -> ET.Element:
+def compose(data: ReportData) -> ET.Element:
     """Return the document: all gates, where the run has a verdict."""
-    suites = [gates(material)] if material.results else []
+    suites = [gates(data)] if data.results else []
     names = ("tests", "failures", "errors", "skipped")
     sums = {name: suites[0].attrib[name] if suites else "0" for name in names}
-    top = ET.Element("testsuites", {"name": f"basic-control {clean(material.run)}", **sums, "time": "0.000"})
+    top = ET.Element("testsuites", {"name": f"basic-control {clean(data.run)}", **sums, "time": "0.000"})
     top.extend(suites)
     return top
 
 
-def write(material: Material, path: Path) -> Path:
+def write(data: ReportData, path: Path) -> Path:
     """Write the run as JUnit XML."""
-    top = compose(material)
+    top = compose(data)
     ET.indent(top)
     write_atomically(path, ET.tostring(top, encoding="utf-8", xml_declaration=True))
     return path

@@ -7,7 +7,7 @@ import polars as pl
 from tasks.judges.labels import COLUMNS, KEY, joined, sheet
 from tasks.report.chunks import encode
 from tasks.report.exports import csv_text
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 
 DRAWN = (50, 20, 10, 5)
 """Replies of each suite, model and metric: the first number whose texts have room."""
@@ -16,12 +16,12 @@ ROOM = 3_000_000
 SHOWN = ("suite", "model", "metric", "prompt", "reference", "response")
 
 
-def drawn(material: Material) -> pl.DataFrame | None:
+def drawn(data: ReportData) -> pl.DataFrame | None:
     """Draw the sheet as `label RUN` does unless told otherwise; fewer of long texts; None where nobody judged."""
-    texts = material.replies.select("item_id", "model", "repeat", response="text").unique(
+    texts = data.replies.select("item_id", "model", "repeat", response="text").unique(
         ["item_id", "model", "repeat"], maintain_order=True
     )
-    found = joined(material.scores, material.items, texts)
+    found = joined(data.scores, data.items, texts)
     if not found.height:
         return None
     for n in DRAWN:
@@ -31,12 +31,12 @@ def drawn(material: Material) -> pl.DataFrame | None:
     return None
 
 
-def pack(material: Material) -> tuple[str, str] | None:
+def pack(data: ReportData) -> tuple[str, str] | None:
     """Return the sheet as text for the page, and how it is encoded: each row as people see it, and as CSV has it.
 
     The page puts a label at the end of a row of CSV, so that its file is the sheet's own to the byte.
     """
-    rows = drawn(material)
+    rows = drawn(data)
     if rows is None:
         return None
     head, *_ = csv_text(rows.head(0)).splitlines()

@@ -17,8 +17,8 @@ from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, SummaryRow, Total, 
 from prompts.phrases import translated
 from tasks.plan import targets_of
 from tasks.report import spending, stated
-from tasks.report.material import Material
 from tasks.report.passports import corrected, passport_tables, warnings
+from tasks.report.report_data import ReportData
 from tasks.report.stopping import followed
 from tasks.report.text import code, percent, plain, table, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
@@ -48,18 +48,18 @@ def _family_cells(summary: pl.DataFrame, suite: Suite) -> dict[tuple[str, str], 
     return {(cell.model, cell.family): cell for cell in cells(rows)}
 
 
-def _asked(material: Material, suite: Suite) -> list[str]:
+def _asked(data: ReportData, suite: Suite) -> list[str]:
     """Return the targets that a suite asked, as configured."""
-    return [target.name for target in targets_of(material.settings, suite)]
+    return [target.name for target in targets_of(data.settings, suite)]
 
 
-def summary_table(material: Material, suite: Suite) -> list[str]:
+def summary_table(data: ReportData, suite: Suite) -> list[str]:
     """Return the table model x category with a bold TOTAL, and what it leaves out."""
-    language = material.settings.report.language
-    by_model = _family_cells(material.summary, suite)
-    order = list(material.items.filter(suite=suite.name)["family"].unique(maintain_order=True))
-    names = model_titles(_asked(material, suite))
-    sums = totals(material.summary, suite=suite.name, metric=suite.scored_by[0])
+    language = data.settings.report.language
+    by_model = _family_cells(data.summary, suite)
+    order = list(data.items.filter(suite=suite.name)["family"].unique(maintain_order=True))
+    names = model_titles(_asked(data, suite))
+    sums = totals(data.summary, suite=suite.name, metric=suite.scored_by[0])
     header = [
         shared("corner", language),
         *(plain(title_of(f, language)) for f in order),
@@ -71,15 +71,15 @@ def summary_table(material: Material, suite: Suite) -> list[str]:
         whole = sums.get(model, Total(None))
         shown = total_percent(whole.percent)
         rows.append([f"**{plain(short)}**", *(_cell(by_model.get((model, f))) for f in order), f"**{shown}**"])
-        notes += _notes(material, suite, model, whole)
+        notes += _notes(data, suite, model, whole)
     return [*table(header, rows), "", shared("note", language), *notes]
 
 
-def _notes(material: Material, suite: Suite, model: str, whole: Total) -> list[str]:
-    language = material.settings.report.language
+def _notes(data: ReportData, suite: Suite, model: str, whole: Total) -> list[str]:
+    language = data.settings.report.language
     notes = []
     for family in whole.left_out:
-        reasons = _reasons(material, suite, model, family).head(1)["reason"].to_list()
+        reasons = _reasons(data, suite, model, family).head(1)["reason"].to_list()
         reason = plain(translated(reasons[0], language) if reasons else "")
         named = plain(title_of(family, language))
         notes += ["", shared("left_out", language, model=plain(model), families=named, reason=reason)]
@@ -89,19 +89,19 @@ def _notes(material: Material, suite: Suite, model: str, whole: Total) -> list[s
     return notes
 
 
-def _reasons(material: Material, suite: Suite, model: str, family: str) -> pl.DataFrame:
+def _reasons(data: ReportData, suite: Suite, model: str, family: str) -> pl.DataFrame:
     """Count the reasons of a model's answers in a family that are not right, most frequent first."""
-    scores = material.scores.filter(model=model, metric=suite.scored_by[0]).join(
-        material.items.filter(suite=suite.name, family=family).select("item_id"), on="item_id", how="semi"
+    scores = data.scores.filter(model=model, metric=suite.scored_by[0]).join(
+        data.items.filter(suite=suite.name, family=family).select("item_id"), on="item_id", how="semi"
     )
     wrong = scores.filter((pl.col("value") != 1) | pl.col("value").is_null())
     return wrong.group_by("reason", "status").len("n").sort(["n", "reason"], descending=[True, False])
 
 
-def analysis(material: Material, suite: Suite, model: str) -> list[str]:
+def analysis(data: ReportData, suite: Suite, model: str) -> list[str]:
     """Return a model's strengths, and its typical errors by the verdicts' reasons."""
-    language = material.settings.report.language
-    own = {f: cell for (m, f), cell in _family_cells(material.summary, suite).items() if m == model}
+    language = data.settings.report.language
+    own = {f: cell for (m, f), cell in _family_cells(data.summary, suite).items() if m == model}
     floor = THRESHOLD if suite.threshold is None else suite.threshold
     strong = sorted(
         (cell for cell in own.values() if cell.mean is not None and reaches(cell.mean, floor)),
@@ -113,7 +113,7 @@ def analysis(material: Material, suite: Suite, model: str) -> list[str]:
     lines = [f"*   **{shared('strengths', language, model=plain(model))}:** {said}"]
     errors = []
     for family, cell in own.items():
-        for reason, status, n in _reasons(material, suite, model, family).head(SHOWN_ERRORS).iter_rows():
+        for reason, status, n in _reasons(data, suite, model, family).head(SHOWN_ERRORS).iter_rows():
             if status != "not_applicable":
                 share = shared("of", language, k=n, n=cell.n_asked)
                 errors.append(
@@ -123,13 +123,13 @@ def analysis(material: Material, suite: Suite, model: str) -> list[str]:
     return [*lines, *([head, *errors] if errors else [f"{head} {shared('no_errors', language)}"]), ""]
 
 
-def counts_table(material: Material) -> list[str]:
+def counts_table(data: ReportData) -> list[str]:
     """Return every mean with its interval and its counts."""
-    language = material.settings.report.language
+    language = data.settings.report.language
     names = ("scored", "no_answer", "truncated", "model_error", "judge_failed", "not_applicable")
     header = [shared(n, language) for n in ("model", "category", "metric", "mean", "interval", *names)]
     rows = []
-    for cell in cells(material.summary):
+    for cell in cells(data.summary):
         if cell.level or cell.language or not cell.family:
             continue
         interval = "–" if cell.ci_low is None else f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"
@@ -148,12 +148,12 @@ def counts_table(material: Material) -> list[str]:
     return table(header, rows, left=3)
 
 
-def verdict_table(material: Material) -> list[str]:
+def verdict_table(data: ReportData) -> list[str]:
     """Return each model's score in each suite and overall, beside its threshold, with what it comes to and why."""
-    language = material.settings.report.language
+    language = data.settings.report.language
     names = ("model", "suite", "score", "interval", "threshold_head", "weight", "outcome", "why")
     rows = []
-    for model in material.results["final"]["models"]:
+    for model in data.results["final"]["models"]:
         for part in parts(model, language):
             interval, weight = part["interval"], part.get("weight")
             rows.append(
@@ -171,10 +171,10 @@ def verdict_table(material: Material) -> list[str]:
     return table([shared(name, language) for name in names], rows, left=2)
 
 
-def stopping_table(material: Material) -> list[str]:
+def stopping_table(data: ReportData) -> list[str]:
     """Return how long each model was asked until its verdict was there; nothing where all was asked at once."""
-    language = material.settings.report.language
-    listed = followed(material.results)
+    language = data.settings.report.language
+    listed = followed(data.results)
     if not listed:
         return []
     header = [
@@ -195,10 +195,10 @@ def stopping_table(material: Material) -> list[str]:
     return [f"## {shared('stopping', language)}", "", *table(header, rows, left=2), "", note, ""]
 
 
-def judges_table(material: Material) -> list[str]:
+def judges_table(data: ReportData) -> list[str]:
     """Return judged means beside what their judges' passports make of them; nothing where nobody judged."""
-    language = material.settings.report.language
-    listed = corrected(material.results, language)
+    language = data.settings.report.language
+    listed = corrected(data.results, language)
     if not listed:
         return []
     names = (
@@ -228,20 +228,20 @@ def judges_table(material: Material) -> list[str]:
     ]
     head = [shared(name, language) for name in names]
     note = shared("judges_note", language)
-    told = dict.fromkeys(said for _, _, said in warnings(material.results, language))
+    told = dict.fromkeys(said for _, _, said in warnings(data.results, language))
     note = " ".join([*(f"**{shared('warning', language)}:** {plain(said)}." for said in told), note])
     return [f"## {shared('judges_head', language)}", "", *table(head, rows, left=4), "", note, ""]
 
 
-def beside_tables(material: Material) -> list[str]:
+def beside_tables(data: ReportData) -> list[str]:
     """Return, for each metric with a headline of its own, that beside the score, and what both are worth."""
-    language = material.settings.report.language
+    language = data.settings.report.language
     lines = []
-    for suite in material.settings.suites:
+    for suite in data.settings.suites:
         for name in suite.used:
             unit = metric(name)
             headlines = [f"{name}.{part}" for part in unit.shown.headline]
-            own = material.summary.filter(OF_SUITES, suite=suite.name)
+            own = data.summary.filter(OF_SUITES, suite=suite.name)
             found = {(cell.model, cell.metric): cell for cell in cells(own)}
             models = dict.fromkeys(model for model, of in found if of == name)
             if not headlines or not models:
@@ -269,14 +269,14 @@ def _told(cell: SummaryRow | None) -> tuple[str, str]:
     return _cell(cell), around
 
 
-def band_tables(material: Material) -> list[str]:
+def band_tables(data: ReportData) -> list[str]:
     """Return what the bands of each judged metric mean, and how many of each model's answers lie in each."""
-    language = material.settings.report.language
+    language = data.settings.report.language
     lines = []
     for name, unit in metrics().items():
         if not unit.shown.bands:
             continue
-        values = material.scores.filter(metric=name).drop_nulls("value").select("model", "value").rows()
+        values = data.scores.filter(metric=name).drop_nulls("value").select("model", "value").rows()
         if not values:
             continue
         models = list(dict.fromkeys(model for model, _ in values))
@@ -296,47 +296,47 @@ def band_tables(material: Material) -> list[str]:
     return lines
 
 
-def compose(material: Material) -> str:
+def compose(data: ReportData) -> str:
     """Return the whole report."""
-    settings = material.settings
+    settings = data.settings
     language = settings.report.language
-    counts = material.manifest.get("requests", {})
+    counts = data.manifest.get("requests", {})
     lines = [
-        *(f"**{plain(said)}**\n" for said in alarms(material.results, language)),
+        *(f"**{plain(said)}**\n" for said in alarms(data.results, language)),
         f"# {shared('title', language)}",
         "",
-        f"**{shared('date', language)}:** {material.started:%Y-%m-%d %H:%M:%S}  ",
+        f"**{shared('date', language)}:** {data.started:%Y-%m-%d %H:%M:%S}  ",
         f"**{shared('models', language)}:** {', '.join(code(m.name) for m in settings.models)}  ",
-        f"**{shared('run', language)}:** {code(material.run)}. {shared('calls', language, **counts)}",
+        f"**{shared('run', language)}:** {code(data.run)}. {shared('calls', language, **counts)}",
         "",
     ]
     for suite in settings.suites:
         if suite.strata:
-            lines += [f"## {shared('summary', language)}", "", *summary_table(material, suite), ""]
+            lines += [f"## {shared('summary', language)}", "", *summary_table(data, suite), ""]
             lines += [f"## {shared('analysis', language)}", ""]
-            for model in _asked(material, suite):
-                lines += analysis(material, suite, model)
-    if material.results:
-        lines += [f"## {shared('verdict', language)}", "", *verdict_table(material), ""]
-        for said in run_warnings(material.results, language):
+            for model in _asked(data, suite):
+                lines += analysis(data, suite, model)
+    if data.results:
+        lines += [f"## {shared('verdict', language)}", "", *verdict_table(data), ""]
+        for said in run_warnings(data.results, language):
             lines += [f"**{shared('warning', language)}:** {plain(said)}.", ""]
-    lines += judges_table(material)
-    for made in passport_tables(material.results, material.settings.report.language):
+    lines += judges_table(data)
+    for made in passport_tables(data.results, data.settings.report.language):
         lines += [f"## {made.title}", "", *made.markdown(), "", made.caption, ""]
-    lines += stopping_table(material)
-    lines += stated.markdown(material)
-    lines += beside_tables(material)
-    lines += [f"## {shared('intervals', language)}", "", *counts_table(material), ""]
-    lines += band_tables(material)
-    lines += spending.markdown(material.results, language)
-    if held := material.manifest.get("sandbox"):
+    lines += stopping_table(data)
+    lines += stated.markdown(data)
+    lines += beside_tables(data)
+    lines += [f"## {shared('intervals', language)}", "", *counts_table(data), ""]
+    lines += band_tables(data)
+    lines += spending.markdown(data.results, language)
+    if held := data.manifest.get("sandbox"):
         layers = "; ".join(f"{plain(name)} {code(translated(how, language))}" for name, how in held.items())
         lines += [f"**{shared('sandbox', language)}:** {layers}", ""]
     return "\n".join(lines)
 
 
-def write(material: Material, folder: Path) -> Path:
+def write(data: ReportData, folder: Path) -> Path:
     """Write `reports/report_<stamp>.md`."""
-    path = folder / "reports" / f"report_{material.stamp}.md"
-    write_atomically(path, compose(material).encode("utf-8", "replace"))
+    path = folder / "reports" / f"report_{data.stamp}.md"
+    write_atomically(path, compose(data).encode("utf-8", "replace"))
     return path

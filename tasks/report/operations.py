@@ -11,8 +11,8 @@ from data.records import HIDDEN_KEYS
 from data.truncation import LIMITS
 from metrics.analysis.summary import OF_SUITES, cells
 from prompts.phrases import translated
-from tasks.report.material import Material
 from tasks.report.passports import warnings
+from tasks.report.report_data import ReportData
 from tasks.report.titles import metric_title, suite_title
 from tasks.report.warnings import run_warnings
 from tasks.report.words import say
@@ -23,13 +23,13 @@ _TOKENS = 5
 """Kinds of leaked stop tokens that are named."""
 
 
-def usage(material: Material) -> list[dict[str, Any]]:
+def usage(data: ReportData) -> list[dict[str, Any]]:
     """Return a row for each model and judge: replies, errors, latency, tokens and, where priced, cost."""
-    settings = material.settings
+    settings = data.settings
     listed = []
     for role, replies, asked in (
-        ("model", material.replies, settings.models),
-        ("judge", material.judged, settings.judges),
+        ("model", data.replies, settings.models),
+        ("judge", data.judged, settings.judges),
     ):
         for one in asked:
             own = replies.filter(model=one.name).unique("request_id", maintain_order=True)
@@ -58,9 +58,9 @@ def _quantile(values: pl.Series, percentile: int) -> float | None:
     return None if value is None else float(value)
 
 
-def rules(material: Material) -> dict[str, str]:
+def rules(data: ReportData) -> dict[str, str]:
     """Return the version and source of each unit that made or scored the run's items, by name."""
-    known = {name: material.manifest.get(name) or {} for name in ("units", "verifiers", "sources")}
+    known = {name: data.manifest.get(name) or {} for name in ("units", "verifiers", "sources")}
     told = {
         name: (str(version), known["sources"].get(name, ""))
         for kind in ("units", "verifiers")
@@ -69,10 +69,10 @@ def rules(material: Material) -> dict[str, str]:
     return {name: " · ".join(filter(None, parts)) for name, parts in told.items()}
 
 
-def stages(material: Material) -> list[dict[str, Any]]:
+def stages(data: ReportData) -> list[dict[str, Any]]:
     """Sum up the stages of a run: how often each ran, how often from the cache, and for how long."""
     found: dict[str, dict[str, Any]] = {}
-    for one in material.manifest.get("stages", ()):
+    for one in data.manifest.get("stages", ()):
         row = found.setdefault(one["stage"], {"stage": one["stage"], "n": 0, "cached": 0, "wall_s": 0.0})
         row["n"] += 1
         row["cached"] += bool(one["cached"])
@@ -81,27 +81,27 @@ def stages(material: Material) -> list[dict[str, Any]]:
 
 
 def notes(
-    material: Material, models: Sequence[str], *, missing: str = "", failed: Sequence[str] = ()
+    data: ReportData, models: Sequence[str], *, missing: str = "", failed: Sequence[str] = ()
 ) -> list[tuple[str, str]]:
     """Return what to know before relying on the numbers: (`warn` or `info`, text).
 
     `missing` is a package that charts lack, `failed` why single charts could not be drawn.
     """
-    language = material.settings.report.language
-    listed = [("warn", said) for said in run_warnings(material.results, language)]
-    listed += [*_failures(material, models, language), *_judges(material, language)]
-    if days := ((material.results.get("run") or {}).get("spending") or {}).get("stale_days"):
+    language = data.settings.report.language
+    listed = [("warn", said) for said in run_warnings(data.results, language)]
+    listed += [*_failures(data, models, language), *_judges(data, language)]
+    if days := ((data.results.get("run") or {}).get("spending") or {}).get("stale_days"):
         listed.append(("info", say("prices_stale", language, days=days)))
-    listed += _thin(material, models, language)
+    listed += _thin(data, models, language)
     if missing:
         listed.append(("info", say("note_charts", language, missing=missing, install=installing("report"))))
     listed += [("info", say("note_chart", language, problem=problem)) for problem in failed]
     return listed
 
 
-def _failures(material: Material, models: Sequence[str], language: str) -> Iterator[tuple[str, str]]:
+def _failures(data: ReportData, models: Sequence[str], language: str) -> Iterator[tuple[str, str]]:
     for model in models:
-        own = material.replies.filter(model=model)
+        own = data.replies.filter(model=model)
         failed = own.filter(pl.col("error").is_not_null())
         if failed.height:
             told = (translated(str(k), language) for k in failed["error_kind"].drop_nulls().unique().sort())
@@ -115,7 +115,7 @@ def _failures(material: Material, models: Sequence[str], language: str) -> Itera
         if cut := int(own["finish_reason"].is_in(LIMITS).sum()):
             yield "warn", say("note_cut", language, model=model, k=cut, n=own.height)
     plain = ~pl.col("metric").str.contains(".", literal=True)
-    for cell in cells(material.summary.filter(OF_SUITES & plain & (pl.col("n_judge_failed") > 0))):
+    for cell in cells(data.summary.filter(OF_SUITES & plain & (pl.col("n_judge_failed") > 0))):
         metric = metric_title(cell.metric, language)
         yield (
             "warn",
@@ -123,17 +123,17 @@ def _failures(material: Material, models: Sequence[str], language: str) -> Itera
         )
 
 
-def _judges(material: Material, language: str) -> Iterator[tuple[str, str]]:
-    for said in dict.fromkeys(said for _, _, said in warnings(material.results, language)):
+def _judges(data: ReportData, language: str) -> Iterator[tuple[str, str]]:
+    for said in dict.fromkeys(said for _, _, said in warnings(data.results, language)):
         yield "warn", said
 
 
-def _thin(material: Material, models: Sequence[str], language: str) -> Iterator[tuple[str, str]]:
+def _thin(data: ReportData, models: Sequence[str], language: str) -> Iterator[tuple[str, str]]:
     """Name the suites whose score rests on few answers, with the models that gave them."""
     found: dict[str, list[str]] = {}
-    for one in material.results.get("final", {}).get("models", ()):
+    for one in data.results.get("final", {}).get("models", ()):
         for suite in one["suites"]:
             if one["model"] in models and 0 < suite["n_scored"] < FEW:
                 found.setdefault(suite["suite"], []).append(f"{one['model']} {suite['n_scored']}")
     for suite, told in found.items():
-        yield "info", say("note_few", language, name=suite_title(material, suite), models=", ".join(told))
+        yield "info", say("note_few", language, name=suite_title(data, suite), models=", ".join(told))

@@ -11,7 +11,7 @@ import polars as pl
 from data.exits import OUTCOMES
 from metrics.analysis.scores import THRESHOLD, reaches, totals_of
 from metrics.analysis.summary import OVER_ALL, SummaryRow, cells
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tasks.report.samples import primary
 from tasks.report.text import percent
 from tasks.report.titles import (
@@ -20,8 +20,8 @@ from tasks.report.titles import (
     category,
     counted,
     metric_title,
-    place,
     suite_of,
+    suite_order,
     suite_title,
     title_of,
     where,
@@ -59,19 +59,19 @@ def heat(mean: float | None, threshold: float | None) -> str:
     return f"h{min(BELOW, max(0, int(mean / threshold * (BELOW + 1))))}"
 
 
-def models_of(material: Material) -> list[str]:
+def models_of(data: ReportData) -> list[str]:
     """Return the models of a run, the best overall score first, as configured where there is none."""
-    there = material.scores["model"].unique(maintain_order=True)
-    asked = list(dict.fromkeys([*(m.name for m in material.settings.models), *there]))
-    final = material.results.get("final", {}).get("models", [])
+    there = data.scores["model"].unique(maintain_order=True)
+    asked = list(dict.fromkeys([*(m.name for m in data.settings.models), *there]))
+    final = data.results.get("final", {}).get("models", [])
     score = {m["model"]: m["score"] for m in final if m["score"] is not None}
     return sorted(asked, key=lambda model: -score.get(model, -1.0))
 
 
-def verdict(material: Material) -> dict[str, Any]:
+def verdict(data: ReportData) -> dict[str, Any]:
     """Return the run's verdict: the worst of its models', a sentence, and what lies below a threshold."""
-    language = material.settings.report.language
-    final = material.results.get("final")
+    language = data.settings.report.language
+    final = data.results.get("final")
     if not final or not final["models"]:
         return {"outcome": "none", "sentence": say("says_none", language), "models": [], "reasons": []}
     outcomes = [model["verdict"] for model in final["models"]]
@@ -89,14 +89,14 @@ def verdict(material: Material) -> dict[str, Any]:
         "has_overall": any(map(has_overall, ordered)),
         "suites": list(dict.fromkeys(suite["suite"] for model in ordered for suite in model["suites"])),
         "parts": {(m["model"], suite["suite"]): suite for m in ordered for suite in m["suites"]},
-        "reasons": [(m["model"], told) for m in ordered if (told := list(_reasons(material, m)))],
+        "reasons": [(m["model"], told) for m in ordered if (told := list(_reasons(data, m)))],
     }
 
 
-def _reasons(material: Material, model: Mapping[str, Any]) -> Iterator[str]:
+def _reasons(data: ReportData, model: Mapping[str, Any]) -> Iterator[str]:
     """Say what keeps a model from passing, suites first."""
-    language = material.settings.report.language
-    parts = [(suite_title(material, suite["suite"]), suite) for suite in model["suites"]]
+    language = data.settings.report.language
+    parts = [(suite_title(data, suite["suite"]), suite) for suite in model["suites"]]
     for name, part in [*parts, *([(say("overall", language), model)] if has_overall(model) else [])]:
         named = " ".join(filter(None, (name, measure(part))))
         values = {"name": named, "score": percent(part["score"]), "threshold": percent(part["threshold"])}
@@ -110,43 +110,43 @@ def _reasons(material: Material, model: Mapping[str, Any]) -> Iterator[str]:
         yield f"{said}; {told}" if told else said
 
 
-def threshold_of(material: Material, suite: str) -> float:
+def threshold_of(data: ReportData, suite: str) -> float:
     """Return a suite's threshold as configured; for the colours of one that has none, the usual one."""
-    own = suite_of(material, suite)
+    own = suite_of(data, suite)
     return THRESHOLD if own is None or own.threshold is None else own.threshold
 
 
-def heat_columns(material: Material) -> list[HeatColumn]:
+def heat_columns(data: ReportData) -> list[HeatColumn]:
     """Return the columns: each family of suites with strata, then the metrics that other suites' scores are of."""
-    language = material.settings.report.language
+    language = data.settings.report.language
     found = []
-    present = set(material.summary.select("suite", "metric").unique().iter_rows())
-    for suite in sorted(material.summary["suite"].unique(), key=partial(place, material)):
-        names = [name for name in counted(material, suite) if (suite, name) in present]
-        threshold = threshold_of(material, suite)
-        if by_family(material, suite):
-            families = material.items.filter(suite=suite)["family"].unique(maintain_order=True)
+    present = set(data.summary.select("suite", "metric").unique().iter_rows())
+    for suite in sorted(data.summary["suite"].unique(), key=partial(suite_order, data)):
+        names = [name for name in counted(data, suite) if (suite, name) in present]
+        threshold = threshold_of(data, suite)
+        if by_family(data, suite):
+            families = data.items.filter(suite=suite)["family"].unique(maintain_order=True)
             found += [HeatColumn(title_of(f, language), suite, f, m, threshold) for f in families for m in names]
             continue
         several = len(names) > 1
         for name in names:
-            title = metric_title(name, language) if several else suite_title(material, suite)
+            title = metric_title(name, language) if several else suite_title(data, suite)
             found.append(HeatColumn(title, suite, "", name, threshold))
-        ours = [name for name in aside(material, suite) if (suite, name) in present]
+        ours = [name for name in aside(data, suite) if (suite, name) in present]
         found += [HeatColumn(metric_title(name, language), suite, "", name, threshold) for name in ours]
     return found
 
 
-def heat_map(material: Material) -> dict[str, Any]:
+def heat_map(data: ReportData) -> dict[str, Any]:
     """Return the rows model x column of cells, with each model's TOTAL and overall score."""
-    columns = heat_columns(material)
-    whole = material.summary.filter(OVER_ALL)
+    columns = heat_columns(data)
+    whole = data.summary.filter(OVER_ALL)
     at = {(c.model, c.suite, c.family, c.metric): c for c in cells(whole)}
-    sums = totals_of(material.settings.suites, material.summary)
-    final = material.results.get("final", {}).get("models", [])
+    sums = totals_of(data.settings.suites, data.summary)
+    final = data.results.get("final", {}).get("models", [])
     overall = {model["model"]: model for model in final if has_overall(model)}
     rows = []
-    for model in models_of(material):
+    for model in models_of(data):
         whole_of = sums.get(model)
         rows.append(
             {
@@ -160,12 +160,10 @@ def heat_map(material: Material) -> dict[str, Any]:
     return {
         "columns": columns,
         "rows": rows,
-        "unmeasured": unmeasured(material.results),
+        "unmeasured": unmeasured(data.results),
         "has_total": bool(sums),
         "has_overall": bool(overall),
-        "total_threshold": next(
-            (threshold_of(material, s.name) for s in material.settings.suites if s.strata), 0.0
-        ),
+        "total_threshold": next((threshold_of(data, s.name) for s in data.settings.suites if s.strata), 0.0),
     }
 
 
@@ -188,22 +186,22 @@ def profile_rows(heat_rows: Mapping[str, Any], models: Sequence[str]) -> list[di
     ]
 
 
-def pivot(material: Material) -> dict[str, Any] | None:
+def pivot(data: ReportData) -> dict[str, Any] | None:
     """Return rows model x category with a cell for each level and language; None where there is one of each only.
 
     `heads` are (dimension, value); a cell is None where the category has no such level or language.
     """
-    there = {d: [v for v in material.items[d].unique(maintain_order=True) if v] for d in ("level", "language")}
+    there = {d: [v for v in data.items[d].unique(maintain_order=True) if v] for d in ("level", "language")}
     heads = [(dimension, value) for dimension, values in there.items() if len(values) > 1 for value in values]
     if not heads:
         return None
     at: dict[tuple[str, ...], SummaryRow] = {}
     for dimension, other in (("level", "language"), ("language", "level")):
-        fine = material.summary.filter((pl.col(dimension) != "") & (pl.col(other) == ""))
+        fine = data.summary.filter((pl.col(dimension) != "") & (pl.col(other) == ""))
         at |= {(c.model, c.suite, c.family, c.metric, dimension, getattr(c, dimension)): c for c in cells(fine)}
-    columns = heat_columns(material)
+    columns = heat_columns(data)
     rows = []
-    for model in models_of(material):
+    for model in models_of(data):
         for column in columns:
             own = [at.get((model, column.suite, column.family, column.metric, *head)) for head in heads]
             if any(own):
@@ -211,36 +209,36 @@ def pivot(material: Material) -> dict[str, Any] | None:
     return {"heads": heads, "groups": Counter(dimension for dimension, _ in heads), "rows": rows}
 
 
-def comparisons(material: Material) -> dict[str, Any] | None:
+def comparisons(data: ReportData) -> dict[str, Any] | None:
     """Return the pairs on the metrics that count, and the groups that cannot be told apart; None for one model."""
 
     def counts(row: Mapping[str, Any]) -> bool:
-        return row["scope"] in {"suite", "overall"} or row["metric"] in counted(material, row["suite"])
+        return row["scope"] in {"suite", "overall"} or row["metric"] in counted(data, row["suite"])
 
     def named(row: Mapping[str, Any]) -> str:
-        return where(material, row["suite"], row["metric"], row["scope"])
+        return where(data, row["suite"], row["metric"], row["scope"])
 
-    language = material.settings.report.language
-    pairs = [row for row in material.results.get("comparisons", ()) if counts(row)]
-    pairs.sort(key=lambda row: place(material, row["suite"]))
+    language = data.settings.report.language
+    pairs = [row for row in data.results.get("comparisons", ()) if counts(row)]
+    pairs.sort(key=lambda row: suite_order(data, row["suite"]))
     if not pairs:
         return None
     ends = [row["interval_adjusted"][end] for row in pairs for end in ("low", "high")]
     widest = max((abs(end) for end in ends if end is not None), default=1.0)
-    groups = [row for row in material.results.get("groups", ()) if counts(row)]
-    groups.sort(key=lambda row: place(material, row["suite"]))
+    groups = [row for row in data.results.get("groups", ()) if counts(row)]
+    groups.sort(key=lambda row: suite_order(data, row["suite"]))
     return {
         "pairs": [{**row, "where": named(row), "remarks": remarks(row, language)} for row in pairs],
         "groups": [{**row, "where": named(row)} for row in groups],
         "reach": max(0.05, widest),
-        "tests": sum(row["p_value"] is not None for row in material.results["comparisons"]),
+        "tests": sum(row["p_value"] is not None for row in data.results["comparisons"]),
     }
 
 
-def typical_errors(material: Material) -> list[dict[str, Any]]:
+def typical_errors(data: ReportData) -> list[dict[str, Any]]:
     """Count the reasons of what is not right, for each model and category, most frequent first."""
-    items = material.items.select("item_id", "suite", "family")
-    placed = primary(material).join(items, on="item_id", how="left")
+    items = data.items.select("item_id", "suite", "family")
+    placed = primary(data).join(items, on="item_id", how="left")
     keys = ["model", "suite", "family"]
     asked = placed.group_by(keys).agg(asked=pl.len())
     wrong = placed.filter(~pl.col("outcome").is_in(["right", "not_applicable"]) & pl.col("reason").is_not_null())
@@ -252,20 +250,20 @@ def typical_errors(material: Material) -> list[dict[str, Any]]:
         .head(SHOWN_ERRORS)
     )
     return [
-        {**row, "category": category(material, row["suite"], row["family"]), "share": row["n"] / row["asked"]}
+        {**row, "category": category(data, row["suite"], row["family"]), "share": row["n"] / row["asked"]}
         for row in listed.iter_rows(named=True)
     ]
 
 
-def titles(material: Material) -> dict[str, str]:
+def titles(data: ReportData) -> dict[str, str]:
     """Return the names of the run's suites and families, as the sample browser shows them."""
-    pairs = material.items.select("suite", "family").unique(maintain_order=True).iter_rows()
+    pairs = data.items.select("suite", "family").unique(maintain_order=True).iter_rows()
     return {
         key: title
         for suite, family in pairs
         for key, title in (
-            (suite, suite_title(material, suite)),
-            (f"{suite}/{family}", category(material, suite, family)),
+            (suite, suite_title(data, suite)),
+            (f"{suite}/{family}", category(data, suite, family)),
         )
     }
 

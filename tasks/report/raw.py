@@ -12,7 +12,7 @@ from typing import Any
 
 from data.plugins import families
 from data.records import VALUED
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tasks.store.tables import write_atomically
 
 MOST_BYTES = 120
@@ -50,13 +50,13 @@ def _digest(model: str) -> str:
     return hashlib.sha256(model.encode("utf-8", "replace")).hexdigest()[:8]
 
 
-def entries(material: Material, model: str) -> list[dict[str, Any]]:
+def entries(data: ReportData, model: str) -> list[dict[str, Any]]:
     """Return the objects of one model's file: the seed's keys first, our additions after them."""
-    start = int(material.started.timestamp())
+    start = int(data.started.timestamp())
     known = families()
     numbers: Counter[str] = Counter()
-    verdicts = material.verdicts.filter(model=model)
-    replies = material.replies.filter(model=model)
+    verdicts = data.verdicts.filter(model=model)
+    replies = data.replies.filter(model=model)
     joined = replies.join(verdicts, on=["item_id", "model", "repeat"], how="inner", maintain_order="left")
     listed = []
     for row in joined.iter_rows(named=True):
@@ -91,12 +91,12 @@ def entries(material: Material, model: str) -> list[dict[str, Any]]:
     return listed
 
 
-def write(material: Material, folder: Path) -> list[Path]:
+def write(data: ReportData, folder: Path) -> list[Path]:
     """Write one file for each model of the run that was asked generated items."""
     written = []
-    models = material.verdicts["model"].unique(maintain_order=True).to_list()
+    models = data.verdicts["model"].unique(maintain_order=True).to_list()
     for model, slug in zip(models, slugs(models), strict=True):
-        path = folder / "raw" / f"{slug}_{material.stamp}.json"
-        write_atomically(path, json.dumps(entries(material, model), ensure_ascii=False, indent=2).encode())
+        path = folder / "raw" / f"{slug}_{data.stamp}.json"
+        write_atomically(path, json.dumps(entries(data, model), ensure_ascii=False, indent=2).encode())
         written.append(path)
     return written

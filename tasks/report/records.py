@@ -12,18 +12,18 @@ from tasks.report.exports import write_parquet
 from tasks.store.tables import write_atomically
 
 if TYPE_CHECKING:  # as in exports
-    from tasks.report.material import Material
+    from tasks.report.report_data import ReportData
 
 _KEYS = ("item_id", "model", "repeat")
 
 
-def records(material: "Material") -> pl.DataFrame:
+def records(data: "ReportData") -> pl.DataFrame:
     """Return a row for each item, model, repeat and judged metric: the question, the reply and what came of it."""
-    suites = [suite.name for suite in material.settings.suites if judged_by(suite)]
-    replies = material.replies.filter(pl.col("suite").is_in(suites)).select(
+    suites = [suite.name for suite in data.settings.suites if judged_by(suite)]
+    replies = data.replies.filter(pl.col("suite").is_in(suites)).select(
         *_KEYS, "suite", "language", "prompt", "answer", response="text", error="error"
     )
-    scores = material.scores.filter(~pl.col("metric").str.contains(".", literal=True)).select(
+    scores = data.scores.filter(~pl.col("metric").str.contains(".", literal=True)).select(
         *_KEYS, "metric", "status", "value", "reason", "details"
     )
     return replies.join(scores, on=_KEYS, how="inner", maintain_order="left_right")
@@ -37,12 +37,12 @@ def _objects(frame: pl.DataFrame) -> bytes:
     return json.dumps(rows, ensure_ascii=False, indent=2).encode()
 
 
-def write(material: "Material", folder: Path) -> list[Path]:
+def write(data: "ReportData", folder: Path) -> list[Path]:
     """Write `records/`: successes (a score was reached) and failures (none was, and why), each in both forms.
 
     Nothing is written of a run without a judged suite.
     """
-    found = records(material)
+    found = records(data)
     if found.is_empty():
         return []
     scored = pl.col("status").is_in(VALUED)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from prompts.phrases import phrase
-from tasks.report.material import Material
 from tasks.report.moved import moved_lines
+from tasks.report.report_data import ReportData
 from tasks.report.text import code, percent, plain, table
 from tasks.report.warnings import alarms
 from tasks.report.words import parts, scored, shared, why
@@ -78,12 +78,12 @@ def apart(held: Mapping[str, Any], language: str) -> Iterator[str]:
         yield phrase(f"regression.{how}", language, **spoken)
 
 
-def summary(material: Material) -> str:
+def summary(data: ReportData) -> str:
     """Return the Markdown for a merge request: the verdict, the baseline's table, what changed most, files."""
-    language = material.settings.report.language
-    final, held = material.results["final"], material.results.get("baseline")
+    language = data.settings.report.language
+    final, held = data.results["final"], data.results.get("baseline")
     verdict = phrase(f"regression.exit_{final['exit_code']}", language)
-    text = [*(f"**{plain(said)}**\n" for said in alarms(material.results, language))]
+    text = [*(f"**{plain(said)}**\n" for said in alarms(data.results, language))]
     text += [f"## Basic Control: {verdict}", ""]
     names = ("model", "suite", "score", "threshold_head", "outcome", "why")
     rows = [
@@ -102,7 +102,7 @@ def summary(material: Material) -> str:
     if held:
         text += list(_against(held, language))
     files = ", ".join(code(name) for name in ("results.json", "reports/", "raw/"))
-    text += [phrase("regression.files", language, run=code(material.run), files=files), ""]
+    text += [phrase("regression.files", language, run=code(data.run), files=files), ""]
     return "\n".join(text)
 
 
@@ -152,7 +152,7 @@ def _clipped(text: str | None, longest: int = 120) -> str:
     return flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
 
 
-def write(material: Material, path: Path) -> Path:
+def write(data: ReportData, path: Path) -> Path:
     """Write the summary for a merge request."""
-    write_atomically(path, summary(material).encode("utf-8", "replace"))
+    write_atomically(path, summary(data).encode("utf-8", "replace"))
     return path

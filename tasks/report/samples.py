@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from prompts.phrases import translated
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tasks.report.titles import counted
 
 KEY = ["item_id", "model", "repeat"]
@@ -23,15 +23,15 @@ class Frames:
     judged: pl.DataFrame
 
 
-def primary(material: Material) -> pl.DataFrame:
+def primary(data: ReportData) -> pl.DataFrame:
     """Return each sample's `value`, `status`, `reason` and `outcome` by the metrics that its suite's score is of.
 
     Of several metrics the value is their mean and the status the worst one; what is not applicable is left out.
     """
-    suites = material.items["suite"].unique().to_list()
-    pairs = [(s, m) for s in suites for m in counted(material, s)]
+    suites = data.items["suite"].unique().to_list()
+    pairs = [(s, m) for s in suites for m in counted(data, s)]
     main = pl.DataFrame(pairs, schema={"suite": pl.String, "metric": pl.String}, orient="row")
-    own = material.scores.join(material.items.select("item_id", "suite"), on="item_id", how="left")
+    own = data.scores.join(data.items.select("item_id", "suite"), on="item_id", how="left")
     own = own.join(main, on=["suite", "metric"], how="semi").with_columns(
         rank=pl.col("status").replace_strict(list(_WORST), range(len(_WORST)), return_dtype=pl.Int64),
         value=pl.when(pl.col("status").is_in(["no_answer", "truncated"]))
@@ -39,7 +39,7 @@ def primary(material: Material) -> pl.DataFrame:
         .otherwise("value"),
     )
     applied = pl.col("value").filter(pl.col("status") != "not_applicable")
-    own = _in_words(own, material)
+    own = _in_words(own, data)
     grouped = own.sort("rank", maintain_order=True).group_by(KEY, maintain_order=True)
     joined = grouped.agg(
         status=pl.col("status").first(),
@@ -58,36 +58,32 @@ def primary(material: Material) -> pl.DataFrame:
     )
 
 
-def _in_words(scores: pl.DataFrame, material: Material) -> pl.DataFrame:
+def _in_words(scores: pl.DataFrame, data: ReportData) -> pl.DataFrame:
     """Return scores with their reasons in the report's language."""
-    language = material.settings.report.language
+    language = data.settings.report.language
     known = {one: translated(one, language) for one in scores["reason"].unique().drop_nulls()}
     return scores.with_columns(pl.col("reason").replace(known)) if known and language != "en" else scores
 
 
-def _askings(material: Material) -> pl.DataFrame:
+def _askings(data: ReportData) -> pl.DataFrame:
     """Return judges' replies with the model and repeat that they are about."""
-    judged = material.judged.rename({"model": "judge"}).drop("repeat")
+    judged = data.judged.rename({"model": "judge"}).drop("repeat")
     return judged.rename({"subject": "model", "subject_repeat": "repeat"}).drop_nulls(["model", "repeat"])
 
 
-def frames(material: Material) -> Frames:
+def frames(data: ReportData) -> Frames:
     """Gather the samples, in the order in which they were asked."""
-    asked = material.replies.select(
+    asked = data.replies.select(
         *KEY, "request_id", "text", "reasoning", "error", "error_kind", "finish_reason", "tokens_in", "tokens_out",
         "latency_s", "cached",
     )  # fmt: skip
-    keys = pl.concat([asked.select(KEY), material.scores.select(KEY)]).unique(maintain_order=True)
+    keys = pl.concat([asked.select(KEY), data.scores.select(KEY)]).unique(maintain_order=True)
     rows = (
         keys.join(asked, on=KEY, how="left", maintain_order="left")
-        .join(primary(material), on=KEY, how="left", maintain_order="left")
+        .join(primary(data), on=KEY, how="left", maintain_order="left")
         .with_columns(pl.col("outcome").fill_null("unscored"))
     )
-    scores = (
-        _in_words(material.scores, material)
-        .join(rows.select(KEY).with_row_index("row"), on=KEY)
-        .sort("row", "metric")
-    )
-    judged = _askings(material).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row")
-    items = material.items.join(rows.select("item_id").unique(), on="item_id", how="semi")
+    scores = _in_words(data.scores, data).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row", "metric")
+    judged = _askings(data).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row")
+    items = data.items.join(rows.select("item_id").unique(), on="item_id", how="semi")
     return Frames(rows, items, scores, judged)

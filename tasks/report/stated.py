@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tasks.report.text import percent, plain, table
 from tasks.report.titles import metric_title
 from tasks.report.words import shared
@@ -26,10 +26,10 @@ class Row:
     differing: tuple[Mapping[str, str], ...]
 
 
-def rows(material: Material) -> list[Row]:
+def rows(data: ReportData) -> list[Row]:
     """Return what stands beside each other; nothing where no tool stated anything."""
-    language = material.settings.report.language
-    prompts = dict(material.items.select("item_id", "prompt").iter_rows())
+    language = data.settings.report.language
+    prompts = dict(data.items.select("item_id", "prompt").iter_rows())
 
     def differing(one: Mapping[str, float | str]) -> Mapping[str, str]:
         item = str(one["item_id"])
@@ -52,14 +52,14 @@ def rows(material: Material) -> list[Row]:
             len(one["differing"]),
             tuple(differing(each) for each in one["differing"][:SHOWN]),
         )
-        for one in material.results.get("stated", ())
+        for one in data.results.get("stated", ())
     ]
 
 
-def markdown(material: Material) -> Iterator[str]:
+def markdown(data: ReportData) -> Iterator[str]:
     """Yield the section of the Markdown report."""
-    language = material.settings.report.language
-    found = rows(material)
+    language = data.settings.report.language
+    found = rows(data)
     if not found:
         return
     names = ("model", "suite", "metric", "stated_score", "our_score", "differing")

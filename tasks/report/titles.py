@@ -10,7 +10,7 @@ from data.shown import Text
 from data.suites import Suite
 from metrics.analysis.scores import beside
 from prompts.phrases import declared, phrase
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 
 
 def title_of(family: str, language: str) -> str:
@@ -19,15 +19,15 @@ def title_of(family: str, language: str) -> str:
     return declared(unit.titles, family, language, family) if unit else family
 
 
-def suite_of(material: Material, name: str) -> Suite | None:
+def suite_of(data: ReportData, name: str) -> Suite | None:
     """Return a suite of the run by its name; None for one that its configuration does not have."""
-    return next((suite for suite in material.settings.suites if suite.name == name), None)
+    return next((suite for suite in data.settings.suites if suite.name == name), None)
 
 
-def suite_title(material: Material, name: str) -> str:
+def suite_title(data: ReportData, name: str) -> str:
     """Return a suite's title in the report's language."""
-    suite = suite_of(material, name)
-    return titled(suite, material.settings.report.language) if suite else name
+    suite = suite_of(data, name)
+    return titled(suite, data.settings.report.language) if suite else name
 
 
 def titled(suite: Suite, language: str) -> str:
@@ -65,41 +65,41 @@ def texts(suites: Sequence[Suite]) -> dict[str, Text]:
     return {key: text for key, text in found.items() if text}
 
 
-def place(material: Material, name: str) -> tuple[int, str]:
+def suite_order(data: ReportData, name: str) -> tuple[int, str]:
     """Order suites as the configuration lists them, others after."""
-    names = material.settings.named
+    names = data.settings.named
     return (names.index(name) if name in names else len(names), name)
 
 
-def counted(material: Material, name: str) -> Sequence[str]:
+def counted(data: ReportData, name: str) -> Sequence[str]:
     """Return the metrics that make a suite's score."""
-    suite = suite_of(material, name)
+    suite = suite_of(data, name)
     return suite.scored_by if suite else (name,)
 
 
-def aside(material: Material, name: str) -> Sequence[str]:
+def aside(data: ReportData, name: str) -> Sequence[str]:
     """Return the headlines that stand beside a suite's score."""
-    suite = suite_of(material, name)
+    suite = suite_of(data, name)
     return beside(suite) if suite else ()
 
 
-def by_family(material: Material, name: str) -> bool:
+def by_family(data: ReportData, name: str) -> bool:
     """Say whether a suite is shown family by family."""
-    suite = suite_of(material, name)
+    suite = suite_of(data, name)
     return bool(suite and suite.strata)
 
 
-def where(material: Material, suite: str, metric_name: str, scope: str = "metric") -> str:
+def where(data: ReportData, suite: str, metric_name: str, scope: str = "metric") -> str:
     """Name what is compared: a metric of a suite (by the suite alone where its score has no other), or a score."""
-    language = material.settings.report.language
+    language = data.settings.report.language
     if scope == "overall":
         return phrase("common.overall", language)
-    title = suite_title(material, suite)
+    title = suite_title(data, suite)
     if scope == "total":
         return f"{title}: TOTAL"
     if scope == "suite":
         return f"{title}: {phrase('compare.score', language)}"
-    if len(counted(material, suite)) > 1 or metric_name not in counted(material, suite):
+    if len(counted(data, suite)) > 1 or metric_name not in counted(data, suite):
         return f"{title}: {metric_title(metric_name, language)}"
     return title
 
@@ -110,8 +110,8 @@ def row_title(settings: Settings, suite: str, family: str) -> str:
     return title_of(family, settings.report.language) if own and own.strata else suite
 
 
-def category(material: Material, suite: str, family: str) -> str:
+def category(data: ReportData, suite: str, family: str) -> str:
     """Name a sample's category: its generated family, or its suite (whose family is a data set's name)."""
-    if by_family(material, suite) and family:
-        return title_of(family, material.settings.report.language)
-    return suite_title(material, suite)
+    if by_family(data, suite) and family:
+        return title_of(family, data.settings.report.language)
+    return suite_title(data, suite)

@@ -9,7 +9,7 @@ from typing import Any
 from config.settings import Settings
 from data.batches import Ref
 from tasks.report import exports, html, junit, markdown, raw, records, regressions
-from tasks.report.material import Tables, gather
+from tasks.report.report_data import Tables, gather
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 from tasks.store.tables import write_atomically
@@ -27,7 +27,7 @@ def report(
     results: Mapping[str, Any],
 ) -> list[str]:
     """Write every report of a run; return the paths, the one to open first in front."""
-    material = gather(
+    data = gather(
         open_store(settings.store),
         tables,
         summary,
@@ -38,13 +38,13 @@ def report(
         results=results,
     )
     there = Path(folder)
-    pages = [html.write(material, there)] if settings.report.html else []
-    written = [*pages, markdown.write(material, there), *raw.write(material, there)]
+    pages = [html.write(data, there)] if settings.report.html else []
+    written = [*pages, markdown.write(data, there), *raw.write(data, there)]
     if settings.report.junit:
-        junit.write(material, Path(settings.report.junit))
+        junit.write(data, Path(settings.report.junit))
     if settings.report.markdown:
-        regressions.write(material, Path(settings.report.markdown))
+        regressions.write(data, Path(settings.report.markdown))
     if settings.report.results:
         write_atomically(Path(settings.report.results), json.dumps(results, ensure_ascii=False, indent=1).encode())
-    written += records.write(material, there)
-    return [*map(str, written), *map(str, exports.write(material, there))]
+    written += records.write(data, there)
+    return [*map(str, written), *map(str, exports.write(data, there))]

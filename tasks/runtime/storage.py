@@ -15,7 +15,7 @@ from tasks.store.tables import Store
 
 
 def cache_folder() -> Path:
-    """Return the folder of this user's downloads, and of what is worth keeping and can be made anew."""
+    """Return the folder of this user's downloads, and of what is worth keeping and can be made again."""
     return platformdirs.user_cache_path("basic-control", appauthor=False)
 
 
@@ -27,18 +27,18 @@ def _cache(url: str, root: str) -> ReplyCache:
     return opened
 
 
-def cache_url(place: StoreSettings) -> str:
+def cache_url(store: StoreSettings) -> str:
     """Return the reply cache's URL: the configured one, or a file in the store's folder."""
-    return place.cache or url_in(Store(place.root))
+    return store.cache or url_in(Store(store.root))
 
 
-def open_cache(place: StoreSettings) -> ReplyCache:
+def open_cache(store: StoreSettings) -> ReplyCache:
     """Return the reply cache.
 
     Raises:
         InputError: it cannot be opened.
     """
-    return _cache(cache_url(place), place.root)
+    return _cache(cache_url(store), store.root)
 
 
 @cache
@@ -48,18 +48,18 @@ def _submissions(url: str) -> Submissions:
     return opened
 
 
-def open_submissions(place: StoreSettings) -> Submissions:
+def open_submissions(store: StoreSettings) -> Submissions:
     """Return the batches that wait at servers, which stand beside the reply cache.
 
     Raises:
         InputError: they cannot be opened.
     """
-    return _submissions(cache_url(place))
+    return _submissions(cache_url(store))
 
 
-def open_store(place: StoreSettings) -> Store:
+def open_store(store: StoreSettings) -> Store:
     """Return the table store."""
-    return Store(place.root)
+    return Store(store.root)
 
 
 @cache
@@ -72,9 +72,9 @@ def _results(root: str) -> Any:
     return block
 
 
-def open_results(place: StoreSettings) -> Any | None:
+def open_results(store: StoreSettings) -> Any | None:
     """Return where Prefect keeps what finished stages returned: beside the tables of a remote store.
 
     None where the store is a local folder, of which Prefect's own settings tell (`flows.environment`).
     """
-    return None if open_store(place).local is not None else _results(place.root)
+    return None if open_store(store).local is not None else _results(store.root)

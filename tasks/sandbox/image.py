@@ -147,10 +147,10 @@ def _publish(built: Path, image: Path, key: bytes) -> None:
     built.replace(image)
 
 
-def prepare(progress: Progress | None = None, *, anew: bool = False) -> Path:
+def prepare(progress: Progress | None = None, *, rebuild: bool = False) -> Path:
     """Return the compiled image's path, building it first where there is none (some 25 s, once).
 
-    Several processes may call this at once: one builds, the others wait for it. `anew` builds in any case.
+    Several processes may call this at once: one builds, the others wait for it. `rebuild` builds in any case.
     `progress` gets a line for each stage; standard error does, unless it is given.
 
     Raises:
@@ -159,10 +159,10 @@ def prepare(progress: Progress | None = None, *, anew: bool = False) -> Path:
     tell = progress or say
     folder = _folder()
     image, key = folder / "runner.cwasm", secret(folder.parent)
-    if not anew and _sound(image, key):
+    if not rebuild and _sound(image, key):
         return image
     with locked(folder, tell):
-        if not anew and _sound(image, key):
+        if not rebuild and _sound(image, key):
             return image
         for left in folder.glob("build-*"):  # of a builder that was killed: the lock is ours
             shutil.rmtree(left, ignore_errors=True)

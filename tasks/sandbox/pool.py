@@ -132,7 +132,7 @@ class WorkerPool:
         return worker.end()
 
     def refresh(self, why: str) -> None:
-        """Build the image anew, once, after a worker could not start with it.
+        """Build the image rebuild, once, after a worker could not start with it.
 
         Raises:
             InputError: it has been rebuilt already.
@@ -143,7 +143,7 @@ class WorkerPool:
                 f"platform and that {self.memory_mb + 512} MB of memory are free; try `{typed('sandbox')}`."
             )
         self._rebuilt = True
-        self._image = str(prepare(anew=True))
+        self._image = str(prepare(rebuild=True))
 
     @property
     def workers(self) -> tuple[Worker, ...]:

@@ -110,7 +110,7 @@ class _Guest:
     def _export(self, name: str) -> ExportIndex:
         found = self.component.get_export_index(name)
         if found is None:
-            raise RuntimeError(f"the image does not export {name!r}: build it anew")
+            raise RuntimeError(f"the image does not export {name!r}: build it again")
         return found
 
     def store(self) -> wasmtime.Store:
@@ -235,7 +235,7 @@ def _trial(component: _Guest, watch: _Watch) -> str:
     replies: list[Any] = []
     ended = _Run(component, watch, _TRIAL, replies.append).run()
     if ended[0] != "done" or not str(replies[-1][2]).startswith('["value"'):
-        raise RuntimeError(f"the trial program came to {ended} {replies}: build the image anew")
+        raise RuntimeError(f"the trial program came to {ended} {replies}: build the image again")
     return str(values.read(replies[-1][2])[1])
 
 

@@ -20,7 +20,7 @@ INDEX = ".index.sqlite"
 LABELS = "labels.json"
 _FILES = ("manifest.json", "results.json", LABELS)
 _FORM = 3
-"""Of what is indexed: raised with it, so that runs which are known already are read anew."""
+"""Of what is indexed: raised with it, so that runs which are known already are read again."""
 
 _metadata = sa.MetaData()
 _runs = sa.Table(

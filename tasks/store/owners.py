@@ -54,7 +54,7 @@ def described(claimant: str) -> str:
 def has_ended(claimant: str, *, here: bool) -> bool:
     """Say whether a claim's owner runs no more: a process of this machine, or of an earlier start of it.
 
-    `here`: the cache is of this machine alone, whose clock began anew when it started.
+    `here`: the cache is of this machine alone, whose clock began again when it started.
     """
     machine, pid, started, *_ = [*claimant.split(":"), "", "", ""]
     boots = {_boot(machine), _boot(_machine())}

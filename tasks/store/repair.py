@@ -46,7 +46,7 @@ class Saved:
         kept = f"; the damaged file is kept as {self.aside}" if self.aside else ""
         return (
             f"{self.from_file} replies were saved from the file and {self.from_tables} more from the store's "
-            f"tables{kept}. What is missing will be asked anew."
+            f"tables{kept}. What is missing will be asked again."
         )
 
 

@@ -189,7 +189,7 @@ class ReplyCache:
     def lookup(self, request_ids: Sequence[str]) -> dict[str, Remembered]:
         """Return what is known of these requests.
 
-        A row that fails its checksum is brought back from the store's tables, or removed, to be asked anew.
+        A row that fails its checksum is brought back from the store's tables, or removed, to be asked again.
         """
         found: dict[str, Remembered] = {}
         damaged: list[str] = []
@@ -210,7 +210,7 @@ class ReplyCache:
         self.remember(list(back.values()))
         _log.warning(
             "reply cache %s: %d replies failed their checksums; %d were brought back from the store's tables, %d "
-            "will be asked anew.",
+            "will be asked again.",
             shown(self.url),
             len(damaged),
             len(back),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from data.batches import Batch, Ref, Rival
+from data.batches import Batch, Opponent, Ref
 from data.records import HIDDEN_KEYS, Sample
 from data.truncation import CUT, is_cut
 from tasks.store.tables import Store
@@ -42,20 +42,20 @@ def returned(extra: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, An
     return {name: value for name, value in extra.items() if name not in _OURS and not facts.get(name)}
 
 
-def _rivals(store: Store, rival: Rival | None) -> dict[tuple[str, int], str | None]:
+def _opponent_replies(store: Store, opponent: Opponent | None) -> dict[tuple[str, int], str | None]:
     """Return another target's replies to the same items: (item, repeat) -> text, null where its call failed."""
-    if rival is None:
+    if opponent is None:
         return {}
-    texts = store.read(rival.requests).join(store.read(rival.responses), on="request_id", how="left")
+    texts = store.read(opponent.requests).join(store.read(opponent.responses), on="request_id", how="left")
     return {(item, repeat): text for item, repeat, text in texts.select("item_id", "repeat", "text").iter_rows()}
 
 
-def answered(store: Store, batch: Batch) -> Iterator[SampleRow]:
+def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
     """Yield a batch's replies in the order in which they were asked for."""
     rows = {row["item_id"]: row for row in store.read(batch.items).iter_rows(named=True)}
     facts: dict[str, Mapping[str, Any]] = {item_id: json.loads(row["facts"]) for item_id, row in rows.items()}
     known = _evidence(store, batch.evidence)
-    others = _rivals(store, batch.rival)
+    others = _opponent_replies(store, batch.opponent)
     asked = store.read(batch.requests).join(
         store.read(batch.responses), on="request_id", how="left", maintain_order="left"
     )
@@ -68,7 +68,9 @@ def answered(store: Store, batch: Batch) -> Iterator[SampleRow]:
             repeat=reply["repeat"],
             language=item["language"],
             sample={
-                **({batch.rival.name: others.get((reply["item_id"], reply["repeat"]))} if batch.rival else {}),
+                **(
+                    {batch.opponent.name: others.get((reply["item_id"], reply["repeat"]))} if batch.opponent else {}
+                ),
                 **facts[reply["item_id"]],
                 **item,
                 **{name: value for name, value in facts[reply["item_id"]].items() if name == "answer"},

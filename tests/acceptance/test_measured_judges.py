@@ -144,12 +144,12 @@ def closed_form(
     both = np.cov(truth, judged)
     rest = 1 / n - 1 / len(judged)
     best = min(max(both[0, 1] / both[1, 1], 0.0), 1.0)
-    return best, lambda rely: both[0, 0] / n - (2 * rely * both[0, 1] - rely**2 * both[1, 1]) * rest
+    return best, lambda weight: both[0, 0] / n - (2 * weight * both[0, 1] - weight**2 * both[1, 1]) * rest
 
 
 def test_golden_prediction_powered_mean() -> None:
     judged = [1.0] * 72 + [0.0] * 28 + [1.0] * 628 + [0.0] * 272
-    found = prediction_powered(judged, list(range(100)), [1.0] * 66 + [0.0] * 34, rely=1.0)
+    found = prediction_powered(judged, list(range(100)), [1.0] * 66 + [0.0] * 34, weight=1.0)
     assert (found.judged, found.labelled, found.value) == pytest.approx((0.70, 0.66, 0.64))
 
 
@@ -162,27 +162,27 @@ def test_people_and_judge_are_joined_by_the_closed_form(seed: int) -> None:
     places = rng.choice(2000, 150, replace=False)
     found = prediction_powered(judged, places.tolist(), truth[places])
     best, variance = closed_form(truth, judged, 150)
-    assert found.rely == pytest.approx(best, abs=0.15)  # from 150 labels
-    assert variance(found.rely) <= 1.06 * variance(best)
+    assert found.weight == pytest.approx(best, abs=0.15)  # from 150 labels
+    assert variance(found.weight) <= 1.06 * variance(best)
     gap = judged.mean() - judged[places].mean()
-    assert found.value == pytest.approx(truth[places].mean() + found.rely * gap, abs=1e-9)
+    assert found.value == pytest.approx(truth[places].mean() + found.weight * gap, abs=1e-9)
     assert (found.n_labels, found.n_samples) == (150, 2000)
 
 
-@pytest.mark.parametrize("rely", [0.0, 0.3, 1.0])
-def test_a_given_rely_is_taken_as_it_is(rely: float) -> None:
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
+def test_a_given_rely_is_taken_as_it_is(weight: float) -> None:
     judged = [0.2, 0.9, 0.4, 0.8] * 30
     places, labels = list(range(0, 60, 2)), [0.5, 0.3, 0.9] * 10
-    found = prediction_powered(judged, places, labels, rely=rely)
+    found = prediction_powered(judged, places, labels, weight=weight)
     gap = np.mean(judged) - np.mean([judged[place] for place in places])
-    assert found.value == pytest.approx(np.mean(labels) + rely * gap)
+    assert found.value == pytest.approx(np.mean(labels) + weight * gap)
 
 
 def test_samples_drawn_with_unequal_chances_are_weighed() -> None:
     judged = [0.0] * 100 + [1.0] * 100
     places, labels = [0, 1, 2, 3, *range(100, 116)], [0.0, 1.0, 0.0, 0.0] + [1.0, 1.0, 1.0, 0.0] * 4
     chances = [0.04] * 4 + [0.16] * 16
-    found = prediction_powered(judged, places, labels, probabilities=chances, rely=0.0)
+    found = prediction_powered(judged, places, labels, probabilities=chances, weight=0.0)
     weights = 1 / np.array(chances)
     assert found.value == pytest.approx(np.sum(weights * labels) / weights.sum())  # Hájek 1971
 

@@ -11,7 +11,14 @@ import pytest
 
 from data.errors import InputError
 from data.suites import Stop, Suite
-from metrics.analysis.stopping import Narrowing, arranged, ends, narrowings, sequences, unsettled
+from metrics.analysis.stopping import (
+    ConfidenceSequence,
+    confidence_sequences,
+    cut_into_rounds,
+    ends,
+    sequences,
+    undecided_models,
+)
 from metrics.analysis.summary import summarise
 from metrics.stats import sequential
 from metrics.stats.sequential import Look, follow
@@ -167,14 +174,18 @@ def test_a_threshold_is_decided_only_where_it_is_excluded(low: float, high: floa
     assert sequential.decided([Look(5, 0.5, 0.0, 1.0), look], 0.8) == (look if side else None)
 
 
-Put = tuple[Suite, pl.DataFrame, tuple[Narrowing, ...]]
+Put = tuple[Suite, pl.DataFrame, tuple[ConfidenceSequence, ...]]
 
 
 def put(rows: Mapping[str, Sequence[tables.Row]], threshold: float = 0.8, **stop: object) -> Put:
     """Return a suite that stops, its items, and what its sequences say of these rows."""
     rule = Stop.model_validate({"first": 10, "most": 1000, **stop})
     suite, items = tables.suite(threshold, stop=rule.model_dump()), tables.items(len(rows["a"]))
-    return suite, items, narrowings(arranged(items, suite, rule), tables.scores(rows), suite, [*rows], ALPHA)
+    return (
+        suite,
+        items,
+        confidence_sequences(cut_into_rounds(items, suite, rule), tables.scores(rows), suite, [*rows], ALPHA),
+    )
 
 
 @pytest.mark.parametrize(
@@ -193,7 +204,7 @@ def test_a_gate_is_decided_on_the_side_where_all_that_is_left_lies(right: int, t
     summary = summarise(tables.scores({"a": rows}), items)
     model = finalise(summary, models=["a"], suites=[suite], threshold=threshold, stopping=found).models[0]
     assert model.suites[0].outcome == {"above": "pass", "below": "fail", "": "undecided"}[side]
-    assert unsettled(found, suite, ["a"]) == ([] if side else ["a"])
+    assert undecided_models(found, suite, ["a"]) == ([] if side else ["a"])
 
 
 def test_cut_replies_keep_a_sequence_from_deciding_between_their_bounds() -> None:
@@ -234,28 +245,30 @@ def strata(counts: dict[str, int], seed: int = 0) -> tuple[pl.DataFrame, Suite, 
 def test_the_order_is_the_seeds_and_the_contents_alone(seed: int) -> None:
     items, suite, stop = strata({"one": 20, "two": 20}, seed)
     ways = (items, items.reverse(), items.sample(fraction=1.0, shuffle=True, seed=9))
-    orders = [[*pl.concat(arranged(one, suite, stop))["item_id"]] for one in ways]
+    orders = [[*pl.concat(cut_into_rounds(one, suite, stop))["item_id"]] for one in ways]
     assert orders[0] == orders[1] == orders[2]
     assert sorted(orders[0]) == sorted(items["item_id"])
     _, other, _ = strata({"one": 20, "two": 20}, seed + 100)
-    assert [*pl.concat(arranged(items, other, stop))["item_id"]] != orders[0]
+    assert [*pl.concat(cut_into_rounds(items, other, stop))["item_id"]] != orders[0]
 
 
 def test_rounds_take_strata_in_equal_shares() -> None:
     items, suite, stop = strata({"one": 20, "two": 20, "three": 20})
-    for batch in arranged(items, suite, stop):
+    for batch in cut_into_rounds(items, suite, stop):
         counts = batch["family"].value_counts()["count"]
         assert counts.to_list() == [batch.height // 3] * 3
     assert all(end % 3 == 0 for end in ends(stop, 3, 60))
     assert [*ends(stop, 3, 60)] == sorted(set(ends(stop, 3, 60)))
     with pytest.raises(InputError):
-        arranged(items, suite, Stop(first=1, most=2))
+        cut_into_rounds(items, suite, Stop(first=1, most=2))
 
 
 def test_a_total_is_followed_by_rounds_of_one_item_of_every_stratum() -> None:
     items, suite, stop = strata({"one": 100, "two": 100})
     values: Sequence[tables.Row] = [("scored", 1.0)] * 100 + [("scored", 0.0)] * 100
-    found = narrowings(arranged(items, suite, stop), tables.scores({"a": values}), suite, ["a"], ALPHA)[0]
+    found = confidence_sequences(
+        cut_into_rounds(items, suite, stop), tables.scores({"a": values}), suite, ["a"], ALPHA
+    )[0]
     last = found.looks[-1]
     assert (last.n, last.mean, found.questions[-1]) == (100, 0.5, 200)  # each round comes to one half
     expected = follow([0.5] * 100, alpha=ALPHA, looks=[look.n for look in found.looks])[-1]

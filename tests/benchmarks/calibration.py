@@ -19,7 +19,7 @@ from scipy.special import bdtr
 
 from metrics.stats.calibration import mean_limits, share_limits
 from metrics.stats.intervals import Floats, Z, score_limits
-from metrics.stats.labelled import FEWEST, Moments, best_rely, mean_at, moments, powered_limits
+from metrics.stats.labelled import FEWEST, Moments, best_lambda, mean_at, moments, powered_limits
 
 TRIALS = 2000
 ERRORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
@@ -119,7 +119,7 @@ def labels() -> None:
             rest = rng.binomial(SAMPLES - size, truth * yes + (1 - truth) * (1 - no), TRIALS)
             share = (said.sum(axis=1) + rest) / SAMPLES
             sums = moments(share, share * (1 - share), human, said, np.ones_like(human))
-            rely = best_rely(sums, SAMPLES)
+            rely = best_lambda(sums, SAMPLES)
             low, high = powered_limits(sums, rely, SAMPLES)
             least, most = powered_limits(sums, np.zeros(TRIALS), SAMPLES)
             wider = high - low > most - least
@@ -204,7 +204,7 @@ def _eighty_five(rng: np.random.Generator) -> None:
             rest = rng.binomial(SAMPLES - size, 0.7 * truth + 0.15, TRIALS)
             share = (said.sum(axis=1) + rest) / SAMPLES
             sums = moments(share, share * (1 - share), human, said, np.ones_like(human))
-            low, high = powered_limits(sums, best_rely(sums, SAMPLES), SAMPLES)
+            low, high = powered_limits(sums, best_lambda(sums, SAMPLES), SAMPLES)
             alone = score_limits(sums.label, np.full(TRIALS, float(size)))
             count = human.sum(axis=1)
             given = np.minimum(count, size - count) >= FEWEST

@@ -12,7 +12,7 @@ import time
 
 from config.settings import Model
 from data.records import Call, Message
-from tasks.models.scheduler import line
+from tasks.models.scheduler import event_loop_thread
 from tasks.query import client_of
 from tests.servers import serve_ollama, serve_openai
 
@@ -67,7 +67,7 @@ def main() -> None:
     for provider, serve in (("openai", serve_openai), ("ollama", serve_ollama)):
         with serve("It takes 2/2=<<2/2=1>>1 bolt.\n#### 3", latency_s=LATENCY_S, apart=True) as server:
             model = Model.model_validate({"name": "m", "provider": provider, "base_url": server.base_url})
-            wall, cpu = line().call(span(model))
+            wall, cpu = event_loop_thread().call(span(model))
         print(f"{provider}: span {wall / limit:.3f} x limit ({wall:.2f} s), CPU {1000 * cpu / CALLS:.2f} ms a call")
 
 

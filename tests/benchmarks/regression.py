@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.regression [equal] [drop] [stated]
 
-Each question has a share of right replies of its own; a run is one reply a question, drawn anew. `equal`: both runs
+Each question has a share of right replies of its own; a run is one reply a question, redrawn. `equal`: both runs
 of a pair are of the same model; on templates each run is better or worse by chance. `drop`: one suite of 200 yes/no
 questions without templates, of which one pair in five differs, with a true drop of 13 points. `stated`: the
 detectable drop that equal runs state, put into the second run of each pair (right replies turned wrong at random).

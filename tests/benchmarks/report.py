@@ -24,7 +24,7 @@ import polars as pl
 from config.settings import Model, Settings
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
 from tasks.report import html
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tests.tasks.report.runs import complete
 
 MODELS = ("acme/large:70b", "acme/small:8b", "other-model", "fourth")
@@ -61,7 +61,7 @@ def _details(rng: Random, cot: bool) -> str:  # noqa: FBT001 - one of two kinds
     return json.dumps({"calculations": steps, "first_wrong_step": wrong, "n_calculations": 6, "rule": "marker"})
 
 
-def many(samples: int, *, words: int = 150) -> Material:
+def many(samples: int, *, words: int = 150) -> ReportData:
     """Return a run of so many samples, each reply of so many words; the same for equal arguments."""
     rng = Random(20261105)
     items = [_item(rng, number) for number in range(samples // len(MODELS))]
@@ -161,11 +161,11 @@ def main() -> None:
         file = Path(folder) / "run.pickle"
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other:
             other.submit(kept, samples, file).result()
-        material: Material = pickle.loads(file.read_bytes())  # noqa: S301 - written a moment ago
+        data: ReportData = pickle.loads(file.read_bytes())  # noqa: S301 - written a moment ago
         file.unlink()
         before = resident()
         start, cpu = time.perf_counter(), time.process_time()
-        path = html.write(material, Path(folder))
+        path = html.write(data, Path(folder))
         wall, cpu = time.perf_counter() - start, time.process_time() - cpu
         print(f"{samples} samples in {wall:.1f} s ({cpu:.1f} s of CPU), {path.stat().st_size / 1e6:.1f} MB")
         print(f"  memory at most {resident():.0f} MiB, of which the run itself {before:.0f}")

@@ -58,18 +58,18 @@ def timed(label: str, rows: int, work: Callable[[], T]) -> T:
     return result
 
 
-def size_of(place: StoreSettings, refs: list[Ref]) -> int:
+def size_of(opened: StoreSettings, refs: list[Ref]) -> int:
     """Return the bytes of tables."""
-    store = open_store(place)
+    store = open_store(opened)
     return sum(len(store.bytes(ref.digest)) for ref in refs)
 
 
-def ask(place: StoreSettings, requests: list[Ref], model: Model) -> list[QueryResult]:
+def ask(store: StoreSettings, requests: list[Ref], model: Model) -> list[QueryResult]:
     """Ask every batch."""
-    return [query.function(place, ref, model=model, cell=Cell("basic_control", "m")) for ref in requests]
+    return [query.function(store, ref, model=model, cell=Cell("basic_control", "m")) for ref in requests]
 
 
-def street(place: StoreSettings, items: int, base_url: str) -> None:
+def street(store: StoreSettings, items: int, base_url: str) -> None:
     """Print what each stage costs."""
     model = Model.model_validate(
         {"name": "m", "provider": "openai", "base_url": base_url, "max_concurrency": 64, "extra": {"n": 1}}
@@ -89,19 +89,19 @@ def street(place: StoreSettings, items: int, base_url: str) -> None:
         prompts=("",),
         batch_size=BATCH,
     )
-    drawn = timed("generate", items, lambda: generate.function(place, wanted))
+    drawn = timed("generate", items, lambda: generate.function(store, wanted))
     rows = sum(ref.rows for ref in drawn)
     identity = {"provider": "openai"}
     posed = timed(
         "prepare",
         rows,
         lambda: [
-            prepare.function(place, ref, model=model, target="m", prompt=None, identity=identity, repeats=1)
+            prepare.function(store, ref, model=model, target="m", prompt=None, identity=identity, repeats=1)
             for ref in drawn
         ],
     )
-    asked = timed("query, all new", rows, lambda: ask(place, posed, model))
-    again = timed("query, all remembered", rows, lambda: ask(place, posed, model))
+    asked = timed("query, all new", rows, lambda: ask(store, posed, model))
+    again = timed("query, all remembered", rows, lambda: ask(store, posed, model))
     assert sum(one.cached for one in again) == rows
     each = list(zip(drawn, asked, strict=True))
     verdicts = timed(
@@ -109,7 +109,7 @@ def street(place: StoreSettings, items: int, base_url: str) -> None:
         rows,
         lambda: [
             verify.function(
-                place,
+                store,
                 Batch(Cell(), ref, one.requests, one.responses),
                 families=verifiers_of(suite),
                 tools=Sandbox(),
@@ -119,22 +119,22 @@ def street(place: StoreSettings, items: int, base_url: str) -> None:
         ],
     )
     unit = identity_of(Metric, "correct")
-    scores = timed("score", rows, lambda: [score.function(place, ref, metric=unit) for ref in verdicts])
-    timed("aggregate", rows, lambda: aggregate.function(place, drawn, scores))
+    scores = timed("score", rows, lambda: [score.function(store, ref, metric=unit) for ref in verdicts])
+    timed("aggregate", rows, lambda: aggregate.function(store, drawn, scores))
     sizes = {
-        "items": size_of(place, drawn),
-        "requests": size_of(place, posed),
-        "responses": size_of(place, [one.responses for one in asked]),
-        "verdicts": size_of(place, verdicts),
-        "scores": size_of(place, scores),
+        "items": size_of(store, drawn),
+        "requests": size_of(store, posed),
+        "responses": size_of(store, [one.responses for one in asked]),
+        "verdicts": size_of(store, verdicts),
+        "scores": size_of(store, scores),
     }
     told = ", ".join(f"{name} {size / rows:.0f}" for name, size in sizes.items())
     print(f"  bytes a row: {told}; replies of {TEXT} characters")
 
 
-def care(place: StoreSettings) -> None:
+def care(opened: StoreSettings) -> None:
     """Print what it costs to open, verify and mend a SQLite reply cache, and to list and verify the tables."""
-    store, url = open_store(place), cache_url(place)
+    store, url = open_store(opened), cache_url(opened)
     cache = ReplyCache(url)
     rows = cache.count()
     cache.close()

@@ -40,7 +40,7 @@ def test_a_table_prices_the_models_that_it_names_and_no_others(tmp_path: Path) -
 
 
 def test_what_was_read_of_a_table_lasts_when_its_file_is_gone(tmp_path: Path) -> None:
-    """A manifest holds the configuration, and its reports are made anew long after."""
+    """A manifest holds the configuration, and its reports are made again long after."""
     found = settings(tmp_path)
     (tmp_path / "prices.yaml").unlink()
     again = Settings.model_validate(found.model_dump(mode="json"))

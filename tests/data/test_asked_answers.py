@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from data.answers import final_number, search
-from data.asked import AskedQuantity, asked
+from data.asked import AskedQuantity, asked_quantity
 from data.choosing import results
 from tests.helpers.bounds import bounded
 
@@ -154,7 +154,7 @@ def test_the_steps_of_a_chain_do_not_end_at_a_heading_above_it() -> None:
     ],
 )
 def test_a_question_tells_what_it_asks_for(question: str, expected: AskedQuantity) -> None:
-    assert asked(question) == expected
+    assert asked_quantity(question) == expected
 
 
 def test_results_are_what_follows_an_operation() -> None:

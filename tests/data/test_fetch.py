@@ -114,7 +114,7 @@ def test_a_broken_download_is_resumed_from_where_it_stopped(mirror: Server) -> N
 
 
 def test_a_server_without_ranges_is_asked_for_all_of_it(mirror: Server) -> None:
-    part = sources.place("small").with_name("small.jsonl.part")
+    part = sources.local_path("small").with_name("small.jsonl.part")
     part.parent.mkdir()
     part.write_bytes(b"x" * 100)
     handler(mirror).ranges = False
@@ -123,13 +123,13 @@ def test_a_server_without_ranges_is_asked_for_all_of_it(mirror: Server) -> None:
 
 
 def test_a_wrong_beginning_is_found_by_the_hash_and_thrown_away(mirror: Server) -> None:
-    part = sources.place("small").with_name("small.jsonl.part")
+    part = sources.local_path("small").with_name("small.jsonl.part")
     part.parent.mkdir()
     part.write_bytes(b"x" * 100)
     with pytest.raises(InputError, match=f"expected {SMALL.sha256}"):
         fetch("small", base=mirror.base)
     assert not part.exists()
-    assert not sources.place("small").exists()
+    assert not sources.local_path("small").exists()
     assert fetch("small", base=mirror.base)[0].read_bytes() == BODY
 
 
@@ -137,7 +137,7 @@ def test_another_file_of_the_same_size_is_refused(mirror: Server) -> None:
     handler(mirror).body = BODY[:-2] + b"!\n"
     with pytest.raises(InputError, match=r"found a file with sha256 [0-9a-f]{64}, expected"):
         fetch("small", base=mirror.base)
-    assert not sources.place("small").exists()
+    assert not sources.local_path("small").exists()
 
 
 RETRIEVED: list[dict[str, Any]] = [

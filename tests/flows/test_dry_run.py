@@ -13,7 +13,7 @@ import pytest
 from config.reading import read
 from data.batches import Cell
 from data.tables import ITEMS
-from flows.cli.estimate import told, totals
+from flows.cli.estimate import effect_line, totals
 from metrics.stats.power import detectable_difference
 from tasks.estimate.calls import CostEstimate, Portion, effect
 from tasks.estimate.judged import stand_in
@@ -237,7 +237,7 @@ def test_the_effect_is_of_the_suites_own_kind_of_values() -> None:
 
 
 def test_too_few_items_are_said_to_show_nothing() -> None:
-    one, thirty = (told(effect(shipped("cot"), n), "en") for n in (1, 30))
+    one, thirty = (effect_line(effect(shipped("cot"), n), "en") for n in (1, 30))
     assert "1 items can show no difference between two models, none of one model" in one
     assert "30 items can show differences between two models from 36.2% on" in thirty
 

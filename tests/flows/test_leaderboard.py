@@ -79,7 +79,7 @@ def test_corrected_answers_leave_runs_on_one_board_and_are_named(tmp_path: Path)
 
 
 def test_versions_behind_one_name_stand_apart(tmp_path: Path) -> None:
-    """A name that means another model since stands twice; a model that was asked anew stands once."""
+    """A name that means another model since stands twice; a model that was asked again stands once."""
     for name, digest, right in (("run_01", "old", 9), ("run_02", "new", 5), ("run_03", "new", 6)):
         write(tmp_path, name, {"m": right}, digest=digest)
     (board,) = gather(tmp_path).boards

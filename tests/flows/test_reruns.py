@@ -1,4 +1,4 @@
-"""One stage failed, or is asked for anew: exactly it and what depends on it runs, and no call is paid twice."""
+"""One stage failed, or is asked for again: exactly it and what depends on it runs, and no call is paid twice."""
 
 import json
 from collections import Counter
@@ -102,7 +102,7 @@ def test_a_named_stage_runs_anew_with_what_follows_and_nothing_else(run: Run, tm
         run(*arguments(server, tmp_path))
         before = results(latest(tmp_path))
         name = latest(tmp_path).name
-        for stage, anew in (
+        for stage, again in (
             ("generate", set(STREET)),
             ("verify", {"verify", "score", "aggregate", "results", "gate", "report"}),
             ("judge", {"judge", "score_judged", "aggregate", "results", "gate", "report"}),
@@ -110,17 +110,17 @@ def test_a_named_stage_runs_anew_with_what_follows_and_nothing_else(run: Run, tm
             ("report", {"results", "gate", "report"}),
         ):
             done = run("--run", name, "--rerun", stage)
-            assert {s for s, cached in stages(tmp_path) if not cached} == anew | NEVER_CACHED, stage
+            assert {s for s, cached in stages(tmp_path) if not cached} == again | NEVER_CACHED, stage
             assert results(latest(tmp_path)) == before
             assert "No model call was made" in done.stdout
-            assert "asked to run anew" in done.stdout
+            assert "asked to run again" in done.stdout
         run("--run", name, "--rerun", "score", "--suite", "basic_control")
         fresh = Counter(s for s, cached in stages(tmp_path) if not cached)
         assert fresh["score"] == 1
         assert fresh["score_judged"] == 0, "the other suite is left alone"
         assert len(server.requests) == sum(CALLS.values())
         run("--run", name, "--fresh")
-        assert len(server.requests) == 2 * sum(CALLS.values()), "asked afresh means everything"
+        assert len(server.requests) == 2 * sum(CALLS.values()), "with --fresh everything is asked again"
         run("--run", latest(tmp_path).name)
         assert len(server.requests) == 2 * sum(CALLS.values()), "and is remembered like any reply"
 

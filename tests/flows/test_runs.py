@@ -13,9 +13,9 @@ from data.records import Message, Question
 from data.tables import RESPONSES
 from flows.cli.application import main
 from flows.cli.options import RunOptions, choose
-from flows.earlier import begun_afresh, ended, settings_of, to_resume
+from flows.earlier import ended, interrupted_fresh_run, settings_of, to_resume
 from flows.environment import results_of
-from flows.runs import anew, check_rerun, layers_of, open_run, restore
+from flows.runs import check_rerun, layers_of, open_run, refresh_rule, restore
 from metrics.judging import Ask
 from tasks.compare.configurations import modern
 from tasks.judge import pose_question
@@ -47,7 +47,7 @@ def test_a_model_named_for_a_rerun_is_that_one_and_not_one_whose_name_begins_so(
     cell: Cell,
     expected: bool,  # noqa: FBT001 - a row of the table above
 ) -> None:
-    assert anew(Rerun(rerun="generate", model=model))("verify", cell) is expected
+    assert refresh_rule(Rerun(rerun="generate", model=model))("verify", cell) is expected
 
 
 BAD = [
@@ -160,11 +160,11 @@ def test_resume_goes_on_with_the_last_run_and_does_none_again_that_has_ended(
 
 def test_a_fresh_runs_folder_is_found_by_its_mark(tmp_path: Path) -> None:
     fresh = settings(tmp_path).model_copy(update={"fresh": "20261121_120000"})
-    assert begun_afresh(f"{tmp_path}/runs", fresh.fresh) == ""
+    assert interrupted_fresh_run(f"{tmp_path}/runs", fresh.fresh) == ""
     begun(tmp_path)
     name = open_run(fresh, Rerun()).folder.name
     begun(tmp_path)
-    assert begun_afresh(f"{tmp_path}/runs", fresh.fresh) == name
+    assert interrupted_fresh_run(f"{tmp_path}/runs", fresh.fresh) == name
 
 
 def test_a_judge_recorded_before_suites_were_declarations_is_asked_at_the_metrics_temperature(

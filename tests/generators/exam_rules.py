@@ -1,4 +1,4 @@
-"""The exam's truths, worked out anew: by rules over a world's facts and what a claim says, not by its maker."""
+"""The exam's truths, worked out again: by rules over a world's facts and what a claim says, not by its maker."""
 
 from collections.abc import Mapping
 from typing import Any

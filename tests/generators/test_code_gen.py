@@ -184,7 +184,7 @@ def test_in_the_sandbox_every_reference_passes_and_every_near_miss_fails() -> No
 
 
 def test_every_mutant_fails_in_every_draw() -> None:
-    """The tests of an item are drawn anew until each mutant fails; checked here by equality of our own results."""
+    """The tests of an item are drawn again until each mutant fails; checked here by equality of our own results."""
     for level in FUNCTIONS:
         for item in draw(UNIT, level=level, language="en", seed=9, count=1500):
             shape = shapes(BY_NAME[item.template])[item.facts["form"]]

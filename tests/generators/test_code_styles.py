@@ -7,7 +7,7 @@ import json
 import pytest
 
 from data.programs.clean import answer_part
-from data.programs.cues import OTHER, PLAIN, WRONG, said
+from data.programs.cues import OTHER, PLAIN, WRONG, announced_rank
 from data.programs.python import find_python
 from generators.code_gen.kotlin import find_kotlin
 from tests.helpers.bounds import bounded
@@ -190,13 +190,16 @@ def test_the_other_way_round_the_answer_is_wrong(words: str) -> None:
 
 
 def test_cues_are_read_sentence_by_sentence() -> None:
-    assert said("If the input is wrong, raise ValueError:") is None or said("If the input is wrong:") == WRONG
-    assert said("Handles a wrong value in the list:") is None
-    assert said("This works:") == PLAIN
-    assert said("Another way:") == OTHER
-    assert said("Другой способ:") == OTHER
-    assert said("Here is the function:") is None
-    assert said("Вот функция:") is None
+    assert (
+        announced_rank("If the input is wrong, raise ValueError:") is None
+        or announced_rank("If the input is wrong:") == WRONG
+    )
+    assert announced_rank("Handles a wrong value in the list:") is None
+    assert announced_rank("This works:") == PLAIN
+    assert announced_rank("Another way:") == OTHER
+    assert announced_rank("Другой способ:") == OTHER
+    assert announced_rank("Here is the function:") is None
+    assert announced_rank("Вот функция:") is None
 
 
 def test_a_method_is_no_function_with_or_without_a_fence() -> None:

@@ -142,7 +142,7 @@ def asked_place(question: str, size: int) -> tuple[str, int]:
 
 @pytest.mark.parametrize("level", UNIT.levels)
 def test_read_from_the_prompt_exactly_one_person_can_be_the_answer(level: str) -> None:
-    """The prompt's own words are read anew, and every ordering is tried; no fact follows from the others."""
+    """The prompt's own words are read again, and every ordering is tried; no fact follows from the others."""
     for item in draw(UNIT, level=level, language="en", seed=9, count=80):
         _, statements, _, question, *_ = item.prompt.splitlines()
         sentences = re.split(r"\. ?", statements)[:-1]

@@ -1,7 +1,7 @@
 """Starts of `python -m …` without two seconds of imports: forks of a process that has most of them in memory.
 
 That is what others wrote, and our own rules. What knows Prefect or a store, and all that starts threads as it is
-imported, is read anew in each fork. Where the environment differs in what Prefect and the like read as they are
+imported, is read again in each fork. Where the environment differs in what Prefect and the like read as they are
 imported, Python itself is started.
 """
 

@@ -8,7 +8,7 @@ from data.suites import Suite
 from metrics.analysis.judged import Gate
 from metrics.analysis.results import Results
 from metrics.analysis.scores import Labels, Withheld, scores_of
-from metrics.analysis.stopping import Narrowing
+from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.verdict import Policy, RunVerdict, decide
 
 
@@ -21,7 +21,7 @@ def finalise(
     gate: Gate = "point",
     undecided: Mapping[str, str] | None = None,
     unjudged: Mapping[str, str] | None = None,
-    stopping: Sequence[Narrowing] = (),
+    stopping: Sequence[ConfidenceSequence] = (),
     waiting: Mapping[str, int] | None = None,
     repeated: pl.DataFrame | None = None,
     labels: Labels | None = None,

@@ -1,6 +1,6 @@
 """The pages under tests/fixtures/judges: what a judge is sent, a good reply, and how it is read.
 
-`python -m tests.metrics.judge_pages` writes the prompts anew after a template has changed; replies and readings
+`python -m tests.metrics.judge_pages` writes the prompts again after a template has changed; replies and readings
 come from here, so that a changed page is read before it is committed.
 """
 

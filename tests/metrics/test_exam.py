@@ -92,7 +92,7 @@ def test_a_planted_bias_is_found_and_no_other(name: str, judge: Judge, step: str
     assert {one.exam: one.leanings for one in found.values() if one.leanings} == {step: (leaning,)}
 
 
-@pytest.mark.parametrize("fixed", [False, True], ids=["each time anew", "by the question's words"])
+@pytest.mark.parametrize("fixed", [False, True], ids=["each time again", "by the question's words"])
 def test_a_judge_that_errs_at_random_is_hardly_ever_called_leaning(*, fixed: bool) -> None:
     """Of 10 exams more than two would be refused at 5 % (the benchmark `judged` draws 300 of each rate)."""
     made = exams(DRAWN, 0.1, 10, fixed=fixed)

@@ -16,7 +16,7 @@ from data.labelled_sets import SETS, files_of, read_set
 from data.loaders import exam
 from data.plugins import loader
 from data.sources import SOURCES
-from data.sources import place as kept_at
+from data.sources import local_path as kept_at
 from metrics.analysis.passports import read_passport
 from tasks.report.passports import LABELLED_HEADER, labelled_row_of, leanings_of
 from tests.helpers.exam import perfect, sheet

@@ -10,7 +10,15 @@ import pytest
 from data.errors import InputError
 from data.suites import Stop, Suite
 from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.analysis.stopping import Exam, arranged, ends, narrowings, sequences, unsettled, without_peeking
+from metrics.analysis.stopping import (
+    Exam,
+    confidence_sequences,
+    cut_into_rounds,
+    ends,
+    sequences,
+    undecided_models,
+    with_sequence_intervals,
+)
 from metrics.analysis.summary import summarise
 from metrics.stats.sequential import follow
 from tests.helpers.verdicts import finalise
@@ -67,7 +75,7 @@ def test_looks_grow_by_a_sixth_in_whole_rounds_from_the_first_to_the_most() -> N
 
 def test_every_round_holds_as_many_of_each_stratum_and_none_twice() -> None:
     items = items_of(dict.fromkeys(STRATA, 40))
-    rounds = arranged(items, suite_of(), Stop(first=9, most=60))
+    rounds = cut_into_rounds(items, suite_of(), Stop(first=9, most=60))
     for part in rounds:
         assert len(set(Counter(part.select("family", "level", "language").iter_rows()).values())) == 1
     ids = pl.concat(rounds)["item_id"]
@@ -77,33 +85,33 @@ def test_every_round_holds_as_many_of_each_stratum_and_none_twice() -> None:
 def test_the_order_follows_from_seed_and_content_alone() -> None:
     items = items_of(dict.fromkeys(STRATA, 40))
     stop = Stop(first=9, most=60)
-    first = [list(part["item_id"]) for part in arranged(items, suite_of(), stop)]
+    first = [list(part["item_id"]) for part in cut_into_rounds(items, suite_of(), stop)]
     shuffled = items.sample(fraction=1, shuffle=True, seed=3)
-    assert [list(part["item_id"]) for part in arranged(shuffled, suite_of(), stop)] == first
-    other = arranged(items, suite_of(items={"seed": 2}), stop)
+    assert [list(part["item_id"]) for part in cut_into_rounds(shuffled, suite_of(), stop)] == first
+    other = cut_into_rounds(items, suite_of(items={"seed": 2}), stop)
     assert [list(part["item_id"]) for part in other] != first
-    longer = arranged(items, suite_of(), Stop(first=9, most=90))
+    longer = cut_into_rounds(items, suite_of(), Stop(first=9, most=90))
     assert [i for part in longer for i in part["item_id"]][:60] == [i for part in first for i in part]
 
 
 def test_strata_of_unequal_size_keep_their_weight_where_the_score_is_over_items() -> None:
     items = items_of({STRATA[0]: 90, STRATA[1]: 10})
-    plain = pl.concat(arranged(items, suite_of(), Stop(first=30, most=100)))
+    plain = pl.concat(cut_into_rounds(items, suite_of(), Stop(first=30, most=100)))
     assert len(plain) == 100
-    balanced = pl.concat(arranged(items, suite_of(total=True), Stop(first=10, most=100)))
+    balanced = pl.concat(cut_into_rounds(items, suite_of(total=True), Stop(first=10, most=100)))
     assert Counter(balanced["level"]) == {"easy": 10, "hard": 10}
 
 
 def test_fewer_questions_than_strata_are_refused() -> None:
     with pytest.raises(InputError, match=r"stop\.most is 2, expected at least 3"):
-        arranged(items_of(dict.fromkeys(STRATA, 4)), suite_of(), Stop(first=1, most=2))
+        cut_into_rounds(items_of(dict.fromkeys(STRATA, 4)), suite_of(), Stop(first=1, most=2))
 
 
 def test_a_model_is_settled_once_its_sequence_excludes_the_threshold() -> None:
     suite = suite_of()
-    rounds = arranged(items_of({STRATA[0]: 400}), suite, Stop(first=30, most=400))
+    rounds = cut_into_rounds(items_of({STRATA[0]: 400}), suite, Stop(first=30, most=400))
     answers = {"good": right(rounds), "near": right(rounds, 4, 5), "bad": right(rounds, 0)}
-    found = narrowings(rounds, scores_of(answers), suite, list(answers), 0.01)
+    found = confidence_sequences(rounds, scores_of(answers), suite, list(answers), 0.01)
     by_name = {one.model: one for one in found}
     values = [1.0] * 400
     looks = follow(values, alpha=0.01, looks=ends(Stop(first=30, most=400), 1, 400))
@@ -111,20 +119,20 @@ def test_a_model_is_settled_once_its_sequence_excludes_the_threshold() -> None:
     assert by_name["good"].decided == next(look.n for look in looks if look.low > 0.8)
     assert [by_name[name].side for name in answers] == ["above", "", "below"]
     assert by_name["bad"].decided == 30
-    assert unsettled(found, suite, list(answers)) == ["near"]
+    assert undecided_models(found, suite, list(answers)) == ["near"]
     assert sequences(suite, 3) == 3
 
 
 def test_a_total_is_followed_by_rounds_in_which_families_weigh_equally() -> None:
     """Family a has two strata, b one: a round is worth (a easy + a hard) / 4 + b / 2."""
     suite = suite_of(total=True)
-    rounds = arranged(items_of(dict.fromkeys(STRATA, 50)), suite, Stop(first=30, most=150))
+    rounds = cut_into_rounds(items_of(dict.fromkeys(STRATA, 50)), suite, Stop(first=30, most=150))
     asked = pl.concat(rounds)
     rows: list[tuple[str, float | None, str]] = [
         (item_id, 1.0 if (family, level) != ("b", "easy") else 0.5, "scored")
         for item_id, family, level in asked.select("item_id", "family", "level").iter_rows()
     ]
-    (found,) = narrowings(rounds, scores_of({"m": rows}), suite, ["m"], 0.05)
+    (found,) = confidence_sequences(rounds, scores_of({"m": rows}), suite, ["m"], 0.05)
     assert [look.mean for look in found.looks] == pytest.approx([0.75] * len(found.looks))
     assert found.looks[-1].n == 50
     assert found.questions[-1] == found.asked == 150
@@ -134,7 +142,7 @@ def test_a_total_is_followed_by_rounds_in_which_families_weigh_equally() -> None
 def test_what_failed_is_bounded_and_what_does_not_apply_is_no_observation() -> None:
     """Of one stratum of two 1 of 30 failed: between 59/60 and 1."""
     suite = suite_of(total=True)
-    rounds = arranged(items_of(dict.fromkeys(STRATA, 30)), suite, Stop(first=90, most=90))
+    rounds = cut_into_rounds(items_of(dict.fromkeys(STRATA, 30)), suite, Stop(first=90, most=90))
     ids = list(rounds[0].select("item_id", "family").iter_rows())
     lost = next(item_id for item_id, family in ids if family == "a")
     rows: list[tuple[str, float | None, str]] = [
@@ -143,7 +151,7 @@ def test_what_failed_is_bounded_and_what_does_not_apply_is_no_observation() -> N
         else (item_id, 1.0, "scored")
         for item_id, family in ids
     ]  # fmt: skip
-    (found,) = narrowings(rounds, scores_of({"m": rows}), suite, ["m"], 0.05)
+    (found,) = confidence_sequences(rounds, scores_of({"m": rows}), suite, ["m"], 0.05)
     (look,) = found.looks
     assert (look.n, look.mean) == pytest.approx((30, 59 / 60))
     below = [0.5] + [1.0] * 29
@@ -153,20 +161,20 @@ def test_what_failed_is_bounded_and_what_does_not_apply_is_no_observation() -> N
 
 def test_a_model_without_any_value_is_not_asked_on() -> None:
     suite = suite_of()
-    rounds = arranged(items_of({STRATA[0]: 60}), suite, Stop(first=30, most=60))[:1]
+    rounds = cut_into_rounds(items_of({STRATA[0]: 60}), suite, Stop(first=30, most=60))[:1]
     dead = [(item_id, None, "model_error") for item_id in rounds[0]["item_id"]]
-    found = narrowings(rounds, scores_of({"dead": dead}), suite, ["dead", "missing"], 0.05)
-    assert unsettled(found, suite, ["dead", "missing"]) == []
+    found = confidence_sequences(rounds, scores_of({"dead": dead}), suite, ["dead", "missing"], 0.05)
+    assert undecided_models(found, suite, ["dead", "missing"]) == []
 
 
 def test_cut_replies_are_followed_between_their_bounds() -> None:
     suite = suite_of()
-    rounds = arranged(items_of({STRATA[0]: 100}), suite, Stop(first=100, most=100))
+    rounds = cut_into_rounds(items_of({STRATA[0]: 100}), suite, Stop(first=100, most=100))
     ids = list(rounds[0]["item_id"])
     rows: list[tuple[str, float | None, str]] = [
         (item_id, 0.0, "truncated") if n < 30 else (item_id, 1.0, "scored") for n, item_id in enumerate(ids)
     ]
-    (found,) = narrowings(rounds, scores_of({"m": rows}), suite, ["m"], 0.05)
+    (found,) = confidence_sequences(rounds, scores_of({"m": rows}), suite, ["m"], 0.05)
     assert found.side == "", "0.7 if they are wrong, 1.0 if they are right"
     assert found.looks[0].mean == 0.7
     assert found.looks[0].high == 1.0
@@ -174,24 +182,24 @@ def test_cut_replies_are_followed_between_their_bounds() -> None:
 
 def test_a_race_asks_on_the_models_that_are_not_told_apart() -> None:
     suite = suite_of(stop={"when": "ranked", "most": 200})
-    rounds = arranged(items_of({STRATA[0]: 200}), suite, Stop(first=30, most=200))[:4]
+    rounds = cut_into_rounds(items_of({STRATA[0]: 200}), suite, Stop(first=30, most=200))[:4]
     answers = {"best": right(rounds), "twin": right(rounds), "worst": right(rounds, 0)}
-    found = narrowings(rounds, scores_of(answers), suite, list(answers), 0.01)
+    found = confidence_sequences(rounds, scores_of(answers), suite, list(answers), 0.01)
     pairs = {(one.model, one.against): one for one in found if one.against}
     assert set(pairs) == {("best", "twin"), ("best", "worst"), ("twin", "worst")}
     assert pairs["best", "worst"].side == "above"
     assert pairs["best", "twin"].decided is None
-    assert unsettled(found, suite, list(answers)) == ["best", "twin"]
+    assert undecided_models(found, suite, list(answers)) == ["best", "twin"]
     assert sequences(suite, 3) == 6
 
 
 def test_the_verdict_is_the_sequences_whatever_the_gate_says() -> None:
     suite = suite_of()
-    rounds = arranged(items_of({STRATA[0]: 60}), suite, Stop(first=30, most=60))
+    rounds = cut_into_rounds(items_of({STRATA[0]: 60}), suite, Stop(first=30, most=60))
     scores = scores_of({"good": right(rounds), "near": right(rounds, 5, 6), "bad": right(rounds, 1, 2)})
     items = pl.concat(rounds)
-    found = narrowings(rounds, scores, suite, ["good", "near", "bad"], 0.05)
-    summary = without_peeking(summarise(scores, items), found, [suite])
+    found = confidence_sequences(rounds, scores, suite, ["good", "near", "bad"], 0.05)
+    summary = with_sequence_intervals(summarise(scores, items), found, [suite])
     final = finalise(summary, models=["good", "near", "bad"], suites=[suite], gate="point", stopping=found)
     assert [model.verdict for model in final.models] == ["pass", "undecided", "fail"]
     near = final.models[1].suites[0]
@@ -202,37 +210,39 @@ def test_the_verdict_is_the_sequences_whatever_the_gate_says() -> None:
 
 def test_no_interval_that_holds_once_is_shown_where_looks_were_taken() -> None:
     suite = suite_of()
-    rounds = arranged(items_of({STRATA[0]: 20, STRATA[1]: 20}), suite, Stop(first=40, most=40))
+    rounds = cut_into_rounds(items_of({STRATA[0]: 20, STRATA[1]: 20}), suite, Stop(first=40, most=40))
     scores = scores_of({"m": right(rounds, 3, 4)})
-    found = narrowings(rounds, scores, suite, ["m"], 0.05)
+    found = confidence_sequences(rounds, scores, suite, ["m"], 0.05)
     plain = summarise(scores, pl.concat(rounds))
-    shown = without_peeking(plain, found, [suite])
+    shown = with_sequence_intervals(plain, found, [suite])
     SUMMARY.check(shown)
     whole = pl.col("family").eq("") & pl.col("level").eq("")
     assert shown.filter(~whole)["ci_low"].null_count() == shown.filter(~whole).height > 0
     assert shown.filter(whole & (pl.col("language") == ""))["ci_low"].to_list() == [found[0].looks[-1].low]
-    assert without_peeking(plain, (), [suite.model_copy(update={"stop": None})]).equals(plain)
+    assert with_sequence_intervals(plain, (), [suite.model_copy(update={"stop": None})]).equals(plain)
 
 
 def test_a_judged_suite_stops_only_where_the_judges_errors_leave_the_verdict() -> None:
     """96 % said right, threshold 0.8: decided as said; of a judge that lets half of the wrong pass, not so soon."""
     suite = suite_of(stop={"first": 30, "most": 400}, threshold=0.8)
     assert suite.stop
-    rounds = arranged(items_of({("", "", "en"): 400}), suite, suite.stop)
+    rounds = cut_into_rounds(items_of({("", "", "en"): 400}), suite, suite.stop)
     scores = scores_of({"m": right(rounds, 24, 25)})
     exams = {
         "none": None,
         "good": Exam(((500, 0), (0, 500)), (1.0, 0.0)),
         "lenient": Exam(((500, 0), (430, 70)), (1.0, 0.0)),
     }
-    found = {name: narrowings(rounds, scores, suite, ["m"], 0.05, exam=exam)[0] for name, exam in exams.items()}
+    found = {
+        name: confidence_sequences(rounds, scores, suite, ["m"], 0.05, exam=exam)[0] for name, exam in exams.items()
+    }
     assert found["none"].corrected is None
     assert found["none"].side == found["good"].side == "above"
     assert found["none"].decided is not None
     assert found["good"].decided is not None
     assert found["none"].decided <= found["good"].decided
     assert (found["lenient"].side, found["lenient"].decided) == ("", None)
-    assert unsettled([found["lenient"]], suite, ["m"]) == ["m"]
+    assert undecided_models([found["lenient"]], suite, ["m"]) == ["m"]
     final = finalise(
         summarise(scores, pl.concat(rounds)), models=["m"], suites=[suite], stopping=[found["lenient"]]
     )

@@ -104,22 +104,22 @@ def test_another_language_is_a_folder_with_a_catalogue_and_prompts(tmp_path: Pat
     assert phrases.languages() == ["en", "ru", "xx"]
     assert "xx" in languages_of("cot/task")
     assert render("cot/task", "xx", question="2 + 2") == "Ξ: 2 + 2"
-    material = build(2, report=Report(language="xx"))
-    results, requests = material.results, material.manifest["requests"]
+    data = build(2, report=Report(language="xx"))
+    results, requests = data.results, data.manifest["requests"]
     written = {
-        "markdown": markdown.compose(material),
-        "page": CONFIGURATION.sub("", html.compose(material)),
+        "markdown": markdown.compose(data),
+        "page": CONFIGURATION.sub("", html.compose(data)),
         "terminal": "\n".join(
             [
                 *terminal.header("xx"),
-                *(" · ".join(row) for row in terminal.rows(results, material.settings)),
-                *terminal.lines(results, requests, material.settings),
+                *(" · ".join(row) for row in terminal.rows(results, data.settings)),
+                *terminal.lines(results, requests, data.settings),
             ]
         ),
     }
     said = [text for text in phrases.catalogue("en").phrases.values() if " " in text and "{" not in text]
     said += [text["en"] for text in texts(SUITES).values() if " " in text["en"] and text["en"] != PRODUCT]
-    said += [one for one in material.scores["reason"].unique() if one and " " in one]
+    said += [one for one in data.scores["reason"].unique() if one and " " in one]
     shown = html.compose(build(2))
     assert sum(text in shown for text in said) > 100, "English phrases that a page in English has"
     script = shown[shown.index("<script>") :]

@@ -117,12 +117,12 @@ def test_each_of_several_models_has_its_own_file_of_results(tmp_path: Path) -> N
 
 def test_raw_results_of_every_model_are_kept(tmp_path: Path) -> None:
     names = {"acme/large:70b": "acme/model", "acme/small:8b": "acme:model", "other-model": "n" * 300}
-    material = build(1, suites=["basic_control"])
+    data = build(1, suites=["basic_control"])
     renamed = pl.col("model").replace(names)
-    material = replace(
-        material,
-        replies=material.replies.with_columns(renamed),
-        verdicts=material.verdicts.with_columns(renamed),
+    data = replace(
+        data,
+        replies=data.replies.with_columns(renamed),
+        verdicts=data.verdicts.with_columns(renamed),
     )
-    written = raw.write(material, tmp_path)
+    written = raw.write(data, tmp_path)
     assert [json.loads(path.read_text())[0]["model_name"] for path in written] == list(names.values())

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from rich.console import Console
 
 from data.errors import InputError
 from flows.cli.commands.label import table_of
+from metrics.stats.labelled import read_powered
 from tasks.judges.labels import By, estimates, joined, kept_labels, read_labels, sheet
 from tasks.report.exports import write_csv
 
@@ -83,23 +83,23 @@ def test_each_figure_about_the_judge_is_shown_with_its_interval(tmp_path: Path) 
     path = filled(tmp_path, sheet(found(SCORES), n=100, seed=1), lambda n: {"label": TRUTH[n]})
     listed = estimates(found(SCORES), read_labels(path))
     it = listed[0].found
-    assert it.rely_interval.low is not None
-    assert it.rely_interval.high is not None
-    assert 0 < it.rely_interval.low < it.rely < it.rely_interval.high <= 1
-    assert (it.rely_interval.units, it.judged_interval.units) == (100, 400)
+    assert it.weight_interval.low is not None
+    assert it.weight_interval.high is not None
+    assert 0 < it.weight_interval.low < it.weight < it.weight_interval.high <= 1
+    assert (it.weight_interval.units, it.judged_interval.units) == (100, 400)
     console = Console(width=300, record=True, file=io.StringIO())
     console.print(table_of(listed).terminal())
     shown = console.export_text()
     assert "100 of 400" in shown
     assert "70% (65.3% – 74.3%)" in shown
-    assert f"{it.rely:.2f} ({it.rely_interval.low:.2f} – {it.rely_interval.high:.2f})" in shown
+    assert f"{it.weight:.2f} ({it.weight_interval.low:.2f} – {it.weight_interval.high:.2f})" in shown
     assert len(re.findall(r"\d% \([\d.]+% – [\d.]+%\)", shown)) == 3, "judge, labels alone, estimate"
 
 
 def test_too_few_labels_say_nothing_of_how_far_the_judge_is_to_be_relied_on(tmp_path: Path) -> None:
     path = filled(tmp_path, sheet(found(SCORES), n=15, seed=1), lambda n: {"label": TRUTH[n]})
     listed = estimates(found(SCORES), read_labels(path))
-    assert listed[0].found.rely_interval.low is None
+    assert listed[0].found.weight_interval.low is None
     console = Console(width=300, record=True, file=io.StringIO())
     console.print(table_of(listed).terminal())
     assert "an interval needs 10 of either" in console.export_text()
@@ -160,7 +160,7 @@ def test_what_labels_came_to_holds_only_for_the_scores_that_they_were_joined_wit
     assert kept_labels(tmp_path, judged, items) == {}
     filled_in = filled(tmp_path, sheet(judged, n=100, seed=1), lambda n: {"label": TRUTH[n]})
     listed = estimates(judged, read_labels(filled_in))
-    (tmp_path / "labels.json").write_text(json.dumps([asdict(one) for one in listed]), encoding="utf-8")
+    (tmp_path / "labels.json").write_text(json.dumps([one.as_dict() for one in listed]), encoding="utf-8")
     assert kept_labels(tmp_path, judged, items) == {("rag", "=m", "rubric"): listed[0].found}
     other = judged.with_columns(details=pl.lit('{"judges": {"j": 1}}'))
     assert kept_labels(tmp_path, other, items) == {}
@@ -192,3 +192,11 @@ def test_another_file_is_one_message(tmp_path: Path) -> None:
 def test_a_metric_that_was_not_judged_is_one_message() -> None:
     with pytest.raises(InputError, match="expected one of rubric"):
         sheet(found(SCORES), n=5, metric="cot")
+
+
+def test_an_estimate_is_kept_in_the_form_of_earlier_versions(tmp_path: Path) -> None:
+    path = filled(tmp_path, sheet(found(SCORES), n=100, seed=1), lambda n: {"label": TRUTH[n]})
+    it = estimates(found(SCORES), read_labels(path))[0]
+    kept = json.loads(json.dumps(it.as_dict()))["found"]
+    assert (kept["rely"], kept["rely_interval"]["low"]) == (it.found.weight, it.found.weight_interval.low)
+    assert read_powered(kept) == it.found

@@ -69,12 +69,12 @@ def test_what_a_verifier_keeps_beside_its_verdict_is_scored_beside_it() -> None:
 
 
 def test_a_table_of_verdicts_becomes_a_table_of_scores(tmp_path: Path) -> None:
-    place = StoreSettings(root=str(tmp_path))
+    store = StoreSettings(root=str(tmp_path))
     rows = [verdict("scored", correct=True), {**verdict("no_answer", correct=None), "item_id": "j"}]
     ref = score.function(
-        place, open_store(place).write(VERDICTS, VERDICTS.frame(rows)), metric=identity_of(Metric, "correct")
+        store, open_store(store).write(VERDICTS, VERDICTS.frame(rows)), metric=identity_of(Metric, "correct")
     )
-    found = open_store(place).read(ref)
+    found = open_store(store).read(ref)
     assert ref.table == "scores"
     assert found.select("item_id", "value", "status").rows() == [("i", 1.0, "scored"), ("j", 0.0, "no_answer")]
 
@@ -104,7 +104,7 @@ def test_every_sample_has_every_part_in_a_state_that_says_why_it_is_missing() ->
 
 def batch_of(store: StoreSettings, replies: Sequence[str | None], **facts: Any) -> Batch:
     """Return a batch of items 0, 1, …, of which each was answered so, or not at all."""
-    place = open_store(store)
+    opened = open_store(store)
     items = [
         {
             "item_id": f"{n}", "suite": "mine", "family": "mine", "version": 1, "level": "", "language": "en",
@@ -132,7 +132,7 @@ def batch_of(store: StoreSettings, replies: Sequence[str | None], **facts: Any) 
         for n, text in enumerate(replies)
     ]  # fmt: skip
     refs = (
-        place.write(table, table.frame(rows))
+        opened.write(table, table.frame(rows))
         for table, rows in ((ITEMS, items), (REQUESTS, requests), (RESPONSES, answers))
     )
     asked, sent, came = refs

@@ -17,7 +17,7 @@ from data.batches import Batch, Cell, Ref
 from data.tables import VERDICTS
 from data.units import TOP, Module, UnitIdentity, files_of
 from tasks.runtime.storage import open_store
-from tasks.stage import ContentAddress, Ledger, Stage, decides, encode, found_in, keeping, ledger, stage
+from tasks.stage import ContentAddress, Ledger, Stage, current_ledger, decides, encode, found_in, recording, stage
 
 ONE, OTHER = (Ref("verdicts", digit * 64, 3, digit * 64) for digit in "12")
 SAME = Ref("verdicts", "9" * 64, 3, ONE.content)
@@ -75,7 +75,7 @@ def test_a_key_follows_the_rules_that_the_stages_module_imports(monkeypatch: pyt
         ("tasks.verify", ["data/truncation.py", "tasks/sandbox/harness.kt"], ["metrics/judging.py"]),
         ("tasks.load", ["data/tables.py", "prompts/__init__.py"], ["metrics/analysis/stopping.py", "data/nq.py"]),
         ("tasks.query", ["tasks/models/requests.py", "prompts/__init__.py"], ["tasks/models/scheduler.py"]),
-        ("tasks.cite", ["tasks/web/checking.py", "metrics/citation/sources.py"], ["metrics/contains.py"]),
+        ("tasks.verify_sources", ["tasks/web/checking.py", "metrics/citation/sources.py"], ["metrics/contains.py"]),
         ("tasks.summary", ["metrics/stats/intervals.py"], ["metrics/contains.py", "metrics/citation/citation.py"]),
     ],
 )
@@ -125,12 +125,12 @@ def counted(name: str, calls: list[str], *, cached: bool = True) -> Stage[[Store
     return stage(version=1, cached=cached)(write)
 
 
-def within(call: Callable[[], Any], book: Ledger) -> Any:
+def within(call: Callable[[], Any], ledger: Ledger) -> Any:
     """Run in a flow, as stages are."""
 
     @flow(name="test")
     def outer() -> Any:
-        with keeping(book):
+        with recording(ledger):
             return call()
 
     return outer()
@@ -139,16 +139,16 @@ def within(call: Callable[[], Any], book: Ledger) -> Any:
 @pytest.mark.usefixtures("prefect")
 def test_a_second_run_is_taken_from_the_cache_and_says_so(tmp_path: Path) -> None:
     calls: list[str] = []
-    written, store, book = counted(f"a{tmp_path.name}", calls), StoreSettings(root=str(tmp_path)), Ledger()
+    written, store, ledger = counted(f"a{tmp_path.name}", calls), StoreSettings(root=str(tmp_path)), Ledger()
     cell = Cell("cot", "m", 0)
-    first, second = (within(lambda: written(cell, store, "x"), book) for _ in range(2))
+    first, second = (within(lambda: written(cell, store, "x"), ledger) for _ in range(2))
     assert first == second
     assert calls == ["x"]
-    assert [(e.stage, e.cell, e.cached, e.note) for e in book.executions] == [
+    assert [(e.stage, e.cell, e.cached, e.note) for e in ledger.executions] == [
         (written.name, cell, False, ""),
         (written.name, cell, True, ""),
     ]
-    row = book.rows()[1]
+    row = ledger.rows()[1]
     assert (row["label"], row["suite"], row["model"], row["batch"]) == ("cot m 0", "cot", "m", 0)
 
 
@@ -161,7 +161,7 @@ def test_a_record_that_another_run_writes_at_that_moment_is_made_anew(
     """Prefect looks whether a record is there, and reads it again; in between another run may have opened it."""
     calls: list[str] = []
     name = f"g{rest}{beside}{tmp_path.name}"
-    written, store, book = counted(name, calls), StoreSettings(root=str(tmp_path / "store")), Ledger()
+    written, store, ledger = counted(name, calls), StoreSettings(root=str(tmp_path / "store")), Ledger()
     read = ResultStore.read
 
     def call() -> Ref:
@@ -172,26 +172,26 @@ def test_a_record_that_another_run_writes_at_that_moment_is_made_anew(
         return read(self, *given, **named)
 
     with temporary_settings({PREFECT_LOCAL_STORAGE_PATH: tmp_path / "results"}):
-        ref = within(call, book)
+        ref = within(call, ledger)
         (record,) = (tmp_path / "results").glob(f"{name}*")
         with monkeypatch.context() as patch:
             patch.setattr(ResultStore, "read", late)
-            assert within(call, book) == ref
-        assert within(call, book) == ref
+            assert within(call, ledger) == ref
+        assert within(call, ledger) == ref
     assert calls == ["x", "x"]
-    notes = [(one.cached, one.note) for one in book.executions]
+    notes = [(one.cached, one.note) for one in ledger.executions]
     assert notes == [(False, ""), (False, "the record of its result could not be read"), (True, "")]
 
 
 @pytest.mark.usefixtures("prefect")
 def test_a_cached_result_whose_table_is_gone_is_made_anew(tmp_path: Path) -> None:
     calls: list[str] = []
-    written, store, book = counted(f"b{tmp_path.name}", calls), StoreSettings(root=str(tmp_path)), Ledger()
-    ref = within(lambda: written(Cell("cot"), store, "x"), book)
+    written, store, ledger = counted(f"b{tmp_path.name}", calls), StoreSettings(root=str(tmp_path)), Ledger()
+    ref = within(lambda: written(Cell("cot"), store, "x"), ledger)
     Path(open_store(store).address(ref.digest)).unlink()
-    assert within(lambda: written(Cell("cot"), store, "x"), book) == ref
+    assert within(lambda: written(Cell("cot"), store, "x"), ledger) == ref
     assert calls == ["x", "x"]
-    assert (book.executions[1].cached, book.executions[1].note) == (
+    assert (ledger.executions[1].cached, ledger.executions[1].note) == (
         False,
         "a table of its result was missing or damaged",
     )
@@ -202,17 +202,17 @@ def test_a_cached_result_whose_table_is_gone_is_made_anew(tmp_path: Path) -> Non
 def test_what_is_told_to_run_anew_runs_for_its_cells_only(tmp_path: Path) -> None:
     calls: list[str] = []
     written, store = counted(f"c{tmp_path.name}", calls), StoreSettings(root=str(tmp_path))
-    book = Ledger(anew=lambda name, cell: name == written.name and cell.model == "m")
+    ledger = Ledger(refresh=lambda name, cell: name == written.name and cell.model == "m")
 
     def both() -> None:
         for model in ("m", "n"):
             written(Cell("cot", model), store, model)
 
     within(both, Ledger())
-    within(both, book)
+    within(both, ledger)
     assert calls == ["m", "n", "m"]
-    assert [(e.cell.model, e.cached, e.note) for e in book.executions] == [
-        ("m", False, "asked to run anew"),
+    assert [(e.cell.model, e.cached, e.note) for e in ledger.executions] == [
+        ("m", False, "asked to run again"),
         ("n", True, ""),
     ]
 
@@ -229,16 +229,16 @@ def test_a_stage_without_a_cache_always_runs(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("prefect")
 def test_stages_side_by_side_give_their_own_results(tmp_path: Path) -> None:
     calls: list[str] = []
-    written, store, book = counted(f"e{tmp_path.name}", calls), StoreSettings(root=str(tmp_path)), Ledger()
+    written, store, ledger = counted(f"e{tmp_path.name}", calls), StoreSettings(root=str(tmp_path)), Ledger()
 
     def together() -> list[Ref]:
         started = [written.start(Cell("cot", word), store, word) for word in "abc"]
         return [one.finish() for one in started]
 
-    found = within(together, book)
+    found = within(together, ledger)
     assert [open_store(store).read(ref)["item_id"].to_list() for ref in found] == [["a"], ["b"], ["c"]]
     assert sorted(calls) == ["a", "b", "c"]
-    assert [e.cell.model for e in book.executions] == ["a", "b", "c"]
+    assert [e.cell.model for e in ledger.executions] == ["a", "b", "c"]
 
 
 @pytest.mark.usefixtures("prefect")
@@ -247,11 +247,11 @@ def test_an_error_of_a_stage_reaches_its_caller(tmp_path: Path) -> None:
     def broken(store: StoreSettings) -> Ref:
         raise ValueError(f"nothing at {store.root}")
 
-    book = Ledger()
+    ledger = Ledger()
     with pytest.raises(ValueError, match="nothing at"):
-        within(lambda: broken(Cell(), StoreSettings(root=str(tmp_path))), book)
-    assert book.executions == []
+        within(lambda: broken(Cell(), StoreSettings(root=str(tmp_path))), ledger)
+    assert ledger.executions == []
 
 
 def test_outside_a_run_there_is_an_empty_ledger() -> None:
-    assert ledger().rows() == []
+    assert current_ledger().rows() == []

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -61,7 +60,7 @@ def label(
     if labels:
         joined = estimates(found, read_labels(*map(Path, labels)))
         show(table_of(joined).terminal(len(joined)), *_agreements(joined))
-        content = json.dumps([asdict(one) for one in joined], ensure_ascii=False, indent=1)
+        content = json.dumps([one.as_dict() for one in joined], ensure_ascii=False, indent=1)
         write_atomically(run.folder / KEPT, content.encode())
         written([run.folder / KEPT])
         show(f"To gate on it: {typed(f'run --run {run.name} --rerun report --set judges_must_have=labels')}")
@@ -107,7 +106,7 @@ def table_of(joined: "list[Labelled]") -> "Table":
             _estimated(it.judged, it.judged_interval),
             _estimated(it.labelled, it.labels_alone) if given else "–",
             _estimated(it.value, it.interval) if given else it.reason,
-            _rely(it) if given else "–",
+            _lambda(it) if given else "–",
             "–" if it.n_halving is None else f"{it.n_halving} labels",
         )  # fmt: skip
         rows.append(row)
@@ -120,8 +119,8 @@ def _estimated(value: float, interval: "Interval") -> str:
     return estimated(value, interval.low, interval.high)
 
 
-def _rely(found: "Powered") -> str:
-    low, high = found.rely_interval.low, found.rely_interval.high
+def _lambda(found: "Powered") -> str:
+    low, high = found.weight_interval.low, found.weight_interval.high
     if low is None or high is None:
         return "0: the labels alone"
-    return f"{found.rely:.2f} ({low:.2f} – {high:.2f})"
+    return f"{found.weight:.2f} ({low:.2f} – {high:.2f})"

@@ -49,7 +49,7 @@ def level(
         seed: what the questions are drawn from (default: likewise)
         config: a YAML file
         sets: set one key, such as models.0.temperature=0.3; may be repeated
-        fresh: ask everything anew; earlier replies are kept
+        fresh: ask everything again; earlier replies are kept
         log: json: one object a line on stderr
     """
     begin(log)

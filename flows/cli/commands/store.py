@@ -158,7 +158,7 @@ def verify(*, where: Where | None = None) -> int:
             store.bytes(digest)
         except Damaged as error:
             needed = f"needed by {', '.join(users[digest])}" if digest in users else "no run needs it"
-            found.append(f"{error} ({needed}): the next run of its stage writes it anew, prune clears it away")
+            found.append(f"{error} ({needed}): the next run of its stage writes it again, prune clears it away")
     for run in there.runs:
         found += faults_of_run(run, set(there.tables))
     url = _cache_url(store, at.cache)

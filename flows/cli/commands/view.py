@@ -37,7 +37,7 @@ def view(
         catalogue(language)
     folder, page = (at or Where()).runs, "/"
     if run:
-        folder, page = viewing.place(folder, run)
+        folder, page = viewing.report_path(folder, run)
     if not folder.is_dir():
         raise InputError(
             f"{folder}: there is no such folder of runs. Name it with --set store.runs=FOLDER, or run an "

@@ -30,7 +30,7 @@ class Options(Frozen):
     tokens_in: str = Field("", description="where the tokens read stand")
     tokens_out: str = Field("", description="where the tokens written stand")
     finish_reason: str = Field("", description="where it says why the answer ended")
-    version: str = Field("", description="the application's; another one is asked everything anew")
+    version: str = Field("", description="the application's; another one is asked everything again")
 
     @field_validator("headers")
     @classmethod

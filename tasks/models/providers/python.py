@@ -15,7 +15,7 @@ class Options(Frozen):
     """Which function answers."""
 
     function: str = Field(description="my_app.py:answer or package.module:function")
-    version: str = Field("", description="the application's; another one is asked everything anew")
+    version: str = Field("", description="the application's; another one is asked everything again")
     python: str = Field(
         "", description="the interpreter that runs it; the one that runs Basic Control unless given"
     )

@@ -131,7 +131,7 @@ def pose(shape: Shape, random: Random) -> Problem:
 
 
 def carry(problem: Problem, at: int, wrong: Fraction) -> tuple[Step, ...] | None:
-    """Work the steps after one out anew from a wrong result of it: None where they do not come out well."""
+    """Work the steps after one out again from a wrong result of it: None where they do not come out well."""
     shape = next(one for one in SHAPES if one.name == problem.shape)
     known, steps = dict(problem.numbers), []
     for index, (name, text, unit) in enumerate(shape.steps):

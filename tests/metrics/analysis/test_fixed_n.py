@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.metrics.analysis.fixed_n import verdicts
 
 STORED = Path(__file__).parents[2] / "fixtures" / "fixed_n.json"
-"""Made before the first confidence sequence; intervals anew when all came from one method: no outcome moved."""
+"""Made before the first confidence sequence; intervals again when all came from one method: no outcome moved."""
 
 
 def test_verdicts_of_a_fixed_number_of_questions_have_not_moved_by_a_digit() -> None:

@@ -11,12 +11,20 @@ import numpy as np
 import polars as pl
 import pytest
 
-from data.exits import Outcome
+from data.exits import GateOutcome
 from data.options import options_of
 from data.plugins import metric
 from data.suites import Suite
 from metrics.analysis.corrected import corrected_means, exam_table
-from metrics.analysis.judged import Estimated, Gate, decide, left_out, panel_standing, standings, withheld_by_judges
+from metrics.analysis.judged import (
+    Estimated,
+    Gate,
+    decide,
+    judge_statuses,
+    left_out,
+    panel_status,
+    withheld_by_judges,
+)
 from metrics.analysis.passports import Passport
 from metrics.analysis.results import Circumstances, RunTables, build_interim
 from metrics.analysis.summary import summarise
@@ -57,10 +65,10 @@ def test_goldens_of_the_decision(
     raw: tuple[float, float, float],
     corrected: tuple[float, float, float],
     threshold: float,
-    by_point: Outcome,
-    by_interval: Outcome,
+    by_point: GateOutcome,
+    by_interval: GateOutcome,
 ) -> None:
-    gates: Sequence[tuple[Gate, Outcome]] = (("point", by_point), ("off", by_point), ("interval", by_interval))
+    gates: Sequence[tuple[Gate, GateOutcome]] = (("point", by_point), ("off", by_point), ("interval", by_interval))
     for gate, expected in gates:
         found, why = decide(estimated(*raw), estimated(*corrected), threshold, gate)
         assert found == expected
@@ -108,9 +116,9 @@ def find(passports: Mapping[str, Passport | None]) -> Any:
 
 
 def test_a_judge_without_a_passport_counts_and_is_named() -> None:
-    found = standings(SUITE, "response_groundedness", ["known", "new"], ["en"], find({"known": exam(GOOD)}))
+    found = judge_statuses(SUITE, "response_groundedness", ["known", "new"], ["en"], find({"known": exam(GOOD)}))
     assert [(one.judge, one.measured, one.counts) for one in found] == [("known", True, True), ("new", False, True)]
-    assert panel_standing(found).unmeasured == ("new",)
+    assert panel_status(found).unmeasured == ("new",)
     assert left_out(found) == {}
 
 
@@ -122,7 +130,7 @@ def test_a_metric_of_several_steps_counts_where_each_step_does() -> None:
     """A judge that cannot tell what supports a claim does not count, however well it splits."""
     weak = passport("entails", [[20, 0, 0], [20, 0, 0], [20, 0, 0]])
     by_exam = {"entails": weak}
-    found = standings(
+    found = judge_statuses(
         Suite.model_validate({"name": "rag", "items": {"data": "x"}, "metrics": {"factual_correctness": {}}}),
         "factual_correctness",
         ["a"],
@@ -135,7 +143,7 @@ def test_a_metric_of_several_steps_counts_where_each_step_does() -> None:
             "a": "this judge cannot measure this: entails (en), sensitivity 100% of 20, specificity 0% of 40",
         }
     }
-    assert panel_standing(found).none.startswith("a: this judge cannot measure this")
+    assert panel_status(found).none.startswith("a: this judge cannot measure this")
 
 
 def replies(n: int, truth: float, seed: int = 0) -> list[int]:
@@ -170,7 +178,7 @@ def outcome(
 ) -> SuiteResult:
     """Score replies by what judges said, as a run does, and decide."""
     name = "response_groundedness"
-    found = standings(suite, name, [*said], ["en"], find(passports))
+    found = judge_statuses(suite, name, [*said], ["en"], find(passports))
     excluded = left_out(found).get("en", {})
     rows = []
     for place, ratings in enumerate(zip(*said.values(), strict=True)):

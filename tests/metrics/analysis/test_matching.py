@@ -7,25 +7,25 @@ from scipy.stats import binomtest
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from metrics.analysis.matching import changes, common, compare_fields, entrants, fields, question_sets
+from metrics.analysis.matching import changes, common, compare_fields, compared_models, fields, question_sets
 from tests.tasks.scored import rows
 
 
 def test_a_model_of_two_runs_is_named_with_its_run_and_compared_with_itself() -> None:
-    listed = entrants({"r1": ["m", "x"], "r2": ["m", "y"]})
+    listed = compared_models({"r1": ["m", "x"], "r2": ["m", "y"]})
     assert [one.label for one in listed] == ["m @ r1", "x", "m @ r2", "y"]
     assert [[one.label for one in field] for field in fields(listed)] == [["m @ r1", "m @ r2"]]
     assert len(fields(listed, every=True)[0]) == 4
 
 
 def test_where_no_model_is_in_two_runs_all_are_compared() -> None:
-    listed = entrants({"r1": ["a"], "r2": ["b"], "r3": ["c"]})
+    listed = compared_models({"r1": ["a"], "r2": ["b"], "r3": ["c"]})
     assert [one.label for one in listed] == ["a", "b", "c"]
     assert len(fields(listed)[0]) == 3
 
 
 def test_a_model_that_is_called_as_another_with_its_run_is_told_apart() -> None:
-    labels = [one.label for one in entrants({"r1": ["m", "m @ r2"], "r2": ["m"]})]
+    labels = [one.label for one in compared_models({"r1": ["m", "m @ r2"], "r2": ["m"]})]
     assert len(set(labels)) == 3
 
 
@@ -35,7 +35,7 @@ def test_differences_are_later_minus_earlier_and_agree_with_statsmodels(seed: in
     table = rng.random((3, 60)) < [[0.9], [0.6], [0.5]]
     names = ["z first", "m second", "a third"]
     scores, items = rows(names, right=lambda model, n: float(table[names.index(model)][n]))
-    listed = entrants({name: [name] for name in names})
+    listed = compared_models({name: [name] for name in names})
     pairs, _ = compare_fields(scores, items, fields(listed))
     assert {(p.model_b, p.model_a) for p in pairs} == {
         (names[0], names[1]),
@@ -64,7 +64,7 @@ def test_differences_are_later_minus_earlier_and_agree_with_statsmodels(seed: in
 def test_holm_is_over_the_pairs_of_all_fields() -> None:
     names = ["m @ r1", "m @ r2", "x @ r1", "x @ r2"]
     scores, items = rows(names, right=lambda model, n: float(n % 10 < (9 if model == "m @ r1" else 5)))
-    listed = entrants({"r1": ["m", "x"], "r2": ["m", "x"]})
+    listed = compared_models({"r1": ["m", "x"], "r2": ["m", "x"]})
     assert [one.label for one in listed] == ["m @ r1", "x @ r1", "m @ r2", "x @ r2"]
     pairs, groups = compare_fields(scores, items, fields(listed))
     assert [(p.model_b, p.model_a) for p in pairs] == [("m @ r1", "m @ r2"), ("x @ r1", "x @ r2")]
@@ -78,14 +78,14 @@ def test_holm_is_over_the_pairs_of_all_fields() -> None:
 def test_what_cannot_be_told_apart_is_grouped() -> None:
     names = ["a", "b", "c"]
     scores, items = rows(names, right=lambda model, n: float(n % 10 < {"a": 9, "b": 9, "c": 1}[model]))
-    listed = entrants({name: [name] for name in names})
+    listed = compared_models({name: [name] for name in names})
     _, (grouping,) = compare_fields(scores, items, fields(listed))
     assert grouping.groups == (("a", "b"), ("c",))
 
 
 def test_changes_list_every_item_that_differs_losses_first() -> None:
     scores, items = rows(["old", "new"], right=lambda model, n: float(n % 3 == (0 if model == "old" else 1)))
-    listed = entrants({"r1": ["old"], "r2": ["new"]})
+    listed = compared_models({"r1": ["old"], "r2": ["new"]})
     (pair,), _ = compare_fields(scores, items, fields(listed))
     found = changes(scores, items, pair)
     assert found["change"].to_list() == ["right to wrong"] * 20 + ["wrong to right"] * 20
@@ -102,7 +102,7 @@ def test_graded_values_fall_and_rise_by_size_and_failures_do_not_count() -> None
         value=pl.when(failed).then(None).otherwise("value"),
         status=pl.when(failed).then(pl.lit("model_error")).otherwise("status"),
     )
-    listed = entrants({"r1": ["old"], "r2": ["new"]})
+    listed = compared_models({"r1": ["old"], "r2": ["new"]})
     (pair,), _ = compare_fields(scores, items, fields(listed))
     found = changes(scores, items, pair)
     assert found.select("item_id", "change").rows() == [

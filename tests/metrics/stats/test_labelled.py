@@ -5,7 +5,7 @@ import pytest
 from scipy.special import bdtr, gammaln
 
 from metrics.stats.intervals import Floats, wilson
-from metrics.stats.labelled import FEWEST, Moments, Powered, best_rely, powered_limits, prediction_powered
+from metrics.stats.labelled import FEWEST, Moments, Powered, best_lambda, powered_limits, prediction_powered
 
 
 def width(found: Powered) -> float:
@@ -26,7 +26,7 @@ def test_the_golden_estimate_with_full_reliance() -> None:
     """SPEC 11: λ = 1, the judge's mean over all 0.70, over the labelled 0.72, people's 0.66: 0.70 + 0.66 - 0.72."""
     scores = [1.0] * 36 + [0.0] * 14 + [1.0] * 34 + [0.0] * 16
     labels = [1.0] * 33 + [0.0] * 17
-    found = prediction_powered(scores, range(50), labels, rely=1.0)
+    found = prediction_powered(scores, range(50), labels, weight=1.0)
     assert found.judged == pytest.approx(0.70)
     assert found.labelled == pytest.approx(0.66)
     assert found.value == pytest.approx(0.64)
@@ -36,7 +36,7 @@ def test_a_useless_judge_leaves_the_labels_alone() -> None:
     scores = [0.5] * 400
     labels = [1.0] * 60 + [0.0] * 40
     found = prediction_powered(scores, range(100), labels)
-    assert found.rely == 0.0
+    assert found.weight == 0.0
     assert found.value == pytest.approx(0.6)
     alone = wilson(60, 100)
     assert alone.low is not None
@@ -47,7 +47,7 @@ def test_a_useless_judge_leaves_the_labels_alone() -> None:
 def test_a_good_judge_narrows_the_interval() -> None:
     scores, labels = evaluation(0.85, 100, 1000, 0.5, seed=3)
     found = prediction_powered(scores, range(100), labels)
-    assert found.rely > 0.5
+    assert found.weight > 0.5
     assert found.labels_alone.low is not None
     assert found.labels_alone.high is not None
     assert width(found) < 0.9 * (found.labels_alone.high - found.labels_alone.low)
@@ -140,7 +140,7 @@ def exact_coverage(yes: float, truth: float, n: int, total: int = 1000) -> float
         common,
         n,
     )
-    low, high = powered_limits(sums, best_rely(sums, total), total)
+    low, high = powered_limits(sums, best_lambda(sums, total), total)
     covered = ((low <= truth) & (truth <= high)).reshape(len(counts), -1)
     return float(chance @ covered @ parts / (chance.sum() * parts.sum()))
 

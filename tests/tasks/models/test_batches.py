@@ -262,12 +262,12 @@ def test_refused_parameters_are_left_out_and_remembered_with_the_model(tmp_path:
         model = model_at(url)
         assert bring(model, tmp_path, 3, temperature=0.0)[1].submitted == 3
         server.finish()
-        # Collected by a process that has not submitted it, and submitted anew until the server takes it.
+        # Collected by a process that has not submitted it, and submitted again until the server takes it.
         _, tally = bring(model, tmp_path, 3, temperature=0.0)
         assert tally.answered == 3
         assert sent() == [{"temperature", "max_tokens"}, {"max_tokens"}, {"max_completion_tokens"}]
         assert bring(model, tmp_path, 5, temperature=0.0)[1].answered == 2
-        assert sent()[3:] == [{"max_completion_tokens"}], "another run does not learn it anew"
+        assert sent()[3:] == [{"max_completion_tokens"}], "another run does not learn it again"
 
 
 def test_a_parameter_of_the_entrys_own_that_is_refused_is_said_and_not_submitted_again(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from data.records import Call, Message, Reply
 from tasks.models.protocol import CallError
 from tasks.models.rate_limits import endpoint_of
 from tasks.models.requests import call_of, request
-from tasks.models.scheduler import ask_all, line
+from tasks.models.scheduler import ask_all, event_loop_thread
 from tasks.query import client_of
 from tests.servers.running import serve
 from tests.servers.service import Answering, Service
@@ -258,7 +258,7 @@ def test_refusals_are_retried_within_the_deadline_and_what_came_is_asked_once(tm
             asked = [(row["request_id"], call_of(row))]
             return await ask_all(asked, model=model, client=client_of(model), cache=cache)
 
-        (first, _), (second, tally) = line().call(bring()), line().call(bring())
+        (first, _), (second, tally) = event_loop_thread().call(bring()), event_loop_thread().call(bring())
         assert len(service.seen) == 3
     assert first[row["request_id"]].reply == second[row["request_id"]].reply
     assert second[row["request_id"]].reply.extra["citations"] == [7, 9]

@@ -13,7 +13,7 @@ from data.batches import Cell
 from data.errors import Stopped
 from data.tables import REQUESTS
 from tasks.models import scheduler
-from tasks.models.scheduler import BatchProgress, line
+from tasks.models.scheduler import BatchProgress, event_loop_thread
 from tasks.query import ask, identify, watch
 from tasks.runtime.storage import cache_url
 from tasks.store.repair import remembered
@@ -31,12 +31,12 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_everything_is_answered_once_and_then_remembered(tmp_path: Path) -> None:
-    place = StoreSettings(root=str(tmp_path))
+    store = StoreSettings(root=str(tmp_path))
     with serve_openai(lambda body: "re: " + body["messages"][-1]["content"]) as server:
         model = model_at(server)
         requests = requests_of(model, NUMBERS)
-        responses, tally = ask(requests, model, place, Cell("x"))
-        again, second = ask(requests, model, place, Cell("x"))
+        responses, tally = ask(requests, model, store, Cell("x"))
+        again, second = ask(requests, model, store, Cell("x"))
     assert responses["text"].to_list() == [f"re: {n}" for n in NUMBERS]
     assert (tally.answered, tally.cached, tally.failed) == (40, 0, 0)
     assert (second.answered, second.cached, second.failed) == (0, 40, 0)
@@ -45,15 +45,15 @@ def test_everything_is_answered_once_and_then_remembered(tmp_path: Path) -> None
 
 
 def test_leaked_stop_tokens_are_no_part_of_a_reply_and_the_cache_keeps_it_as_it_came(tmp_path: Path) -> None:
-    place = StoreSettings(root=str(tmp_path))
+    store = StoreSettings(root=str(tmp_path))
     with serve_openai("ANSWER: 18<|im_end|>\n") as server:
         model = model_at(server)
         requests = requests_of(model, ["hello"])
         for _ in range(2):  # from the server, then from the cache
-            responses, _ = ask(requests, model, place, Cell("x"))
+            responses, _ = ask(requests, model, store, Cell("x"))
             assert responses.select("text", "stop_tokens").row(0) == ("ANSWER: 18", "<|im_end|>\n")
     (request_id,) = requests["request_id"]
-    kept = ReplyCache(cache_url(place)).lookup([request_id])[request_id].reply
+    kept = ReplyCache(cache_url(store)).lookup([request_id])[request_id].reply
     assert kept.text == "ANSWER: 18<|im_end|>\n"
     assert remembered(responses.row(0, named=True)).reply.text == kept.text
 
@@ -182,12 +182,12 @@ def test_a_hang_ends_with_the_deadline_and_the_others_are_answered(tmp_path: Pat
 
 
 def test_a_failure_is_never_remembered(tmp_path: Path) -> None:
-    place = StoreSettings(root=str(tmp_path))
+    store = StoreSettings(root=str(tmp_path))
     with serve_openai("yes", faults=[Fault("hang")]) as server:
         model = model_at(server, deadline_s=0.5)
         requests = requests_of(model, ["a"])
-        assert ask(requests, model, place, Cell("x"))[1].failed == 1
-        assert ask(requests, model, place, Cell("x"))[0]["text"].to_list() == ["yes"]
+        assert ask(requests, model, store, Cell("x"))[1].failed == 1
+        assert ask(requests, model, store, Cell("x"))[0]["text"].to_list() == ["yes"]
 
 
 @pytest.mark.parametrize(
@@ -238,13 +238,13 @@ def test_a_server_that_dies_and_comes_back_loses_nothing(tmp_path: Path) -> None
 
 
 def test_what_another_worker_holds_is_waited_for_and_not_asked(tmp_path: Path) -> None:
-    place = StoreSettings(root=str(tmp_path))
+    store = StoreSettings(root=str(tmp_path))
     with serve_openai("yes", latency_s=0.2) as server:
         model = model_at(server)
         requests = requests_of(model, NUMBERS[:16])
         tallies: list[BatchProgress] = []
         workers = [
-            threading.Thread(target=lambda: tallies.append(ask(requests, model, place, Cell("x"))[1]))
+            threading.Thread(target=lambda: tallies.append(ask(requests, model, store, Cell("x"))[1]))
             for _ in range(3)
         ]
         for worker in workers:
@@ -258,13 +258,13 @@ def test_what_another_worker_holds_is_waited_for_and_not_asked(tmp_path: Path) -
 
 def test_an_answer_that_came_between_look_up_and_claim_is_taken(tmp_path: Path) -> None:
     """A holder elsewhere whose lease has run out is asked for; its answered calls are not."""
-    place = StoreSettings(root=str(tmp_path))
+    store = StoreSettings(root=str(tmp_path))
     with serve_openai("yes") as server:
         model = model_at(server)
         requests = requests_of(model, NUMBERS[:2])
-        cache = ReplyCache(cache_url(place))
+        cache = ReplyCache(cache_url(store))
         cache.claim(requests["request_id"].to_list(), holder="elsewhere:1:1", lease_s=1.0)
-        _, tally = ask(requests, model, place, Cell("x"))
+        _, tally = ask(requests, model, store, Cell("x"))
     assert tally.answered == 2
 
 
@@ -272,7 +272,7 @@ def test_a_stop_keeps_what_was_answered_and_waits_for_no_hang(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scheduler, "GRACE_S", 0.2)
-    place = StoreSettings(root=str(tmp_path))
+    store = StoreSettings(root=str(tmp_path))
 
     def fault(number: int, _body: dict[str, Any]) -> Fault | None:
         return Fault("hang") if number >= 10 else None
@@ -289,11 +289,11 @@ def test_a_stop_keeps_what_was_answered_and_waits_for_no_hang(
         started = time.monotonic()
         try:
             with pytest.raises(Stopped):
-                ask(requests, model, place, Cell("stopping"))
+                ask(requests, model, store, Cell("stopping"))
         finally:
-            line().stopping.clear()
+            event_loop_thread().stopping.clear()
         assert time.monotonic() - started < 120, "bounded by the stop, not by the deadline of five minutes"
-        cache = ReplyCache(cache_url(place))
+        cache = ReplyCache(cache_url(store))
         assert cache.count() == 10
         free = cache.claim(requests["request_id"].to_list(), holder=owner(), lease_s=1)
         assert len(free) == 40

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tasks.report import html
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tests.tasks.report.runs import build
 
 if TYPE_CHECKING:
@@ -19,15 +19,15 @@ UNFOLD = "for (const one of document.querySelectorAll('details')) one.open = tru
 
 
 @pytest.fixture(scope="session")
-def material() -> Material:
+def data() -> ReportData:
     """Return a run of three models, four suites, every status."""
     return build(4)
 
 
 @pytest.fixture(scope="session")
-def page_file(material: Material, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page_file(data: ReportData, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the run's report."""
-    return html.write(material, tmp_path_factory.mktemp("report"))
+    return html.write(data, tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="package")

@@ -25,7 +25,7 @@ from metrics.judging import Ask, Failed, Session, advance, begin, combine
 from tasks.aggregate import circumstances
 from tasks.gate import policy_of
 from tasks.plan import resolve
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tasks.score import metric_rows, scores_of
 from tasks.store.samples import SampleRow
 from tasks.verify import ReplyToVerify, verdict_row
@@ -155,7 +155,7 @@ def judge_says(judge: str, ask: Ask) -> str | Failed:
 
 
 def _heard(metric: str, reply: SampleRow, log: list[Row]) -> Score:
-    """Have both judges go through one sample; their replies go to the log, as rows of `Material.judged`."""
+    """Have both judges go through one sample; their replies go to the log, as rows of `ReportData.judged`."""
     sessions: dict[str, Session] = {}
     for judge in JUDGES:
         session = begin(metrics()[metric], reply.sample, language="en")
@@ -192,7 +192,7 @@ def _judged(reply: SampleRow, judge: str, ask: Ask, text: str | Failed) -> Row:
 
 
 def _asked(row: Mapping[str, Any], model: str, text: str) -> Row:
-    """Return a row of `Material.replies`; a few calls fail and a few replies are cut off."""
+    """Return a row of `ReportData.replies`; a few calls fail and a few replies are cut off."""
     drawn = chance("call", row["item_id"], model)
     failed = drawn > 0.985
     return {
@@ -254,7 +254,7 @@ def _verdicts(replies: Iterable[tuple[Row, Row]]) -> list[Row]:
 Change = Callable[[Row, Row], Row]
 
 
-def build(count: int = 6, *, change: Change | None = None, **configured: Any) -> Material:
+def build(count: int = 6, *, change: Change | None = None, **configured: Any) -> ReportData:
     """Return a run: `count` items for each family, level and language, and three data sets, for three models.
 
     `change` is given every item and reply and may return the reply otherwise.
@@ -286,7 +286,7 @@ def complete(
     verdicts: pl.DataFrame,
     scores: pl.DataFrame,
     judged: pl.DataFrame,
-) -> Material:
+) -> ReportData:
     """Sum a run's tables up and conclude it, as the flow does."""
     summary = summarise(scores, items)
     found = analysis.build(
@@ -314,7 +314,7 @@ def complete(
         ],
         "wall_s": 14.2,
     }
-    return Material(
+    return ReportData(
         settings=given,
         run="20261105_140233",
         started=datetime(2026, 11, 5, 14, 2, 33, tzinfo=UTC),
@@ -341,7 +341,7 @@ def hostile(text: str) -> Change:
     return change
 
 
-def with_reasons(material: Material, reason: str) -> Material:
+def with_reasons(data: ReportData, reason: str) -> ReportData:
     """Return the run with one reason and error text in place of every reason that is not empty."""
     changed = pl.when(pl.col("reason") != "").then(pl.lit(reason)).otherwise("reason").alias("reason")
-    return replace(material, scores=material.scores.with_columns(changed))
+    return replace(data, scores=data.scores.with_columns(changed))

@@ -12,7 +12,7 @@ import pytest
 
 from config.settings import Model
 from tasks.report import html
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tasks.report.samples import primary
 from tests.tasks.report.conftest import UNFOLD, Open
 from tests.tasks.report.runs import MODELS, settings
@@ -49,9 +49,9 @@ def test_it_opens_without_a_word_on_the_console_or_a_request(visit: Open, page_f
     assert page.locator("svg.chart").count() >= 4
 
 
-def test_filters_leave_what_the_tables_say(visit: Open, page_file: Path, material: Material) -> None:
+def test_filters_leave_what_the_tables_say(visit: Open, page_file: Path, data: ReportData) -> None:
     page = visit(page_file)
-    every = primary(material).join(material.items.select("item_id", "suite", "family"), on="item_id")
+    every = primary(data).join(data.items.select("item_id", "suite", "family"), on="item_id")
     assert found(page) == every.height
     settled(page, "select_option", "#f-model", MODELS[1])
     own = every.filter(model=MODELS[1])
@@ -67,10 +67,10 @@ def test_filters_leave_what_the_tables_say(visit: Open, page_file: Path, materia
         assert found(page) == every.filter(outcome=outcome).height, outcome
 
 
-def test_search_finds_texts_and_marks_them(visit: Open, page_file: Path, material: Material) -> None:
+def test_search_finds_texts_and_marks_them(visit: Open, page_file: Path, data: ReportData) -> None:
     page = visit(page_file)
     settled(page, "fill", "#f-search", "MOON IS made of")
-    said = material.replies.filter(pl.col("text").str.contains("moon is made of")).height
+    said = data.replies.filter(pl.col("text").str.contains("moon is made of")).height
     assert found(page) == said > 0
     assert page.locator("#browser pre mark").first.inner_text() == "moon is made of"
     settled(page, "fill", "#f-search", "([nowhere")
@@ -78,11 +78,11 @@ def test_search_finds_texts_and_marks_them(visit: Open, page_file: Path, materia
     assert page.locator(".rows").inner_text() == "No sample matches."
 
 
-def test_search_finds_what_judges_said(visit: Open, page_file: Path, material: Material) -> None:
+def test_search_finds_what_judges_said(visit: Open, page_file: Path, data: ReportData) -> None:
     page = visit(page_file)
     settled(page, "fill", "#f-search", "gpt-judge looked and found 3")
-    said = material.scores.filter(pl.col("details").str.contains("gpt-judge looked and found 3"))
-    about = material.judged.filter(pl.col("text").str.contains("gpt-judge looked and found 3"))
+    said = data.scores.filter(pl.col("details").str.contains("gpt-judge looked and found 3"))
+    about = data.judged.filter(pl.col("text").str.contains("gpt-judge looked and found 3"))
     models = about.select("item_id", model="subject")
     both = pl.concat([said.select("item_id", "model"), models]).unique()
     assert found(page) == both.height > 0
@@ -113,21 +113,21 @@ def test_tables_sort_from_the_keyboard(visit: Open, page_file: Path) -> None:
     assert head.get_attribute("aria-sort") == "ascending"
 
 
-def test_a_cell_of_the_heat_map_leads_to_its_samples(visit: Open, page_file: Path, material: Material) -> None:
+def test_a_cell_of_the_heat_map_leads_to_its_samples(visit: Open, page_file: Path, data: ReportData) -> None:
     page = visit(page_file)
     link = f"#categories a[href='{html.address(model=MODELS[2], category='cot')}']"
     assert page.locator(link).count() == 2, "the score, and what stands beside it"
     settled(page, "click", f"{link} >> nth=0")
     assert page.input_value("#f-model") == MODELS[2]
-    assert found(page) == material.scores.filter(model=MODELS[2], metric="cot").height
+    assert found(page) == data.scores.filter(model=MODELS[2], metric="cot").height
 
 
-def test_a_sample_shows_everything_about_it(visit: Open, page_file: Path, material: Material) -> None:
+def test_a_sample_shows_everything_about_it(visit: Open, page_file: Path, data: ReportData) -> None:
     page = visit(page_file)
     settled(page, "select_option", "#f-category", "citation")
     settled(page, "select_option", "#f-model", MODELS[0])
     shown = page.locator(".sample")
-    reply = material.replies.filter(model=MODELS[0], suite="citation").row(0, named=True)
+    reply = data.replies.filter(model=MODELS[0], suite="citation").row(0, named=True)
     for text in (
         reply["item_id"],
         reply["text"][:60],
@@ -152,7 +152,7 @@ def test_the_first_wrong_step_of_a_chain_is_marked_and_told(visit: Open, page_fi
     assert re.search(r"step \d: 2 \+ 2 = 5, which should be 4", shown.inner_text())
 
 
-def drench(material: Material, text: str) -> Material:
+def drench(data: ReportData, text: str) -> ReportData:
     """Return the run with a text wherever a model, judge or data set writes, and in a model's name."""
     name = f"evil {text}"
 
@@ -164,21 +164,21 @@ def drench(material: Material, text: str) -> Material:
 
     facts = json.dumps({text: text})
     details = json.dumps({"judges": {text: {"value": 0.5, "reason": text, "details": {text: [{text: text}]}}}})
-    scores = renamed(over(material.scores, "reason")).with_columns(details=pl.lit(details))
+    scores = renamed(over(data.scores, "reason")).with_columns(details=pl.lit(details))
     given = settings(models=[Model(name=n, provider="ollama") for n in (MODELS[0], name, MODELS[2])])
-    results = json.loads(json.dumps(material.results).replace(json.dumps(MODELS[1]), json.dumps(name)))
+    results = json.loads(json.dumps(data.results).replace(json.dumps(MODELS[1]), json.dumps(name)))
     return replace(
-        material,
+        data,
         settings=given,
         run=f"run {text}",
-        items=over(material.items, "prompt", "answer", "template").with_columns(facts=pl.lit(facts)),
-        replies=renamed(over(material.replies, "text", "reasoning", "error_kind", "finish_reason")),
-        judged=over(material.judged, "text", "step"),
+        items=over(data.items, "prompt", "answer", "template").with_columns(facts=pl.lit(facts)),
+        replies=renamed(over(data.replies, "text", "reasoning", "error_kind", "finish_reason")),
+        judged=over(data.judged, "text", "step"),
         scores=scores,
-        summary=renamed(material.summary),
+        summary=renamed(data.summary),
         results=results,
         manifest={
-            **material.manifest,
+            **data.manifest,
             "commit": text,
             "identities": {name: {text: text}},
             "versions": {text: text},
@@ -186,8 +186,8 @@ def drench(material: Material, text: str) -> Material:
     )
 
 
-def test_hostile_texts_run_nothing_and_show_as_text(visit: Open, material: Material, tmp_path: Path) -> None:
-    path = html.write(drench(material, HOSTILE), tmp_path)
+def test_hostile_texts_run_nothing_and_show_as_text(visit: Open, data: ReportData, tmp_path: Path) -> None:
+    path = html.write(drench(data, HOSTILE), tmp_path)
     written = path.read_text(encoding="utf-8").lower()
     chunks = re.findall('<script type="application/json" id="(?:rows|items)-[0-9]+"', written)
     assert written.count("<script") - len(chunks) == 4, "words, index, labels, and what runs"
@@ -208,7 +208,7 @@ def test_hostile_texts_run_nothing_and_show_as_text(visit: Open, material: Mater
     unseen = "[\\u202a-\\u202e\\u2066-\\u2069\\u2028\\u001b]"
     assert page.evaluate(f"new RegExp('{unseen}').test(document.querySelector('main').innerText)") is False
     settled(page, "fill", "#f-search", "<img src=x")
-    assert found(page) == material.replies.height
+    assert found(page) == data.replies.height
     assert page.evaluate("window.ran") is None
 
 
@@ -231,7 +231,7 @@ def test_the_policy_stops_what_would_get_in(chromium: "object", page_file: Path)
     page.close()
 
 
-def test_everything_can_be_done_from_the_keyboard(visit: Open, page_file: Path, material: Material) -> None:
+def test_everything_can_be_done_from_the_keyboard(visit: Open, page_file: Path, data: ReportData) -> None:
     page = visit(page_file, samples=False)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -244,7 +244,7 @@ def test_everything_can_be_done_from_the_keyboard(visit: Open, page_file: Path, 
         ("ArrowDown", 1),
         ("ArrowDown", 2),
         ("ArrowUp", 1),
-        ("End", material.replies.height - 1),
+        ("End", data.replies.height - 1),
         ("Home", 0),
     ):
         page.keyboard.press(key)
@@ -312,11 +312,9 @@ def test_it_fits_any_width(visit: Open, page_file: Path, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_in_russian_it_fits_a_telephone(visit: Open, material: Material, tmp_path: Path) -> None:
-    given = material.settings.model_copy(
-        update={"report": material.settings.report.model_copy(update={"language": "ru"})}
-    )
-    page = visit(html.write(replace(material, settings=given), tmp_path), viewport={"width": 360, "height": 800})
+def test_in_russian_it_fits_a_telephone(visit: Open, data: ReportData, tmp_path: Path) -> None:
+    given = data.settings.model_copy(update={"report": data.settings.report.model_copy(update={"language": "ru"})})
+    page = visit(html.write(replace(data, settings=given), tmp_path), viewport={"width": 360, "height": 800})
     page.evaluate(UNFOLD)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
@@ -365,11 +363,9 @@ def test_on_paper_it_is_light_whatever_the_screen_is(visit: Open, page_file: Pat
     assert luminance(page.evaluate(ground)) > 0.9
 
 
-def test_in_russian_the_page_speaks_russian(visit: Open, material: Material, tmp_path: Path) -> None:
-    given = material.settings.model_copy(
-        update={"report": material.settings.report.model_copy(update={"language": "ru"})}
-    )
-    page = visit(html.write(replace(material, settings=given), tmp_path))
+def test_in_russian_the_page_speaks_russian(visit: Open, data: ReportData, tmp_path: Path) -> None:
+    given = data.settings.model_copy(update={"report": data.settings.report.model_copy(update={"language": "ru"})})
+    page = visit(html.write(replace(data, settings=given), tmp_path))
     assert page.get_attribute("html", "lang") == "ru"
     assert page.locator("h1").inner_text() == "Отчёт об оценке"
     words = page.locator("h2, h3, thead th, label > :first-child, nav a").all_text_contents()

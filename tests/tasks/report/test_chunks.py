@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from tasks.report import chunks, html, samples
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tasks.report.samples import primary
 from tests.benchmarks.report import MODELS, many
 from tests.tasks.report.conftest import Open
@@ -31,16 +31,16 @@ NEEDLE = "() => document.querySelector('.sample').innerText.includes('the needle
 
 
 @pytest.fixture(scope="module")
-def run() -> Material:
+def run() -> ReportData:
     """Return a run of four models with short replies, the last of which stands out."""
-    material = many(ALL, words=12)
+    data = many(ALL, words=12)
     last = pl.int_range(pl.len()) == pl.len() - 1
     said = pl.when(last).then(pl.lit("the needle in the last chunk")).otherwise("text").alias("text")
-    return replace(material, replies=material.replies.with_columns(said))
+    return replace(data, replies=data.replies.with_columns(said))
 
 
 @pytest.fixture(scope="module")
-def pages(run: Material, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def pages(run: ReportData, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return the run's report in chunks, and in one."""
     there = tmp_path_factory.mktemp("chunks")
     return {
@@ -49,9 +49,9 @@ def pages(run: Material, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     }
 
 
-def cut(material: Material, size: int = chunks.SIZE) -> tuple[dict[str, Any], dict[str, Any]]:
+def cut(data: ReportData, size: int = chunks.SIZE) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the index and the chunks by name, as the page's script sees them."""
-    found = chunks.Chunks(samples.frames(material), size=size)
+    found = chunks.Chunks(samples.frames(data), size=size)
     read = {}
     for one in found:
         text = gzip.decompress(base64.b64decode(one.text)).decode() if one.encoding == "gzip" else one.text
@@ -60,15 +60,15 @@ def cut(material: Material, size: int = chunks.SIZE) -> tuple[dict[str, Any], di
     return index, read
 
 
-def test_every_sample_is_packed_with_its_scores(material: Material) -> None:
+def test_every_sample_is_packed_with_its_scores(data: ReportData) -> None:
     """Whatever the chunks: no sample, score or judge's reply is lost, or told of another sample."""
-    index, found = cut(material, 50)
+    index, found = cut(data, 50)
     rows, starts = index["rows"], index["starts"]
-    assert len(rows["item"]) == material.replies.height
+    assert len(rows["item"]) == data.replies.height
     assert starts["rows"][:3] == [0, 50, 100]
     assert len(starts["rows"]) == sum(name.startswith("rows-") for name in found) > 2
-    replies = {(row["item_id"], row["model"]): row for row in material.replies.iter_rows(named=True)}
-    values = {(r["item_id"], r["model"], r["metric"]): r["value"] for r in material.scores.iter_rows(named=True)}
+    replies = {(row["item_id"], row["model"]): row for row in data.replies.iter_rows(named=True)}
+    values = {(r["item_id"], r["model"], r["metric"]): r["value"] for r in data.scores.iter_rows(named=True)}
     n_scores = n_judged = 0
     for number, start in enumerate(starts["rows"]):
         chunk = found[f"rows-{number}"]
@@ -84,8 +84,8 @@ def test_every_sample_is_packed_with_its_scores(material: Material) -> None:
                 assert value == pytest.approx(values[(*key(row), metric["name"])], abs=1e-6)
                 n_scores += 1
         n_judged += len(chunk["judged"]["row"])
-    assert n_scores == material.scores.height
-    assert n_judged == material.judged.height, "each judge's reply is about a sample"
+    assert n_scores == data.scores.height
+    assert n_judged == data.judged.height, "each judge's reply is about a sample"
 
 
 def test_packed_text_cannot_end_its_element() -> None:
@@ -95,7 +95,7 @@ def test_packed_text_cannot_end_its_element() -> None:
     assert json.loads(text) == {"a": "</script><!--<script>\u2028\u2029"}
 
 
-def test_a_chunk_of_long_texts_holds_fewer_and_a_text_that_is_cut_says_so(run: Material) -> None:
+def test_a_chunk_of_long_texts_holds_fewer_and_a_text_that_is_cut_says_so(run: ReportData) -> None:
     long = pl.lit("a" * (chunks.WEIGHT // 4)).alias("text")
     longest = pl.lit("b" * (chunks.LONGEST + 7)).alias("reasoning")
     first = pl.int_range(pl.len()) == 0
@@ -108,7 +108,7 @@ def test_a_chunk_of_long_texts_holds_fewer_and_a_text_that_is_cut_says_so(run: M
     assert sum(len(one["text"]) for name, one in found.items() if name.startswith("rows-")) == ALL
 
 
-def test_questions_are_told_apart_without_the_instructions_that_they_share(run: Material) -> None:
+def test_questions_are_told_apart_without_the_instructions_that_they_share(run: ReportData) -> None:
     prompts = pl.concat_str(pl.lit("Answer in a word.\nThe question:\n"), pl.lit("What  is "), "item_id")
     _, found = cut(replace(run, items=run.items.with_columns(prompt=prompts)))
     assert set(found["items-0"]["asked"]) == {f"What is {item}" for item in run.items["item_id"]}
@@ -121,7 +121,7 @@ def settled(page: "Page", act: Callable[[], object]) -> None:
     page.wait_for_function("n => document.getElementById('browser').dataset.ready !== n", arg=before)
 
 
-def test_many_chunks_do_what_one_does(visit: Open, pages: dict[str, Path], run: Material) -> None:
+def test_many_chunks_do_what_one_does(visit: Open, pages: dict[str, Path], run: ReportData) -> None:
     """Filter, sort, search, step, link, matrix and export go over all chunks."""
     page = visit(pages["page"])
     assert page.evaluate("document.querySelectorAll('[id^=rows-], [id^=items-]').length") in (0, 8)
@@ -163,7 +163,9 @@ def test_many_chunks_do_what_one_does(visit: Open, pages: dict[str, Path], run: 
     page.wait_for_function("text => document.querySelector('.sample').innerText.includes(text)", arg=before)
 
 
-def test_every_disagreement_is_reached_over_all_chunks(visit: Open, pages: dict[str, Path], run: Material) -> None:
+def test_every_disagreement_is_reached_over_all_chunks(
+    visit: Open, pages: dict[str, Path], run: ReportData
+) -> None:
     page = visit(pages["page"])
     settled(page, lambda: page.click("#view-matrix"))
     ours = primary(run).filter(pl.col("model").is_in(MODELS[:2])).pivot("model", index="item_id", values="value")

@@ -12,7 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from tasks.report import exports, junit
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 
 HOSTILE = [
     "=cmd|'/c calc'!A1",
@@ -29,26 +29,26 @@ HOSTILE = [
 ]
 
 
-def test_parquet_holds_the_tables_as_they_are(material: Material, tmp_path: Path) -> None:
-    written = exports.write(material, tmp_path)
+def test_parquet_holds_the_tables_as_they_are(data: ReportData, tmp_path: Path) -> None:
+    written = exports.write(data, tmp_path)
     tables = ("items", "replies", "judged", "verdicts", "scores", "summary")
     assert {path.name for path in written} == {*(f"{t}.parquet" for t in tables), "summary.csv", "scores.csv"}
     assert all(path.parent == tmp_path / "tables" for path in written)
     for name in tables:
-        assert_frame_equal(pl.read_parquet(tmp_path / "tables" / f"{name}.parquet"), getattr(material, name))
+        assert_frame_equal(pl.read_parquet(tmp_path / "tables" / f"{name}.parquet"), getattr(data, name))
 
 
-def test_csv_reads_back_row_for_row(material: Material, tmp_path: Path) -> None:
-    exports.write(material, tmp_path)
+def test_csv_reads_back_row_for_row(data: ReportData, tmp_path: Path) -> None:
+    exports.write(data, tmp_path)
     with (tmp_path / "tables" / "summary.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == material.summary.height
-    assert [row["n_asked"] for row in rows] == [str(n) for n in material.summary["n_asked"]]
-    assert list(rows[0]) == material.summary.columns
+    assert len(rows) == data.summary.height
+    assert [row["n_asked"] for row in rows] == [str(n) for n in data.summary["n_asked"]]
+    assert list(rows[0]) == data.summary.columns
     with (tmp_path / "tables" / "scores.csv").open(encoding="utf-8-sig", newline="") as file:
         scores = list(csv.DictReader(file))
-    assert len(scores) == material.scores.height
-    families = dict(material.items.select("item_id", "family").iter_rows())
+    assert len(scores) == data.scores.height
+    families = dict(data.items.select("item_id", "family").iter_rows())
     assert all(row["family"] == families[row["item_id"]] for row in scores)
 
 
@@ -69,7 +69,7 @@ def test_harmless_cells_stay_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("undecided", ["undecided", "pass"])
-def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(material: Material, undecided: str) -> None:
+def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(data: ReportData, undecided: str) -> None:
     suites = [
         {
             "suite": name,
@@ -91,8 +91,8 @@ def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(material: Materia
             "final": {"models": [{**suites[0], "model": "m", "suites": suites}]},
             "baseline": {"name": "main", "models": [{"model": "m", "suites": against}]},
         }
-        settings = material.settings.model_copy(update={"undecided": undecided, **changes})
-        top = junit.compose(replace(material, results=results, settings=settings))
+        settings = data.settings.model_copy(update={"undecided": undecided, **changes})
+        top = junit.compose(replace(data, results=results, settings=settings))
         found = [(kind.tag, kind.get("type", "")) for case in top.iter("testcase") for kind in case]
         assert top.get("tests") == "7", "four suites, three changes; one suite weighs, so there is no overall score"
         return [one for one in found if one[0] in {"failure", "error"}]
@@ -103,11 +103,11 @@ def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(material: Materia
     assert red(gate="off", fail_on="regression") == [("error", "error"), ("failure", "regressed"), *open_]
 
 
-def test_what_xml_cannot_hold_is_written_out(material: Material, tmp_path: Path) -> None:
+def test_what_xml_cannot_hold_is_written_out(data: ReportData, tmp_path: Path) -> None:
     hostile = "\x00\x1b[31m]]>\ufffe\x0b</failure><x/>"
     suite = {"suite": "s", "outcome": "fail", "score": 0.5, "threshold": 0.8, "weight": 1.0, "reason": hostile}
     results = {"final": {"models": [{**suite, "model": hostile, "suites": [suite]}]}}
-    path = junit.write(replace(material, results=results), tmp_path / "junit.xml")
+    path = junit.write(replace(data, results=results), tmp_path / "junit.xml")
     top = ET.parse(path).getroot()  # noqa: S314 - our own file
     assert not top.findall(".//x")
     assert "<U+0000><U+001B>[31m]]><U+FFFE><U+000B></failure><x/>" in top.findall(".//failure")[0].get(

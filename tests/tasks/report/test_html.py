@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from tasks.report import charts, explained, html, operations, overview, samples
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tasks.report.words import say
 from tests.tasks.report.runs import MODELS, build, settings
 
@@ -70,8 +70,8 @@ def test_the_page_points_nowhere_but_into_itself(page_file: Path) -> None:
     assert page.handlers == [], "neither handlers nor style attributes, which the policy would stop"
 
 
-def test_it_lies_where_reports_lie(material: Material, tmp_path: Path) -> None:
-    assert html.write(material, tmp_path) == tmp_path / "reports" / "report_20261105_140233.html"
+def test_it_lies_where_reports_lie(data: ReportData, tmp_path: Path) -> None:
+    assert html.write(data, tmp_path) == tmp_path / "reports" / "report_20261105_140233.html"
 
 
 def test_a_chart_is_drawn_once_and_again_where_what_was_kept_is_damaged(
@@ -92,9 +92,9 @@ def test_a_chart_is_drawn_once_and_again_where_what_was_kept_is_damaged(
     assert len(list((tmp_path / "charts").iterdir())) == charts.MOST_KEPT
 
 
-def test_without_the_chart_packages_the_page_says_so(material: Material, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_chart_packages_the_page_says_so(data: ReportData, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    text = html.compose(material)
+    text = html.compose(data)
     assert "Charts are left out: vl-convert-python is not installed." in text
     assert 'class="chart"' not in text
     assert 'class="num heat h' in text, "the heat map needs no package"
@@ -117,93 +117,93 @@ def test_a_chart_keeps_shapes_and_loses_all_else() -> None:
         charts.clean("<html/>", "")
 
 
-def test_a_run_without_verdict_judges_or_facts_has_a_page(material: Material) -> None:
-    bare = replace(material, results={}, manifest={}, judged=material.judged.clear())
+def test_a_run_without_verdict_judges_or_facts_has_a_page(data: ReportData) -> None:
+    bare = replace(data, results={}, manifest={}, judged=data.judged.clear())
     assert "No gate was applied" in html.compose(bare)
 
 
-def test_it_says_what_held_models_programs(material: Material) -> None:
-    page = html.compose(material)
+def test_it_says_what_held_models_programs(data: ReportData) -> None:
+    page = html.compose(data)
     held = "<span>landlock <code>off</code></span> <span>kotlin <code>off (no Java for Kotlin)</code></span>"
     assert held in page
 
 
-def test_a_run_without_samples_has_a_page(material: Material) -> None:
+def test_a_run_without_samples_has_a_page(data: ReportData) -> None:
     empty = replace(
-        material,
+        data,
         results={},
-        items=material.items.clear(),
-        replies=material.replies.clear(),
-        judged=material.judged.clear(),
-        scores=material.scores.clear(),
-        summary=material.summary.clear(),
+        items=data.items.clear(),
+        replies=data.replies.clear(),
+        judged=data.judged.clear(),
+        scores=data.scores.clear(),
+        summary=data.summary.clear(),
     )
     assert "<main" in html.compose(empty)
 
 
 @pytest.mark.parametrize("gate", ["point", "interval", "off"])
 def test_the_verdict_is_the_worst_of_the_models(gate: str) -> None:
-    material = build(2, gate=gate, suites=["basic_control"])
-    verdict = overview.verdict(material)
-    final = material.results["final"]
+    data = build(2, gate=gate, suites=["basic_control"])
+    verdict = overview.verdict(data)
+    final = data.results["final"]
     ranks = ["pass", "undecided", "fail", "error"]
     assert verdict["outcome"] == ranks[max(ranks.index(m["verdict"]) for m in final["models"])]
     assert verdict["exit_code"] == final["exit_code"]
-    page = html.compose(material)
+    page = html.compose(data)
     assert f"Gate {say(f'gate_{gate}', 'en')}" in page
     assert 'id="suite-' not in page
 
 
-def test_what_to_be_wary_of_is_said(material: Material) -> None:
-    said = " ".join(text for _, text in operations.notes(material, MODELS))
-    failed = material.replies.filter(model=MODELS[1])["error"].count()
-    assert f"{MODELS[1]}: {failed} of {material.replies.filter(model=MODELS[1]).height} calls failed" in said
+def test_what_to_be_wary_of_is_said(data: ReportData) -> None:
+    said = " ".join(text for _, text in operations.notes(data, MODELS))
+    failed = data.replies.filter(model=MODELS[1])["error"].count()
+    assert f"{MODELS[1]}: {failed} of {data.replies.filter(model=MODELS[1]).height} calls failed" in said
 
 
-def test_leaked_stop_tokens_are_told_once_a_model(material: Material) -> None:
-    assert "stop tokens" not in str(operations.notes(material, MODELS))
+def test_leaked_stop_tokens_are_told_once_a_model(data: ReportData) -> None:
+    assert "stop tokens" not in str(operations.notes(data, MODELS))
     tokens = pl.when(pl.col("model") == MODELS[0]).then(pl.lit("</s>\n<eos>"))
-    leaked = replace(material, replies=material.replies.with_columns(stop_tokens=tokens))
-    n = material.replies.filter(model=MODELS[0]).height
+    leaked = replace(data, replies=data.replies.with_columns(stop_tokens=tokens))
+    n = data.replies.filter(model=MODELS[0]).height
     (said,) = [text for _, text in operations.notes(leaked, MODELS) if "stop tokens" in text]
     assert f"{MODELS[0]}: {n} of {n} replies ended in stop tokens that its server leaked (</s>, <eos>)" in said
 
 
-def test_cost_is_tokens_times_price(material: Material) -> None:
-    row = next(row for row in operations.usage(material) if row["model"] == MODELS[0])
-    own = material.replies.filter(model=MODELS[0])
+def test_cost_is_tokens_times_price(data: ReportData) -> None:
+    row = next(row for row in operations.usage(data) if row["model"] == MODELS[0])
+    own = data.replies.filter(model=MODELS[0])
     cost = (1.0 * int(own["tokens_in"].sum()) + 4.0 * int(own["tokens_out"].sum())) / 1e6
     assert row["cost"] == pytest.approx(cost)
     assert 0 < row["cost_now"] < row["cost"]
-    assert next(r for r in operations.usage(material) if r["model"] == MODELS[1])["cost"] is None, "never 0"
+    assert next(r for r in operations.usage(data) if r["model"] == MODELS[1])["cost"] is None, "never 0"
 
 
-def test_latency_percentiles_are_those_of_the_replies(material: Material) -> None:
-    row = next(row for row in operations.usage(material) if row["model"] == MODELS[2])
-    latencies = sorted(v for v in material.replies.filter(model=MODELS[2])["latency_s"] if v is not None)
+def test_latency_percentiles_are_those_of_the_replies(data: ReportData) -> None:
+    row = next(row for row in operations.usage(data) if row["model"] == MODELS[2])
+    latencies = sorted(v for v in data.replies.filter(model=MODELS[2])["latency_s"] if v is not None)
     assert row["max"] == latencies[-1]
     middle = len(latencies) // 2
     median = latencies[middle] if len(latencies) % 2 else (latencies[middle - 1] + latencies[middle]) / 2
     assert row["p50"] == pytest.approx(median)
 
 
-def test_a_judges_reply_is_about_the_system_that_its_columns_name(material: Material) -> None:
-    judged = material.judged.head(2).with_columns(
+def test_a_judges_reply_is_about_the_system_that_its_columns_name(data: ReportData) -> None:
+    judged = data.judged.head(2).with_columns(
         subject=pl.Series(["a", "a/0"]), subject_repeat=pl.Series([0, 1]), key=pl.Series(["claim", "claim/x"])
     )
-    found = samples._askings(replace(material, judged=judged))
+    found = samples._askings(replace(data, judged=judged))
     assert found.select("model", "repeat", "key").rows() == [("a", 0, "claim"), ("a/0", 1, "claim/x")]
 
 
-def test_equal_runs_have_equal_pages(material: Material) -> None:
-    assert html.compose(material) == html.compose(material)
+def test_equal_runs_have_equal_pages(data: ReportData) -> None:
+    assert html.compose(data) == html.compose(data)
 
 
-def test_the_cells_of_answer_and_chain_count_every_response(material: Material) -> None:
-    (page,) = [one for one in explained.suites(material, MODELS, lambda *_: None) if one["name"] == "cot"]
+def test_the_cells_of_answer_and_chain_count_every_response(data: ReportData) -> None:
+    (page,) = [one for one in explained.suites(data, MODELS, lambda *_: None) if one["name"] == "cot"]
     (shown,) = page["metrics"]
     (crossed,) = shown["crossings"]
-    scores = material.scores.filter(metric="cot").filter(pl.col("status").is_in(["scored", "no_answer"]))
+    scores = data.scores.filter(metric="cot").filter(pl.col("status").is_in(["scored", "no_answer"]))
     for model in MODELS:
         own = scores.filter(model=model)
         assert sum(n for (name, _), n in crossed["n"].items() if name == model) == own.height
@@ -215,12 +215,12 @@ def test_the_cells_of_answer_and_chain_count_every_response(material: Material) 
     assert [title for _, title in shown["parts"]][:2] == ["right and sound", "L1 final answer"]
 
 
-def test_what_judges_said_of_citations_is_counted_by_judge(material: Material) -> None:
-    (page,) = [one for one in explained.suites(material, MODELS, lambda *_: None) if one["name"] == "citation"]
+def test_what_judges_said_of_citations_is_counted_by_judge(data: ReportData) -> None:
+    (page,) = [one for one in explained.suites(data, MODELS, lambda *_: None) if one["name"] == "citation"]
     (shown,) = page["metrics"]
     right = next(table for table in shown["tables"] if table["title"] == "Is the answer right?")
     said: Counter[str] = Counter()
-    for details in material.scores.filter(metric="citation", status="scored")["details"]:
+    for details in data.scores.filter(metric="citation", status="scored")["details"]:
         for own in json.loads(details)["judges"].values():
             said[(own.get("details") or {}).get("correctness") or ""] += 1
     assert right["labels"] == ["CORRECT", "PARTIALLY_CORRECT", "INCORRECT"]

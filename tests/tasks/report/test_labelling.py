@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tasks.judges.labels import estimates, joined, read_labels
 from tasks.report.exports import write_csv
 from tasks.report.labelling import drawn
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tests.tasks.report.conftest import Open
 
 if TYPE_CHECKING:
@@ -32,15 +32,15 @@ def saved(page: "Page") -> bytes:
 
 
 def test_an_unlabelled_page_saves_the_sheet_to_the_byte(
-    visit: Open, page_file: Path, material: Material, tmp_path: Path
+    visit: Open, page_file: Path, data: ReportData, tmp_path: Path
 ) -> None:
-    sheet = drawn(material)
+    sheet = drawn(data)
     assert sheet is not None
     assert saved(begun(visit, page_file)) == write_csv(sheet, tmp_path / "labels.csv").read_bytes()
 
 
 def test_labels_are_given_from_the_keyboard_and_read_back(
-    visit: Open, page_file: Path, material: Material, tmp_path: Path
+    visit: Open, page_file: Path, data: ReportData, tmp_path: Path
 ) -> None:
     page = begun(visit, page_file)
     assert page.evaluate("document.activeElement.className") == "desk"
@@ -52,8 +52,8 @@ def test_labels_are_given_from_the_keyboard_and_read_back(
     rows = list(csv.DictReader(io.StringIO(saved(page).decode("utf-8-sig"))))
     assert [row["label"] for row in rows[:7]] == ["1", "0", "0.5", "", "0", "0.25", ""]
     (tmp_path / "labels.csv").write_bytes(saved(page))
-    texts = material.replies.select("item_id", "model", "repeat", response="text")
-    found = joined(material.scores, material.items, texts)
+    texts = data.replies.select("item_id", "model", "repeat", response="text")
+    found = joined(data.scores, data.items, texts)
     assert sum(one.found.n_labels for one in estimates(found, read_labels(tmp_path / "labels.csv"))) == 5
     page.reload()
     page.click("#desk button")
@@ -61,9 +61,9 @@ def test_labels_are_given_from_the_keyboard_and_read_back(
     assert "5 labelled" in page.inner_text("#desk .status")
 
 
-def test_the_page_shows_what_the_row_is_about(visit: Open, page_file: Path, material: Material) -> None:
+def test_the_page_shows_what_the_row_is_about(visit: Open, page_file: Path, data: ReportData) -> None:
     page = begun(visit, page_file)
-    sheet = drawn(material)
+    sheet = drawn(data)
     assert sheet is not None
     row = sheet.row(0, named=True)
     shown = page.inner_text("#desk .card")

@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 
 from tasks.report import html, markdown
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tasks.report.text import percent
 
 
@@ -18,21 +18,21 @@ from tasks.report.text import percent
     ],
 )
 def test_it_holds_the_verdict_and_what_bands_mean(
-    material: Material, language: Literal["en", "ru"], verdict: str, bands: str
+    data: ReportData, language: Literal["en", "ru"], verdict: str, bands: str
 ) -> None:
-    settings = material.settings
+    settings = data.settings
     told = settings.model_copy(update={"report": settings.report.model_copy(update={"language": language})})
-    text = markdown.compose(replace(material, settings=told))
+    text = markdown.compose(replace(data, settings=told))
     assert verdict in text
     assert bands in text
     sections = [line for line in text.splitlines() if line.startswith("## ")]
     assert sections.index(verdict) == 2, "after the seed's own sections"
     rows = text.partition(verdict)[2].partition("\n## ")[0].strip().splitlines()
-    final = material.results["final"]["models"]
+    final = data.results["final"]["models"]
     assert len(rows) == 2 + sum(len(model["suites"]) + 1 for model in final)
     counted = text.partition(bands)[2].partition("\n## ")[0].strip().splitlines()[2:]
     cells = [[int(n) for n in row.strip("|").split("|")[3:]] for row in counted]
-    scored = material.scores.filter(metric="factual_correctness").drop_nulls("value")
+    scored = data.scores.filter(metric="factual_correctness").drop_nulls("value")
     assert sum(map(sum, cells)) == scored.height > 0
     assert [row.split("|")[2].strip() for row in counted] == ["90%", "70%", "50%", "0%"]
 
@@ -42,15 +42,15 @@ def test_it_holds_the_verdict_and_what_bands_mean(
     [("en", "Chain of thought", "98.5 % of chains"), ("ru", "Цепочка рассуждений", "98.5 % цепочек")],
 )
 def test_sound_chains_stand_beside_the_score_with_what_it_is_worth(
-    material: Material, language: Literal["en", "ru"], head: str, worth: str
+    data: ReportData, language: Literal["en", "ru"], head: str, worth: str
 ) -> None:
-    settings = material.settings
+    settings = data.settings
     told = settings.model_copy(update={"report": settings.report.model_copy(update={"language": language})})
-    shown = replace(material, settings=told)
+    shown = replace(data, settings=told)
     section = markdown.compose(shown).partition(f"## {head}")[2].partition("\n## ")[0]
     assert worth in section
     rows = [line for line in section.splitlines() if line.startswith("|")][2:]
-    sound = material.scores.filter(metric="cot.sound").drop_nulls("value")
+    sound = data.scores.filter(metric="cot.sound").drop_nulls("value")
     shares = {model: group["value"].mean() for (model,), group in sound.group_by("model")}
     assert len(rows) == len(shares) > 1
     means = [percent(float(str(share))) for share in shares.values()]
@@ -68,12 +68,12 @@ def test_sound_chains_stand_beside_the_score_with_what_it_is_worth(
     ],
 )
 def test_it_says_what_held_models_programs(
-    material: Material, language: Literal["en", "ru"], said: str, off: str, why: str
+    data: ReportData, language: Literal["en", "ru"], said: str, off: str, why: str
 ) -> None:
-    settings = material.settings
+    settings = data.settings
     told = settings.model_copy(update={"report": settings.report.model_copy(update={"language": language})})
-    text = markdown.compose(replace(material, settings=told))
+    text = markdown.compose(replace(data, settings=told))
     held = f"wasm `CPython 3.14.0 in wasmtime 50.0.1`; landlock `{off}`; kotlin `{off} ({why})`"
     assert f"**{said}:** {held}" in text
-    bare = {name: value for name, value in material.manifest.items() if name != "sandbox"}
-    assert said not in markdown.compose(replace(material, settings=told, manifest=bare))
+    bare = {name: value for name, value in data.manifest.items() if name != "sandbox"}
+    assert said not in markdown.compose(replace(data, settings=told, manifest=bare))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.report import html, markdown, overview, pages
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tasks.report.text import percent, points, total_percent
 
 
@@ -69,8 +69,8 @@ def test_colours_rise_with_the_mean() -> None:
     assert order == sorted(order)
 
 
-def test_each_total_is_the_same_in_both_reports(material: Material) -> None:
-    text, page = markdown.compose(material), html.compose(material)
+def test_each_total_is_the_same_in_both_reports(data: ReportData) -> None:
+    text, page = markdown.compose(data), html.compose(data)
     shown = [re.findall(r"\*\*([\d.]+%)\*\*", line) for line in text.splitlines() if line.startswith("| **")]
     totals = [found[-1] for found in shown if found]
     assert totals

@@ -11,7 +11,7 @@ from data import plugins
 from data.plugins import metric
 from data.tables import ITEMS, SCORES
 from tasks.report import html, markdown
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tasks.score import metric_rows
 from tasks.store.samples import SampleRow
 from tests.tasks.report.runs import build, complete, settings
@@ -62,7 +62,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     plugins.forget()
 
 
-def run(folder: Path, shown: str, language: str = "en") -> Material:
+def run(folder: Path, shown: str, language: str = "en") -> ReportData:
     """Return a run of one suite that a metric of one's own scores."""
     (folder / "mood.py").write_text(METRIC.replace("SHOWN", shown), encoding="utf-8")
     plugins.use([folder])
@@ -95,7 +95,7 @@ def run(folder: Path, shown: str, language: str = "en") -> Material:
 
 
 def test_its_parts_distributions_and_bands_have_the_same_pages(folder: Path) -> None:
-    page = html.compose(material := run(folder, SHOWN))
+    page = html.compose(data := run(folder, SHOWN))
     section = page[page.index('<section id="suite-greetings"') :]
     section = section[: section.index("</section>")]
     for said in (
@@ -105,11 +105,11 @@ def test_its_parts_distributions_and_bands_have_the_same_pages(folder: Path) -> 
         assert said in section, said
     assert '<a href="#suite-greetings">Greetings</a>' in page
     assert "Mood: is warm" in page, "the headline is a column of the heat map"
-    text = markdown.compose(material)
+    text = markdown.compose(data)
     assert "is warm" in text
     assert "a pleasure to read" in text
     assert "An exclamation mark is no smile." in text
-    warm = material.scores.filter(metric="mood.warm")
+    warm = data.scores.filter(metric="mood.warm")
     counted = sum(int(value) for value in warm["value"])
     assert 0 < counted < warm.height
 

@@ -7,30 +7,30 @@ from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.passports import ExamResult, passports
 from metrics.stats.intervals import Interval
 from tasks.report import html, junit, markdown
-from tasks.report.material import Material
 from tasks.report.operations import notes
 from tasks.report.passports import passport_tables, warnings
+from tasks.report.report_data import ReportData
 from tasks.report.terminal import lines
 from tests.tasks.report.runs import MODELS
 
 SAID = "rag: judged by gpt-judge, whose errors nobody has measured; `basic-control exam` does"
 
 
-def told(material: Material, **changes: Any) -> Material:
+def told(data: ReportData, **changes: Any) -> ReportData:
     """Return the run with a judged mean of rag, and rag's results changed."""
     row = CorrectedMean(
         "rag", MODELS[0], "response_groundedness", "gpt-judge", "en", 8, 8, 0.5, Interval(0.2, 0.8), 0.4,
         Interval(0.1, 0.7), 0.8, 60, whole=True,
     )  # fmt: skip
-    final = material.results["final"]
+    final = data.results["final"]
     models = [
         {**one, "suites": [{**s, **(changes if s["suite"] == "rag" else {})} for s in one["suites"]]}
         for one in final["models"][:1]
     ]
     return replace(
-        material,
+        data,
         results={
-            **material.results,
+            **data.results,
             "corrected": [asdict(row)],
             "self_judged": {},
             "final": {**final, "models": [*models, *final["models"][1:]]},
@@ -38,12 +38,12 @@ def told(material: Material, **changes: Any) -> Material:
     )
 
 
-def warned(run: Material) -> list[str]:
+def warned(run: ReportData) -> list[str]:
     return [said for model, suite, said in warnings(run.results, "en") if (model, suite) == (MODELS[0], "rag")]
 
 
-def test_every_report_warns_of_a_judge_without_a_passport(material: Material) -> None:
-    run = told(material, judges_unmeasured=["gpt-judge"], judges_left_out={})
+def test_every_report_warns_of_a_judge_without_a_passport(data: ReportData) -> None:
+    run = told(data, judges_unmeasured=["gpt-judge"], judges_left_out={})
     assert warned(run) == [SAID]
     counted = {"asked": 1, "cached": 0, "answered": 1, "failed": 0}
     assert f"Warning: {SAID}" in list(lines(run.results, counted, run.settings))
@@ -55,9 +55,9 @@ def test_every_report_warns_of_a_judge_without_a_passport(material: Material) ->
     assert any("никто не измерил" in said for *_, said in warnings(run.results, "ru"))
 
 
-def test_every_report_names_a_judge_that_does_not_count_and_why(material: Material) -> None:
+def test_every_report_names_a_judge_that_does_not_count_and_why(data: ReportData) -> None:
     why = "this judge cannot measure this: groundedness (en), sensitivity 100% of 20, specificity 0% of 40"
-    run = told(material, judges_left_out={"always, response_groundedness": why}, judges_unmeasured=[])
+    run = told(data, judges_left_out={"always, response_groundedness": why}, judges_unmeasured=[])
     said = f"rag: always, response_groundedness does not count: {why}"
     assert warned(run) == [said]
     assert said in " ".join(lines(run.results, {"asked": 0, "cached": 0, "answered": 0, "failed": 0}, run.settings))
@@ -70,8 +70,8 @@ def test_every_report_names_a_judge_that_does_not_count_and_why(material: Materi
     )
 
 
-def test_corrected_means_stand_once_in_the_judges_section(material: Material) -> None:
-    run = told(material)
+def test_corrected_means_stand_once_in_the_judges_section(data: ReportData) -> None:
+    run = told(data)
     counted = {"asked": 1, "cached": 0, "answered": 1, "failed": 0}
     assert not [line for line in lines(run.results, counted, run.settings) if "10% – 70%" in line]
     for page in (markdown.compose(run), html.compose(run)):
@@ -81,7 +81,7 @@ def test_corrected_means_stand_once_in_the_judges_section(material: Material) ->
         assert "If it errs here as on the exam" in page
 
 
-def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelled(material: Material) -> None:
+def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelled(data: ReportData) -> None:
     found = [
         ExamResult("gpt-judge", "groundedness", "en", "a", "scored", {"pairs": [["2", "2"]] * 9 + [["0", "2"]]}, 0),
         ExamResult(
@@ -95,7 +95,7 @@ def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelle
             "lidirus",
         ),
     ]
-    run = told(material)
+    run = told(data)
     run = replace(run, results={**run.results, "passports": [one.as_dict() for one in passports(found)]})
     own, labelled = passport_tables(run.results, "en")
     assert [row[:2] for row in own.rows] == [("gpt-judge", "groundedness")]
@@ -109,11 +109,11 @@ def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelle
     own, labelled = passport_tables(run.results, "ru")
     assert labelled.title == "Судьи на том, что разметили люди"
     assert labelled.rows[0][1] == "lidirus: пары русских предложений по языковым явлениям"
-    assert passport_tables(told(material).results, "en") == []
+    assert passport_tables(told(data).results, "en") == []
 
 
-def test_every_report_says_that_a_judge_grades_its_own_model(material: Material) -> None:
-    run = told(material, judges_unmeasured=[], judges_left_out={})
+def test_every_report_says_that_a_judge_grades_its_own_model(data: ReportData) -> None:
+    run = told(data, judges_unmeasured=[], judges_left_out={})
     run = replace(run, results={**run.results, "self_judged": {"rag": {"gpt": [MODELS[0]]}}})
     said = f"rag: gpt judges the answers of its own model, {MODELS[0]}; models favour their own answers"
     assert warned(run) == [said]

@@ -17,11 +17,11 @@ from generators.instructions import instructions
 from prompts.phrases import translated
 from tasks.models.protocol import ErrorKind
 from tasks.report import junit, markdown, samples
-from tasks.report.material import Material
 from tasks.report.overview import typical_errors
+from tasks.report.report_data import ReportData
 from tests.conftest import TOP
 
-FILES = sorted([*(TOP / "generators").glob("*.py"), *(TOP / "metrics").glob("*.py"), TOP / "tasks" / "score.py"])
+FILES = sorted([*(TOP / "generators").rglob("*.py"), *(TOP / "metrics").rglob("*.py"), TOP / "tasks" / "score.py"])
 PLACES = {"Verdict": 1, "Score": 2}
 CYRILLIC, LATIN = re.compile("[а-яё]"), re.compile("[a-z]{3,}")
 ANY = "ValueError"
@@ -101,7 +101,7 @@ class Module:
 def declared() -> set[str]:
     """Return the reasons that no `Verdict` or `Score` names, but a table or a type of the source does."""
     texts = (TOP / "generators" / "texts" / "en" / "data_extraction.yaml").read_text(encoding="utf-8")
-    sums = (TOP / "generators" / "arithmetic.py").read_text(encoding="utf-8")
+    sums = (TOP / "generators" / "arithmetic" / "arithmetic.py").read_text(encoding="utf-8")
     distractors = yaml.safe_load(texts)["distractors"]
     slips = re.findall(r'"((?:ignored|stopped) [a-z ]+)"', sums)
     assert len(distractors) >= 6
@@ -147,10 +147,10 @@ def test_judges_reasons_that_are_joined_are_each_said_in_russian() -> None:
     assert translated("rate: call failed; no contexts", "ru") == "rate: вызов не удался; нет контекстов"
 
 
-def test_a_russian_reports_reasons_are_russian_everywhere(material: Material) -> None:
+def test_a_russian_reports_reasons_are_russian_everywhere(data: ReportData) -> None:
     """Reasons of the run's own verdicts: in Markdown, typical errors, the sample browser and JUnit."""
-    english = {one for one in material.scores["reason"].unique() if one}
-    russian = replace(material, settings=material.settings.model_copy(update={"report": Report(language="ru")}))
+    english = {one for one in data.scores["reason"].unique() if one}
+    russian = replace(data, settings=data.settings.model_copy(update={"report": Report(language="ru")}))
     assert english
     shown = [row["reason"] for row in typical_errors(russian)]
     found = samples.frames(russian)

@@ -7,17 +7,15 @@ from pathlib import Path
 import polars as pl
 
 from tasks.report import records
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 
 
-def test_every_judged_score_is_a_success_or_a_failure_with_its_reason(material: Material, tmp_path: Path) -> None:
-    written = records.write(material, tmp_path)
+def test_every_judged_score_is_a_success_or_a_failure_with_its_reason(data: ReportData, tmp_path: Path) -> None:
+    written = records.write(data, tmp_path)
     names = {f"{name}.{form}" for name in ("successes", "failures") for form in ("json", "parquet")}
     assert {path.name for path in written} == names
-    judged = material.items.filter(pl.col("suite").is_in(["citation", "rag"]))["item_id"].to_list()
-    whole = material.scores.filter(
-        pl.col("item_id").is_in(judged), ~pl.col("metric").str.contains(".", literal=True)
-    )
+    judged = data.items.filter(pl.col("suite").is_in(["citation", "rag"]))["item_id"].to_list()
+    whole = data.scores.filter(pl.col("item_id").is_in(judged), ~pl.col("metric").str.contains(".", literal=True))
     there = tmp_path / "records"
     kept = {name: json.loads((there / f"{name}.json").read_text()) for name in ("successes", "failures")}
     for name, rows in kept.items():
@@ -30,7 +28,7 @@ def test_every_judged_score_is_a_success_or_a_failure_with_its_reason(material: 
     assert all(isinstance(row["details"], dict) and row["prompt"] for row in kept["successes"])
 
 
-def test_a_run_without_a_judged_suite_has_none(material: Material, tmp_path: Path) -> None:
-    alone = replace(material, replies=material.replies.filter(suite="basic_control"))
+def test_a_run_without_a_judged_suite_has_none(data: ReportData, tmp_path: Path) -> None:
+    alone = replace(data, replies=data.replies.filter(suite="basic_control"))
     assert records.write(alone, tmp_path) == []
     assert not list(tmp_path.iterdir())

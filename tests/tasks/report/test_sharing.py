@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from tasks.report import html
-from tasks.report.material import Material
+from tasks.report.report_data import ReportData
 from tasks.report.samples import primary
 from tests.tasks.report.conftest import UNFOLD, Open
 from tests.tasks.report.runs import MODELS, build, settings
@@ -91,21 +91,21 @@ def test_a_link_to_a_sample_that_is_not_there_says_so(visit: Open, page_file: Pa
     assert page.locator(".row").count() > 3
 
 
-def test_prompt_and_reply_are_copied_as_they_are(visit: Open, page_file: Path, material: Material) -> None:
+def test_prompt_and_reply_are_copied_as_they_are(visit: Open, page_file: Path, data: ReportData) -> None:
     page = visit(page_file)
     settled(page, lambda: page.select_option("#f-category", "citation"))
     settled(page, lambda: page.select_option("#f-model", MODELS[0]))
-    reply = material.replies.filter(model=MODELS[0], suite="citation").row(0, named=True)
+    reply = data.replies.filter(model=MODELS[0], suite="citation").row(0, named=True)
     assert copied(page, "button[aria-label='Copy: Response']") == reply["text"]
     page.wait_for_function("() => ![...document.querySelectorAll('button')].some(b => b.textContent === 'Copied')")
     assert copied(page, "button[aria-label='Copy: Prompt']") == reply["prompt"]
 
 
-def test_the_samples_that_are_listed_can_be_saved(visit: Open, page_file: Path, material: Material) -> None:
+def test_the_samples_that_are_listed_can_be_saved(visit: Open, page_file: Path, data: ReportData) -> None:
     page = visit(page_file, accept_downloads=True)
     settled(page, lambda: page.select_option("#f-model", MODELS[1]))
     settled(page, lambda: page.select_option("#f-outcome", "wrong"))
-    wanted = primary(material).filter(model=MODELS[1], outcome="wrong")
+    wanted = primary(data).filter(model=MODELS[1], outcome="wrong")
     texts = {}
     for form in ("CSV", "JSONL"):
         with page.expect_download() as started:
@@ -116,32 +116,32 @@ def test_the_samples_that_are_listed_can_be_saved(visit: Open, page_file: Path, 
     rows = list(csv.DictReader(io.StringIO(texts["CSV"], newline="")))
     assert {row["item_id"] for row in listed} == set(wanted["item_id"])
     assert [row["item_id"] for row in rows] == [row["item_id"] for row in listed]
-    replies = dict(material.replies.filter(model=MODELS[1]).select("item_id", "text").iter_rows())
+    replies = dict(data.replies.filter(model=MODELS[1]).select("item_id", "text").iter_rows())
     assert all(row["response"] == replies[row["item_id"]] for row in listed)
     assert [row["response"].lstrip("'") for row in rows] == [row["response"] for row in listed]
     assert {row["cut"] for row in listed} == {""}
 
 
-def by_model(material: Material) -> pl.DataFrame:
+def by_model(data: ReportData) -> pl.DataFrame:
     """Return each item's outcome and value by the first two models."""
-    ours = primary(material).filter(pl.col("model").is_in(MODELS[:2]))
+    ours = primary(data).filter(pl.col("model").is_in(MODELS[:2]))
     return ours.pivot("model", index="item_id", values=["outcome", "value"])
 
 
 def test_two_models_stand_side_by_side_and_n_leads_to_the_next_disagreement(
-    visit: Open, page_file: Path, material: Material
+    visit: Open, page_file: Path, data: ReportData
 ) -> None:
     page = visit(page_file)
     settled(page, lambda: page.click("#view-matrix"))
-    assert page.get_attribute(".matrix", "aria-rowcount") == str(material.items.height + 1)
-    outcomes = primary(material).group_by("item_id").agg(wrong=(~pl.col("outcome").is_in(["right"])).sum())
+    assert page.get_attribute(".matrix", "aria-rowcount") == str(data.items.height + 1)
+    outcomes = primary(data).group_by("item_id").agg(wrong=(~pl.col("outcome").is_in(["right"])).sum())
     worst = page.inner_text(".mline.row[aria-selected=true]")
     assert worst
     first = page.url
     names = [f"{side}_{model}" for side in ("outcome", "value") for model in MODELS[:2]]
     apart = {
         row["item_id"]
-        for row in by_model(material).iter_rows(named=True)
+        for row in by_model(data).iter_rows(named=True)
         if (row[names[0]], row[names[2]]) != (row[names[1]], row[names[3]])
     }
     page.focus(".matrix")

@@ -248,7 +248,7 @@ def test_a_port_in_use_and_a_run_without_report_are_one_message(
         assert main(["view", *words]) == 2
         assert said in capsys.readouterr().err
     with pytest.raises(InputError, match="holds no HTML report"):
-        viewing.place(runs, str(finished(runs.parent / "other", "bare")))
+        viewing.report_path(runs, str(finished(runs.parent / "other", "bare")))
 
 
 def test_it_says_where_it_is_and_ends_cleanly_at_ctrl_c(runs: Path, page_file: Path) -> None:

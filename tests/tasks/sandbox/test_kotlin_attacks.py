@@ -1,4 +1,4 @@
-"""Attacks on the limits of a Kotlin program that the other tests lack: found by someone who composed them anew."""
+"""Attacks on the limits of a Kotlin program that the other tests lack: found by someone who composed them again."""
 
 import time
 

@@ -36,7 +36,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> StoreSettings:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> StoreSettings:
     """Return an empty store, its replies in each kind of database."""
     cache = request.getfixturevalue("empty").url if request.param == "postgres" else ""
     return StoreSettings(root=str(tmp_path), cache=cache)
@@ -60,48 +60,48 @@ def test_a_failure_is_of_its_run_and_gives_the_claim_back(cache: ReplyCache) -> 
     assert cache.failures(["a"], run="r", way="w") == {}
 
 
-def crossing(place: StoreSettings, models: list[Model], run: str) -> list[BatchProgress]:
+def crossing(store: StoreSettings, models: list[Model], run: str) -> list[BatchProgress]:
     """Ask all numbers twice side by side, from the first on and from the last on."""
     ways = [NUMBERS, NUMBERS[::-1]]
     work = zip(models, ways, strict=True)
     with ThreadPoolExecutor(2) as pool:
-        begun = [pool.submit(ask, requests_of(m, way), m, place, Cell("x"), run=run) for m, way in work]
+        begun = [pool.submit(ask, requests_of(m, way), m, store, Cell("x"), run=run) for m, way in work]
         return [one.result()[1] for one in begun]
 
 
 @pytest.mark.parametrize("names", [("m", "m"), ("shown so", "and so")], ids=["two batches", "two entries"])
-def test_two_who_want_each_others_failed_calls_both_end(place: StoreSettings, names: tuple[str, str]) -> None:
+def test_two_who_want_each_others_failed_calls_both_end(store: StoreSettings, names: tuple[str, str]) -> None:
     """Of one model, or of two entries of one name at one server: each question is asked once."""
     with serve_openai(odd_refused, latency_s=0.02) as server:
         models = [model_at(server, name=name, model="served", max_concurrency=2) for name in names]
-        with sharing_failures(place, "r"):
-            tallies = crossing(place, models, "r")
+        with sharing_failures(store, "r"):
+            tallies = crossing(store, models, "r")
     assert [(tally.answered + tally.cached, tally.failed) for tally in tallies] == [(20, 20)] * 2
     assert prompts_seen(server) == Counter(NUMBERS)
 
 
-def test_what_failed_in_one_run_is_asked_by_the_next_and_not_again_by_the_same(place: StoreSettings) -> None:
+def test_what_failed_in_one_run_is_asked_by_the_next_and_not_again_by_the_same(store: StoreSettings) -> None:
     with serve_openai(odd_refused) as server:
         model = model_at(server)
         requests = requests_of(model, NUMBERS[:4])
-        first = ask(requests, model, place, Cell("x"), run="r")[0]
-        again = ask(requests, model, place, Cell("x"), run="r")[0]
+        first = ask(requests, model, store, Cell("x"), run="r")[0]
+        again = ask(requests, model, store, Cell("x"), run="r")[0]
         assert again.drop("cached").equals(first.drop("cached")), "with the same words"
         assert prompts_seen(server) == Counter(NUMBERS[:4])
-        ask(requests, model, place, Cell("x"), run="another")
+        ask(requests, model, store, Cell("x"), run="another")
     assert prompts_seen(server) == Counter({"0": 1, "1": 2, "2": 1, "3": 2})
 
 
 def test_a_failure_is_nothing_to_who_asks_with_another_key_or_patience(
-    place: StoreSettings, monkeypatch: pytest.MonkeyPatch
+    store: StoreSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTHER_KEY", "sk-other")
     with serve_openai("yes", key="sk-other") as server:
         wrong = model_at(server)
         right = model_at(server, api_key_env="OTHER_KEY")
         requests = requests_of(wrong, ["a"])
-        assert ask(requests, wrong, place, Cell("x"), run="r")[0]["error_kind"].to_list() == ["auth"]
-        assert ask(requests, right, place, Cell("x"), run="r")[0]["text"].to_list() == ["yes"]
+        assert ask(requests, wrong, store, Cell("x"), run="r")[0]["error_kind"].to_list() == ["auth"]
+        assert ask(requests, right, store, Cell("x"), run="r")[0]["text"].to_list() == ["yes"]
 
 
 HOLDER = """
@@ -113,7 +113,7 @@ time.sleep(3600)
 """
 
 
-def test_a_holder_that_is_killed_is_not_waited_for_and_until_then_is_named(place: StoreSettings) -> None:
+def test_a_holder_that_is_killed_is_not_waited_for_and_until_then_is_named(store: StoreSettings) -> None:
     """Its parent has not even asked for its exit code."""
     from tasks.runtime.storage import cache_url
 
@@ -121,8 +121,8 @@ def test_a_holder_that_is_killed_is_not_waited_for_and_until_then_is_named(place
     with serve_openai("yes") as server:
         model = model_at(server)
         requests = requests_of(model, NUMBERS[:2])
-        ReplyCache(cache_url(place)).close()
-        command = [sys.executable, "-c", HOLDER, cache_url(place), requests["request_id"][0]]
+        ReplyCache(cache_url(store)).close()
+        command = [sys.executable, "-c", HOLDER, cache_url(store), requests["request_id"][0]]
         holder = subprocess.Popen(command, cwd=TOP, stdout=subprocess.PIPE, text=True)
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
@@ -133,23 +133,23 @@ def test_a_holder_that_is_killed_is_not_waited_for_and_until_then_is_named(place
                 holder.send_signal(signal.SIGKILL)
 
         watch(kill)
-        _, tally = ask(requests, model, place, Cell("killing"))
+        _, tally = ask(requests, model, store, Cell("killing"))
         holder.communicate()
     assert said == {(1, (f"process {holder.pid}",))}
     assert (tally.answered, tally.elsewhere, tally.holders) == (2, 0, ())
 
 
-def test_a_holder_on_another_host_is_waited_for_no_longer_than_its_lease(place: StoreSettings) -> None:
+def test_a_holder_on_another_host_is_waited_for_no_longer_than_its_lease(store: StoreSettings) -> None:
     from tasks.runtime.storage import cache_url
 
     with serve_openai("yes") as server:
         model = model_at(server)
         requests = requests_of(model, NUMBERS[:2])
-        cache = ReplyCache(cache_url(place))
-        elsewhere = "elsewhere@00000000+1:1:1:1" if place.cache else "elsewhere:1:1:1"
+        cache = ReplyCache(cache_url(store))
+        elsewhere = "elsewhere@00000000+1:1:1:1" if store.cache else "elsewhere:1:1:1"
         cache.claim(requests["request_id"].to_list(), holder=elsewhere, lease_s=1.0)
         assert cache.holders(requests["request_id"].to_list()) == ["process 1 on elsewhere"]
-        _, tally = ask(requests, model, place, Cell("x"))
+        _, tally = ask(requests, model, store, Cell("x"))
         cache.close()
     assert tally.answered == 2
 
@@ -165,12 +165,12 @@ def test_those_who_ask_first_at_once_share_one_thread() -> None:
     """Two loops with the same clients would lose each other's wake-ups."""
     script = """
 import threading
-from tasks.models.scheduler import line
+from tasks.models.scheduler import event_loop_thread
 together = threading.Barrier(16)
 found = []
 def first():
     together.wait()
-    found.append(line())
+    found.append(event_loop_thread())
 threads = [threading.Thread(target=first) for _ in range(16)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
@@ -192,16 +192,16 @@ from tests.helpers.requests import requests_of
 from config.settings import Model
 base_url, root, cache, each = sys.argv[1:]
 model = Model.model_validate({"name": "m", "provider": "openai", "base_url": base_url, "max_concurrency": 4})
-place = StoreSettings(root=root, cache=cache)
+store = StoreSettings(root=root, cache=cache)
 print("ready", flush=True)
 for line in sys.stdin:
     number = int(line)
     questions = [str(number * int(each) + n) for n in range(int(each))]
     run = f"{os.getpid()} {number}"
     # Two batches side by side that meet in the middle.
-    with sharing_failures(place, run), ThreadPoolExecutor(2) as pool:
+    with sharing_failures(store, run), ThreadPoolExecutor(2) as pool:
         orders = [requests_of(model, order) for order in (questions, questions[::-1])]
-        begun = [pool.submit(ask, one, model, place, Cell("x"), run=run) for one in orders]
+        begun = [pool.submit(ask, one, model, store, Cell("x"), run=run) for one in orders]
         tallies = [one.result()[1] for one in begun]
     print(json.dumps([[t.answered, t.cached, t.failed] for t in tallies]), flush=True)
 """
@@ -212,12 +212,12 @@ def failing(question: str) -> bool:
     return int(question) % 20 == 7
 
 
-def test_two_runs_on_one_store_with_failures_end_ten_times_of_ten(place: StoreSettings) -> None:
+def test_two_runs_on_one_store_with_failures_end_ten_times_of_ten(store: StoreSettings) -> None:
     """Each question is asked once, and one that is refused once by each run, whoever else wants it there."""
     with serve_openai(
         lambda body: REFUSED if failing(body["messages"][-1]["content"]) else Answer("yes"), latency_s=0.005
     ) as server:
-        command = [sys.executable, "-c", SOAKED, server.base_url, place.root, place.cache, str(EACH)]
+        command = [sys.executable, "-c", SOAKED, server.base_url, store.root, store.cache, str(EACH)]
         runs = [
             subprocess.Popen(command, cwd=TOP, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             for _ in range(2)

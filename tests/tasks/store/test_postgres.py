@@ -65,7 +65,7 @@ import json, sys
 from tasks.store.replies import ReplyCache
 from config.settings import Model
 from data.records import Call, Message
-from tasks.models.scheduler import ask_all, line
+from tasks.models.scheduler import ask_all, event_loop_thread
 from tasks.models import open_client
 base_url, url = sys.argv[1:]
 model = Model.model_validate({"name": "m", "provider": "openai", "base_url": base_url, "max_concurrency": 4})
@@ -75,7 +75,7 @@ async def work():
     return await ask_all(calls, model=model, client=open_client(model), cache=cache)
 print("ready", flush=True)
 sys.stdin.readline()
-_, tally = line().call(work())
+_, tally = event_loop_thread().call(work())
 print(json.dumps([tally.answered, tally.cached, tally.failed]))
 """
 
@@ -191,7 +191,7 @@ def test_a_server_that_is_restarted_in_the_middle_loses_nothing_and_nothing_is_a
     empty: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0000")
-    place = StoreSettings(root="memory://restarted", cache=empty.url)
+    store = StoreSettings(root="memory://restarted", cache=empty.url)
     restarts: list[threading.Thread] = []
 
     def restart() -> None:
@@ -206,11 +206,11 @@ def test_a_server_that_is_restarted_in_the_middle_loses_nothing_and_nothing_is_a
     watch(bounce)
     with serve_openai("yes", latency_s=0.02) as server:
         model: Model = model_at(server, max_concurrency=4)
-        _, tally = ask(requests_of(model, NUMBERS), model, place, Cell("restart"))
+        _, tally = ask(requests_of(model, NUMBERS), model, store, Cell("restart"))
         restarts[0].join()
         assert (tally.answered, tally.failed) == (40, 0)
         assert prompts_seen(server) == Counter(NUMBERS)
-        _, again = ask(requests_of(model, NUMBERS), model, place, Cell("again"))
+        _, again = ask(requests_of(model, NUMBERS), model, store, Cell("again"))
     assert again.cached == 40
 
 

@@ -89,7 +89,7 @@ def hit(file: Path, start: int, content: bytes) -> None:
 
 
 def wreck_header(file: Path, size: int = 100) -> None:
-    """Wreck the first bytes, also where the log holds them anew."""
+    """Wreck the first bytes, also where the log holds them again."""
     hit(file, 0, b"\xff" * size)
     log = log_of(file)
     content = log.read_bytes()

@@ -171,7 +171,7 @@ def test_a_process_of_another_container_is_not_taken_for_gone(cache: ReplyCache)
 
 
 def test_a_claim_ends_with_its_machine(cache: ReplyCache) -> None:
-    """After a restart the clock begins anew, and leases of before could seem to last for days."""
+    """After a restart the clock begins again, and leases of before could seem to last for days."""
     if not cache.url.startswith("sqlite"):
         pytest.skip("a server has a clock of its own")
     machine = owner().partition(":")[0]

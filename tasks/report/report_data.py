@@ -31,7 +31,7 @@ class Tables:
 
 
 @dataclass(frozen=True)
-class Material:
+class ReportData:
     """One run, as the writers of reports see it.
 
     `replies` has a row for each item, model and repeat: the items' columns, the request, the response.
@@ -73,10 +73,10 @@ def gather(
     started: datetime,
     manifest: Mapping[str, Any],
     results: Mapping[str, Any],
-) -> Material:
+) -> ReportData:
     """Read a run's tables."""
     items = store.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
-    return Material(
+    return ReportData(
         settings=settings,
         run=run,
         started=started,

@@ -1,0 +1,19 @@
+"""Verify sources: check those that answers name, by rule and, where it is allowed, on the network."""
+
+from config.settings import StoreSettings
+from data.batches import Batch, Ref
+from data.tables import EVIDENCE
+from tasks.runtime.storage import open_store
+from tasks.stage import stage
+from tasks.store.samples import sample_rows
+from tasks.web import check
+
+
+@stage(version=1)
+def verify_sources(store: StoreSettings, batch: Batch, *, network: bool) -> Ref:
+    """Find out what is to be known of each cited source, and keep it as evidence.
+
+    Cached like any stage: a rerun replays the evidence; `--rerun judge` and what comes before it fetches again.
+    """
+    opened = open_store(store)
+    return opened.write(EVIDENCE, check(list(sample_rows(opened, batch)), network=network))
