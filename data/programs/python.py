@@ -1,10 +1,9 @@
 """Find the Python program in a response, or say that there is none.
 
-The program is the last piece of code that defines the asked function at module level and is not called wrong: a
-fenced block as it stands, or, where prose is mixed in, the statements around the definition. Other pieces of the
-response join it only where they define a name that it misses. A method of a class is not the asked function, and a
-function of another name is not either: such code is still what the model answered, and fails when it is run. A
-program that is taken back for other code is no answer, though that code be a stub, broken or cut off.
+The program is the last fenced block that defines the asked function at module level, whatever is said of it; where
+none does, the statements around the last definition in the text. Other pieces of the response join it only where
+they define a name that it misses. A method of a class is not the asked function, and a function of another name is
+not either: such code is still what the model answered, and fails when it is run.
 """
 
 import re
@@ -14,10 +13,8 @@ from itertools import islice
 
 from data.patterns import pattern
 from data.programs.clean import answer_part
-from data.programs.cues import PLAIN, announced_rank, rank_blocks
 from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, chunks, fenced, indentation, spans
-from data.programs.tree import ENTITIES, FUNCTION, Parser, completed, defines, missing, names_bound
-from data.programs.withdrawn import withdrawals
+from data.programs.tree import ENTITIES, FUNCTION, Parser, completed, defines, missing
 from data.programs.wrapped import in_html, is_patch, repaired, unescaped, unwrapped, without_prompts
 
 TAGS = frozenset({"", "python", "py", "python3", "py3", "pycon", "ipython", "ipython3", "sage"})
@@ -27,7 +24,6 @@ DEEP = 2
 WRAPPED = 32
 """Wrapped pieces of one text that are tried."""
 
-TOP = (FUNCTION, PLAIN)
 _NESTED = pattern(r"[ \t]*(?:async[ ]+def|def|class)\b[^\n]{0,300}:[ \t]*(?:#|$)")
 _TAIL = pattern(r"(?:`{1,3}|</\w{1,20}>|\[/\w{1,20}\])$")
 _START = pattern(
@@ -42,10 +38,10 @@ _ANY_CODE = pattern(r"^[ \t]*(?:async[ ]+def|def|class)[ ]+\w", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A program, and how good a sign of the answer it is: (how it defines the function, how it stands)."""
+    """A program, and how it defines the function: see `data.programs.tree.defines`."""
 
     source: str
-    worth: tuple[int, int]
+    worth: int
 
 
 class _Finder:
@@ -54,26 +50,14 @@ class _Finder:
     def __init__(self, function: str) -> None:
         self.function = function
         self.parser = Parser()
-        self.declares = re.compile(rf"^[ \t]*(?:async[ ]+)?def[ ]+{function}\b", re.MULTILINE)
         self.heads = (rf"(?:async[ ]+)?def[ ]+{function}[ ]*[(\[]", rf"{function}[ ]*(?::[^=\n]{{1,80}})?=(?!=)")
-
-    def replaces(self, text: str) -> bool:
-        """Say whether a text that is to replace a program holds one, or what begins as one; a test is none."""
-        blocks, outside = fenced(text)
-        codes = [block.text for block in blocks] or [outside]
-        if any(self.declares.search(code) for code in codes):
-            return True
-        if len(blocks) == 1 and not blocks[0].closed and "def".startswith(blocks[0].text.strip()):
-            return True  # cut before it says anything
-        code = next((code for code in codes if _ANY_CODE.search(code)), "")
-        return bool(code) and re.search(rf"\b{self.function}\b", code) is None
 
     def search(self, text: str, deep: int = DEEP) -> _Found | None:
         """Return the best program of a text, the last of the best."""
         blocks, outside = fenced(text)
         blocks = blocks[-BLOCKS_CAP:]
         found = self._best_block(blocks, deep)
-        if found is None or found.worth < TOP:
+        if found is None or found.worth < FUNCTION:
             prose = self._from_outside(outside, deep)
             if prose and (found is None or prose.worth > found.worth):
                 texts = [block.text for block in blocks]
@@ -83,16 +67,13 @@ class _Finder:
     def _best_block(self, blocks: Sequence[Block], deep: int) -> _Found | None:
         best: _Found | None = None
         place = -1
-        ranks = rank_blocks([(block.before, block.text, block.after) for block in blocks])
         for n in reversed(range(len(blocks))):
             if self.function not in blocks[n].text:
                 continue
             found = self._from_block(blocks[n], deep)
-            if found:
-                worth = (found.worth[0], min(found.worth[1], ranks[n]))
-                if best is None or worth > best.worth:
-                    best, place = _Found(found.source, worth), n
-                if worth == TOP:
+            if found and (best is None or found.worth > best.worth):
+                best, place = found, n
+                if found.worth == FUNCTION:
                     break
         if best is None:
             return None
@@ -136,7 +117,7 @@ class _Finder:
             tree = self.parser.parse(source)
             if tree and (level := defines(tree.body, self.function)) is not None:
                 escaped = not missing(source).isdisjoint(ENTITIES)  # `a &lt; b` is Python, and means nothing
-                return _Found(unescaped(source) if escaped else source, (level, PLAIN))
+                return _Found(unescaped(source) if escaped else source, level)
             if tree:
                 return None
         return None
@@ -153,7 +134,7 @@ class _Finder:
                 )
                 if found and (best is None or found.worth > best.worth):
                     best = found
-            if best and best.worth[0] == FUNCTION:
+            if best and best.worth == FUNCTION:
                 return best
         return best
 
@@ -165,13 +146,12 @@ class _Finder:
         best: _Found | None = None
         for n in reversed(defining[-8:]):
             found = self._first_parsed(pieces, n)
-            if found is None or (assigned and found.worth[0] < FUNCTION) or _nested(lines, pieces[n][0], indent):
+            if found is None or (assigned and found.worth < FUNCTION) or _nested(lines, pieces[n][0], indent):
                 continue
-            worth = (found.worth[0], _rank(lines, pieces[n][0]))
-            if best is None or worth > best.worth:
+            if best is None or found.worth > best.worth:
                 others = [code for m, (_, code) in enumerate(pieces) if m != n and m not in defining]
-                best = _Found(completed(found.source, others, self.parser), worth)
-            if worth == TOP:
+                best = _Found(completed(found.source, others, self.parser), found.worth)
+            if found.worth == FUNCTION:
                 break
         return best
 
@@ -198,25 +178,10 @@ def _nested(lines: Sequence[str], place: int, indent: str) -> bool:
     return bool(indent) and _NESTED.match(next(above, "")) is not None
 
 
-def _rank(lines: Sequence[str], place: int) -> int:
-    """Return how the line before a definition lets it stand."""
-    before = next((line for line in reversed(lines[max(0, place - 4) : place]) if line.strip()), "")
-    rank = announced_rank(before[-400:])
-    return PLAIN if rank is None else rank
-
-
 def find_python(reply: str, function: str) -> str | None:
     """Return the source of the program that a response answers with; None where it holds no code."""
     text = answer_part(reply)
     finder = _Finder(function)
-    for said_before, instead in withdrawals(text, function):
-        if finder.replaces(instead):
-            return _replacement(finder, said_before, instead)
-    return _program(finder, text)
-
-
-def _program(finder: _Finder, text: str) -> str | None:
-    function = finder.function
     if found := finder.search(text):
         return found.source
     for source in reversed(spans(text, rf"(?:async[ ]+)?def[ ]+{function}[ ]*\(")[-BLOCKS_CAP:]):
@@ -226,19 +191,6 @@ def _program(finder: _Finder, text: str) -> str | None:
     if found_amid := finder.amid_line(outside):
         return found_amid
     return _other_code(blocks, outside, re.compile(rf"^[ \t]*{finder.heads[0]}", re.MULTILINE))
-
-
-def _replacement(finder: _Finder, head: str, tail: str) -> str | None:
-    """Return the program that stands in the place of one taken back, or what there is of it."""
-    source = _program(finder, tail)
-    before = [block.text for block in fenced(head)[0][-BLOCKS_CAP:]]
-    if source is None or finder.declares.search(source):
-        return source and completed(source, before, finder.parser)
-    # a correction of what the program calls: both are run
-    tree, found = finder.parser.parse(source), finder.search(head)
-    if tree and found and not names_bound(tree.body).isdisjoint(re.findall(r"\w+", found.source)):
-        return f"{found.source}\n\n{source}"
-    return source
 
 
 def _other_code(blocks: Sequence[Block], outside: str, definition: re.Pattern[str]) -> str | None:

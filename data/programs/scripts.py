@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from data.patterns import pattern
 from data.programs.clean import answer_part
-from data.programs.cues import rank_blocks
 from data.programs.python import TAGS, find_python
 from data.programs.text import BLOCKS_CAP, SOURCE_CAP, fenced
 from data.programs.tree import FUNCTION, FUTURE, Parser, defines
@@ -34,19 +33,18 @@ def _program(text: str, parser: Parser) -> bool:
 def find_script(reply: str) -> str | None:
     """Return the source of the whole program that a response answers with; None where it holds no code.
 
-    Of several fenced programs that is the last one that is not called wrong and that reads or prints.
+    Of several fenced programs that is the last one that reads or prints.
     """
     text = answer_part(reply)
     parser = Parser()
     blocks, outside = fenced(text)
     blocks = blocks[-BLOCKS_CAP:]
-    ranks = rank_blocks([(block.before, block.text, block.after) for block in blocks])
-    found: list[tuple[int, bool, bool, int, str]] = []
+    found: list[tuple[bool, bool, int, str]] = []
     for n, block in enumerate(blocks):
         if block.tag in TAGS:
             for source in (block.text, *block.longer):
                 if _program(source, parser):
-                    found.append((ranks[n], _SPEAKS.search(source) is not None, bool(block.tag), n, source))
+                    found.append((_SPEAKS.search(source) is not None, bool(block.tag), n, source))
                     break
     if found:
         return max(found)[-1]

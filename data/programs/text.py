@@ -16,9 +16,6 @@ SOURCE_CAP = 64_000
 BLOCKS_CAP = 64
 """Fenced blocks that are tried, from the last one backwards."""
 
-AROUND = 2_000
-"""Characters before and after a block that are kept of what is said there."""
-
 _FENCE = pattern(r"^([ \t>]*+)(`{3,}+|~{3,}+)([^\n]*+)$|(?<=[^\s`])(?P<late>`{3,}+)[ \t]*+$", re.MULTILINE)
 _TAG = pattern(r"[ \t]*\{?\.?([\w+#-]*)\}?")
 _CODE_AFTER_TAG = pattern(r"(?:async[ ]+def|def|class|fun|import|from|val)\b")
@@ -34,16 +31,13 @@ _GOES_ON = ("}", ")", "]", "else", "elif ", "except", "finally", "catch", ".", "
 class Block:
     """A fenced block: its language tag (lower case, may be empty), its text, and whether a fence closes it.
 
-    `longer` is the text with what follows up to the next fences: a fence may stand in a docstring. `before` is what
-    is said since the block before, `after` what is said next.
+    `longer` is the text with what follows up to the next fences: a fence may stand in a docstring.
     """
 
     tag: str
     text: str
     closed: bool
     longer: tuple[str, ...] = ()
-    before: str = ""
-    after: str = ""
 
 
 def fenced(text: str) -> tuple[list[Block], str]:
@@ -64,13 +58,13 @@ def fenced(text: str) -> tuple[list[Block], str]:
             outside.append(text[free : fence.start()])
             opened = number
         elif _closes(fences[opened], fence):
-            blocks.append(_block(text, fences, opened, number, free))
+            blocks.append(_block(text, fences, opened, number))
             opened, free = None, fence.end()
         elif not fence["late"] and fence[3].strip():
-            blocks.append(_block(text, fences, opened, number, free, closed=False))
+            blocks.append(_block(text, fences, opened, number, closed=False))
             opened, free = number, fence.start()
     if opened is not None:
-        blocks.append(_block(text, fences, opened, len(fences), free, closed=False))
+        blocks.append(_block(text, fences, opened, len(fences), closed=False))
     else:
         outside.append(text[free:])
     return blocks, "\n".join(outside)
@@ -81,9 +75,7 @@ def _closes(opening: re.Match[str], fence: re.Match[str]) -> bool:
     return marks[0] == opening[2][0] and len(marks) >= len(opening[2]) and not (fence[3] or "").strip()
 
 
-def _block(
-    text: str, fences: list[re.Match[str]], opened: int, end: int, free: int, *, closed: bool = True
-) -> Block:
+def _block(text: str, fences: list[re.Match[str]], opened: int, end: int, *, closed: bool = True) -> Block:
     opening = fences[opened]
     tag = _TAG.match(opening[3])
     rest = opening[3][tag.end() :].strip() if tag else ""
@@ -101,13 +93,7 @@ def _block(
         if len(fences) <= BLOCKS_CAP
         else ()
     )
-    before = text[max(free, opening.start() - AROUND) : opening.start()]
-    after = (
-        text[fences[end].end() : fences[end].end() + AROUND].split("```", maxsplit=1)[0]
-        if end < len(fences)
-        else ""
-    )
-    return Block(tag[1].lower() if tag else "", content(end), closed, longer, before, after)
+    return Block(tag[1].lower() if tag else "", content(end), closed, longer)
 
 
 def spans(text: str, opening: str) -> list[str]:

@@ -7,11 +7,10 @@ import html
 import json
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from data.patterns import pattern
-from data.programs.cues import PLAIN, WRONG, key_standing
 
 WRAPPED_CAP = 256_000
 """Characters of a text that are searched for wrappings."""
@@ -31,7 +30,6 @@ _BREAK = pattern(r"<br\s{0,9}/?>(?:[ \t]*\n)?", re.IGNORECASE)
 _BEGUN = pattern(r'(?:^|(?<=[\s:,\[({=]))"(?!\s*/?>)(?:\\[nrt"]|[^"\\\n]){0,400}?(?:def|fun)[ ]', re.MULTILINE)
 """Where a string begins that holds a definition; the quote that ends an attribute begins none."""
 
-_KEY = pattern(r'"([^"\\\n]{1,80})"\s{0,9}:\s{0,9}$')
 _ENTITY = pattern(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
 _ADDED = pattern(r"^\+[ \t]*(?:async[ ]+def|def|fun|private fun|class|import|from)\b", re.MULTILINE)
 _HUNK = pattern(r"^(?:@@|\+\+\+ )", re.MULTILINE)
@@ -48,7 +46,7 @@ def unwrapped(text: str, function: str) -> Iterator[str]:
     text = text[-WRAPPED_CAP:]
     yield from (piece for piece in _elements(text) if function in piece)
     if "def " in text or "fun " in text:
-        yield from _by_rank(_strings(text), function)
+        yield from (one for one in _strings(text) if function in one)
     if is_patch(text):
         yield _patched(text)
 
@@ -71,21 +69,8 @@ def _elements(text: str) -> Iterator[str]:
             yield html.unescape(inner).replace("\xa0", " ").strip("\n")
 
 
-def _by_rank(strings: Iterable[tuple[int, str]], function: str) -> Iterator[str]:
-    """Yield the strings that mention a function, the best last; a wrong one not where another declares it."""
-    found = [(rank, text) for rank, text in strings if function in text]
-    declares = re.compile(rf"\b(?:def|fun)[ ]+{function}\b")
-    instead = any(rank > WRONG and declares.search(text) for rank, text in found)
-    for rank, text in sorted(found, key=lambda pair: pair[0]):
-        if rank > WRONG or not instead:
-            yield text
-
-
-def _strings(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the strings of JSON in a text and how their keys let them stand.
-
-    Where it cannot be read as a whole, those that a definition begins.
-    """
+def _strings(text: str) -> Iterator[str]:
+    """Yield the strings of JSON in a text; where it cannot be read as a whole, those that a definition begins."""
     decoder = json.JSONDecoder(strict=False)
     whole = False
     places = [place for mark in "{[" if (place := text.find(mark)) >= 0]
@@ -94,39 +79,36 @@ def _strings(text: str) -> Iterator[tuple[int, str]]:
             value, _ = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
             continue
-        for rank, found in _walked(value):
+        for found in _walked(value):
             whole = True
-            yield rank, _lined(found)
+            yield _lined(found)
         if whole:
             return
     for begun in list(_BEGUN.finditer(text))[-TRIES:]:
         end = re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL).match(text, begun.start() + 1)
-        key = _KEY.search(text[max(0, begun.start() - 120) : begun.start()])
-        own = key_standing(key[1]) if key else None
         if end:
             try:
-                yield PLAIN if own is None else own, _lined(json.loads(f'"{end[0]}"', strict=False))
+                yield _lined(json.loads(f'"{end[0]}"', strict=False))
             except ValueError:
                 continue
 
 
-def _walked(value: Any) -> Iterator[tuple[int, str]]:
-    """Yield the strings of a value in their order, and how the innermost key that says so lets them stand."""
-    waiting = [(PLAIN, value)]
+def _walked(value: Any) -> Iterator[str]:
+    """Yield the strings of a value in their order; a list of strings is lines."""
+    waiting = [value]
     for _ in range(_VALUES):
         if not waiting:
             return
-        rank, each = waiting.pop()
+        each = waiting.pop()
         if isinstance(each, str):
-            yield rank, each
+            yield each
         elif isinstance(each, dict):
-            own = [(key_standing(key), inner) for key, inner in each.items()]
-            waiting += [(rank if found is None else found, inner) for found, inner in reversed(own)]
+            waiting += reversed(each.values())
         elif isinstance(each, list):
             if each and all(isinstance(line, str) for line in each):
-                yield rank, "\n".join(each)
+                yield "\n".join(each)
             else:
-                waiting += [(rank, inner) for inner in reversed(each)]
+                waiting += reversed(each)
 
 
 def _lined(text: str) -> str:

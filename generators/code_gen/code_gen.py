@@ -308,5 +308,5 @@ UNIT = Family(
     program=program,
     reference=reference,
     near_misses=near_misses,
-    verifier_version=3,
+    verifier_version=4,
 )

@@ -1,8 +1,7 @@
 """Find the Kotlin program in a response, or say that there is none.
 
-As for Python: the last fenced block that declares the asked function and is not called wrong, or the declarations
-around it in a text with prose. Without a Kotlin parser, what is whole is judged by indentation and the compiler has
-the last word.
+As for Python: the last fenced block that declares the asked function, or the declarations around it in a text with
+prose. Without a Kotlin parser, what is whole is judged by indentation and the compiler has the last word.
 """
 
 import re
@@ -11,9 +10,7 @@ from itertools import islice
 
 from data.patterns import pattern
 from data.programs.clean import answer_part
-from data.programs.cues import PLAIN, WRONG, rank_blocks
 from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, chunks, fenced, indentation, spans
-from data.programs.withdrawn import withdrawals
 from data.programs.wrapped import in_html, is_patch, unwrapped, without_prompts
 
 TAGS = frozenset({"", "kotlin", "kt", "kts"})
@@ -42,7 +39,7 @@ def find_kotlin(reply: str, function: str) -> str | None:
     """Return the source of the program that a response answers with, without its `package` line; or None."""
     text = answer_part(reply)
     declares = re.compile(rf"\bfun[ ]+(?:<[^>\n]{{1,100}}>[ ]*)?{function}[ ]*\(")
-    source = _replacement(text, declares, function) or _search(text, declares, function)[0]
+    source = _search(text, declares, function)
     if source is None:
         lines = [line for line in spans(text, declares.pattern.removeprefix(r"\b")) if "=" in line or "{" in line]
         source = lines[-1] if lines else _other_code(fenced(text)[0][-BLOCKS_CAP:])
@@ -54,33 +51,18 @@ def find_kotlin(reply: str, function: str) -> str | None:
     return source.strip("\n")[:SOURCE_CAP]
 
 
-def _replacement(text: str, declares: re.Pattern[str], function: str) -> str | None:
-    """Return the program in the place of one that is taken back, or what there is of it; None where none is."""
-    for head, tail in withdrawals(text, function):
-        if declares.search(tail):
-            source = _search(tail, declares, function)[0] or _other_code(fenced(tail)[0][-BLOCKS_CAP:]) or tail
-            return _completed(source, [block.text for block in fenced(head)[0][-BLOCKS_CAP:]])
-    return None
-
-
-def _search(text: str, declares: re.Pattern[str], function: str, deep: int = DEEP) -> tuple[str | None, int]:
-    """Return the best program of a text, the last of the best, and how it stands."""
+def _search(text: str, declares: re.Pattern[str], function: str, deep: int = DEEP) -> str | None:
+    """Return the last program of a text."""
     blocks, outside = fenced(text)
     blocks = [block for block in blocks[-BLOCKS_CAP:] if len(block.text) <= SOURCE_CAP and block.text.strip()]
-    ranks = rank_blocks([(block.before, block.text, block.after) for block in blocks])
-    best, worth = None, WRONG - 1
-    for n in reversed(range(len(blocks))):
-        if function not in blocks[n].text or ranks[n] <= worth:
-            continue
-        if source := _from_block(blocks[n], declares, function, deep):
-            others = [b.text for b in blocks if b is not blocks[n] and b.tag in TAGS]
-            best, worth = _completed(source, others), ranks[n]
-    if worth < PLAIN and function in outside:
-        wrapped = in_html(outside, function) or outside.lstrip()[:1] in {"{", "["} or is_patch(outside)
-        prose = None if wrapped else _from_prose(outside, declares)
-        prose = prose or _from_pieces(outside, declares, function, deep)
-        best, worth = (prose, PLAIN) if prose else (best, worth)
-    return best, worth
+    for block in reversed(blocks):
+        if function in block.text and (source := _from_block(block, declares, function, deep)):
+            return _completed(source, [one.text for one in blocks if one is not block and one.tag in TAGS])
+    if function not in outside:
+        return None
+    wrapped = in_html(outside, function) or outside.lstrip()[:1] in {"{", "["} or is_patch(outside)
+    prose = None if wrapped else _from_prose(outside, declares)
+    return prose or _from_pieces(outside, declares, function, deep)
 
 
 def _from_block(block: Block, declares: re.Pattern[str], function: str, deep: int) -> str | None:
@@ -88,7 +70,7 @@ def _from_block(block: Block, declares: re.Pattern[str], function: str, deep: in
     if in_html(text, function) or text.lstrip()[:1] in {"{", "["} or is_patch(text):
         return _from_pieces(text, declares, function, deep)
     if deep and re.search("^[ \t]*(?:```|~~~)", text, re.MULTILINE):
-        return _search(text, declares, function, deep - 1)[0]
+        return _search(text, declares, function, deep - 1)
     if not any(_BODY.match(text, found.end()) for found in declares.finditer(text)):
         return None
     return text if block.closed else _from_prose(text, declares) or text
@@ -100,7 +82,7 @@ def _from_pieces(text: str, declares: re.Pattern[str], function: str, deep: int)
     for piece in reversed(pieces):
         if "```" not in piece and declares.search(piece):
             return piece
-        if found := _search(piece, declares, function, deep - 1)[0]:
+        if found := _search(piece, declares, function, deep - 1):
             return found
     return None
 

@@ -184,7 +184,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="code_tests",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

@@ -1,13 +1,13 @@
-"""A right program is found in the styles that models reply in, whatever wrong code stands beside it."""
+"""A right program is found in the styles that models reply in, whatever stands before it."""
 
 import ast
 import html
 import json
+from typing import Any
 
 import pytest
 
 from data.programs.clean import answer_part
-from data.programs.cues import OTHER, PLAIN, WRONG, announced_rank
 from data.programs.python import find_python
 from generators.code_gen.kotlin import find_kotlin
 from tests.helpers.bounds import bounded
@@ -138,19 +138,7 @@ BESIDE = {
     "a wrong assert below": fence(f"{RIGHT}\n\nassert max_sum([1]) == 5"),
     "a test that imports it": f"{fence(RIGHT)}\n{fence(TEST)}",
     "a method by another name": fence(f"{METHOD}\n\nmax_sum = S().run"),
-    "an alternative": f"{fence(RIGHT)}\nAlternatively, though slower:\n{fence(WRONG_CODE)}",
 }  # fmt: skip
-NOT_THIS = (
-    "Do not write this:", "Don't do this:", "**Common mistake:**", "### ❌ Wrong\n\nThis forgets the order.",
-    "A wrong version, for comparison:", "Avoid this:", "An incorrect solution would be", "My first attempt was:",
-    "Note that the following would not work:", "Here's what you should not do:", "Bad example:", "Incorrect:",
-    "Don't just add everything up like this:", "Not this:", "This would be wrong:", "Example of a mistake:",
-    "Please do not use this version, it is buggy:", "Beware of this bug:", "Unlike this broken variant:",
-    "Не пишите так:", "Не делайте этого:", "Неправильный вариант:", "Так делать нельзя:", "Типичная ошибка:",
-    "Пример неверного решения:", "А вот так не надо:", "Как не надо писать:", "Черновик был таким:",
-    "Такой код не работает:", "Плохо:", "Не используйте следующий код:", "Неправильно:", "Вот ошибочная версия:",
-    "Не надо писать вот так:", "Это неправильно:", "Пример ошибки:",
-)  # fmt: skip
 CORRECTED = (
     "The bug is fixed here:", "That is wrong. Don't use it. Corrected version:", "Good:", "Use this instead:",
     "Wait, this fails on negative numbers. Use this:", "Hmm, that does not work for an empty list.",
@@ -165,41 +153,16 @@ def test_the_program_is_found_in_every_style(style: str) -> None:
     assert is_right({**WRAPPED, **BESIDE}[style])
 
 
-@pytest.mark.parametrize("words", NOT_THIS)
-def test_what_is_not_to_be_written_is_not_the_answer(words: str) -> None:
-    """Before the answer or after it, fenced or (with a colon) not; alone it is what the model answered."""
-    assert is_right(f"{fence(RIGHT)}\n\n{words}\n\n{fence(WRONG_CODE)}")
-    assert is_right(f"{words}\n{fence(WRONG_CODE)}\n\n## Solution\n{fence(RIGHT)}")
-    if words.endswith(":"):
-        assert is_right(f"{RIGHT}\n\n{words}\n\n{WRONG_CODE}\n")
-    assert find_python(f"{words}\n{fence(WRONG_CODE)}", "max_sum") is not None
-
-
 @pytest.mark.parametrize("words", CORRECTED)
 def test_a_correction_is_the_answer(words: str) -> None:
     assert is_right(f"{fence(WRONG_CODE)}\n\n{words}\n\n{fence(RIGHT)}")
 
 
-@pytest.mark.parametrize("words", [*NOT_THIS, *CORRECTED])
-def test_the_other_way_round_the_answer_is_wrong(words: str) -> None:
-    """The right code where it is called wrong, the wrong one where it stands as the answer."""
-    if words in NOT_THIS:
-        assert not is_right(f"{fence(WRONG_CODE)}\n\n{words}\n\n{fence(RIGHT)}")
-    else:
-        assert not is_right(f"{fence(RIGHT)}\n\n{words}\n\n{fence(WRONG_CODE)}")
-
-
-def test_cues_are_read_sentence_by_sentence() -> None:
-    assert (
-        announced_rank("If the input is wrong, raise ValueError:") is None
-        or announced_rank("If the input is wrong:") == WRONG
-    )
-    assert announced_rank("Handles a wrong value in the list:") is None
-    assert announced_rank("This works:") == PLAIN
-    assert announced_rank("Another way:") == OTHER
-    assert announced_rank("Другой способ:") == OTHER
-    assert announced_rank("Here is the function:") is None
-    assert announced_rank("Вот функция:") is None
+@pytest.mark.parametrize("words", ["", "Alternatively:", "Do not write this:", "Исправленный вариант:"])
+def test_the_last_block_that_defines_the_function_is_the_answer_whatever_is_said_of_it(words: str) -> None:
+    assert is_right(f"{fence(WRONG_CODE)}\n\n{words}\n\n{fence(RIGHT)}")
+    assert not is_right(f"{fence(RIGHT)}\n\n{words}\n\n{fence(WRONG_CODE)}")
+    assert not is_right(json.dumps({"code": RIGHT, words: WRONG_CODE}))
 
 
 def test_a_method_is_no_function_with_or_without_a_fence() -> None:
@@ -227,7 +190,7 @@ KOTLIN_STYLES = {
     "a package with a comment": fence(f"package demo // mine\n\n{KOTLIN}", "kotlin"),
     "a print below": fence(f"{KOTLIN}\n\nprintln(maxOf3(1, 2))", "kotlin"),
     "a check below, over lines": fence(f"{KOTLIN}\n\ncheck(\n    maxOf3(1, 2) == 2\n)", "kotlin"),
-    "what not to write": f"{fence(KOTLIN, 'kotlin')}\n\nНе пишите так:\n{fence(KOTLIN_WRONG, 'kotlin')}",
+    "a draft before": f"{fence(KOTLIN_WRONG, 'kotlin')}\n\nИсправлено:\n{fence(KOTLIN, 'kotlin')}",
     "a signature after": f"{fence(KOTLIN, 'kotlin')}\n\nSignature:\n{fence(KOTLIN_HEAD, 'kotlin')}",
     "a stub after": f"{fence(KOTLIN, 'kotlin')}\n\nStub:\n{fence(KOTLIN_HEAD + ' = TODO()', 'kotlin')}",
     "a fence in a fence": f"````markdown\n{fence(KOTLIN, 'kotlin')}\n````",
@@ -252,3 +215,45 @@ def test_annotations_of_the_file_stay_first() -> None:
     assert [line.startswith("import") for line in lines] == [False, True, True, False, False]
     loose = find_kotlin(f"Sure.\n\n{head}\n\nimport kotlin.math.abs\n\nfun f(x: Int) = abs(x)\n\nDone.", "f")
     assert loose == f"{head}\nimport kotlin.math.abs\nfun f(x: Int) = abs(x)"
+
+
+HEAD = "def twice(n: int) -> int:"
+
+
+def twice(reply: str) -> object:
+    """Return what the program of a reply makes of 21."""
+    names: dict[str, Any] = {}
+    exec(find_python(reply, "twice") or "", names)  # noqa: S102 - sources of this file
+    return names["twice"](21)
+
+
+@pytest.mark.parametrize("opening", ["<pre>", "<pre><code>", "<pre><code class='x'>", '<pre><code class="python">'])
+@pytest.mark.parametrize("before", ["", "<p>Code:</p>\n", "Code:\n", '<p class="a" id="b">Код:</p>\n'])
+@pytest.mark.parametrize("gap", ["", "\n"])
+def test_the_line_of_a_tag_is_read(opening: str, before: str, gap: str) -> None:
+    sources = (
+        f"def by(n: int) -> int:\n    return n * 2\n\n\n{HEAD}\n    return by(n)",
+        f"def by(n: int) -> int:\n    return n * TWO\n\n\n{HEAD}\n    return by(n)\n\n\nTWO = 2",
+        f"TWO = 2\n\n\n{HEAD}\n    return TWO * n",
+    )
+    close = "</code></pre>" if "<code" in opening else "</pre>"
+    for source in sources:
+        assert twice(f"{before}{opening}{gap}{html.escape(source)}\n{close}") == 42
+        styled = opening.replace(">", ' style="margin:0;" data-x="">', 1)
+        assert twice(f"{before}{styled}{gap}{html.escape(source)}\n{close}") == 42
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        f"```python\n{HEAD}\n",
+        "```\n",
+        "def twice",
+        '{"wrong": "def twice", ',
+        f"```python\n{HEAD}\n    return n\n```\n",
+    ],
+)
+def test_hostile_replies_take_little_time(piece: str) -> None:
+    with bounded(8):
+        find_python(piece * (600_000 // len(piece)), "twice")
+        find_kotlin(piece * (600_000 // len(piece)), "twice")

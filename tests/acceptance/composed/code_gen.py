@@ -14,14 +14,16 @@ from tests.acceptance.composed.code_presented import (
     wrong_words,
 )
 from tests.acceptance.composed.common import ECHOES, EMPTY, Style, styles
-from tests.acceptance.composed.programs import mutant, right
+from tests.acceptance.composed.programs import mutant, right, surely_wrong
 
 
 def rewritten(rewrite: code_rewritten.Rewriting, *, wrong: bool) -> Style:
     """Write a rewriting of the right program, or of a wrong one, in a fence."""
 
     def write(item: Item, rng: Random) -> str | None:
-        return code_spoiled.fenced(rewrite(mutant(item, rng) if wrong else right(item)))
+        source = rewrite(mutant(item, rng) if wrong else right(item))
+        # A rewriting may replace the very line that was wrong.
+        return code_spoiled.fenced(source if not wrong or (source and surely_wrong(item, source)) else None)
 
     return write
 
@@ -60,7 +62,6 @@ WRONG: Mapping[str, Style] = {
     },
     **styles(LONG, longer_wrong_words, "longer mutant: "),
     **styles(code_presented.TAKEN_BACK, taken_words),
-    **styles(code_presented.WITHDRAWN, taken_words),
     **{f"result: {name}": code_spoiled.with_result(result) for name, result in code_spoiled.RESULTS.items()},
     **{f"ending: {name}": code_spoiled.with_ending(ending) for name, ending in code_spoiled.ENDINGS.items()},
     **{f"error: {name}": code_spoiled.with_error(error) for name, error in code_spoiled.ERRORS.items()},

@@ -288,14 +288,6 @@ ALONE: Mapping[str, Template] = {
         "A common mistake is:\n\n```python\n%w\n```\n\nThe right way:\n\n```python\n%c\n```",
         "Частая ошибка:\n\n```python\n%w\n```\n\nПравильно так:\n\n```python\n%c\n```",
     ),
-    "mistake shown after": (
-        "```python\n%c\n```\n\nDo not write it like this, it is wrong:\n\n```python\n%w\n```",
-        "```python\n%c\n```\n\nНе пишите так, это неправильно:\n\n```python\n%w\n```",
-    ),
-    "wrong example after": (
-        "Solution:\n\n```python\n%c\n```\n\n❌ Wrong example:\n\n```python\n%w\n```",
-        "Решение:\n\n```python\n%c\n```\n\n❌ Неправильный пример:\n\n```python\n%w\n```",
-    ),
     "replacing diff": (
         "I mend my draft:\n\n```diff\n%m\n%d\n```",
         "Исправляю черновик:\n\n```diff\n%m\n%d\n```",
@@ -313,17 +305,10 @@ TAKEN_BACK: Mapping[str, Template] = {
         ("Первая попытка (не проходит часть тестов):\n\n```python\n%x\n```\n\nОкончательное решение:\n\n"
         "```python\n%w\n```"),
     ),
+    "right one under another key": '{"wrong_code": %F, "code": %J}',
     "right one as a mistake before": (
         "A common mistake is:\n\n```python\n%x\n```\n\nThe right way:\n\n```python\n%w\n```",
         "Частая ошибка:\n\n```python\n%x\n```\n\nПравильно так:\n\n```python\n%w\n```",
-    ),
-    "right one as a mistake after": (
-        "```python\n%w\n```\n\nDo not write it like this, it is wrong:\n\n```python\n%x\n```",
-        "```python\n%w\n```\n\nНе пишите так, это неправильно:\n\n```python\n%x\n```",
-    ),
-    "right one as a wrong example after": (
-        "Solution:\n\n```python\n%w\n```\n\n❌ Wrong example:\n\n```python\n%x\n```",
-        "Решение:\n\n```python\n%w\n```\n\n❌ Неправильный пример:\n\n```python\n%x\n```",
     ),
     "right one only in thought": "<think>\n```python\n%x\n```\n</think>\n\n```python\n%w\n```",
     "right one in thought, then refusal": (
@@ -341,23 +326,6 @@ TAKEN_BACK: Mapping[str, Template] = {
     ),
     "right one under if False": "```python\nif False:\n%V\nelse:\n%O\n```",
 }  # fmt: skip
-
-
-# The right program %x is called wrong, and what stands in its place is no program, or none that does anything.
-WITHDRAWN: Mapping[str, Template] = {
-    f"right one withdrawn for {name}": (
-        f"```python\n%x\n```\n\nWait, this is wrong. The corrected version:\n\n```python\n{place}",
-        f"```python\n%x\n```\n\nСтоп, это неверно. Исправленная версия:\n\n```python\n{place}",
-    )
-    for name, place in {
-        "a stub": "%s\n    pass\n```",
-        "dots": "%s\n    ...\n```",
-        "an error": "%s\n    raise NotImplementedError\n```",
-        "a piece": "%s\n    return (",
-        "a header": "%s\n",
-        "a broken one": "%s\n    return ((\n```",
-    }.items()
-} | {"right one as a wrong one in JSON": '{"wrong_code": %F, "code": %J}'}
 
 
 def taken_words(item: Item, rng: Random) -> Mapping[str, str]:
