@@ -121,7 +121,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
     with recording(ledger), shared, traced(settings, ledger.run, ledger.executions) as ended:
         tables, waiting = run_suites(settings, plan, identities)
         summary = aggregate(Cell(), settings.store, tables.items, tables.scores, monitored_suites(plan.suites))
-        described = describe(settings, tables, summary, identities)
+        described = describe(settings, known, tables, summary, identities)
         manifest = {**opened.facts, "rerun": again.model_dump(), **described}
         run = {**opened.facts, **{name: manifest[name] for name in ("configuration", "versions")}}
         labelled = str(Path(settings.store.runs) / of) if (of := again.resume or again.of) else ""

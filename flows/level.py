@@ -10,7 +10,7 @@ from data.batches import Cell
 from data.loading import makers_of
 from data.tables import ITEMS, SCORES
 from flows.full_eval import identify_all
-from flows.runs import counts_of, describe, open_run
+from flows.runs import counts_of, describe, facts, open_run
 from flows.suite import Numbered, evaluate
 from tasks.plan import resolve
 from tasks.probe import curves, families, probe
@@ -72,7 +72,7 @@ def find_level(settings: Settings) -> tuple[LevelReport, list[Path]]:
     manifest = {
         **opened.facts,
         "status": "completed",
-        **describe(settings, tables, summary, identities),
+        **describe(settings, facts(settings, identities), tables, summary, identities),
         "wall_s": round(time.monotonic() - clock, 3),
         "stages": ledger.rows(),
         "reports": [str(path.relative_to(opened.folder)) for path in files],

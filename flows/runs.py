@@ -148,11 +148,13 @@ def facts(settings: Settings, identities: Identities) -> dict[str, Any]:
     }
 
 
-def describe(settings: Settings, tables: Tables, summary: Ref, identities: Identities) -> dict[str, Any]:
-    """Return the manifest of a run."""
+def describe(
+    settings: Settings, known: Mapping[str, Any], tables: Tables, summary: Ref, identities: Identities
+) -> dict[str, Any]:
+    """Return the manifest of a run; `known` are its `facts`."""
     return {
         "schema": manifests.SCHEMA,
-        **facts(settings, identities),
+        **known,
         "versions": manifests.versions(),
         "sandbox": layers_of(settings),
         "commit": manifests.commit(),

@@ -148,3 +148,13 @@ def test_a_class_name_means_one_thing() -> None:
     assert len(homes["Options"]) > 1, "the convention went: take it out of CONVENTION"
     shared = {name: sorted(files) for name, files in homes.items() if len(files) > 1 and name not in CONVENTION}
     assert len(shared) <= SHARED_NAMES, shared
+
+
+RESOLVING = {"tasks/plan.py", "tasks/aggregate.py", "tasks/gate.py"}
+"""The files of stages that see settings: of these the plan is made; results and policy say what a run was told."""
+
+
+def test_stages_take_their_part_of_the_plan_and_no_settings() -> None:
+    files = [TOP / "flows" / "suite.py", *(TOP / "tasks").glob("*.py"), *(TOP / "tasks" / "judges").glob("*.py")]
+    seen = {str(path.relative_to(TOP)) for path in files if "config.settings.Settings" in set(imported(path))}
+    assert seen == RESOLVING
