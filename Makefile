@@ -19,11 +19,10 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(VENV)/installer.lock
 	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/uv pip sync --quiet --require-hashes requirements.lock
 	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
-	@# Beside the sandbox, Prefect's database is made, and the bytecode of what a run imports is written, once: where
-	@# PYTHONDONTWRITEBYTECODE is set, every process would compile all anew.
+	@# Beside the sandbox, the bytecode of what a run imports is written, once: where PYTHONDONTWRITEBYTECODE is set,
+	@# every process would compile all anew.
 	@$(BIN)/python -m basic_control sandbox & sandbox=$$!; \
-	  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c 'from flows import database; database.main(); \
-	    import $(IMPORTED); openai.AsyncOpenAI(api_key="none").chat' && \
+	  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c 'import $(IMPORTED); openai.AsyncOpenAI(api_key="none").chat' && \
 	  $(BIN)/python -m compileall -q basic_control flows tasks config generators metrics prompts data; made=$$?; \
 	  wait $$sandbox && exit $$made
 	@touch $@

@@ -27,7 +27,6 @@ from config.reading import read
 from data.commands import CHECKOUT, TOP, typed
 from data.errors import InputError
 from data.exits import Exit
-from flows import database as databases
 from flows.environment import PRIVACY, SERVER, modules, results_of
 
 if TYPE_CHECKING:
@@ -40,6 +39,8 @@ AUTH = ("PREFECT_SERVER_API_AUTH_STRING", "PREFECT_API_AUTH_STRING")
 """How the environment gives a password in place of that file's."""
 DATABASE = PLACE / "artifacts" / "store" / "prefect.db"
 """As prefect.toml has it."""
+VARIABLES = ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "PREFECT_API_DATABASE_CONNECTION_URL")
+"""How the environment names another one; Prefect reads both."""
 POOL = "basic-control"
 SILENCE_S = 90
 """A deployed run that is not heard for this long is dead; it is heard every 30 s (`prefect.yaml`)."""
@@ -264,22 +265,22 @@ def start(what: Literal["serve", "deploy", "worker"], port: int, host: str = "12
         _become(["worker", "start", "--pool", POOL, "--type", "process", *asked], given)
     _begin(given)
     if not CHECKOUT:
-        given = {databases.VARIABLES[0]: databases.url_of(DATABASE), **given}
+        given = {VARIABLES[0]: f"sqlite+aiosqlite:///{DATABASE}", **given}
     sys.stderr.write(welcome(port))
     sys.stderr.flush()
     _become(["server", "start", "--host", host, "--port", str(port)], given)
 
 
 def _begin(given: Mapping[str, str]) -> None:
-    """Begin the database that prefect.toml names, unless the environment names another.
+    """Make the folder of the database that prefect.toml names, unless the environment names another.
 
     Raises:
         InputError: it cannot be made.
     """
-    if any(given.get(name) for name in databases.VARIABLES):
+    if any(given.get(name) for name in VARIABLES):
         return
     try:
-        databases.begin(DATABASE)
+        DATABASE.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{DATABASE}: Prefect's database cannot be made ({error.strerror or error}).") from error
 
@@ -291,6 +292,6 @@ def welcome(port: int, given: Mapping[str, str] = os.environ) -> str:
     root = f"http://127.0.0.1:{port}"
     return (
         f"Pages: {root}\n  They ask once for the password: {place}, whole, with its user and colon.\n"
-        f"  Runs, those of the command line too: {root}/v2/runs (the first page counts the last day's,\n"
+        f"  Runs: {root}/v2/runs (the first page counts the last day's,\n"
         "  and lists those that failed).\n"
     )

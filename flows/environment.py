@@ -48,16 +48,10 @@ def results_of(settings: "Settings") -> Path:
     return Path(root if "://" not in root else "artifacts/store") / "results"
 
 
-def database_of(settings: "Settings") -> Path:
-    """Return where a configuration's flow runs are kept, beside its tables where those are local."""
-    return results_of(settings).with_name("prefect.db").resolve()
-
-
 def prepare(results: Path) -> None:
-    """Set what is not set: fast temporary servers, no telemetry, results kept in `results`.
+    """Set what is not set: no telemetry, fast temporary servers, results kept in `results`.
 
-    `results` is where Prefect keeps the references that finished stages returned; it stands in the project's own
-    folder, so that the stage cache survives temporary servers.
+    `results` is where Prefect keeps the references that finished stages returned, beside the tables they name.
     """
     settings = {
         **SERVER,
@@ -94,15 +88,18 @@ def unreached(error: BaseException) -> str:
     while seen:
         chain.append(seen)
         seen = seen.__cause__ or seen.__context__
-    answered = (one.response.status_code for one in chain if isinstance(one, httpx.HTTPStatusError))
-    if told := next(filter(None, map(_refused, answered)), ""):
+    answered = [one.response for one in chain if isinstance(one, httpx.HTTPStatusError)]
+    for one in answered:
+        if one.status_code == HTTPStatus.NOT_IMPLEMENTED:  # our own answer (`flows.api`), which says what to do
+            return str(one.json()["detail"])
+    if told := next(filter(None, (_refused(one.status_code) for one in answered)), ""):
         return f"The Prefect server {url} {told}"
     lost = (one for one in chain if isinstance(one, httpx.TransportError) or "Failed to reach API" in str(one))
     if (found := next(lost, None)) is None:
         return ""
     return (
         f"The Prefect server {url} cannot be reached ({type(found).__name__}: {found}). Start it, correct "
-        "PREFECT_API_URL, or unset that to have a temporary server for the run."
+        "PREFECT_API_URL, or unset that: a run needs no server."
     )
 
 
@@ -111,7 +108,7 @@ def _refused(status: int) -> str:
     if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return (
             f"is busy or broken: it answered HTTP {status}, also when it was asked again. Run fewer at once, keep "
-            "its data in Postgres, or unset PREFECT_API_URL to have a temporary server for the run."
+            "its data in Postgres, or unset PREFECT_API_URL: a run needs no server."
         )
     if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return f"refuses the run (HTTP {status}). Check PREFECT_API_KEY or PREFECT_API_AUTH_STRING."

@@ -11,7 +11,7 @@ from config.settings import Settings
 from data.characters import inert
 from data.exits import Exit
 from flows.runs import RunResult
-from tasks.models.progress import deployed
+from tasks.models.progress import deployed, has_pages
 from tasks.report.terminal import summary
 from tasks.report.text import percent
 from tasks.report.words import has_overall, shared
@@ -44,9 +44,10 @@ def rows(outcome: RunResult, settings: Settings) -> list[dict[str, str]]:
 
 def publish(outcome: RunResult, settings: Settings) -> None:
     """Show an ended run in Prefect's interface, and say in the log that it has ended."""
-    text = next(Path(path) for path in outcome.reports if path.endswith(".md")).read_text(encoding="utf-8")
-    create_markdown_artifact(text, key="report", description=outcome.run)
-    create_table_artifact(rows(outcome, settings), key="summary", description=outcome.run)
+    if has_pages():
+        text = next(Path(path) for path in outcome.reports if path.endswith(".md")).read_text(encoding="utf-8")
+        create_markdown_artifact(text, key="report", description=outcome.run)
+        create_table_artifact(rows(outcome, settings), key="summary", description=outcome.run)
     verdicts: dict[str, Any] = {m["model"]: m["outcome"] for m in outcome.results["final"]["models"]}
     if deployed():
         gate = "off" if settings.gate == "off" else _GATES.get(outcome.exit_code, "below")

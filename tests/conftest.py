@@ -1,4 +1,4 @@
-"""What tests share: a folder for Prefect of their own, one Prefect server for all, and a way to run a flow."""
+"""What tests share: a folder for Prefect of their own, a way to run a flow, and a Prefect server where needed."""
 
 import gc
 import os
@@ -71,15 +71,19 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def prefect_api() -> Iterator[str]:
-    """Run one Prefect server for all tests, as lean as a run's own, and return its API's URL."""
-    from flows import database
+    """Run one Prefect server for all tests that need a real one, a lean one, and return its API's URL."""
     from flows.environment import PRIVACY, SERVER
-    from flows.ephemeral import LEAN
 
-    port, file = free_port(), Path(_HOME.name) / "prefect.db"
-    database.begin(file)
-    places = {database.VARIABLES[0]: database.url_of(file)}
-    environment = {**os.environ, **SERVER, **PRIVACY, **LEAN, **places, "PREFECT_LOGGING_LEVEL": "ERROR"}
+    port = free_port()
+    lean = {
+        "PREFECT_SERVER_UI_ENABLED": "0",
+        "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "0",
+        # Otherwise Prefect imports every integration there is, to see whether they have changed.
+        "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "0",
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{_HOME.name}/prefect.db",
+        "PREFECT_LOGGING_LEVEL": "ERROR",
+    }
+    environment = {**os.environ, **SERVER, **PRIVACY, **lean}
     command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
     server = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}/api"
@@ -97,15 +101,10 @@ def prefect_api() -> Iterator[str]:
         server.wait(30)
 
 
-def beside(prefect_api: str) -> dict[str, str]:
-    """Return the environment of a command of the project beside a Prefect server."""
-    return {**os.environ, "PREFECT_API_URL": prefect_api, "OPENAI_API_KEY": "sk-test-0000", "COLUMNS": "160"}
-
-
 @pytest.fixture(scope="session")
-def forks(prefect_api: str) -> Iterator[Preloaded]:
-    """Return what starts runs without their imports, beside the tests' Prefect server."""
-    preloaded = Preloaded(beside(prefect_api))
+def forks() -> Iterator[Preloaded]:
+    """Return what starts runs without their imports."""
+    preloaded = Preloaded({**os.environ, "OPENAI_API_KEY": "sk-test-0000", "COLUMNS": "160"})
     yield preloaded
     preloaded.end()
 
@@ -114,9 +113,9 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def environment(prefect_api: str) -> dict[str, str]:
-    """Return the environment in which a command of the project runs beside the tests' Prefect server."""
-    return beside(prefect_api)
+def environment(forks: Preloaded) -> dict[str, str]:
+    """Return the environment in which a command of the project runs."""
+    return dict(forks.environment)
 
 
 @pytest.fixture

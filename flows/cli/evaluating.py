@@ -1,10 +1,9 @@
-"""Run an evaluation from the command line: Prefect and its server first, which take seconds, and signals heeded.
+"""Run an evaluation from the command line: Prefect first, which takes seconds to import, and signals heeded.
 
 Prefect is imported only here, after arguments and configuration have been found good.
 """
 
 import gc
-import importlib
 import logging
 import os
 import signal
@@ -12,14 +11,13 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
-from functools import partial
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from basic_control.interrupts import interrupt_again, leave_at_once
 from data.errors import Stopped
 from data.exits import Exit
-from flows.cli.console import complain, say
+from flows.cli.console import say
 from flows.cli.progress import progress
 from tasks.runtime.logs import structured
 
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 STOPPING = (signal.SIGINT, signal.SIGTERM)
-AHEAD = ("prefect.flow_engine", "prefect.task_engine", "fastapi.encoders", "scipy.special")
-"""What Prefect and the statistics import when a run comes to them: half a second."""
 
 
 def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "RunResult":
@@ -74,7 +70,7 @@ SAME = "run the same command again to go on."
 def serve(
     settings: "Settings", imported: Callable[[], Callable[[], T]], go_on: Callable[[], str] = lambda: SAME
 ) -> T:
-    """Run a flow beside a Prefect server, its progress shown; `imported` imports it and returns its start.
+    """Run a flow, its progress shown; `imported` imports it and returns its start.
 
     `go_on` says what to do after a stop.
 
@@ -92,7 +88,7 @@ def serve(
 
 
 def _serve(settings: "Settings", imported: Callable[[], Callable[[], T]], go_on: Callable[[], str]) -> T:
-    from flows.environment import database_of, prepare, results_of
+    from flows.environment import prepare, results_of
     from flows.preflight import check, crowded
 
     if said := crowded(check(settings)):
@@ -102,51 +98,30 @@ def _serve(settings: "Settings", imported: Callable[[], Callable[[], T]], go_on:
         shown = None if structured() else stack.enter_context(progress())
         # Importing Prefect makes hundreds of thousands of objects that stay: nothing to collect among them.
         gc.disable()
-        server = None
-        from flows import ephemeral
-
-        if ephemeral.wanted():
-            say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
-            lost = partial(_end, go_on, Exit.ERROR)
-            server = stack.enter_context(ephemeral.serving(database_of(settings), say, lost))
         work = imported()
+        from flows.ephemeral import server_for, started
         from tasks.query import watch
 
         _interruptible(go_on)
-        if server:
-            _import_ahead(settings)
         gc.freeze()
         gc.enable()
-        if server:
-            server.wait()
+        if opened := server_for(settings):
+            if opened is started:
+                say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
+            stack.enter_context(opened())
         if shown:
             watch(shown.note)
         return work()
 
 
-def _import_ahead(settings: "Settings") -> None:
-    """Import what the run will import anyway, while it can only wait for its server to come up.
-
-    What cannot be imported is told by what needs it.
-    """
-    asked = {entry.unit.slow for entry in (*settings.models, *settings.judges)} - {""}
-    for name in (*AHEAD, *sorted(asked)):
-        with suppress(ImportError):
-            importlib.import_module(name)
-
-
-def _end(go_on: Callable[[], str], code: Exit, why: str) -> None:
+def _end(go_on: Callable[[], str]) -> None:
     """End the run at once, from whatever thread: what it still waits for would take long."""
     from rich.console import Console
 
-    told = f"{why} Everything answered so far is kept; {go_on()}"
-    if code == Exit.STOPPED:
-        say(told)
-    else:
-        complain(told)
+    say(f"Stopped at once. Everything answered so far is kept; {go_on()}")
     Console(stderr=True).show_cursor()  # which the progress display hides
     sys.stdout.flush()
-    os._exit(code)
+    os._exit(Exit.STOPPED)
 
 
 def _interruptible(go_on: Callable[[], str]) -> None:
@@ -172,7 +147,7 @@ def _interruptible(go_on: Callable[[], str]) -> None:
                     continue
                 # Prefect sends SIGTERM once more to itself, so that a second one says nothing.
                 if stops and heard[0] == signal.SIGINT:
-                    _end(go_on, Exit.STOPPED, "Stopped at once.")
+                    _end(go_on)
                 stops += 1
                 if (calls := stop()) and stops == 1:
                     say(

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.context import FlowRunContext
+from prefect.settings import get_current_settings
 
 from data.characters import inert
 from tasks.models.scheduler import BatchProgress
@@ -36,6 +37,11 @@ def deployed() -> bool:
     return bool(context and context.flow_run and context.flow_run.deployment_id)
 
 
+def has_pages() -> bool:
+    """Say whether Prefect has pages to show artifacts on: not where a run answers itself (`flows.ephemeral`)."""
+    return bool(get_current_settings().server.ui.enabled)
+
+
 def counts(tally: BatchProgress) -> dict[str, int]:
     """Return what a batch has come to, as a log has it."""
     return {
@@ -57,6 +63,7 @@ class _Display:
     label: str
     run: str
     first_s: float
+    shown: bool
     tally: BatchProgress | None = None
     over: threading.Event = field(default_factory=threading.Event)
     artifact: UUID | None = None
@@ -69,7 +76,7 @@ class _Display:
         while not self.over.wait(pause):
             pause = EVERY_S
             now = time.monotonic()
-            if now - started >= self.first_s:
+            if self.shown and now - started >= self.first_s:
                 self.show()
             if now - logged >= LOGGED_S and self.tally:
                 logged = now
@@ -114,7 +121,7 @@ def key_of(label: str) -> str:
 @contextmanager
 def showing(label: str, run: str, *, deployed: bool) -> Iterator[Callable[[BatchProgress], None]]:
     """Show a query while it lasts; yield what is to be called with its tally, from any thread."""
-    display = _Display(label, run, DEPLOYED_S if deployed else WATCHED_S)
+    display = _Display(label, run, DEPLOYED_S if deployed else WATCHED_S, has_pages())
 
     def tell(tally: BatchProgress) -> None:
         display.tally = tally

@@ -191,7 +191,7 @@ def test_a_deployment_is_run_by_its_worker_in_a_hostile_folder(
             assert time.monotonic() < deadline, (tmp_path / "server.log").read_text()
             time.sleep(0.2)
         listed = f"http://127.0.0.1:{port}/v2/runs"
-        assert f"Runs, those of the command line too: {listed} (" in (tmp_path / "server.log").read_text()
+        assert f"Runs: {listed} (" in (tmp_path / "server.log").read_text()
         assert answers(listed), "the page that it names"
         deployed = installed.run(hostile, "basic-control", "deploy", "--port", port, **extra)
         assert deployed.returncode == 0, deployed.stdout + deployed.stderr
@@ -240,7 +240,7 @@ def words(server: Server, folder: Path, **sets: str) -> list[str]:
 def test_a_run_comes_to_its_verdict_in_a_hostile_folder(
     installed: Installed, hostile: Path, tmp_path: Path, server: Server
 ) -> None:
-    """The temporary Prefect server and the sandbox's workers are processes of their own."""
+    """The sandbox's workers are processes of their own."""
     given = words(server, tmp_path)
     done = installed.run(hostile, "basic-control", "run", *given, BASIC_CONTROL_PLUGINS=str(hostile / "plugins"))
     assert done.returncode == 1, done.stderr

@@ -1,8 +1,7 @@
-"""Measure what stands before the first call: a static mistake told, and a temporary Prefect server in a new home.
+"""Measure what stands before the first call: a static mistake told, and Prefect imported, with whom it asks.
 
 Run `python -m tests.benchmarks.starts [repeats]`. Medians of wall and of CPU (with child processes): of bad input,
-and of a server that is up, in a new store whose database is migrated, in a new one that begins with the template,
-and in one that is there.
+of Prefect answered by the run itself, and by its own temporary server in a new home and in one that is there.
 """
 
 import os
@@ -13,10 +12,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
-from flows import ephemeral
 from tests.conftest import TOP, free_port
 
 
@@ -40,11 +37,11 @@ def mistake(assignment: str) -> Callable[[], object]:
     return lambda: subprocess.run(command, cwd=TOP, capture_output=True, check=False)
 
 
-def up(home: Path, store: Path) -> None:
-    """Start a temporary server and end it once it answers."""
-    os.environ["PREFECT_HOME"] = str(home)
-    with ephemeral.serving(store / "prefect.db", print, print) as server:
-        server.wait()
+def up(opened: str, home: Path) -> Callable[[], object]:
+    """Return a process that imports Prefect and asks whom it will ask while it runs."""
+    script = f"from flows import ephemeral as e, full_eval\nwith e.{opened}(): pass"
+    environment = {**os.environ, "PREFECT_HOME": str(home)}
+    return lambda: subprocess.run([sys.executable, "-c", script], cwd=TOP, env=environment, check=True)
 
 
 def main() -> None:
@@ -55,15 +52,12 @@ def main() -> None:
     show("address that refuses", [measured(mistake(refused)) for _ in range(repeats)])
     show("5 000 000 items", [measured(mistake("basic_control.n_items=5000000")) for _ in range(repeats)])
     times: dict[str, list[tuple[float, float]]] = {}
-    for number in range(repeats):
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
-            for kind, store in (("migrated", "1"), ("from the template", "2"), ("there already", "2")):
-                home = folder / f"home{number}-{kind[0]}"
-                times.setdefault(kind, []).append(measured(partial(up, home, folder / store)))
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory() as home:
+            for kind, opened in (("itself", "answering"), ("a server, new", "started"), ("a server", "started")):
+                times.setdefault(kind, []).append(measured(up(opened, Path(home))))
     for kind, listed in times.items():
-        show(f"server up, new PREFECT_HOME, database {kind}", listed)
+        show(f"Prefect imported, answered by {kind}", listed)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 Run `python -m tests.benchmarks.street [--server]`. 1319 prompts, 200 ms latency, 64 in flight. The calls' own span
 and the wall are given as ratios to the limit (prompts x latency / concurrency); CPU is of the run with all that it
-starts (its temporary Prefect server, what draws its charts), without the model's server; the peak is of the largest
-of these processes. `--server` measures beside a running Prefect server, otherwise each run starts a temporary one.
+starts (what draws its charts), without the model's server; the peak is of the largest of these processes.
+`--server` measures beside a running Prefect server, otherwise each run does without.
 """
 
 import json
@@ -109,14 +109,14 @@ def main() -> None:
         sets += [f"store.root={name}/store", f"store.runs={name}/runs"]
         arguments = [word for each in sets for word in ("--set", each)]
         try:
-            kind = "a running" if server else "a temporary"
+            kind = "beside a running" if server else "without a"
             for title in ("first run", "rerun", "rerun", "rerun"):
                 cost = evaluate(arguments, environment)
                 latest = max((folder / "runs").iterdir())
                 manifest = json.loads((latest / "manifest.json").read_text(encoding="utf-8"))
                 span = manifest["query_span_s"]
                 ratio = f"span {span:.2f} s = {100 * span / limit:.1f} % of the limit; " if span else ""
-                print(f"{title} with {kind} Prefect server: {ratio}{cost.wall:.1f} s in all = "
+                print(f"{title} {kind} Prefect server: {ratio}{cost.wall:.1f} s in all = "
                       f"{cost.wall / limit:.2f} x the limit, CPU {cost.cpu:.1f} s, of the run's own process "
                       f"{manifest['cpu_s']:.1f} s, peak {cost.peak:.0f} MB")  # fmt: skip
         finally:

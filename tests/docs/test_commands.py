@@ -134,7 +134,7 @@ OURS = [line for line in LINES if meant(line.words) is not None]
 
 
 @pytest.fixture(scope="module")
-def evaluated(tmp_path_factory: pytest.TempPathFactory, prefect_api: str) -> tuple[Path, str]:
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Follow the tutorial in a folder, all suites in one run, and pin its baseline; return the run's name too."""
     folder = tmp_path_factory.mktemp("reader")
     write_files(folder, "docs/servers.md")
@@ -155,7 +155,7 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory, prefect_api: str) -> tup
     done = subprocess.run(
         [sys.executable, "-m", "basic_control", "run", "--config", "eval.yaml"],
         cwd=folder,
-        env={**os.environ, "PREFECT_API_URL": prefect_api, "PYTHONPATH": str(TOP)},
+        env={**os.environ, "PYTHONPATH": str(TOP)},
         capture_output=True,
         text=True,
         check=False,

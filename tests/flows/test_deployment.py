@@ -1,10 +1,8 @@
 """Deployments on a Prefect server of the test's own, with authentication, and a process worker."""
 
-import contextlib
 import json
 import re
 import socket
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -24,9 +22,8 @@ from config.settings import Model, Settings
 from data.errors import InputError
 from flows.cli.application import main
 from flows.deployment import DATABASE, dead_runs, describe, environment, password, welcome
-from flows.environment import database_of
 from tests.conftest import TOP
-from tests.helpers.deployed import SECRET, TINY, Place, copy_project, deploy, group, standing
+from tests.helpers.deployed import SECRET, Place, deploy, group, standing
 from tests.servers.running import serve_openai
 
 
@@ -137,48 +134,20 @@ def test_the_server_says_how_to_log_in_and_where_runs_are_without_the_password()
     said = welcome(4321, {})
     assert "http://127.0.0.1:4321" in said
     assert "cat .prefect-auth" in said
-    assert "Runs, those of the command line too: http://127.0.0.1:4321/v2/runs (" in said
+    assert "Runs: http://127.0.0.1:4321/v2/runs (" in said
     said = welcome(4321, {"PREFECT_API_AUTH_STRING": SECRET})
     assert "PREFECT_API_AUTH_STRING" in said
     assert "only-for-this-test" not in said
 
 
-def test_the_command_line_servers_and_prefects_own_commands_keep_their_runs_in_one_database(
+def test_the_server_and_prefects_own_commands_keep_their_runs_in_one_database(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(TOP)
     named = tomllib.loads((TOP / "prefect.toml").read_text(encoding="utf-8"))["server"]
     path = named["database"]["connection_url"].removeprefix("sqlite+aiosqlite:///")
-    assert TOP / path == DATABASE == database_of(read(None))
+    assert TOP / path == DATABASE
     assert "*" not in named["api"]["cors_allowed_origins"]
-
-
-@pytest.mark.slow
-def test_a_run_of_the_command_line_is_retried_by_prefects_own_command_and_asks_nothing(tmp_path: Path) -> None:
-    """As docs/deployment.md has it: in the project's folder, with no server up."""
-    place = copy_project(tmp_path / "tree")
-    del place.environment["PREFECT_SERVER_API_AUTH_STRING"]
-    with serve_openai("ANSWER: 12") as server:
-        (place.tree / "tiny.yaml").write_text(TINY.format(url=server.base_url), encoding="utf-8")
-
-        def run(*words: str) -> str:
-            command = [sys.executable, "-m", *words]
-            done = subprocess.run(
-                command, cwd=place.tree, env=place.environment, capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 0, done.stdout + done.stderr
-            return done.stdout
-
-        run("flows.full_eval", "--config", "tiny.yaml", "--set", "gate=off")
-        asked = len(server.requests)
-        with contextlib.closing(sqlite3.connect(place.tree / "artifacts" / "store" / "prefect.db")) as opened:
-            found = opened.execute("SELECT id FROM flow_run WHERE parent_task_run_id IS NULL").fetchall()
-        ((identifier,),) = found
-        run("prefect", "flow-run", "retry", identifier, "--entrypoint", "flows/full_eval.py:full_eval")
-        assert asked == len(server.requests) == 4
-    assert not list((place.tree / "home").glob("prefect.db*")), "nothing lies where all folders have theirs"
-    manifests = sorted((place.tree / "artifacts" / "runs").glob("*/manifest.json"))
-    assert [json.loads(path.read_text(encoding="utf-8"))["status"] for path in manifests] == ["completed"] * 2
 
 
 @pytest.mark.parametrize("name", ["Completed", "Crashed", "Scheduled", "AwaitingRetry", "Pending"])

@@ -92,7 +92,7 @@ def test_a_run_with_hostile_names_and_servers_ends_as_any_other(run: Run, tmp_pa
             "basic_control.families=[simple_logic]",
             "basic_control.n_items=4",
         ]
-        done = run(*(word for one in sets for word in ("--set", one)))
+        done = run(*(word for one in sets for word in ("--set", one)), extra={"PREFECT_API_URL": prefect_api})
     for said in (done.stdout, done.stderr):
         assert not ACTS.search(said), said
         assert "defect" not in said

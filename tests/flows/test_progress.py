@@ -262,8 +262,8 @@ def test_the_documents_show_make_eval_on_80_columns_as_it_is(tmp_path: Path) -> 
     assert max(map(len, shown)) <= 80
 
 
-def environment_of(prefect_api: str, **more: str) -> dict[str, str]:
-    kept = {**os.environ, "PREFECT_API_URL": prefect_api, "OPENAI_API_KEY": "sk-test", "TERM": "xterm-256color"}
+def environment_of(**more: str) -> dict[str, str]:
+    kept = {**os.environ, "OPENAI_API_KEY": "sk-test", "TERM": "xterm-256color"}
     kept.pop("COLUMNS", None)
     return {**kept, **more}
 
@@ -279,11 +279,11 @@ def words(tmp_path: Path, server: Any, *more: str) -> list[str]:
     return [sys.executable, "-m", "flows.full_eval", *given, *FAMILIES, *more]
 
 
-def test_a_piped_run_tells_where_it_is_and_leaves_stdout_to_the_results(tmp_path: Path, prefect_api: str) -> None:
+def test_a_piped_run_tells_where_it_is_and_leaves_stdout_to_the_results(tmp_path: Path) -> None:
     with serve_openai("ANSWER: 12", latency_s=0.1) as server:
         done = subprocess.run(
             words(tmp_path, server), cwd=TOP, capture_output=True, text=True, check=False,
-            env=environment_of(prefect_api, **{progress.VARIABLE: "0.1"}),
+            env=environment_of(**{progress.VARIABLE: "0.1"}),
         )  # fmt: skip
     assert done.returncode in {0, 1}, done.stderr
     for stage in (
@@ -304,9 +304,9 @@ def test_a_piped_run_tells_where_it_is_and_leaves_stdout_to_the_results(tmp_path
     assert "TOTAL acme/tiny:1b" in done.stdout
 
 
-def test_a_run_on_a_terminal_of_80_columns_shows_one_bar_for_many_batches(tmp_path: Path, prefect_api: str) -> None:
+def test_a_run_on_a_terminal_of_80_columns_shows_one_bar_for_many_batches(tmp_path: Path) -> None:
     with serve_openai("ANSWER: 12", latency_s=0.05) as server:
-        code, output = on_terminal(words(tmp_path, server), 80, environment_of(prefect_api))
+        code, output = on_terminal(words(tmp_path, server), 80, environment_of())
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode())
     assert code in {0, 1}, plain
     assert "12/12" in plain

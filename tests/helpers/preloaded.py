@@ -39,8 +39,8 @@ IMPORTED = (
     "prefect.artifacts prefect.events prefect.task_runners cyclopts rich.progress rich.table jinja2.sandbox yaml "
     "sqlalchemy.orm sqlalchemy.dialects.sqlite sqlalchemy.dialects.postgresql fsspec tenacity stamina "
     "fastapi.encoders prefect.utilities.visualization openai.resources.chat.completions httpcore2 "
-    "anyio._backends._asyncio regex rapidfuzz.distance numpy config.reading metrics.citation metrics.cot "
-    "metrics.exam metrics.analysis.passports metrics.stats.strata"
+    "anyio._backends._asyncio uvicorn starlette.applications h11 regex rapidfuzz.distance numpy config.reading "
+    "metrics.citation metrics.cot metrics.exam metrics.analysis.passports metrics.stats.strata"
 )
 """What starts no thread (Polars does)."""
 

@@ -10,12 +10,13 @@ import pytest
 from prefect import flow
 from prefect.context import TaskRunContext
 from prefect.results import ResultStore
-from prefect.settings import PREFECT_API_URL, PREFECT_LOCAL_STORAGE_PATH, temporary_settings
+from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
 
 from config.settings import StoreSettings
 from data.batches import Batch, Cell, Ref
 from data.tables import VERDICTS
 from data.units import TOP, Module, UnitIdentity, files_of
+from flows.ephemeral import answering
 from tasks.runtime.storage import open_store
 from tasks.stage import ContentAddress, Ledger, Stage, current_ledger, decides, encode, found_in, recording, stage
 
@@ -108,8 +109,8 @@ def test_every_reference_in_a_result_is_found() -> None:
 
 
 @pytest.fixture
-def prefect(prefect_api: str) -> Iterator[None]:
-    with temporary_settings({PREFECT_API_URL: prefect_api}):
+def prefect() -> Iterator[None]:
+    with answering():
         yield
 
 

@@ -1,0 +1,302 @@
+"""As much of Prefect's API as a run of ours asks for, answered from memory by Prefect's own rules and types.
+
+Who has the password may ask; a route that is not here answers 501 with its name. Retries of flows, schedules and
+pauses are not here either: a server that outlasts the run decides about those.
+"""
+
+import secrets
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any, TypeVar
+from uuid import UUID, uuid4
+
+from prefect.blocks.core import Block
+from prefect.client.schemas import actions
+from prefect.client.schemas.objects import (
+    BlockDocument,
+    BlockSchema,
+    BlockType,
+    Flow,
+    FlowRun,
+    ServerDefaultResultStorage,
+    State,
+    StateType,
+    TaskRun,
+)
+from prefect.client.schemas.responses import (
+    OrchestrationResult,
+    SetStateStatus,
+    StateAbortDetails,
+    StateAcceptDetails,
+    StateRejectDetails,
+)
+from pydantic import BaseModel, ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+M = TypeVar("M", bound=BaseModel)
+
+UNFORCED = {StateType.PENDING, StateType.CANCELLING, StateType.RUNNING, StateType.CANCELLED}
+"""The states from which none becomes Pending, unless by force."""
+ELSEWHERE = {StateType.SCHEDULED, StateType.PAUSED}
+"""What waits for a server to wake it."""
+
+
+def application(password: str) -> ASGIApp:
+    """Return the API for those who have the `user:password`."""
+    unknown = Route("/{path:path}", _unknown, methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+    inside = Starlette(
+        routes=[Mount("/api", routes=[*Api().routes(), unknown])],
+        exception_handlers={HTTPException: _refused, ValidationError: _refused},
+    )
+    return _Guard(inside, password)
+
+
+class _Guard:
+    """Lets requests with the password through to an application."""
+
+    def __init__(self, inside: ASGIApp, password: str) -> None:
+        self._inside = inside
+        self._expected = b"Basic " + b64encode(password.encode())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 401, or hand the request on."""
+        given = dict(scope["headers"]).get(b"authorization", b"")
+        inside: ASGIApp = self._inside
+        if not secrets.compare_digest(given, self._expected):
+            inside = JSONResponse({"exception_message": "Unauthorized"}, HTTPStatus.UNAUTHORIZED)
+        await inside(scope, receive, send)
+
+
+def _unanswered(what: str) -> HTTPException:
+    return HTTPException(
+        HTTPStatus.NOT_IMPLEMENTED,
+        f"Prefect asked for {what}, which needs a Prefect server. Start one (basic-control serve), and set "
+        "PREFECT_API_URL to its address.",
+    )
+
+
+async def _unknown(request: Request) -> Response:
+    raise _unanswered(f"{request.method} {request.url.path}")
+
+
+def _refused(_request: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException):
+        return JSONResponse({"detail": error.detail}, error.status_code)
+    assert isinstance(error, ValidationError)  # noqa: S101 - the two kinds that this is registered for
+    return JSONResponse({"detail": str(error)}, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+async def _read(request: Request, kind: type[M]) -> M:
+    return kind.model_validate_json(await request.body())
+
+
+def _json(model: BaseModel, status: HTTPStatus = HTTPStatus.OK) -> Response:
+    return Response(model.model_dump_json(), status, media_type="application/json")
+
+
+def _fields(model: BaseModel, *without: str) -> dict[str, Any]:
+    return model.model_dump(exclude={*without}, exclude_unset=True)
+
+
+def _stamped(**more: Any) -> dict[str, Any]:
+    now = datetime.now(UTC)
+    return {"id": uuid4(), "created": now, "updated": now, **more}
+
+
+def _state(asked: actions.StateCreate | None) -> State:
+    given: dict[str, Any] = _fields(asked) if asked else {"type": StateType.PENDING}
+    details = {"deferred": False} | given.get("state_details", {})  # which the client's own type leaves open
+    return State.model_validate(given | {"id": uuid4(), "timestamp": datetime.now(UTC), "state_details": details})
+
+
+class Api:
+    """The flows, runs and blocks of one process; every method answers one route."""
+
+    def __init__(self) -> None:
+        self._flows: dict[str, Flow] = {}
+        self._flow_runs: dict[UUID, FlowRun] = {}
+        self._block_types: dict[str, BlockType] = {}
+        self._block_schemas: dict[str, BlockSchema] = {}
+
+    def routes(self) -> list[Route]:
+        """Return all routes."""
+        listed: Iterable[tuple[str, str, Callable[[Request], Awaitable[Response]]]] = (
+            ("GET", "/admin/storage", self.read_storage),
+            ("POST", "/flows/", self.create_flow),
+            ("POST", "/flow_runs/", self.create_flow_run),
+            ("POST", "/flow_runs/filter", self.find_flow_runs),
+            ("GET", "/flow_runs/{id:uuid}", self.read_flow_run),
+            ("PATCH", "/flow_runs/{id:uuid}", self.update_flow_run),
+            ("POST", "/flow_runs/{id:uuid}/set_state", self.set_flow_run_state),
+            ("POST", "/task_runs/", self.create_task_run),
+            # Results of a remote store: Prefect takes only storage that its server knows.
+            ("GET", "/block_types/slug/{slug}", self.read_block_type),
+            ("POST", "/block_types/", self.create_block_type),
+            ("GET", "/block_schemas/checksum/{checksum}", self.read_block_schema),
+            ("POST", "/block_schemas/", self.create_block_schema),
+            ("POST", "/block_documents/", self.create_block_document),
+        )
+        return [Route(path, answer, methods=[method]) for method, path, answer in listed]
+
+    async def read_storage(self, _request: Request) -> Response:
+        """Say that results lie where the run's settings say."""
+        return _json(ServerDefaultResultStorage())
+
+    async def create_flow(self, request: Request) -> Response:
+        """Return the flow of a name, made where there is none."""
+        asked = await _read(request, actions.FlowCreate)
+        if found := self._flows.get(asked.name):
+            return _json(found)
+        flow = self._flows[asked.name] = Flow(**_stamped(**asked.model_dump()))
+        return _json(flow, HTTPStatus.CREATED)
+
+    async def create_flow_run(self, request: Request) -> Response:
+        """Return a new run of a flow."""
+        asked = await _read(request, actions.FlowRunCreate)
+        if asked.empirical_policy.retries or asked.deployment_id:
+            raise _unanswered("retries of a flow" if asked.empirical_policy.retries else "a deployment's run")
+        labels = {"prefect.flow.id": str(asked.flow_id)} | asked.labels
+        run = FlowRun.model_validate({"job_variables": {}} | _fields(asked, "state") | _stamped(labels=labels))
+        self._flow_runs[run.id] = run
+        _enter(run, _state(asked.state))
+        return _json(run, HTTPStatus.CREATED)
+
+    def _run(self, request: Request) -> FlowRun:
+        return _there(self._flow_runs.get(request.path_params["id"]), "Flow run")
+
+    async def read_flow_run(self, request: Request) -> Response:
+        """Return a flow run."""
+        return _json(self._run(request))
+
+    async def find_flow_runs(self, request: Request) -> Response:
+        """Return the runs that a run's stand-in task has begun."""
+        asked = {name: value for name, value in (await request.json()).items() if value}
+        asked.pop("sort", None)  # a stand-in has begun one run
+        asked.pop("limit", None)
+        match asked:
+            case {"flow_runs": {"parent_task_run_id": {"any_": list(parents)}}, **more} if not more:
+                pass
+            case _:
+                raise _unanswered(f"POST {request.url.path} with {', '.join(asked)}")
+        found = [run for run in self._flow_runs.values() if str(run.parent_task_run_id) in parents]
+        return JSONResponse([run.model_dump(mode="json") for run in found])
+
+    async def update_flow_run(self, request: Request) -> Response:
+        """Change what is named of a run."""
+        run = self._run(request)
+        asked = await _read(request, actions.FlowRunUpdate)
+        _set(run, **{name: getattr(asked, name) for name in asked.model_fields_set})
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    async def set_flow_run_state(self, request: Request) -> Response:
+        """Have a run enter a state, or say why it does not."""
+        run = self._run(request)
+        body = await request.json()
+        asked = _state(actions.StateCreate.model_validate(body["state"]))
+        if asked.type in ELSEWHERE:
+            raise _unanswered(f"the state {asked.name} of a flow run")
+        if not body.get("force") and (refusal := _refusal(run, asked)):
+            return _json(refusal, HTTPStatus.OK)
+        _enter(run, asked)
+        accepted = OrchestrationResult[Any](state=asked, status=SetStateStatus.ACCEPT, details=StateAcceptDetails())
+        return _json(accepted, HTTPStatus.CREATED)
+
+    async def create_task_run(self, request: Request) -> Response:
+        """Return a new run of a task: of one that stands for a flow within another; the others are the client's."""
+        asked = await _read(request, actions.TaskRunCreate)
+        of = _there(self._flow_runs.get(asked.flow_run_id or uuid4()), "Flow run")
+        labels = of.labels | {"prefect.flow-run.id": str(of.id)} | asked.labels
+        run = TaskRun.model_validate(_stamped() | _fields(asked, "state") | {"labels": labels})
+        state = _state(asked.state)
+        state.state_details.flow_run_id, state.state_details.task_run_id = of.id, run.id
+        _record(run, state)
+        return _json(run, HTTPStatus.CREATED)
+
+    async def read_block_type(self, request: Request) -> Response:
+        """Return a type of blocks."""
+        return _json(_there(self._block_types.get(request.path_params["slug"]), "Block type"))
+
+    async def create_block_type(self, request: Request) -> Response:
+        """Return a new type of blocks."""
+        asked = await _read(request, actions.BlockTypeCreate)
+        made = self._block_types[asked.slug] = BlockType.model_validate(_fields(asked) | _stamped())
+        return _json(made, HTTPStatus.CREATED)
+
+    async def read_block_schema(self, request: Request) -> Response:
+        """Return the schema of a type's blocks."""
+        return _json(_there(self._block_schemas.get(request.path_params["checksum"]), "Block schema"))
+
+    async def create_block_schema(self, request: Request) -> Response:
+        """Return a new schema of a type's blocks."""
+        asked = await _read(request, actions.BlockSchemaCreate)
+        checksum = Block._calculate_schema_checksum(asked.fields)  # noqa: SLF001 - as Prefect's server does
+        of = next(one for one in self._block_types.values() if one.id == asked.block_type_id)
+        made = BlockSchema.model_validate(_fields(asked) | _stamped(checksum=checksum, block_type=of))
+        self._block_schemas[checksum] = made
+        return _json(made, HTTPStatus.CREATED)
+
+    async def create_block_document(self, request: Request) -> Response:
+        """Return a new block; nobody asks for it again."""
+        asked = await _read(request, actions.BlockDocumentCreate)
+        schema = next(one for one in self._block_schemas.values() if one.id == asked.block_schema_id)
+        of = schema.block_type
+        more = {"block_schema": schema, "block_type": of, "block_type_name": of and of.name}
+        return _json(BlockDocument.model_validate(_fields(asked) | _stamped(**more)), HTTPStatus.CREATED)
+
+
+def _there(found: M | None, what: str) -> M:
+    if found is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, f"{what} not found")
+    return found
+
+
+def _enter(run: FlowRun, state: State) -> None:
+    """Have a flow's run enter a state."""
+    state.state_details.flow_run_id = run.id
+    state.state_details.task_run_id = run.parent_task_run_id or state.state_details.task_run_id
+    _record(run, state)
+
+
+def _record(run: FlowRun | TaskRun, state: State) -> None:
+    """Enter a state and what follows from it in a run."""
+    before, at = run.state, state.timestamp
+    if before and before.is_running():
+        run.total_run_time += at - before.timestamp
+    if state.is_running():
+        run.run_count += 1
+    if state.is_running() or state.is_final():
+        _set(run, start_time=run.start_time or at)
+    _set(run, end_time=(run.end_time or at) if state.is_final() else None)
+    _set(run, expected_start_time=run.expected_start_time or at)
+    _set(run, state=state, state_id=state.id, state_type=state.type, state_name=state.name)
+
+
+def _set(run: FlowRun | TaskRun, **values: Any) -> None:
+    for name, value in values.items():
+        setattr(run, name, value)
+
+
+def _refusal(run: FlowRun, asked: State) -> OrchestrationResult[Any] | None:
+    """Return why a run does not enter a state by Prefect's rules; None where it does."""
+    there = run.state
+    if there is None:
+        return None
+    result = OrchestrationResult[Any]
+    transition = asked.state_details.transition_id
+    if transition and transition == there.state_details.transition_id:
+        reason = "This run has already made this state transition."
+        return result(state=there, status=SetStateStatus.REJECT, details=StateRejectDetails(reason=reason))
+    if there.is_final() and asked.type in {StateType.CANCELLING, StateType.CRASHED}:
+        reason = f"Run is already in terminal state {there.type.value}."
+    elif there.type in UNFORCED and asked.is_pending():
+        reason = f"This run is in a {there.type.name} state and cannot transition to a PENDING state."
+    else:
+        return None
+    return result(state=there, status=SetStateStatus.ABORT, details=StateAbortDetails(reason=reason))
