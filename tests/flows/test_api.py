@@ -61,7 +61,7 @@ READ: dict[str, type[BaseModel]] = {
     r"\w+ /block_documents/": BlockDocument,
 }
 """As what the client reads an answer, by the request; what is not here has no content."""
-UNREAD = {"estimated_run_time", "estimated_start_time_delta", "total_run_time", "updated", "code_example"}
+UNREAD = {"estimated_run_time", "estimated_start_time_delta", "total_run_time", "updated"}
 """What no client reads of an answer, or what counts the time that passed."""
 
 
