@@ -26,7 +26,7 @@ from flows.suite import run_suite
 from tasks.aggregate import Conduct, results
 from tasks.compare.baseline import check
 from tasks.decide import monitored_suites
-from tasks.gate import gate, interim, policy_of, write
+from tasks.gate import gate, interim, write
 from tasks.models.progress import deployed
 from tasks.plan import Identities, Plan, check_judges, resolve
 from tasks.query import identify, sharing_failures
@@ -92,7 +92,7 @@ def run_suites(settings: Settings, plan: Plan, identities: Identities) -> tuple[
             tables = tables.join(part)
             if changed := ledger.changed(suite.name):
                 event("scored_again", run=ledger.run, suite=suite.name, changed=changed)
-            models = interim(plan.only(suite.name), part, identities, waiting, policy_of(settings))
+            models = interim(plan.only(suite.name), part, identities, waiting)
             event("suite_ended", run=ledger.run, suite=suite.name, models=models)
         ledger.distributed = False
     return tables, waiting
@@ -127,7 +127,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
         labelled = str(Path(settings.store.runs) / of) if (of := again.resume or again.of) else ""
         conduct = Conduct(run=run, facts=known, waiting=waiting, labelled=labelled)
         found = results(Cell(), settings, plan, tables, summary, identities=identities, conduct=conduct)
-        verdict = gate(Cell(), found, policy_of(settings))
+        verdict = gate(Cell(), found, plan.policy)
         document = write(found, verdict, folder)
         manifest |= {**_times(clock), "stages": ledger.rows()}
         reports = report(

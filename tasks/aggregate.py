@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Explainability, Settings
+from config.settings import Settings
 from data.batches import Ref
 from data.plugins import metric
 from data.suites import Suite
@@ -82,7 +82,7 @@ def results(
         # Of this run, not of what it found: one that does it again finds all in the cache.
         spending=spending_of(store, settings, tables.asked, tables.judged, day),
         baseline=against(settings, conduct.facts, every, drawn, texts),
-        terms=terms_of(plan, settings.explainability),
+        terms=terms_of(plan),
     )
 
 
@@ -158,11 +158,12 @@ def _missing(plan: Plan, missing: Mapping[str, str]) -> dict[str, str]:
     return {target.name: why for target in targets if (why := missing.get(target.model.name))}
 
 
-def terms_of(plan: Plan, part: Explainability) -> Terms | None:
+def terms_of(plan: Plan) -> Terms | None:
     """Return how the explainability result is made; None where one of its suites does not run."""
     if not set(EXPLAINED) <= {suite.name for suite in plan.suites}:
         return None
     reasoned, cited = (plan.suite(name) for name in EXPLAINED)
+    part = plan.explainability
     return Terms(
         judge_model=", ".join(judge.name for judge in cited.metric(cited.suite.scored_by[0]).judges),
         weight_cot=part.weight_cot,

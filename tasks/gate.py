@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from config.settings import Settings
 from data.tables import ITEMS, SCORES
 from metrics.analysis.corrected import corrected_means
 from metrics.analysis.document import document
 from metrics.analysis.observations import observations
+from metrics.analysis.policy import Policy
 from metrics.analysis.results import Results, RunTables, build_interim
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import Policy, RunVerdict, decide
+from metrics.analysis.verdict import RunVerdict, decide
 from tasks.aggregate import circumstances
 from tasks.decide import monitor, monitored_suites
 from tasks.judges.passports import Examined, statuses_of
@@ -24,17 +24,6 @@ from tasks.stage import stage
 from tasks.store.tables import write_atomically
 
 
-def policy_of(settings: Settings) -> Policy:
-    """Return what the configuration lets pass."""
-    return Policy(
-        gate=settings.gate,
-        threshold=settings.threshold,
-        thresholds={suite.name: suite.threshold for suite in settings.suites},
-        undecided=settings.undecided,
-        regressions=settings.fail_on == "regression",
-    )
-
-
 @stage(version=1, cached=False)
 def gate(results: Results, policy: Policy) -> RunVerdict:
     """Decide whether a run passes."""
@@ -42,7 +31,7 @@ def gate(results: Results, policy: Policy) -> RunVerdict:
 
 
 def interim(
-    plan: Plan, tables: Tables, identities: Identities, waiting: Mapping[str, int], policy: Policy
+    plan: Plan, tables: Tables, identities: Identities, waiting: Mapping[str, int]
 ) -> dict[str, dict[str, Any]]:
     """Return each model's result in the one suite of a plan, as it is when the suite has ended."""
     (one,) = plan.suites
@@ -61,7 +50,7 @@ def interim(
         missing=identities.missing,
     )
     counted = RunTables(once.scores, once.items, summarise(once.scores, once.items))
-    verdict = decide(build_interim(counted, known), policy)
+    verdict = decide(build_interim(counted, known), plan.policy)
     told = ("score", "outcome", "reason", "n_scored", "n_asked", "n_deciding", "gate_on", "k", "mean", "measured")
     return {
         model.model: {

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-from config.settings import Judge, Model, Sandbox, Settings, StoreSettings
+from config.settings import Explainability, Judge, Model, Sandbox, Settings, StoreSettings
 from data.errors import InputError
 from data.loading import compared, judged_by, needs_of, responses_of
 from data.plugins import loader, metric
 from data.suites import Aggregate, Suite
+from metrics.analysis.policy import Must, Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,9 @@ class Plan:
     judges: tuple[Judge, ...]
     members: Mapping[str, tuple[str, ...]]
     own_models: Mapping[str, set[str]]
-    judges_must_have: Literal["nothing", "passport", "labels"]
+    policy: Policy
+    explainability: Explainability
+    judges_must_have: Must
     fresh: str
 
     def suite(self, name: str) -> SuitePlan:
@@ -176,6 +179,8 @@ def resolve(settings: Settings) -> Plan:
         judges=tuple(judge for judge in settings.judges if judge.name in judging),
         members=_members(settings, suites),
         own_models=_own_models(settings, suites),
+        policy=_policy(settings),
+        explainability=settings.explainability,
         judges_must_have=settings.judges_must_have,
         fresh=settings.fresh,
     )
@@ -317,6 +322,16 @@ def _members(settings: Settings, suites: Iterable[SuitePlan]) -> dict[str, tuple
     order = {model.name: n for n, model in enumerate(settings.models)}
     listed = sorted(found, key=lambda name: order.get(name, len(order)))
     return {name: tuple(one.name for one in found[name]) for name in listed}
+
+
+def _policy(settings: Settings) -> Policy:
+    return Policy(
+        gate=settings.gate,
+        threshold=settings.threshold,
+        thresholds={suite.name: suite.threshold for suite in settings.suites},
+        undecided=settings.undecided,
+        regressions=settings.fail_on == "regression",
+    )
 
 
 def _own_models(settings: Settings, suites: Iterable[SuitePlan]) -> dict[str, set[str]]:

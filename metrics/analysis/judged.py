@@ -5,7 +5,6 @@ Source: SPEC 16.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from data.exits import GateOutcome
 from data.plugins import metric
@@ -13,15 +12,13 @@ from data.records import Metric
 from data.suites import Suite
 from metrics.analysis.corrected import Finder
 from metrics.analysis.passports import Passport, Share
+from metrics.analysis.policy import Gate, Must
 from metrics.analysis.scores import Labels, Withheld, reaches
 from metrics.analysis.summary import percent
 from metrics.exam import EXAMINED
 from metrics.stats.calibration import Contrast
 from metrics.stats.intervals import Interval
 from metrics.stats.labelled import DECIDING, FEWEST
-
-Gate = Literal["point", "interval", "off"]
-Must = Literal["nothing", "passport", "labels"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any
 
 from data.exits import OUTCOMES, Exit, GateOutcome
 from metrics.analysis.failures import lost
-from metrics.analysis.judged import Estimated, Gate, JudgeStatus, at, panel_status
+from metrics.analysis.judged import Estimated, JudgeStatus, at, panel_status
 from metrics.analysis.judged import decide as decide_judged
+from metrics.analysis.policy import Gate, Policy, Undecided
 from metrics.analysis.results import Results
 from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, at_bound, weighted
 from metrics.analysis.stopping import ConfidenceSequence
@@ -16,8 +17,6 @@ from metrics.stats.intervals import Interval
 from metrics.stats.power import deciding_n
 from metrics.stats.regression import Change
 from metrics.stats.sequential import Side, side
-
-Undecided = Literal["undecided", "pass"]
 
 SUBMITTED = "submitted"
 """How the reason begins of a suite whose requests wait in batches at a server."""
@@ -28,25 +27,6 @@ _AGAIN = {
 }
 """How to get what is missing, what was cut, and both."""
 _SIDES: Mapping[Side, GateOutcome] = {"above": "pass", "below": "fail", "": "undecided"}
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What passes.
-
-    With `gate` `point` a score at or above its threshold passes; with `interval` it fails when the interval lies
-    wholly below, passes when no part of it does, and is undecided else. `off` decides as `point` does, and the exit
-    code is 0 unless there is an error. `thresholds` are the suites'; one without is measured, not judged.
-    `threshold` is that of the weighted whole of several suites: unless given `THRESHOLD`, where each of them has
-    one. `undecided` says what an undecided gate counts as: itself, or a pass. `regressions`: what fell below its
-    baseline fails the run as well.
-    """
-
-    gate: Gate = "point"
-    threshold: float | None = None
-    thresholds: Mapping[str, float | None] = field(default_factory=dict)
-    undecided: Undecided = "undecided"
-    regressions: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import polars as pl
 
 from data.suites import Suite
 from data.tables import TABLES
-from metrics.analysis.judged import Gate
+from metrics.analysis.policy import Gate
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import RunVerdict
 from metrics.stats.regression import BoundedValues, Pairs

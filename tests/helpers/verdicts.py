@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from data.suites import Suite
-from metrics.analysis.judged import Gate
+from metrics.analysis.policy import Gate, Policy
 from metrics.analysis.results import Results
 from metrics.analysis.scores import Labels, Withheld, scores_of
 from metrics.analysis.stopping import ConfidenceSequence
-from metrics.analysis.verdict import Policy, RunVerdict, decide
+from metrics.analysis.verdict import RunVerdict, decide
 
 
 def finalise(

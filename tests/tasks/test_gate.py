@@ -15,7 +15,7 @@ from metrics.analysis.scores import scores_of
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import RunVerdict, decide
 from tasks.aggregate import circumstances
-from tasks.gate import policy_of, write_explained
+from tasks.gate import write_explained
 from tasks.plan import resolve
 from tasks.report import raw
 from tests.tasks.report.runs import build
@@ -59,9 +59,10 @@ def summed(*models: str) -> pl.DataFrame:
 
 def final_of(settings: Settings, summary: pl.DataFrame, missing: dict[str, str] | None = None) -> RunVerdict:
     """Decide on a summary, as the stages do."""
-    known = circumstances(resolve(settings), missing=missing)
+    plan = resolve(settings)
+    known = circumstances(plan, missing=missing)
     found = scores_of(summary, known.members, withheld=known.withheld, missing=known.missing)
-    return decide(Results({}, found), policy_of(settings))
+    return decide(Results({}, found), plan.policy)
 
 
 def test_responses_of_a_model_of_the_run_join_its_own_score(answers: str) -> None:

@@ -8,7 +8,7 @@ import polars as pl
 from data.draw import content_id
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
-from metrics.analysis.judged import Gate
+from metrics.analysis.policy import Gate
 from metrics.analysis.summary import summarise
 from tests.helpers.verdicts import finalise
 

@@ -9,7 +9,7 @@ import pytest
 
 from data.errors import InputError
 from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.analysis.judged import Gate
+from metrics.analysis.policy import Gate
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import ModelResult, RunVerdict
 from metrics.stats.intervals import score_limits

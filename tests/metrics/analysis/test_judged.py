@@ -18,7 +18,6 @@ from data.suites import Suite
 from metrics.analysis.corrected import corrected_means, exam_table
 from metrics.analysis.judged import (
     Estimated,
-    Gate,
     decide,
     judge_statuses,
     left_out,
@@ -26,9 +25,10 @@ from metrics.analysis.judged import (
     withheld_by_judges,
 )
 from metrics.analysis.passports import Passport
+from metrics.analysis.policy import Gate, Policy
 from metrics.analysis.results import Circumstances, RunTables, build_interim
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import Policy, SuiteResult
+from metrics.analysis.verdict import SuiteResult
 from metrics.analysis.verdict import decide as verdict_of
 from metrics.judging import Aggregate, Judgement, Session, combine
 from metrics.response_groundedness import UNIT as GROUNDEDNESS

@@ -10,12 +10,12 @@ import pytest
 from data.suites import GateOn
 from data.tables import ITEMS, SCORES
 from metrics.analysis.failures import failures
-from metrics.analysis.judged import Gate
 from metrics.analysis.observations import Doubled, observations
+from metrics.analysis.policy import Gate, Policy
 from metrics.analysis.repeated import repeated
 from metrics.analysis.results import Circumstances, RunTables, build_interim
 from metrics.analysis.summary import OF_SUITES, cells, summarise, totals
-from metrics.analysis.verdict import ModelResult, Policy, decide
+from metrics.analysis.verdict import ModelResult, decide
 from metrics.stats.intervals import Interval, wilson
 from metrics.stats.labelled import Powered
 from prompts.phrases import translated

@@ -10,8 +10,8 @@ from data.plugins import find
 from data.records import Metric, Score
 from data.tables import ITEMS, SCORES
 from data.truncation import is_cut
-from metrics.analysis.judged import Gate
 from metrics.analysis.pairs import compare
+from metrics.analysis.policy import Gate
 from metrics.analysis.summary import cells, summarise, totals
 from metrics.analysis.verdict import ModelResult, RunVerdict
 from prompts.phrases import translated

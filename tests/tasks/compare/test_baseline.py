@@ -13,9 +13,10 @@ from data.errors import InputError
 from data.exits import Exit
 from flows.runs import facts
 from metrics.analysis.baseline import Against, unlike
+from metrics.analysis.policy import Policy
 from metrics.analysis.results import Results
 from metrics.analysis.results import written as as_json
-from metrics.analysis.verdict import Policy, decide
+from metrics.analysis.verdict import decide
 from tasks.compare.baseline import against, check, pin
 from tasks.compare.facts import facts_of
 from tasks.compare.items import items_of

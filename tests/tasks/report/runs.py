@@ -23,7 +23,6 @@ from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import decide
 from metrics.judging import Ask, Failed, Session, advance, begin, combine
 from tasks.aggregate import circumstances
-from tasks.gate import policy_of
 from tasks.plan import resolve
 from tasks.report.report_data import ReportData
 from tasks.score import metric_rows, scores_of
@@ -288,11 +287,9 @@ def complete(
     judged: pl.DataFrame,
 ) -> ReportData:
     """Sum a run's tables up and conclude it, as the flow does."""
-    summary = summarise(scores, items)
-    found = analysis.build(
-        RunTables(scores, items, summary), circumstances(resolve(given)), run={"run": "20261105_140233"}
-    )
-    document = document_of(found, decide(found, policy_of(given)))
+    summary, plan = summarise(scores, items), resolve(given)
+    found = analysis.build(RunTables(scores, items, summary), circumstances(plan), run={"run": "20261105_140233"})
+    document = document_of(found, decide(found, plan.policy))
     n = {"asked": asked.height, "cached": int(asked["cached"].sum()), "failed": int(asked["error"].count())}
     manifest = {
         "schema": 1,
