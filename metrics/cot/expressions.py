@@ -417,8 +417,8 @@ def operators(found: Sequence[Token]) -> frozenset[str]:
 
 def shown(value: Exact) -> str:
     """Write an exact number down: as a decimal where it is finite and short, else as a fraction."""
-    if isinstance(value, int) and abs(value) < 10**15:  # the usual case, at once
-        return str(value)
+    if value.denominator == 1 and abs(value.numerator) < 10**15:  # the usual case, at once
+        return str(value.numerator)
     fraction = Fraction(value)
     if max(fraction.numerator.bit_length(), fraction.denominator.bit_length()) > 3000:  # noqa: PLR2004 - some 900 digits
         return "a number with more than 900 digits"
