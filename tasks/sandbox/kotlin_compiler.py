@@ -1,8 +1,8 @@
 """Compile many Kotlin programs, each a module of its own, in one virtual machine: its start costs some seconds.
 
 A program is compiled as it stands; the calls import it from its package, which is where its classes come to lie.
-A program that brings the virtual machine down costs a start. All of it has one budget of CPU time, and the compiler
-is confined like what it compiles.
+A program that brings the virtual machine down costs a start. Each has CPU time of its own, so that no outcome hangs
+on what else is compiled; the compiler is confined like what it compiles.
 """
 
 import contextlib
@@ -26,9 +26,6 @@ from tasks.sandbox.replies import clean
 
 BATCH = 100
 """Programs in one folder."""
-
-STARTS_S, EACH_S = 120.0, 4.0
-"""CPU seconds of a batch: for the compiler's starts, and for each program."""
 
 ALONE_S = 20.0
 """CPU seconds of one compilation."""
@@ -58,7 +55,6 @@ class Compilation:
         self.ready, self.folder, self.programs = ready, folder, programs
         self.names = [f"p{secrets.token_hex(8)}" for _ in programs]
         self.found: dict[int, Compiled | Outcome] = {}
-        self.left_s = STARTS_S + EACH_S * len(programs)
         self.starts = 0
 
     def run(self) -> list[Compiled | Outcome]:
@@ -69,7 +65,7 @@ class Compilation:
                 (self.folder / name / "Candidate.kt").write_text(program.source, encoding="utf-8")
             except UnicodeEncodeError:
                 self.found[k] = Outcome("syntax", message="text with half a surrogate pair")
-        while self._open() and self.left_s > 0:
+        while self._open():
             before = len(self.found)
             with self._started() as process:
                 self._drive(process)
@@ -86,7 +82,7 @@ class Compilation:
         for k in self._open():
             with contextlib.suppress(BrokenPipeError):
                 self.found[k] = self._compiled(process, clock, k)
-            if process.poll() is not None or self.left_s <= 0 or k not in self.found:
+            if process.poll() is not None or k not in self.found:
                 return
 
     def _compiled(self, process: "subprocess.Popen[bytes]", clock: Clock, k: int) -> Compiled | Outcome:
@@ -109,11 +105,10 @@ class Compilation:
     def _part(self, process: "subprocess.Popen[bytes]", clock: Clock, name: str, parts: str) -> Outcome | None:
         """Have files compiled; return why they cannot be. What ends no compilation in its time ends the driver."""
         to, back = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
-        before = clock.cpu_s()
+        limit_s = clock.cpu_s() + ALONE_S
         to.write(f"{name} {parts}\n".encode())
         to.flush()
-        line = _line(back, clock, before + min(ALONE_S, self.left_s))
-        self.left_s -= max(clock.cpu_s() - before, 0.0)
+        line = _line(back, clock, limit_s)
         if line == f"{name} {parts} 0":
             return None
         if line and line.startswith(f"{name} {parts} "):

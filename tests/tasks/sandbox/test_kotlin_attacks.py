@@ -2,8 +2,11 @@
 
 import time
 
+import pytest
+
 from data.records import Outcome, Program
 from tasks import sandbox
+from tasks.sandbox import kotlin_compiler
 from tests.helpers.kotlin import needs_compiler, newest
 
 CPU_S = 0.5
@@ -38,3 +41,22 @@ def test_a_program_that_keeps_talking_lives_no_longer() -> None:
 def test_no_native_code_is_reached_by_way_of_unsafe_memory_on_a_newer_java() -> None:
     outcome = run(LOOKUP, newest())
     assert (outcome.kind, outcome.error) == ("exception", "UnsupportedOperationException"), outcome
+
+
+NESTED = 24  # 2 to this power calls, written out by the compiler
+SLOW = f"""inline fun twice(g: () -> Unit) {{ g(); g() }}
+fun f(x: Int): Int {{
+    var y = x
+    {"twice { " * NESTED}y += 1{" }" * NESTED}
+    return y
+}}"""
+
+
+@needs_compiler
+def test_programs_that_are_compiled_for_ever_take_no_time_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kotlin_compiler, "ALONE_S", 4.0)
+    sources = ("fun f(x: Int) = x + 1", SLOW, SLOW, "fun f(x: Int) = x + 2")
+    programs = [Program("kotlin", source, "f", ((3,),), ("int", "int")) for source in sources]
+    outcomes = [outcome for (outcome,) in sandbox.run(programs, cpu_s=CPU_S)]
+    late = Outcome("timeout", message="the compiler took too long")
+    assert outcomes == [Outcome("value", 4), late, late, Outcome("value", 5)]
