@@ -143,8 +143,8 @@ class Model(Frozen):
     def _a_name(cls, value: str) -> str:
         if value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
             raise ValueError(
-                "expected the name of an environment variable, such as OPENAI_API_KEY; the key itself never stands "
-                "in the configuration"
+                "expected the name of an environment variable, such as OPENAI_API_KEY; the key itself is never "
+                "written in the configuration"
             )
         return value
 
@@ -153,8 +153,8 @@ class Model(Frozen):
     def _a_place(cls, value: str) -> str:
         if value and not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]{0,63}", value):
             raise ValueError(
-                "expected the name of a header or a query parameter, such as X-Api-Key; the key itself never "
-                "stands in the configuration"
+                "expected the name of a header or a query parameter, such as X-Api-Key; the key itself is "
+                "never written in the configuration"
             )
         if value.lower() in {"host", "content-type", "content-length", "transfer-encoding", "connection"}:
             raise ValueError(f"{value} is a header of HTTP's own, which cannot carry a key")

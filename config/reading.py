@@ -51,7 +51,7 @@ def _lines(node: yaml.Node | None, path: Path_ = ()) -> Iterator[tuple[Path_, in
             here, line = (*path, str(key.value)), key.start_mark.line + 1
             # YAML forbids it, and PyYAML silently takes the last.
             if here[-1] in seen:
-                problem = f"the key {'.'.join(map(str, here))!r} stands twice (first on line {seen[here[-1]]})"
+                problem = f"the key {'.'.join(map(str, here))!r} occurs twice (first on line {seen[here[-1]]})"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             seen[here[-1]] = line
             yield here, line

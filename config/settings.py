@@ -91,7 +91,7 @@ class Telemetry(Frozen):
     def _no_secret(cls, value: str) -> str:
         if holds_user(value) or secret_part(value):
             raise ValueError(
-                "it holds a password or a key, which would stand in every manifest; leave that out, and set "
+                "it holds a password or a key, which would be stored in every manifest; leave that out, and set "
                 "OTEL_EXPORTER_OTLP_HEADERS in the environment"
             )
         return value
@@ -251,13 +251,13 @@ class Settings(Frozen):
         for kind, listed in (("models", self.models), ("judges", self.judges)):
             names = [m.name for m in listed]
             if repeated := sorted({n for n in names if names.count(n) > 1}):
-                raise ValueError(f"{kind}: the name {repeated[0]!r} stands twice; each needs a name of its own")
+                raise ValueError(f"{kind}: the name {repeated[0]!r} is given twice; each needs a name of its own")
             for index, model in enumerate(listed):
                 if holds_user(model.base_url):
                     raise ValueError(
-                        f"{kind}.{index}.base_url: it holds a user or a password, which would stand in every "
-                        "manifest; leave that out, and name the variable of a key in `api_key_env` (Ollama: or set "
-                        "OLLAMA_HOST)"
+                        f"{kind}.{index}.base_url: it holds a user or a password, which would be stored in "
+                        "every manifest; leave that out, and name the variable of a key in `api_key_env` (Ollama: "
+                        "or set OLLAMA_HOST)"
                     )
                 if scheme := other_scheme(model.base_url):
                     raise ValueError(
@@ -266,12 +266,13 @@ class Settings(Frozen):
                     )
                 if named := secret_part(model.base_url):
                     raise ValueError(
-                        f"{kind}.{index}.base_url: it holds a key ({named!r} of its query), which would stand in "
-                        f"every manifest; {ADVICE}"
+                        f"{kind}.{index}.base_url: it holds a key ({named!r} of its query), which would be "
+                        f"stored in every manifest; {ADVICE}"
                     )
                 if named := secret_parameter(model.extra):
                     raise ValueError(
-                        f"{kind}.{index}.extra: {named} holds a key, which would stand in every manifest; {ADVICE}"
+                        f"{kind}.{index}.extra: {named} holds a key, which would be stored in every "
+                        f"manifest; {ADVICE}"
                     )
         return self
 
@@ -298,15 +299,15 @@ class Settings(Frozen):
         for place, text in said.items():
             if holds_key(text, known):
                 raise ValueError(
-                    f"{place}: it holds a key, which would be sent as text and stand in every manifest and report; "
-                    "leave it out, and name the variable that holds it in `api_key_env`"
+                    f"{place}: it holds a key, which would be sent as text and stored in every manifest and "
+                    "report; leave it out, and name the variable that holds it in `api_key_env`"
                 )
         return self
 
     @model_validator(mode="after")
     def _suites(self) -> Self:
         if repeated := sorted({name for name in self.named if self.named.count(name) > 1}):
-            raise ValueError(f"suites: {repeated[0]!r} stands twice; list each once")
+            raise ValueError(f"suites: {repeated[0]!r} is listed twice; list each once")
         models, judges = {m.name for m in self.models}, {j.name for j in self.judges}
         for index, suite in enumerate(self.suites):
             for path, named, known in (

@@ -37,7 +37,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """What a batch of requests came to; `span_s` is from the first call, at `began_s` (epoch), to the last reply.
+    """The result of a batch of requests; `span_s` is from the first call, at `began_s` (epoch), to the last reply.
 
     `submitted` ones wait in batches at a server. `model` is the name of the entry that was asked, a judge's too; ''
     where nobody was.

@@ -77,7 +77,7 @@ def draw(
         else:
             raise InputError(
                 f"family {family.name}, level {level}, language {language}: asked for {len(wanted)} different "
-                f"items, but there are only {len(items)} to be had (the last {REDRAWS} draws all repeated a prompt "
+                f"items, but only {len(items)} exist (the last {REDRAWS} draws all repeated a prompt "
                 f"of this run). Ask for {len(items)} or fewer, or for another level."
             )
         seen.add(item.prompt)

@@ -1,4 +1,4 @@
-"""What a gate comes to, and the exit codes of every command: what a shell, a build or a scheduler reads."""
+"""What a gate decides, and the exit codes of every command: what a shell, a build or a scheduler reads."""
 
 from collections.abc import Mapping
 from enum import IntEnum

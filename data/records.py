@@ -93,7 +93,7 @@ OutcomeKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one call of a program came to.
+    """The result of one call of a program.
 
     `value` holds plain data only (None, bool, int, float, str, bytes, list, tuple, dict, set, frozenset);
     `error` is the exception's type, `message` its text and `classes` its whole line of classes, its own first:

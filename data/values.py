@@ -123,7 +123,7 @@ def simple_name(error: str) -> str:
 
 
 def describe(found: Outcome) -> str:
-    """Return what a call came to as short text."""
+    """Describe the result of a call in short text."""
     if found.kind == "value":
         return shown(found.value)
     if found.kind == "exception":

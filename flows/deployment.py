@@ -156,7 +156,7 @@ def dead_runs() -> "AutomationCore":
         actions=[
             ChangeFlowRunState(
                 state=StateType.CRASHED,
-                message=f"No heartbeat for {SILENCE_S} s: the run's process or machine is gone. Retry goes on.",
+                message=f"No heartbeat for {SILENCE_S} s: the run's process or machine is gone. Retry continues.",
             )
         ],
     )

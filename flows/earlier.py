@@ -42,7 +42,7 @@ def _open(run: RunFolder) -> bool:
 
 
 def ended(runs: str, name: str) -> bool:
-    """Say whether a run has come to its end and waits for nothing."""
+    """Say whether a run has ended and waits for nothing."""
     return any(run.name == name and not _open(run) for run in runs_in(Path(runs)))
 
 

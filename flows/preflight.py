@@ -21,7 +21,7 @@ def check(settings: "Settings") -> "Plan":
     As in the run itself, a model that cannot be asked does not stop the others.
 
     Raises:
-        InputError: the run would come to nothing.
+        InputError: the run would fail.
     """
     from tasks.plan import check_judges, resolve
 

@@ -69,7 +69,7 @@ TAKES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run came to: where it lies, its tables, and the exit code (`data.exits`)."""
+    """The result of a run: its folder, its tables, and the exit code (`data.exits`)."""
 
     run: str
     folder: str

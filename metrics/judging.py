@@ -1,4 +1,4 @@
-"""Ask judges step by step, without a client: which questions come next, what a reply says, what it all comes to.
+"""Ask judges step by step, without a client: which questions come next, what a reply says, what the score is.
 
 A `Session` is one judge on one sample, and frozen. All sessions advance together, a wave at a time: the caller
 gathers every session's `asks`, has them answered in one batch, and calls `advance` with the replies, until none
@@ -201,7 +201,7 @@ def constrained(ask: Ask, max_tokens: int, language: str) -> dict[str, Any] | No
 
 
 def outcome(session: Session) -> Score:
-    """Return what an ended session comes to: the metric's score, or `judge_failed` with the step as its reason."""
+    """Return the result of an ended session: the metric's score, or `judge_failed` with the step as its reason."""
     if session.asks:
         raise ValueError(f"metric {session.metric.name}: the session still asks {len(session.asks)} questions")
     if session.failure:

@@ -1,4 +1,4 @@
-"""Results: what all of a run's tables come to."""
+"""Results, made of all of a run's tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -100,7 +100,7 @@ class _Hearing:
 
 @dataclass(frozen=True, slots=True)
 class _Wave:
-    """What a wave came to: the sessions advanced, the calls, and the remembered replies that could not be read."""
+    """The result of a wave: the sessions advanced, the calls, and the remembered replies that could not be read."""
 
     advanced: dict[int, Session]
     asked: QueryResult

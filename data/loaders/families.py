@@ -15,7 +15,7 @@ from data.records import Family, Item, Loader
 def _distinct(values: Sequence[str]) -> Sequence[str]:
     """Refuse a name that is listed twice, which would count what it names twice."""
     if repeated := sorted({value for value in values if values.count(value) > 1}):
-        raise ValueError(f"{repeated[0]!r} stands twice; list each once")
+        raise ValueError(f"{repeated[0]!r} is listed twice; list each once")
     return values
 
 
@@ -48,7 +48,7 @@ def check(options: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], s
             yield ("families", index), str(error).rstrip(".")
             return
         if unit.name in found:
-            yield ("families", index), f"{unit.name} stands twice, once as {unit.seed_id}; list each once"
+            yield ("families", index), f"{unit.name} is listed twice, once as {unit.seed_id}; list each once"
         found[unit.name] = unit
     for unit in found.values():
         for kind, known in (("levels", tuple(unit.levels)), ("languages", unit.languages)):

@@ -24,7 +24,7 @@ def _console() -> "Console":
     from rich.console import Console
 
     class Heard(Console):
-        """A console whose reader may have read enough, such as `head`: what the command comes to stays as it is."""
+        """A console whose reader may have read enough, such as `head`: the command's result stays as it is."""
 
         def on_broken_pipe(self) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -30,10 +30,10 @@ STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
 def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "RunResult":
-    """Run the evaluation and return what it came to; `only_failed` brings an earlier run's answers back first.
+    """Run the evaluation and return its results; `only_failed` brings an earlier run's answers back first.
 
     Raises:
-        InputError: it would come to nothing, which is told before Prefect is there; or as the flow itself.
+        InputError: it would fail, which is reported before Prefect is there; or as the flow itself.
         KeyboardInterrupt: it was stopped; the message says how to go on.
     """
 

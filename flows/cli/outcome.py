@@ -1,4 +1,4 @@
-"""Show what a run came to: the table, the verdict, where the reports lie, and what was run again."""
+"""Show a run's results: the table, the verdict, where the reports lie, and what was run again."""
 
 from typing import TYPE_CHECKING
 

@@ -51,7 +51,7 @@ def _interval() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What some work has come to: calls, how many of them in a second, and whether batches of it are open.
+    """The progress of some work: calls, how many of them in a second, and whether batches of it are open.
 
     `elsewhere` of them are waited for: the `holders` say who is asking them, or in what they wait.
     """
@@ -193,7 +193,7 @@ class Display(logging.Handler):
         """Leave a line."""
 
     def conclude(self, suite: str, results: list[str]) -> None:
-        """Show what a suite has come to, a line for each model."""
+        """Show a suite's results, a line for each model."""
 
 
 class LineDisplay(Display):
@@ -218,7 +218,7 @@ class LineDisplay(Display):
             self.say(f"{self.now}, for {_clock(time.monotonic() - self.since)}")
 
     def conclude(self, suite: str, results: list[str]) -> None:
-        """Write what a suite's calls and its models came to."""
+        """Write the results of a suite's calls and models."""
         for work in self.of(suite):
             count = work.count()
             self.say(f"{work.title}: {_measured(count)}")
@@ -340,7 +340,7 @@ def _measured(count: Count) -> str:
 
 
 def _results(suite: str, models: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield what a suite's models came to, a line each."""
+    """Yield the results of a suite's models, a line each."""
     from tasks.report.text import percent
     from tasks.report.words import scored, why
 

@@ -1,1 +1,1 @@
-"""What whole runs come to: scores, comparisons, verdicts; pure functions of tables, on top of `metrics.stats`."""
+"""The results of whole runs: scores, comparisons, verdicts; pure functions of tables, on top of `metrics.stats`."""

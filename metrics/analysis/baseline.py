@@ -1,4 +1,4 @@
-"""A run compared with a baseline: what is not alike, what each suite came to, the items that changed most."""
+"""A run compared with a baseline: what is not alike, each suite's outcome, the items that changed most."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -86,7 +86,7 @@ class Changed:
 class SuiteChange(Regression):
     """A model's suite against the baseline's, with what moved in its questions.
 
-    `few`: less than 95 % of the baseline's questions were asked, so that nothing can be called held.
+    `few`: less than 95 % of the baseline's questions were asked, so that nothing counts as held.
     """
 
     moved: Moved = field(kw_only=True)
@@ -120,7 +120,7 @@ class Against:
 
     @property
     def outcomes(self) -> tuple[Change, ...]:
-        """What each suite of each model came to, and what is missing."""
+        """Each suite's outcome for each model, and what is missing."""
         gone: tuple[Change, ...] = ("regressed",) if self.missing and not self.allowed else ()
         return (*gone, *(suite.outcome for model in self.models for suite in model.suites))
 
@@ -262,7 +262,7 @@ def refuse(name: str, differences: Sequence[Difference], *, allow_different: boo
     if wrong and not allow_different:
         raise InputError(
             f"baseline {name}: its scores were decided by other rules than this run's. {'; '.join(wrong)}. Set a "
-            "new baseline, or give --allow-different to compare all the same."
+            "new baseline, or give --allow-different to compare anyway."
         )
 
 

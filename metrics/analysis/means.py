@@ -1,4 +1,4 @@
-"""The interval of a model's score in a suite, from what each question came to.
+"""The interval of a model's score in a suite, from each question's value.
 
 Source: SPEC 9.
 """

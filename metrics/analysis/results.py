@@ -34,10 +34,10 @@ class Results:
     `run` says which run it was (id, time, configuration, versions, its suites' questions), `models` what each model
     came to, suite by suite, `waiting` how many requests of a suite wait in batches; `spending` what its calls came
     to. `totals` has a TOTAL for each model, `judges` the agreement of judges for each metric, `corrected` judged
-    means beside what they come to if judges err here as on their exam's texts, `standings` which judges count in
+    means, and what they would be if judges err here as on their exam's texts, `standings` which judges count in
     which steps, `self_judged`, by suite and judge, the models under test that are the judge's own; `passports` what
     an exam showed of judges that took it in this run; `explainability` the results of SPEC 5; `baseline` what the
-    run came to against a baseline; `doubled` the suites in whose data questions repeat, `few_templates`
+    run's outcome against a baseline; `doubled` the suites in whose data questions repeat, `few_templates`
     those whose intervals hold over their few templates only.
     """
 

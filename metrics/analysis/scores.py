@@ -21,7 +21,7 @@ from metrics.stats.labelled import Powered
 from metrics.stats.strata import at_once, correlated, part_of, stratified
 
 Labels = Mapping[tuple[str, str, str], Powered]
-"""Means put right by people's labels, by suite, model and metric."""
+"""Means corrected by people's labels, by suite, model and metric."""
 
 MIN_COVERAGE = 0.9
 """The share of a suite's applicable rows that must be scored."""
@@ -51,8 +51,8 @@ class SuiteScore:
     (None where there are none), and `failures` say why, the commonest cause first. Of `n_truncated` rows the reply
     was cut: `upper` is the score were all of these right, and those. `withheld` says why no score decides the suite
     ('' where it does); `measured` is false where that is because none of its judges counts: then there is no score.
-    `waiting` requests are in batches at a server. Where people's labels decide, `score` is put right by `n_labels`
-    of them (the fewest of a metric), and `as_judged` is what it was. `corrected` is what the score comes to if its
+    `waiting` requests are in batches at a server. Where people's labels decide, `score` is corrected by `n_labels`
+    of them (the fewest of a metric), and `as_judged` is what it was. `corrected` is what the score would be if its
     judges err here as on their exam's texts, with its interval; None where that is not defined.
 
     With `gate_on` other than `mean` the score is that of `k` answers to each question (pass@k, pass^k), its rows

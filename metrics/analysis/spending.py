@@ -1,4 +1,4 @@
-"""What a run's calls came to in tokens and, where models have a price, in money."""
+"""What a run's calls used in tokens and, where models have a price, in money."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What all models and judges came to. `cost` and `cost_now` sum up those that have a price, None if none has.
+    """What all models and judges used. `cost` and `cost_now` sum up those that have a price, None if none has.
 
     `unpriced` are the names of those without one. `prices` is the table's `file` and `date` ('' without one) and
     `stale_days`, its age where it is stale.

@@ -1,4 +1,4 @@
-"""What each question came to: a model's value on a question, for each metric, whatever asked it how often.
+"""The value of each question: a model's value on a question, for each metric, whatever asked it how often.
 
 The unit of all statistics is the question. Repeats enter by their mean; equal questions are one already
 (`metrics.analysis.observations`).

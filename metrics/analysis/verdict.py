@@ -36,7 +36,7 @@ class SuiteResult(SuiteScore):
     Without a threshold the outcome is `none`: the score is measured, and nothing judges it.
     `n_deciding`: with so many scored rows the interval would exclude the threshold, if mean and spread stayed the
     same; None where no number would, or where no score decides the suite. Of judges `judges_left_out` do not count
-    (why, by judge and metric), and `judges_unmeasured` count though nobody has measured them.
+    (why, by judge and metric), and `judges_unmeasured` count though their errors have not been measured.
     """
 
     threshold: float | None = None
@@ -75,7 +75,7 @@ class ModelResult(ModelScore):
 class RunVerdict:
     """The verdict on a run. With gate `off` everything reads as with `point`, and only an error has an exit code.
 
-    `undecided` says what an undecided gate counts as: itself, or a pass. `changes` are what the suites came to
+    `undecided` says what an undecided gate counts as: itself, or a pass. `changes` are the suites' outcomes
     against a baseline, where the run fails on a regression; they count whatever the gate. `waiting` requests are in
     batches at servers: what they will bring decides nothing yet, whatever the gate.
     """
@@ -172,7 +172,7 @@ def _gated(result: SuiteResult, gate: Gate) -> SuiteResult:  # noqa: PLR0911 - a
 
 
 def _corrected(score: SuiteScore | ModelScore) -> Estimated | None:
-    """Return what a score comes to if its judges err here as on their exam's texts; None where nothing tells."""
+    """Return what a score would be if its judges err here as on their exam's texts; None where nothing tells."""
     return None if score.corrected is None else Estimated(score.corrected, score.corrected_interval)
 
 
@@ -207,7 +207,7 @@ def _hanging(result: SuiteResult | ModelResult, suites: Sequence[SuiteScore]) ->
     what = " + ".join(filter(None, (missing, f"cut replies ({cut})" if cut else "")))
     how = _AGAIN[bool(missing), bool(cut)]
     ends = f"{percent(low or 0.0)} if they are wrong, {percent(high or 0.0)} if they are right"
-    return f"it hangs on {what}: {ends}; {how}"
+    return f"it depends on {what}: {ends}; {how}"
 
 
 def _missing(suites: Sequence[SuiteScore]) -> str:
@@ -261,11 +261,11 @@ def _whole(result: ModelResult, policy: Policy) -> ModelResult:  # noqa: PLR0911
 
 
 def _hangs(suites: Sequence[str]) -> str:
-    return f"it hangs on {', '.join(suites)}, which is undecided"
+    return f"it depends on {', '.join(suites)}, which is undecided"
 
 
 def _ends(suites: Sequence[SuiteScore], threshold: float, gate: Gate) -> set[GateOutcome]:
-    """Return what the whole would come to were the scores of suites that are withheld 0, and were they 1."""
+    """Return what the whole would be if the scores of withheld suites were 0, and if they were 1."""
     found: set[GateOutcome] = set()
     for value, best in ((0.0, False), (1.0, True)):
         fixed = Interval(value, value, "combined")

@@ -9,7 +9,7 @@ from metrics.cot.expressions import Base, Exact, Token, decimals, evaluate, numb
 from metrics.cot.units import scales, tenfold, unit
 
 FLOAT_DIGITS = 14
-"""Digits of a result that are held against a chain: a calculator's later ones are binary rounding."""
+"""Digits of a result that are compared with a chain: a calculator's later ones are binary rounding."""
 
 SIDES = 8
 """Equations in a row (`a = b = c`) are read as one annotation up to so many sides."""

@@ -33,7 +33,7 @@ STEEPEST = 60.0
 """The steepest curve: all or nothing between two rungs."""
 _TAIL = 0.025
 DRAWS = 400
-"""Draws from a falling curve that observed shares are held against."""
+"""Draws from a falling curve that observed shares are compared with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Leaderboard: what every finished run of a folder came to, from its results.json alone."""
+"""Leaderboard: the results of every finished run of a folder, from its results.json alone."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Trends: what one version of a model came to on the same questions over time, oldest first."""
+"""Trends: the scores of one version of a model on the same questions over time, oldest first."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

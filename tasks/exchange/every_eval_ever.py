@@ -106,7 +106,7 @@ def read(path: Path, *, task: str = "") -> Log:
         raise InputError(f"{where}: found no reply of one turn; nothing can be verified here.")
     if len(named) > 1:
         remarks.append(f"Only {chosen!r} is read; the file holds {len(named)} evaluations (--task names one).")
-    remarks.append("The record does not say why replies ended: none can be told to be cut at the token limit.")
+    remarks.append("The record does not say why replies ended: none can be identified as cut at the token limit.")
     return Log(TOOL, chosen, models[0], "score", rows, tuple(remarks))
 
 

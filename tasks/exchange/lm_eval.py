@@ -146,6 +146,6 @@ def read(path: Path, *, metric: str = "", filtered: str = "") -> Log:
         )
     if len(chosen) < len(listed):
         remarks.append(f"Only the filter {name!r} is read; the log holds others (--filter names one).")
-    remarks.append("The log does not say why replies ended: none can be told to be cut at the token limit.")
+    remarks.append("The log does not say why replies ended: none can be identified as cut at the token limit.")
     model = str(results.get("model_name") or results.get("config", {}).get("model") or "model")
     return Log(TOOL, _task(path, results), model, f"{score}, {name}" if score else "", rows, tuple(remarks))

@@ -1,7 +1,7 @@
 """People's labels of a finished run's judged replies: which to label, and what they make of the judge's mean.
 
 Samples are drawn with known probabilities, which stand in the sheet, so that an estimate from them is right however
-they were chosen. Nothing is asked. What labels came to is kept beside the run's reports, with a digest of the
+they were chosen. Nothing is asked. What labels showed is kept beside the run's reports, with a digest of the
 judges' scores that they were joined with: a gate relies on it only where its own are the same.
 """
 
@@ -33,7 +33,7 @@ WORDS: Mapping[str, float] = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, 
 _log = logging.getLogger("tasks.store.runs")
 
 KEPT = "labels.json"
-"""Where a run's folder keeps what labels came to."""
+"""Where a run's folder keeps what labels showed."""
 
 _LEAST = 0.1
 """How uncertain the surest verdict counts, so that each can be drawn."""

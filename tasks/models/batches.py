@@ -126,7 +126,7 @@ class BatchQueue:
 
     def _leave(self, left: Iterable[str]) -> None:
         """End what waits at the server; a later run collects it."""
-        why = next((f" (which does not tell of it now: {said})" for _, said in self._silent.values()), "")
+        why = next((f" (which does not report on it now: {said})" for _, said in self._silent.values()), "")
         said = f"it waits in a batch at the server{why}; run the same command again later, or with --wait"
         for request_id in left:
             self.ended(request_id, CallError("submitted", said))
@@ -218,7 +218,7 @@ class BatchQueue:
         return await self._trying(once)
 
     async def _collect(self, batch: Submitted, batch_id: str, left: dict[str, Call]) -> None:
-        """Remember what a batch that is over has come to, and take it out of what is left."""
+        """Remember the results of a batch that is over, and take it out of what is left."""
         calls = {one: left[one] for one in batch.request_ids if one in left}
         try:
             state = await self._trying(lambda: self.server.look(batch_id))

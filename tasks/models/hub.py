@@ -73,7 +73,7 @@ def _fetch(client: httpx.Client, url: str, path: Path, model: Model, stopped: th
     linked = (h["x-linked-size"] for h in told if "x-linked-size" in h)
     said = next(linked, head.headers.get("content-length", ""))
     if not (said.isascii() and said.isdecimal()):
-        raise InputError(f"model {model.name!r}: {url}: the hub does not tell how large the file is")
+        raise InputError(f"model {model.name!r}: {url}: the hub does not say how large the file is")
     size = int(said[:_DIGITS])
     part = path.with_name(f"{path.name}.{hashlib.sha256(tag.encode()).hexdigest()[:16]}.part")
     done = part.stat().st_size if part.exists() else 0

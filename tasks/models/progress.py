@@ -43,7 +43,7 @@ def has_pages() -> bool:
 
 
 def counts(tally: BatchProgress) -> dict[str, int]:
-    """Return what a batch has come to, as a log has it."""
+    """Return a batch's progress, as a log has it."""
     return {
         "total": tally.total,
         "cached": tally.cached,

@@ -72,7 +72,7 @@ class _Known:
 
 @dataclass(slots=True)
 class BatchProgress:
-    """What a batch has come to so far; handed to the progress callback after every change.
+    """The progress of a batch; handed to the progress callback after every change.
 
     `elsewhere` of them are waited for: the `holders` say who is asking them, or in what they wait.
     """
@@ -179,7 +179,7 @@ def way_of(model: Model) -> str:
 
 @dataclass(eq=False)
 class _Batch:
-    """One batch on its way: what it shares, and what it has come to.
+    """One batch on its way: what it shares, and its progress.
 
     `flying` are the tasks whose call is at the server, or whose reply is on its way to the disk.
     """

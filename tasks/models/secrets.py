@@ -55,7 +55,7 @@ def find_key(model: Model, usual: str, *, needed: bool) -> str:
         f"model {model.name!r}: {named} the environment variable {variable}, which is not set; set it "
         f"(export {variable}=…)"
         + ("" if model.api_key_env else ", or name another one with `api_key_env`")
-        + "; the key itself never stands in the configuration"
+        + "; the key itself is never written in the configuration"
     )
 
 

@@ -1,4 +1,4 @@
-"""What calls came to, made durable as they end: replies, and failures."""
+"""The results of calls, made durable as they end: replies, and failures."""
 
 import asyncio
 from collections.abc import Sequence

@@ -36,14 +36,14 @@ def header(language: str) -> list[str]:
 
 
 def verdict(pair: Comparison) -> str:
-    """Say what a comparison came to: better, worse or same."""
+    """Return the outcome of a comparison: better, worse or same."""
     if pair.difference is None or not pair.significant:
         return "same"
     return "better" if pair.difference > 0 else "worse"
 
 
 def conclusion(pair: Comparison, language: str) -> str:
-    """Say what a comparison came to, with what qualifies it."""
+    """Return the outcome of a comparison, with what qualifies it."""
     return "; ".join([phrase(f"compare.{verdict(pair)}", language), *remarks(asdict(pair), language)])
 
 
@@ -148,7 +148,7 @@ def change_of(row: Mapping[str, Any], language: str) -> str:
 
 
 def outcome(row: Mapping[str, Any], side: str, language: str) -> str:
-    """Say what one side of a change came to: its value and reason."""
+    """Describe one side of a change: its value and reason."""
     reason = translated(row[f"{side}_reason"] or "", language)
     return percent(row[f"{side}_value"]) + (f", {reason}" if reason else "")
 

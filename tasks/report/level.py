@@ -27,7 +27,7 @@ COLUMNS = ("family", "language", "level", "interval", "asked", "right", "order")
 
 @dataclass(frozen=True, slots=True)
 class LevelReport:
-    """What a search came to: a curve for each family and language, from `questions` of each."""
+    """The result of a search: a curve for each family and language, from `questions` of each."""
 
     run: str
     started: datetime

@@ -26,7 +26,7 @@ def _around(part: Mapping[str, Any]) -> str:
 
 
 def regression(part: Mapping[str, Any], language: str = "en") -> str:
-    """Say what a suite came to against its baseline, and where it is undecided what could have been shown."""
+    """Describe a suite's outcome against its baseline, and where it is undecided what could have been shown."""
 
     def say(name: str, **values: object) -> str:
         return phrase(f"regression.{name}", language, **values)
@@ -57,7 +57,7 @@ def regression(part: Mapping[str, Any], language: str = "en") -> str:
 
 
 def lines(held: Mapping[str, Any] | None, language: str) -> Iterator[str]:
-    """Yield what a run came to against its baseline, for the terminal."""
+    """Yield a run's outcome against its baseline, for the terminal."""
     if not held:
         return
     yield phrase("regression.head", language, name=held["name"], run=held["run"])

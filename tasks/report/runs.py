@@ -1,4 +1,4 @@
-"""The page of all runs, as `view` serves it: what each came to, searched, and any two chosen to be compared."""
+"""The page of all runs, as `view` serves it: the outcome of each, searched, and any two chosen to be compared."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class RunFilter:
 
 
 def verdict(one: HistoryEntry) -> str:
-    """Return what a run came to: pass, fail, error, undecided; its status where it came to nothing."""
+    """Return a run's outcome: pass, fail, error, undecided; its status where it has none."""
     return one.verdict or one.status
 
 

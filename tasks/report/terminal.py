@@ -1,4 +1,4 @@
-"""What a run came to, as lines and a table for the terminal, in the report's language."""
+"""A run's results, as lines and a table for the terminal, in the report's language."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -48,7 +48,7 @@ def summary(results: Mapping[str, Any], settings: Settings, title: str = "") -> 
 
 
 def lines(results: Mapping[str, Any], requests: Mapping[str, int], settings: Settings) -> Iterator[str]:
-    """Yield what a run came to: TOTAL, suites and overall of each model, and what was asked."""
+    """Yield a run's results: TOTAL, suites and overall of each model, and what was asked."""
     language = settings.report.language
     final = results["final"]
     for model in final["models"]:

@@ -1,4 +1,4 @@
-"""What reports say in words: phrases of the page, and why a suite or a model came to its outcome."""
+"""What reports say in words: phrases of the page, and why a suite or a model has its outcome."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -72,7 +72,7 @@ def scored(part: Mapping[str, Any], language: str) -> str:
 
 
 def why(part: Mapping[str, Any], language: str) -> str:
-    """Say why a suite or a model came to its outcome: the reason, or how many answers would decide it.
+    """Say why a suite or a model has its outcome: the reason, or how many answers would decide it.
 
     What failed is said with its commonest cause, whatever the outcome.
     """

@@ -1,4 +1,4 @@
-"""Sum up what a run's calls came to."""
+"""Sum up what a run's calls used."""
 
 import datetime as dt
 import json
@@ -18,7 +18,7 @@ _COLUMNS = ("request_id", "tokens_in", "tokens_out", "extra", "cached")
 def spending_of(
     store: Store, settings: Settings, asked: Sequence[QueryResult], judged: Sequence[QueryResult], day: dt.date
 ) -> Spending:
-    """Return what a run's calls came to, with the price table that held on its `day`."""
+    """Return what a run's calls used, with the price table that held on its `day`."""
     spent = [
         *_all_spent("model", _replies(store, asked), settings.models),
         *_all_spent("judge", _replies(store, judged), settings.judges),
@@ -30,7 +30,7 @@ def spending_of(
 
 
 def _replies(store: Store, asked: Sequence[QueryResult]) -> pl.DataFrame:
-    """Return the calls of a run, each once for a model, with what they came to."""
+    """Return the calls of a run, each once for a model, with what they used."""
     found = [
         REQUESTS.frame([]).select("request_id", "model").join(RESPONSES.frame([]).select(_COLUMNS), on="request_id")
     ]
@@ -50,7 +50,7 @@ def _all_spent(role: str, replies: pl.DataFrame, models: Sequence[Model]) -> Ite
 
 
 def spent(role: str, replies: pl.DataFrame, model: Model) -> Spent:
-    """Return what a model's distinct calls came to; a cached reply has the tokens of its first asking."""
+    """Return what a model's distinct calls used; a cached reply has the tokens of its first asking."""
     fresh = replies.filter(~pl.col("cached").fill_null(value=False))
     tokens_in, tokens_out, cached, thinking = _tokens(replies)
     return Spent(

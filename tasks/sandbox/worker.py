@@ -235,7 +235,7 @@ def _trial(component: _Guest, watch: _Watch) -> str:
     replies: list[Any] = []
     ended = _Run(component, watch, _TRIAL, replies.append).run()
     if ended[0] != "done" or not str(replies[-1][2]).startswith('["value"'):
-        raise RuntimeError(f"the trial program came to {ended} {replies}: build the image again")
+        raise RuntimeError(f"the trial program ended with {ended} {replies}: build the image again")
     return str(values.read(replies[-1][2])[1])
 
 

@@ -33,7 +33,7 @@ class RunFolder:
 
     @property
     def finished(self) -> bool:
-        """Whether the run came to its end, so that its manifest names its tables."""
+        """Whether the run ended, so that its manifest names its tables."""
         return bool(self.manifest.get("tables")) and self.manifest.get("status") != "running"
 
     @property

@@ -1,4 +1,4 @@
-"""Statistics by their published formulas, or by counting everything out: what ours are held against."""
+"""Statistics by their published formulas, or by counting everything out: what ours are compared with."""
 
 import itertools
 import math

@@ -78,7 +78,7 @@ suites:
         ("models: [{name: m}]\nbasic_control: {languages: [fr]}", ["no 'fr'", "en"]),
         ("models: [{name: m}]\nbasic_control: {options: {arithmetic: {x: 1}}}", ["unknown option 'x'"]),
         ("models: [{name: m, provider: acme}]", ["provider", "'ollama'", "found 'acme'"]),
-        ("models: [{name: m}, {name: m}]", ["'m' stands twice"]),
+        ("models: [{name: m}, {name: m}]", ["'m' is given twice"]),
         ("models: [{name: m, provider: replay}]", ["needs `file`"]),
         ("models: [{name: m}]\nrag: {aggregate: majority}", ["rag", "no majority", "factual_correctness.enabled"]),
         ("models: []", ["models", "at least 1"]),
@@ -93,9 +93,9 @@ suites:
         ("models_to_test: [phi3]\ntests_to_run: [t01_simple_logic]\nruns_per_test: -1", ["line 3", "found -1"]),
         ("models_to_test: [phi3]\ntest_to_run: [t01_simple_logic]", ["'tests_to_run' is missing"]),
         ("models_to_test: [phi3]\ntests_to_run: [t01_simple_logic]\nbasic_control: 5", ["found 5"]),
-        ("gate: off\nmodels: [{name: m}]\ngate: point", ["line 3", "'gate' stands twice (first on line 1)"]),
-        ("models: [{name: m}]\nsuites: [cot, cot]", ["line 2", "suites: 'cot' stands twice"]),
-        ("models: [{name: m}]\nbasic_control: {levels: [easy, easy]}", ["'easy' stands twice"]),
+        ("gate: off\nmodels: [{name: m}]\ngate: point", ["line 3", "'gate' occurs twice (first on line 1)"]),
+        ("models: [{name: m}]\nsuites: [cot, cot]", ["line 2", "suites: 'cot' is listed twice"]),
+        ("models: [{name: m}]\nbasic_control: {levels: [easy, easy]}", ["'easy' is listed twice"]),
         ("models: [{name: m}]\nbasic_control: {n_items: yes}", ["expected a number, found True"]),
         ("models: [{name: m}]\nbasic_control: {seed: 99999999999999999999}", ["basic_control.seed", "less than"]),
         ("models: [{name: m, deadline_s: .inf}]", ["models.0.deadline_s", "finite"]),
@@ -239,7 +239,9 @@ def test_weights_of_which_none_weighs_anything_are_refused(zero: str) -> None:
 
 
 def test_one_family_under_two_names_is_refused() -> None:
-    with pytest.raises(InputError, match=r"basic_control\.families: code_gen stands twice, once as t03_code_gen"):
+    with pytest.raises(
+        InputError, match=r"basic_control\.families: code_gen is listed twice, once as t03_code_gen"
+    ):
         read(None, ["basic_control.families=[code_gen, t03_code_gen]"])
     options = "basic_control.options={code_gen: {languages: [kotlin]}, t03_code_gen: {languages: [python]}}"
     with pytest.raises(InputError, match="'t03_code_gen' and 'code_gen' are one family"):

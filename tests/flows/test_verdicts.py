@@ -49,7 +49,7 @@ def test_wrong_replies_that_turned_into_failed_calls_decide_nothing_until_they_a
     with serve_openai(reply) as server:
         done = run("--config", path, "--set", at(server, name="m"))
         assert done.returncode == 3, done.stderr
-        hangs = f"it hangs on failed calls (8 × HTTP 400: {REFUSED}"
+        hangs = f"it depends on failed calls (8 × HTTP 400: {REFUSED}"
         line = next(line for line in done.stdout.splitlines() if line.strip().startswith("numbers:"))
         assert hangs in line
         assert "92% if they are wrong, 100% if they are right; ask them again with --only-failed" in line

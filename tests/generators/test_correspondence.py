@@ -1,4 +1,4 @@
-"""The people and addresses of the extraction family's letters, held against pymorphy3 and email-validator."""
+"""The people and addresses of the extraction family's letters, compared with pymorphy3 and email-validator."""
 
 import re
 

@@ -124,7 +124,7 @@ def test_an_exhausted_space_says_how_many_items_there_are() -> None:
 
     three = Family(name="three", version=1, levels={"easy": {}}, generate=generate, verify=verify)
     assert len(draw(three, level="easy", language="en", seed=1, count=3)) == 3
-    with pytest.raises(InputError, match=r"family three, level easy.* only 3 to be had"):
+    with pytest.raises(InputError, match=r"family three, level easy.* only 3 exist"):
         draw(three, level="easy", language="en", seed=1, count=4)
 
 

@@ -1,4 +1,4 @@
-"""A sheet is drawn with the probabilities that it says, and its labels put the judge's mean right."""
+"""A sheet is drawn with the probabilities that it says, and its labels correct the judge's mean."""
 
 import csv
 import io

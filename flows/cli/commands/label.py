@@ -35,7 +35,7 @@ def label(
 
     The sheet is a CSV file: fill its column `label` with a number from 0 to 1, or yes and no; a second labeller
     takes a column `label_2`, or a sheet of their own. The estimate is prediction-powered: the judge on all
-    replies, put right by the labels on some, with an interval, and with how many labels would halve it.
+    replies, corrected by the labels on some, with an interval, and with how many labels would halve it.
 
     Args:
         named: a finished run's id, or the path of its folder
@@ -82,7 +82,7 @@ def _agreements(joined: "list[Labelled]") -> Iterator[str]:
 
 
 def table_of(joined: "list[Labelled]") -> "Table":
-    """Return what labels came to: each figure with its interval, and on how many labels and samples it rests."""
+    """Return what labels showed: each figure with its interval, and on how many labels and samples it rests."""
     from tasks.report.tables import Table, columns
 
     heads = (

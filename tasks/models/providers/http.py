@@ -40,7 +40,7 @@ class Options(Frozen):
                 raise ValueError(f"{name[:80]!r} is no header that can be set here")
             if _SECRET.search(name):
                 raise ValueError(
-                    f"the header {name} carries a secret, which never stands in the configuration: "
+                    f"the header {name} carries a secret, which is never written in the configuration: "
                     "name its variable in `api_key_env`, and the header in `api_key_header`"
                 )
             if not (content.isascii() and content.isprintable()):

@@ -213,7 +213,7 @@ LEADS = {
 
 @dataclass(frozen=True)
 class Final:
-    """A reply, the answer that it is held against, and whether it is right."""
+    """A reply, the answer that it is compared with, and whether it is right."""
 
     kind: str
     style: str

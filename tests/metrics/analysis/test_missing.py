@@ -94,7 +94,7 @@ def test_the_bounds_by_hand() -> None:
 def test_the_reason_says_what_it_hangs_on_why_and_how_to_get_it() -> None:
     said = verdict("R" * 92 + "x" * 8, 0.95).suites[0].reason
     assert said == (
-        "it hangs on failed calls (8 × HTTP 400: the prompt of item 92 holds a word that is refused): 92% if "
+        "it depends on failed calls (8 × HTTP 400: the prompt of item 92 holds a word that is refused): 92% if "
         "they are wrong, 100% if they are right; ask them again with --only-failed"
     )
     both = verdict("R" * 90 + "W" * 4 + "x" * 3 + "c" * 3, 0.95).suites[0].reason
@@ -131,7 +131,7 @@ def test_total_and_overall_have_bounds() -> None:
     assert [suite.outcome for suite in model.suites] == ["pass", "pass"]
     assert model.outcome == "undecided"
     assert model.reason.startswith(
-        "it hangs on rows that are not scored (1): 95% if they are wrong, 97.5% if they are right"
+        "it depends on rows that are not scored (1): 95% if they are wrong, 97.5% if they are right"
     )
 
 

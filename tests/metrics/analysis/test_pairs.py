@@ -324,7 +324,7 @@ def test_failed_calls_leave_a_comparison_open_that_hangs_on_them() -> None:
 
 
 def test_what_both_lack_for_one_cause_is_equal_there() -> None:
-    """Eight prompts that a provider refuses to both: nothing hangs on them; refused for two causes, it does."""
+    """Eight prompts that a provider refuses to both: nothing depends on them; refused for two causes, it does."""
     both: dict[str, list[float | None]] = {"a": [None] * 8 + [1.0] * 92, "b": [None] * 8 + [1.0] * 92}
     table = scores(both).with_columns(reason=pl.lit("refused"))
     (same,) = compare(table, items(100))

@@ -81,7 +81,7 @@ def test_a_corrected_label_keeps_its_row_and_is_named_with_both_answers(tmp_path
     found, said, _ = compared(tmp_path, declared(tmp_path, ROWS))
     (part,) = found.models[0].suites
     assert (part.n, part.won, part.moved.n_relabelled) == (100, 1, 1)
-    assert any("another answer is expected in 1 of 100 questions" in line for line in said)
+    assert any("a different answer is expected in 1 of 100 questions" in line for line in said)
     assert any("Question 0? (a mistake, now Answer 0)" in line for line in said)
 
 
@@ -105,8 +105,8 @@ def test_what_is_missing_and_allowed_is_named_instead(tmp_path: Path) -> None:
     both: dict[str, Any] = {"exact_match": {}, "contains": {}}
     pinned(tmp_path, declared(tmp_path, ROWS, metrics=both), declared(tmp_path, ROWS, "other"))
     _, said, code = compared(tmp_path, declared(tmp_path, ROWS), allow=True)
-    assert "  Compared all the same: suite other is missing" in said
-    assert "  Compared all the same: metric contains of suite own is missing" in said
+    assert "  Compared anyway: suite other is missing" in said
+    assert "  Compared anyway: metric contains of suite own is missing" in said
     assert code == Exit.PASSED
 
 
@@ -138,7 +138,7 @@ def test_loosened_rules_are_refused_unless_allowed_and_then_named(
     assert message in str(refused.value)
     (tmp_path / "runs" / "later").rename(tmp_path / "runs" / "refused")
     _, said, _ = compared(tmp_path, declared(tmp_path, ROWS, **after), allow=True)
-    assert any(line.startswith(f"  Compared all the same: {message}") for line in said)
+    assert any(line.startswith(f"  Compared anyway: {message}") for line in said)
 
 
 def judged(criteria: str, **changes: Any) -> dict[str, Any]:

@@ -47,7 +47,9 @@ def test_a_corrected_label_keeps_its_row_and_is_named(tmp_path: Path, capsys: py
     assert [(pair.n, pair.difference, pair.only_a) for pair in found.pairs] == [(100, 0.01, 1)]
     assert found.shared == {"own": ([100, 100], 100)}
     (said,) = (line for line in found.notes if "own" in line)
-    assert said.startswith("after: own: another answer is expected in 1 of 100 questions in common: Question 99?")
+    assert said.startswith(
+        "after: own: a different answer is expected in 1 of 100 questions in common: Question 99?"
+    )
     assert (
         main(
             [
@@ -86,7 +88,7 @@ def test_the_same_id_with_another_text_is_named_and_not_compared(tmp_path: Path)
     found = compared(tmp_path, "before", "after")
     assert [pair.n for pair in found.pairs] == [99]
     assert (
-        "after: own: another text under the same id, and so not compared, 1 of 100 questions: Another?"
+        "after: own: a different text under the same id, so not compared: 1 of 100 questions: Another?"
         in found.notes
     )
 

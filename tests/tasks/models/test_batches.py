@@ -172,7 +172,7 @@ def test_a_404_within_a_day_is_an_outage_and_the_batch_is_collected_after_it(
         assert tally.submitted == 12
         first = answers[f"{0:064d}"].error
         assert first is not None
-        assert "which does not tell of it now" in first.message
+        assert "which does not report on it now" in first.message
         server.away = ""
         assert bring(model, tmp_path, 12)[1].answered == 12
     assert set(server.charged.values()) == {1}

@@ -307,7 +307,7 @@ def test_a_hub_that_sends_without_end_is_cut_off_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"size": "much"}, "does not tell how large the file is"),
+        ({"size": "much"}, "does not say how large the file is"),
         ({"size": "9" * 30}, "bytes are to come, and .* has room for"),
         ({"packed": True}, "it comes packed"),
     ],

@@ -13,7 +13,7 @@ from tasks.report.report_data import ReportData
 from tasks.report.terminal import lines
 from tests.tasks.report.runs import MODELS
 
-SAID = "rag: judged by gpt-judge, whose errors nobody has measured; `basic-control exam` does"
+SAID = "rag: judged by gpt-judge, whose errors have not been measured; `basic-control exam` measures them"
 
 
 def told(data: ReportData, **changes: Any) -> ReportData:
@@ -48,8 +48,8 @@ def test_every_report_warns_of_a_judge_without_a_passport(data: ReportData) -> N
     counted = {"asked": 1, "cached": 0, "answered": 1, "failed": 0}
     assert f"Warning: {SAID}" in list(lines(run.results, counted, run.settings))
     assert ("warn", SAID) in notes(run, list(MODELS))
-    assert "whose errors nobody has measured" in markdown.compose(run)
-    assert "whose errors nobody has measured" in html.compose(run)
+    assert "whose errors have not been measured" in markdown.compose(run)
+    assert "whose errors have not been measured" in html.compose(run)
     cases = {(case.get("classname"), case.get("name")): case for case in junit.gates(run).iter("testcase")}
     assert cases[MODELS[0], "rag"].findtext("system-err") == f"Warning: {SAID}"
     assert any("никто не измерил" in said for *_, said in warnings(run.results, "ru"))
@@ -77,7 +77,7 @@ def test_corrected_means_stand_once_in_the_judges_section(data: ReportData) -> N
     for page in (markdown.compose(run), html.compose(run)):
         assert "50% (20% – 80%)" in page
         assert page.count("10% – 70%") == 1
-        assert page.index("What the judges are worth") < page.index("10% – 70%")
+        assert page.index("How reliable the judges are") < page.index("10% – 70%")
         assert "If it errs here as on the exam" in page
 
 

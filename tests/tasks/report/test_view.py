@@ -131,7 +131,7 @@ def test_runs_are_searched_by_words_tag_verdict_and_day(port: int, query: str, l
     assert [
         name for name in ("r01", "r02", "r03", "torn") if f'<th scope="row"><a href="/runs/{name}/' in page
     ] == left
-    assert ("None of 6 runs fits." in page) is (not left)
+    assert ("None of 6 runs matches." in page) is (not left)
 
 
 def test_reports_comparisons_and_trends_are_the_pages_that_the_commands_write(
