@@ -40,7 +40,7 @@ server deploy worker: $(READY)
 
 # The tests' processes write the bytecode of what they import beside that, once for all of them.
 test: $(READY)
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --durations 10 $(ARGS)
 
 # The tests on every Python from 3.11 to 3.14 that is found, each in an environment of its own.
 test-all:
