@@ -4,15 +4,12 @@ import json
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from data.errors import InputError
-from tasks.exchange import every_eval_ever, inspect_log
+from tasks.exchange.discovery import writers
 from tasks.exchange.finished import evaluations
 from tasks.store.runs import FinishedRun
-
-Form = Literal["every-eval-ever", "inspect"]
-_WRITERS = {"every-eval-ever": every_eval_ever.write, "inspect": inspect_log.write}
 
 
 def _cells(run: FinishedRun) -> Mapping[tuple[str, str], Mapping[str, Mapping[str, Any]]]:
@@ -38,18 +35,20 @@ def _version() -> str:
         return "unknown"
 
 
-def export(run: FinishedRun, folder: Path, form: Form, *, root: str = "") -> Iterator[Path]:
+def export(run: FinishedRun, folder: Path, form: str, *, root: str = "") -> Iterator[Path]:
     """Write a run, a file or two for each suite and target, and yield the files.
 
     Raises:
-        InputError: the run's tables or results are not whole, the form's package is missing, or the folder cannot
-            be written.
+        InputError: there is no such form, the run's tables or results are not whole, the form's package is missing,
+            or the folder cannot be written.
     """
+    if form not in writers():
+        raise InputError(f"--form {form}: there is no such form; expected one of {', '.join(writers())}.")
     cells = _cells(run)
     facts = {"run": run.name, "started": run.manifest.get("started", ""), "version": _version()}
     for evaluation in evaluations(run, root):
         own = cells.get((evaluation.suite, evaluation.target), {})
         try:
-            yield from _WRITERS[form](evaluation, folder, run=facts, cells=own) or ()
+            yield from writers()[form].write(evaluation, folder, run=facts, cells=own) or ()
         except OSError as error:
             raise InputError(f"{folder}: cannot be written ({error.strerror}).") from error

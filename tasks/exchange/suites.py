@@ -12,7 +12,7 @@ import yaml
 
 from data.errors import InputError
 from data.files import rows as read_rows
-from tasks.exchange import every_eval_ever, inspect_log, lm_eval
+from tasks.exchange.discovery import readers
 from tasks.exchange.records import Log
 
 ROWS, RUN = "rows.jsonl", "run.yaml"
@@ -81,26 +81,30 @@ def _storable(log: Log) -> Log:
 
 
 def _read(path: Path, *, metric: str, filtered: str, task: str) -> Log:
+    head = _head(path)
+    able = [one for one in readers() if one.fits(path, head)]
+    if len(able) > 1:
+        raise InputError(f"{path}: it may be of {' or of '.join(one.TOOL for one in able)}; expected one of them.")
+    if not able:
+        raise InputError(
+            f"{path}: it is no log of {', '.join(one.TOOL for one in readers())}; found the keys "
+            f"{', '.join(map(str, head)) or 'none'}. Rows of your own need no import: docs/suites.md."
+        )
+    log: Log = able[0].read(path, metric=metric, filtered=filtered, task=task)
+    return log
+
+
+def _head(path: Path) -> Mapping[str, Any]:
+    """Return the object that a JSON file holds, or the first row of JSONL; of other forms nothing."""
     if path.suffix == ".eval":
-        return inspect_log.read(path, metric=metric)
-    if path.suffix == ".json":
-        try:
-            whole = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise InputError(f"{path}: cannot be read as JSON ({error}).") from error
-        if isinstance(whole, Mapping) and "eval" in whole and "status" in whole:
-            return inspect_log.read(path, metric=metric)
-        return every_eval_ever.read(path, task=task)
-    first = next(iter(read_rows(path)), {})
-    if lm_eval.fits(first):
-        return lm_eval.read(path, metric=metric, filtered=filtered)
-    if every_eval_ever.fits(first):
-        return every_eval_ever.read(path, task=task)
-    raise InputError(
-        f"{path}: its first line is no sample of lm-evaluation-harness or Every Eval Ever; found the keys "
-        f"{', '.join(map(str, first)) or 'none'}. Logs of Inspect end in .eval or .json. Rows of your own need no "
-        "import: docs/suites.md."
-    )
+        return {}
+    if path.suffix != ".json":
+        return next(iter(read_rows(path)), {})
+    try:
+        whole = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: cannot be read as JSON ({error}).") from error
+    return whole if isinstance(whole, Mapping) else {}
 
 
 def fitting(log: Log) -> str:

@@ -1,7 +1,7 @@
 """Read the logs of other tools, and write runs in their forms; no model is asked."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -9,8 +9,6 @@ from data.commands import typed
 from flows.cli.completers import RUN
 from flows.cli.console import show, written
 from flows.cli.options import Where
-
-Form = Literal["inspect", "every-eval-ever"]
 
 
 def read(
@@ -56,7 +54,7 @@ def write(
     /,
     *,
     to: Annotated[Path, Parameter(metavar="FOLDER")],
-    form: Form = "every-eval-ever",
+    form: str = "every-eval-ever",
     at: Where | None = None,
 ) -> None:
     """Write a finished run as logs of Inspect or records of Every Eval Ever, for each suite and model.

@@ -86,11 +86,16 @@ def test_instances_elsewhere_are_never_followed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.jsonl", '{"question": "?"}\n', "no sample of lm-evaluation-harness"),
-        ("a.jsonl", "", "no sample of lm-evaluation-harness"),
+        (
+            "a.jsonl",
+            '{"question": "?"}\n',
+            "it is no log of Every Eval Ever, Inspect, lm-evaluation-harness; found the keys",
+        ),
+        ("a.jsonl", "", "it is no log of Every Eval Ever, Inspect, lm-evaluation-harness; found the keys"),
         ("a.jsonl", "[1]\n", "expected a JSON object"),
         ("a.json", "{", "cannot be read as JSON"),
-        ("a.json", "{}", "found no detailed_evaluation_results"),
+        ("a.json", "{}", "it is no log of"),
+        ("a.json", '{"schema_version": "0.3.0"}', "found no detailed_evaluation_results"),
         ("a.eval", "no zip", "Inspect's own reader cannot read it"),
         ("none.jsonl", None, "no such file"),
     ],

@@ -13,13 +13,14 @@ from data.files import rows as read_rows
 from tasks.exchange.records import Log, Recorded, share, text_of
 
 TOOL = "lm-evaluation-harness"
+FORM = "lm-eval"
 _KEYS = {"doc_id", "doc", "target", "arguments", "resps"}
 _QUESTIONS = ("question", "Question", "query", "problem", "input", "prompt")
 
 
-def fits(row: Mapping[str, Any]) -> bool:
-    """Tell whether a line is a sample of lm-evaluation-harness."""
-    return row.keys() >= _KEYS
+def fits(path: Path, head: Mapping[str, Any]) -> bool:
+    """Tell whether a file's first line is a sample of lm-evaluation-harness."""
+    return path.suffix != ".json" and head.keys() >= _KEYS
 
 
 def _asked(row: Mapping[str, Any]) -> str:
@@ -126,14 +127,14 @@ def _rows(rows: Sequence[Mapping[str, Any]], metric: str, remarks: list[str]) ->
         remarks.append(f"{several} samples hold several replies; the first of each is taken.")
 
 
-def read(path: Path, *, metric: str = "", filtered: str = "") -> Log:
+def read(path: Path, *, metric: str = "", filtered: str = "", task: str = "") -> Log:  # noqa: ARG001 - others' option
     """Read a sample log.
 
     Raises:
         InputError: it cannot be read, or holds no generated reply, or not the filter or score that is named.
     """
     listed = list(read_rows(path))
-    if strange := next((n for n, row in enumerate(listed, 1) if not fits(row)), None):
+    if strange := next((n for n, row in enumerate(listed, 1) if not row.keys() >= _KEYS), None):
         raise InputError(f"{path}, line {strange}: expected a sample of {TOOL} with {', '.join(sorted(_KEYS))}.")
     name, chosen = _chosen(listed, path, filtered)
     score = _metric(chosen[0], path, metric)

@@ -17,9 +17,15 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalSample
 
 TOOL = "Inspect"
+FORM = "inspect"
 _MARKS: Mapping[Any, float] = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """Inspect's own values of correct, incorrect, partial and no answer."""
 _REASONS = {"stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
+
+
+def fits(path: Path, head: Mapping[str, Any]) -> bool:
+    """Tell whether a file is a log of Inspect."""
+    return path.suffix == ".eval" or (path.suffix == ".json" and {"eval", "status"} <= head.keys())
 
 
 def _wanted(path: Path) -> None:
@@ -77,7 +83,7 @@ def _remarks(log: "EvalLog", failed: int) -> Iterator[str]:
         yield "The log holds several scorers; one is read (--metric names it)."
 
 
-def read(path: Path, *, metric: str = "") -> Log:
+def read(path: Path, *, metric: str = "", filtered: str = "", task: str = "") -> Log:  # noqa: ARG001 - others' options
     """Read a log of Inspect.
 
     Raises:

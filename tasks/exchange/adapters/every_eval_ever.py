@@ -17,15 +17,18 @@ from tasks.exchange.finished import Evaluation, ScoredReply
 from tasks.exchange.records import Log, Recorded, counted, share, text_of
 
 TOOL = "Every Eval Ever"
+FORM = "every-eval-ever"
 SCHEMA = "0.3.0"
 UNNAMED = "unnamed"
 """The developer of a model whose name says none: the form wants one."""
 _KEYS = {"schema_version", "evaluation_id", "model_id", "sample_id", "interaction_type", "input", "evaluation"}
 
 
-def fits(row: Mapping[str, Any]) -> bool:
-    """Tell whether a line is an instance of Every Eval Ever."""
-    return row.keys() >= _KEYS
+def fits(path: Path, head: Mapping[str, Any]) -> bool:
+    """Tell whether a file is an aggregate record, or its first line an instance."""
+    if path.suffix == ".json":
+        return not head.keys().isdisjoint({"schema_version", "detailed_evaluation_results"})
+    return head.keys() >= _KEYS
 
 
 def instances_of(path: Path) -> Path:
@@ -83,7 +86,7 @@ def _rows(listed: list[Mapping[str, Any]], remarks: list[str]) -> Iterator[Recor
         remarks.append(f"The reasoning traces of {traces} instances are left out: only answers are verified.")
 
 
-def read(path: Path, *, task: str = "") -> Log:
+def read(path: Path, *, metric: str = "", filtered: str = "", task: str = "") -> Log:  # noqa: ARG001 - others' options
     """Read a record: its aggregate file, or its instances.
 
     Raises:
@@ -91,7 +94,7 @@ def read(path: Path, *, task: str = "") -> Log:
     """
     where = instances_of(path) if path.suffix == ".json" else path
     listed = list(read_rows(where))
-    if strange := next((n for n, row in enumerate(listed, 1) if not fits(row)), None):
+    if strange := next((n for n, row in enumerate(listed, 1) if not row.keys() >= _KEYS), None):
         raise InputError(f"{where}, line {strange}: expected an instance of {TOOL}: {', '.join(sorted(_KEYS))}.")
     named = list(dict.fromkeys(str(row.get("evaluation_name")) for row in listed))
     models = list(dict.fromkeys(str(row["model_id"]) for row in listed))

@@ -1,0 +1,51 @@
+"""An adapter of another form is one file, found by its being there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tasks.exchange import adapters, discovery
+from tasks.exchange.suites import read
+
+ADAPTER = """
+from tasks.exchange.records import Log, Recorded
+
+TOOL, FORM = "Another Tool", "another"
+
+
+def fits(path, head):
+    return "another" in head
+
+
+def read(path, *, metric="", filtered="", task=""):
+    return Log(TOOL, "sums", "tiny", "", (Recorded("1", "2 + 2?", "4", "It is 4.", None),), ())
+
+
+def write(evaluation, folder, *, run, cells):
+    return ()
+"""
+
+
+@pytest.fixture
+def another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    (tmp_path / "another_tool.py").write_text(ADAPTER, encoding="utf-8")
+    monkeypatch.setattr(adapters, "__path__", [*adapters.__path__, str(tmp_path)])
+    discovery.found.cache_clear()
+    yield
+    discovery.found.cache_clear()
+
+
+@pytest.mark.usefixtures("another")
+def test_a_file_in_the_folder_reads_and_writes_its_form(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text('{"another": 1}\n', encoding="utf-8")
+    assert read(tmp_path / "log.jsonl").tool == "Another Tool"
+    assert list(discovery.writers()) == ["another", "every-eval-ever", "inspect"]
+
+
+def test_a_file_that_two_forms_fit_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for reader in discovery.readers():
+        monkeypatch.setattr(reader, "fits", lambda *_: True)
+    (tmp_path / "log.jsonl").write_text("{}\n", encoding="utf-8")
+    with pytest.raises(Exception, match="it may be of Every Eval Ever or of Inspect or of lm-evaluation-harness"):
+        read(tmp_path / "log.jsonl")
