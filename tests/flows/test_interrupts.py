@@ -47,7 +47,13 @@ class Started:
     def __init__(self, module: str, words: list[str], environment: dict[str, str]) -> None:
         command = [sys.executable, "-m", module, *words]
         self.process = subprocess.Popen(
-            command, cwd=TOP, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+            command,
+            cwd=TOP,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         self.said = ""
 
@@ -65,7 +71,8 @@ class Started:
             self.said += line
 
     def interrupt(self) -> None:
-        self.process.send_signal(signal.SIGINT)
+        """Send Ctrl-C as a terminal does: to the run and all that it has started."""
+        os.killpg(self.process.pid, signal.SIGINT)
 
     def end(self) -> int:
         self.said += self.process.communicate()[1]
@@ -85,6 +92,23 @@ def kept(folder: Path) -> int:
         return cache.count()
     finally:
         cache.close()
+
+
+@pytest.mark.slow
+def test_prefects_temporary_server_outlasts_a_run_that_is_stopped(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    door = Door(free=3)
+    retried = environment | {"PREFECT_FLOWS_DEFAULT_RETRIES": "1", "PREFECT_HOME": str(tmp_path / "home")}
+    with serve_openai(door.reply) as server:
+        started = Started("tests.helpers.patient", words(server, tmp_path), retried)
+        started.until(lambda: door.held == IN_FLIGHT)
+        started.interrupt()
+        started.says(f"Stopping: {IN_FLIGHT} calls in flight")
+        door.opened.set()
+        assert started.end() == 130
+    assert "Starting a temporary Prefect server" in started.said
+    assert "Everything answered so far is kept" in started.said
 
 
 def test_calls_in_flight_come_to_their_end_and_a_fresh_run_goes_on_by_resume(
