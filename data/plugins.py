@@ -36,7 +36,7 @@ _NAMED = re.compile(rb"^UNITS?\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class Plugin:
     """A plug-in: the folder that its modules stand in, and their names at its top; None where all are its own."""
 
     folder: Path
@@ -44,16 +44,16 @@ class Home:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class UnitOrigin:
     """Where a unit comes from, as messages name it; its module and file, and the plug-in that these belong to."""
 
     told: str
     module: str
     path: Path
-    home: Home | None = None
+    home: Plugin | None = None
 
 
-Found = tuple[Origin, object]
+Found = tuple[UnitOrigin, object]
 """A unit, or what should be one, and where it comes from."""
 
 
@@ -128,7 +128,7 @@ def _loaded(path: Path) -> ModuleType:
     return module
 
 
-def _units(module: ModuleType, there: Origin) -> Iterator[Found]:
+def _units(module: ModuleType, there: UnitOrigin) -> Iterator[Found]:
     for unit in [module.UNIT] if hasattr(module, "UNIT") else getattr(module, "UNITS", ()):
         yield there, unit
 
@@ -143,8 +143,8 @@ def _own(kind: type) -> Iterator[Found]:
                 yield from _units(importlib.import_module(module), _ours(module, path))
 
 
-def _ours(module: str, path: Path) -> Origin:
-    return Origin(f"{module.replace('.', '/')}.py", module, path)
+def _ours(module: str, path: Path) -> UnitOrigin:
+    return UnitOrigin(f"{module.replace('.', '/')}.py", module, path)
 
 
 @cache
@@ -177,7 +177,10 @@ def _registered(kind: type) -> Iterator[Found]:
         folder = path.parents[len(inner) + (path.name == "__init__.py")]
         files = (point.dist.files if point.dist else None) or ()
         names = frozenset({top, *(Path(file.parts[0]).stem for file in files)})
-        yield Origin(f"entry point {point.name} = {point.value}", point.module, path, Home(folder, names)), unit
+        yield (
+            UnitOrigin(f"entry point {point.name} = {point.value}", point.module, path, Plugin(folder, names)),
+            unit,
+        )
 
 
 def load(point: EntryPoint) -> object:
@@ -198,7 +201,7 @@ def load(point: EntryPoint) -> object:
 def _added(kind: type) -> Iterator[Found]:
     """Yield a kind's units of the plug-ins; a file may hold units of other kinds."""
     for path in files():
-        for there, unit in _units(_loaded(path), Origin(str(path), path.stem, path, Home(path.parent))):
+        for there, unit in _units(_loaded(path), UnitOrigin(str(path), path.stem, path, Plugin(path.parent))):
             if isinstance(unit, tuple(FOLDERS)):
                 if isinstance(unit, kind):
                     yield there, unit
@@ -208,12 +211,12 @@ def _added(kind: type) -> Iterator[Found]:
 
 
 @cache
-def _discovered(package: str, plugins: str) -> tuple[Mapping[str, Any], Mapping[str, Origin]]:
+def _discovered(package: str, plugins: str) -> tuple[Mapping[str, Any], Mapping[str, UnitOrigin]]:
     """Find a kind's units, and their origins, once for each set of plug-ins: to look for them takes a while."""
     del plugins
     kind = _kind(package)
     units: dict[str, Any] = {}
-    origins: dict[str, Origin] = {}
+    origins: dict[str, UnitOrigin] = {}
     for there, unit in (*_own(kind), *_added(kind), *_registered(kind)):
         if not isinstance(unit, kind):
             raise InputError(f"{there.told}: expected UNIT to be a {kind.__name__}, found {type(unit).__name__}.")
@@ -235,7 +238,7 @@ def discover(kind: type[Unit]) -> Mapping[str, Unit]:
     return _discovered(FOLDERS[kind], os.environ.get(VARIABLE, ""))[0]
 
 
-def origin(kind: type[Unit], name: str) -> Origin:
+def origin(kind: type[Unit], name: str) -> UnitOrigin:
     """Return where the unit of that name comes from; see `find`."""
     if _alone(kind, name) is not None:
         module = next(one for one in _places(kind, name) if hasattr(sys.modules.get(one), "UNIT"))

@@ -16,7 +16,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any, cast
 
-from data.plugins import Home, Unit, find, generation, origin
+from data.plugins import Plugin, Unit, find, generation, origin
 from data.records import Family
 
 TOP = Path(__file__).parents[1]
@@ -57,7 +57,7 @@ class Module:
 
     name: str
     path: Path
-    home: Home | None = None
+    home: Plugin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def _imported(module: Module, known: int) -> tuple[Module, ...]:
 
 
 @cache
-def _located(name: str, home: Home | None, known: int) -> Module | None:
+def _located(name: str, home: Plugin | None, known: int) -> Module | None:
     """Return the module of that name: one of ours, or else of the plug-in; None where it is somebody else's."""
     *parents, last = name.split(".")
     top = parents[0] if parents else last

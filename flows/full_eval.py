@@ -23,7 +23,7 @@ from flows.interface import publish
 from flows.runners import running
 from flows.runs import RunResult, check_rerun, counts_of, describe, facts, open_run, recorded, refresh_rule
 from flows.suite import run_suite
-from tasks.aggregate import Conduct, results
+from tasks.aggregate import RunContext, results
 from tasks.compare.baseline import check
 from tasks.decide import monitored_suites
 from tasks.gate import gate, interim, write
@@ -125,7 +125,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
         manifest = {**opened.facts, "rerun": again.model_dump(), **described}
         run = {**opened.facts, **{name: manifest[name] for name in ("configuration", "versions")}}
         labelled = str(Path(settings.store.runs) / of) if (of := again.resume or again.of) else ""
-        conduct = Conduct(run=run, facts=known, waiting=waiting, labelled=labelled)
+        conduct = RunContext(run=run, facts=known, waiting=waiting, labelled=labelled)
         found = results(Cell(), settings, plan, tables, summary, identities=identities, conduct=conduct)
         verdict = gate(Cell(), found, plan.policy)
         document = write(found, verdict, folder)

@@ -92,7 +92,7 @@ def _judged_in(suite: "Suite", item: "Item") -> None:
                 ) from error
 
 
-def crowded(plan: "Plan") -> str:
+def too_few_connections(plan: "Plan") -> str:
     """Return what is to be said where the system allows fewer connections than calls in flight; '' elsewhere."""
     from tasks.models.rate_limits import endpoint_of
     from tasks.models.readiness import SPARE, connections_allowed
@@ -116,7 +116,7 @@ def _unready(model: "Model") -> str:
     return model.unit.unready(model) if model.unit.unready else ""
 
 
-def vast(settings: "Settings", language: str) -> str:
+def too_many_items(settings: "Settings", language: str) -> str:
     """Return what is to be said of a run that would draw more items than anybody asks by mistake; '' of others."""
     from data.loading import offered
     from data.plugins import loader

@@ -177,7 +177,7 @@ def describe(
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedRun:
     """A run that has begun: its folder and its start."""
 
     folder: Path
@@ -202,7 +202,7 @@ def check_rerun(plan: Plan, again: Rerun) -> None:
             raise InputError(f"--{option} {one}: the run has none of that name, expected one of {known}.")
 
 
-def open_run(settings: Settings, again: Rerun) -> Opened:
+def open_run(settings: Settings, again: Rerun) -> OpenedRun:
     """Begin a run, or go on with an unfinished one, and say so in its manifest.
 
     Raises:
@@ -212,12 +212,12 @@ def open_run(settings: Settings, again: Rerun) -> Opened:
     if again.resume:
         folder = Path(settings.store.runs) / again.resume
         earlier = settings_of(settings.store.runs, again.resume)[1]
-        opened = Opened(folder, datetime.fromisoformat(earlier["started"]))
+        opened = OpenedRun(folder, datetime.fromisoformat(earlier["started"]))
         # Until a finished run has ended once more, prune must still see what it needs.
         kept = {key: earlier[key] for key in ("tables",) if key in earlier}
     else:
         started = datetime.now(UTC).astimezone()
-        opened = Opened(run_folder(settings, started), started)
+        opened = OpenedRun(run_folder(settings, started), started)
     manifests.write(
         opened.folder,
         {

@@ -21,7 +21,7 @@ from prompts import digests
 from tasks.arrange import arrange
 from tasks.decide import MonitoredSuite, decide, monitored_suites
 from tasks.judge import judge
-from tasks.judges.passports import Examined, keep_passports, lacking, statuses_in
+from tasks.judges.passports import PassportFinder, keep_passports, lacking, statuses_in
 from tasks.load import Wanted, generate, given, load
 from tasks.models.constancy import told_by_server
 from tasks.plan import Identities, MetricPlan, SuitePlan, resolve
@@ -219,7 +219,7 @@ def examine(plan: SuitePlan, items: list[Ref], identities: Identities) -> Examin
     """
     store = open_store(plan.store)
     spoken = {language for ref in items for language in store.read(ref)["language"].unique()}
-    found = Examined([plan], identities.judges, store)
+    found = PassportFinder([plan], identities.judges, store)
     before = statuses_in(plan, spoken, found)
     judged: list[QueryResult] = []
     this = cast("FlowRunContext", FlowRunContext.get())  # as a part of it, on the same workers
@@ -258,7 +258,7 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     items = items_of(plan)
     examined = examine(plan, items, identities)
     _announce(plan, items, identities)
-    rules = monitored_suites([plan], Examined([plan], identities.judges, open_store(plan.store)))
+    rules = monitored_suites([plan], PassportFinder([plan], identities.judges, open_store(plan.store)))
     tables, names = Tables(judged=examined.judged), plan.names
     for batches in rounds(plan, items):
         asked = plan.with_opponents(names)

@@ -45,14 +45,14 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class UnansweredRequest:
     """In a reply's place: the call was not answered, and why."""
 
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class JudgeRequest:
     """One request to a judge; `repair` marks the second and last asking of a question."""
 
     step: str
@@ -76,7 +76,7 @@ class Session:
     language: str
     position: int = -1
     found: Found = field(default_factory=dict)
-    asks: tuple[Ask, ...] = ()
+    asks: tuple[JudgeRequest, ...] = ()
     n_calls: int = 0
     n_repairs: int = 0
     failure: str = ""
@@ -108,7 +108,7 @@ def templates(metric: Metric, options: Mapping[str, Any]) -> Iterator[str]:
     yield from ("judging/system", "judging/repair") if metric.steps else ()
 
 
-def write(step: Step, question: Question, language: str, options: Mapping[str, Any]) -> Ask:
+def write(step: Step, question: Question, language: str, options: Mapping[str, Any]) -> JudgeRequest:
     """Write a question as the request to send: system and user message, and the reply's JSON schema.
 
     Raises:
@@ -120,10 +120,12 @@ def write(step: Step, question: Question, language: str, options: Mapping[str, A
     else:
         user = render(step.prompt, language, **values)
     messages = (_system(language), Message("user", user))
-    return Ask(step.name, question, messages, step.schema(question) if callable(step.schema) else step.schema)
+    return JudgeRequest(
+        step.name, question, messages, step.schema(question) if callable(step.schema) else step.schema
+    )
 
 
-def write_repair(ask: Ask, reply: str, error: str, language: str) -> Ask:
+def write_repair(ask: JudgeRequest, reply: str, error: str, language: str) -> JudgeRequest:
     """Write the one repair request: the same prompt, the reply, and what is wrong with it."""
     shown = reply if len(reply) <= SHOWN else f"{reply[:SHOWN]} …"
     again = render("judging/repair", language, error=error)
@@ -153,7 +155,7 @@ def _go_on(session: Session) -> Session:
     return replace(session, position=len(session.metric.steps), asks=())
 
 
-def advance(session: Session, replies: Sequence[str | Failed]) -> Session:
+def advance(session: Session, replies: Sequence[str | UnansweredRequest]) -> Session:
     """Read the replies to `session.asks`, in their order, and return where the session stands then."""
     if len(replies) != len(session.asks):
         raise ValueError(f"{len(session.asks)} questions were asked and {len(replies)} replies given")
@@ -161,9 +163,9 @@ def advance(session: Session, replies: Sequence[str | Failed]) -> Session:
         return session
     step = session.metric.steps[session.position]
     read = dict(session.found.get(step.name, {}))
-    repairs: list[Ask] = []
+    repairs: list[JudgeRequest] = []
     for ask, reply in zip(session.asks, replies, strict=True):
-        if isinstance(reply, Failed):
+        if isinstance(reply, UnansweredRequest):
             return replace(session, asks=(), failure=f"{step.name}: call failed", error=reply.reason)
         try:
             read[ask.question.key] = step.parse(ask.question, reply)
@@ -178,11 +180,11 @@ def advance(session: Session, replies: Sequence[str | Failed]) -> Session:
     return _go_on(session)
 
 
-def unreadable(session: Session, replies: Sequence[str | Failed]) -> list[int]:
+def unreadable(session: Session, replies: Sequence[str | UnansweredRequest]) -> list[int]:
     """Return the places of the replies to `session.asks` that are there and cannot be read."""
     found = []
     for place, (ask, reply) in enumerate(zip(session.asks, replies, strict=True)):
-        if isinstance(reply, Failed):
+        if isinstance(reply, UnansweredRequest):
             continue
         try:
             session.metric.steps[session.position].parse(ask.question, reply)
@@ -191,7 +193,7 @@ def unreadable(session: Session, replies: Sequence[str | Failed]) -> list[int]:
     return found
 
 
-def constrained(ask: Ask, max_tokens: int, language: str) -> dict[str, Any] | None:
+def constrained(ask: JudgeRequest, max_tokens: int, language: str) -> dict[str, Any] | None:
     """Return the schema of a request: bounded, so that the reply closes within the judge's tokens.
 
     A repair has a third of the room: its first reply may have been cut, in a language that takes more tokens.

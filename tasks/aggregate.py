@@ -24,7 +24,7 @@ from metrics.analysis.stopping import ConfidenceSequence
 from tasks.compare.baseline import against
 from tasks.decide import monitor, monitored_suites
 from tasks.judges.labels import kept_labels
-from tasks.judges.passports import Examined, exam_results, statuses_of
+from tasks.judges.passports import PassportFinder, exam_results, statuses_of
 from tasks.plan import Identities, Plan
 from tasks.report.report_data import Tables
 from tasks.runtime.spending import spending_of
@@ -36,7 +36,7 @@ UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can 
 
 
 @dataclass(frozen=True, slots=True)
-class Conduct:
+class RunContext:
     """How a run was conducted: its own facts, what a baseline compares, what was asked, where its labels lie.
 
     `labelled` is the folder of the run whose replies these are, where people may have labelled them.
@@ -50,7 +50,7 @@ class Conduct:
 
 @stage(version=1, cached=False)
 def results(
-    settings: Settings, plan: Plan, tables: Tables, summary: Ref, *, identities: Identities, conduct: Conduct
+    settings: Settings, plan: Plan, tables: Tables, summary: Ref, *, identities: Identities, conduct: RunContext
 ) -> Results:
     """Compute what a run found from all of its tables; what was spent differs each time, so nothing is cached.
 
@@ -61,7 +61,7 @@ def results(
     drawn = store.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
     every = store.read_all(tables.scores, SCORES)
     once = observations(every, drawn)
-    found = Examined(plan.suites, identities.judges, store)
+    found = PassportFinder(plan.suites, identities.judges, store)
     known = circumstances(
         plan,
         corrected=corrected_means(once.scores, once.items, settings.suites, found.passport),

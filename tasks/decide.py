@@ -13,7 +13,7 @@ from metrics.analysis.corrected import exam_table
 from metrics.analysis.judged import judge_statuses, left_out
 from metrics.analysis.stopping import ConfidenceSequence, Exam, confidence_sequences, undecided_models
 from prompts import languages
-from tasks.judges.passports import Examined
+from tasks.judges.passports import PassportFinder
 from tasks.plan import SuitePlan
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
@@ -33,7 +33,7 @@ class MonitoredSuite:
     exams: Mapping[str, Exam] = field(default_factory=dict)
 
 
-def monitored_suites(suites: Iterable[SuitePlan], examined: Examined | None = None) -> list[MonitoredSuite]:
+def monitored_suites(suites: Iterable[SuitePlan], examined: PassportFinder | None = None) -> list[MonitoredSuite]:
     """Return those suites that are asked until they are decided.
 
     `examined` finds the passports of their judges.
@@ -45,7 +45,7 @@ def monitored_suites(suites: Iterable[SuitePlan], examined: Examined | None = No
     ]
 
 
-def exams_of(plan: SuitePlan, examined: Examined) -> dict[str, Exam]:
+def exams_of(plan: SuitePlan, examined: PassportFinder) -> dict[str, Exam]:
     """Return what the exam heard of the judges that count, by language, where their mean is the suite's score."""
     suite, own = plan.suite, plan.metric(plan.suite.scored_by[0])
     name, unit = own.name, metric(own.name)

@@ -15,7 +15,7 @@ from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import RunVerdict, decide
 from tasks.aggregate import circumstances
 from tasks.decide import monitor, monitored_suites
-from tasks.judges.passports import Examined, statuses_of
+from tasks.judges.passports import PassportFinder, statuses_of
 from tasks.plan import Identities, Plan
 from tasks.report.raw import slugs
 from tasks.report.report_data import Tables
@@ -40,7 +40,7 @@ def interim(
     scores = every.filter(every["metric"].is_in(one.suite.scored_by))
     drawn = store.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
     once = observations(scores, drawn)
-    found = Examined(plan.suites, identities.judges, store)
+    found = PassportFinder(plan.suites, identities.judges, store)
     known = circumstances(
         plan,
         corrected=corrected_means(once.scores, once.items, [one.suite], found.passport),

@@ -19,7 +19,16 @@ from data.options import options_of
 from data.plugins import metrics
 from data.records import Metric, Sample
 from data.tables import JUDGEMENTS, REQUESTS
-from metrics.judging import Ask, Failed, Judgement, Session, advance, begin, constrained, unreadable
+from metrics.judging import (
+    Judgement,
+    JudgeRequest,
+    Session,
+    UnansweredRequest,
+    advance,
+    begin,
+    constrained,
+    unreadable,
+)
 from tasks.models.constancy import told_by_server
 from tasks.models.recorded import keep
 from tasks.models.requests import request
@@ -60,7 +69,7 @@ def decode(text: Any) -> Any:
     return text
 
 
-def pose_question(judge: Judge, panel: Panel, sample: SampleRow, ask: Ask) -> dict[str, Any]:
+def pose_question(judge: Judge, panel: Panel, sample: SampleRow, ask: JudgeRequest) -> dict[str, Any]:
     """Return a question to a judge as a row of the requests table.
 
     A temperature that the judge was given stands over the metric's. What it was given as its system prompt is said
@@ -86,7 +95,7 @@ def pose_question(judge: Judge, panel: Panel, sample: SampleRow, ask: Ask) -> di
 
 
 @dataclass(frozen=True, slots=True)
-class _Hearing:
+class _JudgingContext:
     """What the waves of one batch share; `refresh`: sessions that remembered replies failed are heard once more."""
 
     store: StoreSettings
@@ -107,7 +116,7 @@ class _Wave:
     unread: dict[int, list[str]]
 
 
-def _wave(hearing: _Hearing, judge: Judge, sessions: Mapping[int, Session]) -> _Wave:
+def _ask_wave(hearing: _JudgingContext, judge: Judge, sessions: Mapping[int, Session]) -> _Wave:
     """Ask one judge all that its sessions ask now."""
     store = open_store(hearing.store)
     asks = {
@@ -124,7 +133,8 @@ def _wave(hearing: _Hearing, judge: Judge, sessions: Mapping[int, Session]) -> _
     asked = query(hearing.cell, hearing.store, ref, model=judge, cell=hearing.cell, digest=digest, run=hearing.run)
     columns = store.read(asked.responses).select("request_id", "text", "error", "cached").rows()
     replies = {
-        request_id: Failed(error or "no reply") if text is None else text for request_id, text, error, _ in columns
+        request_id: UnansweredRequest(error or "no reply") if text is None else text
+        for request_id, text, error, _ in columns
     }
     kept = {request_id for request_id, _, _, cached in columns if cached}
     advanced: dict[int, Session] = {}
@@ -137,13 +147,15 @@ def _wave(hearing: _Hearing, judge: Judge, sessions: Mapping[int, Session]) -> _
     return _Wave(advanced, asked, unread)
 
 
-def _hear(hearing: _Hearing, judge: Judge, sessions: Sequence[Session]) -> tuple[list[Session], list[QueryResult]]:
+def _ask_judge(
+    hearing: _JudgingContext, judge: Judge, sessions: Sequence[Session]
+) -> tuple[list[Session], list[QueryResult]]:
     """Put one judge's questions until no session asks any more."""
     current = list(sessions)
     asked: list[QueryResult] = []
     unread: dict[int, list[str]] = {}
     while waiting := {n: session for n, session in enumerate(current) if session.asks}:
-        wave = _wave(hearing, judge, waiting)
+        wave = _ask_wave(hearing, judge, waiting)
         asked.append(wave.asked)
         for number, session in wave.advanced.items():
             current[number] = session
@@ -151,7 +163,7 @@ def _hear(hearing: _Hearing, judge: Judge, sessions: Sequence[Session]) -> tuple
     again = [number for number, ids in unread.items() if ids and current[number].failure] if hearing.refresh else []
     if again:
         open_cache(hearing.store).forget([one for number in again for one in unread[number]])
-        heard, more = _hear(replace(hearing, refresh=False), judge, [sessions[number] for number in again])
+        heard, more = _ask_judge(replace(hearing, refresh=False), judge, [sessions[number] for number in again])
         for number, session in zip(again, heard, strict=True):
             current[number] = session
         asked += more
@@ -198,7 +210,7 @@ def judge(
 
     def hear(one: Judge) -> tuple[list[Session], list[QueryResult]]:
         cell = replace(batch.cell, metric=metric, judge=one.name)
-        return _hear(_Hearing(store, panel, samples, cell, refresh, recorded, run), one, opened)
+        return _ask_judge(_JudgingContext(store, panel, samples, cell, refresh, recorded, run), one, opened)
 
     # Each in a context of its own: Prefect's run and the ledger live there.
     with ThreadPoolExecutor(max(1, len(panel.judges))) as pool:

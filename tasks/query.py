@@ -52,7 +52,7 @@ def client_of(model: Model) -> Client:
 
 
 @atexit.register
-def hang_up() -> None:
+def close_clients() -> None:
     """Let go of every client's connections and processes."""
     open_ones = list(_clients.values())
     _clients.clear()

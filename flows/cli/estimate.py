@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from config.settings import Settings
-    from tasks.estimate.calls import CostEstimate, Effect, Portion
+    from tasks.estimate.calls import CallEstimate, CostEstimate, DetectableEffect
     from tasks.report.tables import Table
 
 HEADS = ("asked", "calls", "cached", "tokens_in", "tokens_out", "cost", "time")
@@ -25,11 +25,11 @@ def show_estimate(settings: "Settings") -> int:
         InputError: the items cannot be made, or the cache cannot be read.
     """
     from flows.environment import prepare, results_of
-    from flows.preflight import check_rows, vast
+    from flows.preflight import check_rows, too_many_items
     from prompts.phrases import phrase
 
     language = settings.report.language
-    if said := vast(settings, language):
+    if said := too_many_items(settings, language):
         show(f"{said} {phrase('estimate.vast_items', language)}")
         return Exit.PASSED
     from tasks.plan import resolve
@@ -111,7 +111,7 @@ def _costs(found: "CostEstimate") -> Iterator[str]:
             yield phrase("common.prices_stale", language, days=days)
 
 
-def effect_line(one: "Effect", language: str) -> str:
+def effect_line(one: "DetectableEffect", language: str) -> str:
     """Say what so many items can show."""
     from prompts.phrases import phrase
     from tasks.report.text import percent
@@ -135,7 +135,7 @@ def _table(found: "CostEstimate") -> "Table":
     return Table(columns(*heads, numeric=heads[1:], whole=heads[1:]), rows)
 
 
-def _row(portion: "Portion", language: str) -> list[str]:
+def _row(portion: "CallEstimate", language: str) -> list[str]:
     from prompts.phrases import phrase
     from tasks.report.spending import money
     from tasks.report.text import duration, grouped

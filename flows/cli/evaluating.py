@@ -89,9 +89,9 @@ def serve(
 
 def _serve(settings: "Settings", imported: Callable[[], Callable[[], T]], go_on: Callable[[], str]) -> T:
     from flows.environment import prepare, results_of
-    from flows.preflight import check, crowded
+    from flows.preflight import check, too_few_connections
 
-    if said := crowded(check(settings)):
+    if said := too_few_connections(check(settings)):
         say(said, level=logging.WARNING)
     prepare(results_of(settings))
     with ExitStack() as stack:

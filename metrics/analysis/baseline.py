@@ -8,7 +8,7 @@ import polars as pl
 
 from data.draw import canonical
 from data.errors import InputError
-from metrics.analysis.questions import Moved, pair_questions
+from metrics.analysis.questions import QuestionChanges, pair_questions
 from metrics.stats.missing import LOST, highest, lowest, scored
 from metrics.stats.regression import KEY, Change, Regression, pair, regressions
 
@@ -51,7 +51,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RuleDifference:
     """What is not the same in run and baseline; `what` names it.
 
     `decides`: a rule that decides scores, so that the two cannot be compared unless that is allowed. `tested`: what
@@ -69,7 +69,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedItem:
     """An item whose value in a suite changed; `before` is the baseline's."""
 
     suite: str
@@ -89,7 +89,7 @@ class SuiteChange(Regression):
     `few`: less than 95 % of the baseline's questions were asked, so that nothing counts as held.
     """
 
-    moved: Moved = field(kw_only=True)
+    moved: QuestionChanges = field(kw_only=True)
     few: bool = False
 
 
@@ -100,11 +100,11 @@ class ModelChange:
     model: str
     against: str
     suites: tuple[SuiteChange, ...]
-    changed: tuple[Changed, ...]
+    changed: tuple[ChangedItem, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class BaselineComparison:
     """A run compared with a baseline: what differs, what is missing, then each model that the baseline has too.
 
     `missing` names the baseline's suites, metrics and models that the run does not have. `allowed`: the user wants
@@ -113,7 +113,7 @@ class Against:
 
     name: str
     run: str
-    differences: tuple[Difference, ...]
+    differences: tuple[RuleDifference, ...]
     models: tuple[ModelChange, ...]
     missing: tuple[str, ...] = ()
     allowed: bool = False
@@ -125,7 +125,7 @@ class Against:
         return (*gone, *(suite.outcome for model in self.models for suite in model.suites))
 
 
-def unlike(baseline: Facts, run: Facts, rescored: Collection[str] = ()) -> list[Difference]:
+def unlike(baseline: Facts, run: Facts, rescored: Collection[str] = ()) -> list[RuleDifference]:
     """List what differs in the facts behind two runs, of the suites and metrics that both have.
 
     By the units `rescored` the baseline's replies were scored again.
@@ -140,10 +140,15 @@ def unlike(baseline: Facts, run: Facts, rescored: Collection[str] = ()) -> list[
         for side in kept if lone else ():
             side.pop("weight", None)
         found += _rules("decides", f" of suite {suite}", *kept)
-        found += [Difference("new", f"metric {one} of suite {suite}", "none", "in its score") for one in own.score
-                  if one not in rules.score]  # fmt: skip
+        found += [
+            RuleDifference("new", f"metric {one} of suite {suite}", "none", "in its score")
+            for one in own.score
+            if one not in rules.score
+        ]
     found += [
-        Difference("new", f"suite {one}", "none", "evaluated") for one in run.suites if one not in baseline.suites
+        RuleDifference("new", f"suite {one}", "none", "evaluated")
+        for one in run.suites
+        if one not in baseline.suites
     ]
     found += _rules("tested", "", *_shared(baseline.tested, run.tested))
     found += _units(baseline, run, rescored)
@@ -193,18 +198,18 @@ def _shared(*sides: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{key: value for key, value in side.items() if key in both} for side in sides]
 
 
-def _rules(kind: Kind, of: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Difference]:
+def _rules(kind: Kind, of: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[RuleDifference]:
     for path in dict.fromkeys((*before, *after)):
         if canonical(old := before.get(path)) != canonical(new := after.get(path)):
-            yield Difference(kind, f"{path.removeprefix('metrics.')}{of}", *_apart(old, new))
+            yield RuleDifference(kind, f"{path.removeprefix('metrics.')}{of}", *_apart(old, new))
 
 
-def _units(baseline: Facts, run: Facts, rescored: Collection[str]) -> Iterator[Difference]:
+def _units(baseline: Facts, run: Facts, rescored: Collection[str]) -> Iterator[RuleDifference]:
     for name in changed_units(baseline, run):
         old, new = baseline.units[name], run.units[name]
         what = "version" if old.get("version") != new.get("version") else "source"
         kind: Kind = "rescored" if name in rescored else "unit"
-        yield Difference(kind, f"{what} of {name}", one_line(old.get(what)), one_line(new.get(what)))
+        yield RuleDifference(kind, f"{what} of {name}", one_line(old.get(what)), one_line(new.get(what)))
 
 
 def changed_units(baseline: Facts, run: Facts) -> list[str]:
@@ -252,7 +257,7 @@ def one_line(value: Any) -> str:
     return "none" if value is None else " ".join(str(value).split()) or "nothing"
 
 
-def refuse(name: str, differences: Sequence[Difference], *, allow_different: bool) -> None:
+def refuse(name: str, differences: Sequence[RuleDifference], *, allow_different: bool) -> None:
     """Refuse a comparison that would mean nothing.
 
     Raises:
@@ -319,9 +324,9 @@ def compare_with_baseline(
     *,
     max_drop: float,
     strata: Collection[str] = (),
-    known: Sequence[Difference] = (),
+    known: Sequence[RuleDifference] = (),
     allow_different: bool = False,
-) -> Against:
+) -> BaselineComparison:
     """Compare a run with a baseline, made of the run `pinned`; `known` differences are told first.
 
     `strata` are the suites whose score is a TOTAL over families.
@@ -354,8 +359,8 @@ def compare_with_baseline(
         )
         gone += [f"suite {suite} of model {against}" for suite in told[1]]
         found.append(told[0])
-    others = [Difference("tested", "model", against, model) for model, against in models if model != against]
-    return Against(name, pinned, (*known, *others), tuple(found), tuple(gone), allow_different)
+    others = [RuleDifference("tested", "model", against, model) for model, against in models if model != against]
+    return BaselineComparison(name, pinned, (*known, *others), tuple(found), tuple(gone), allow_different)
 
 
 def _model(
@@ -370,7 +375,7 @@ def _model(
     allowed: bool,
 ) -> tuple[ModelChange, list[str]]:
     """Compare a model with one of the baseline; return too the suites that it took no part in this time."""
-    pairs, moved, changed, gone = [], [], list[Changed](), list[str]()
+    pairs, moved, changed, gone = [], [], list[ChangedItem](), list[str]()
     for suite, rules in baseline.facts.suites.items():
         if suite not in run.facts.suites:
             continue
@@ -410,7 +415,7 @@ def _with_replies(values: pl.DataFrame, replies: pl.DataFrame, model: str) -> pl
     return values.join(own, on=list(KEY), how="left", maintain_order="left")
 
 
-def _limited(found: Regression, moved: Moved, *, allowed: bool) -> SuiteChange:
+def _limited(found: Regression, moved: QuestionChanges, *, allowed: bool) -> SuiteChange:
     """Call nothing held over fewer than 95 % of the baseline's questions, unless the user allows it."""
     known = {one.name: getattr(found, one.name) for one in fields(Regression)}
     change = SuiteChange(**known, moved=moved, few=moved.share < LEAST_COMMON)
@@ -432,7 +437,7 @@ def _clusters(items: pl.DataFrame) -> pl.DataFrame:
 
 def _changes(
     suite: str, model: str, before: pl.DataFrame, after: pl.DataFrame, items: pl.DataFrame
-) -> list[Changed]:
+) -> list[ChangedItem]:
     """Return the items that changed most, losses before gains of the same size."""
     joined = after.join(before.select(*KEY, before="value"), on=list(KEY), how="inner").drop_nulls(
         ["value", "before"]
@@ -443,7 +448,7 @@ def _changes(
     )
     told = moved.head(SHOWN).join(items.select("item_id", "prompt").unique("item_id"), on="item_id", how="left")
     return [
-        Changed(
+        ChangedItem(
             suite, model, row["item_id"], row["repeat"], row["before"], row["value"], row["status"], row["prompt"]
         )
         for row in told.iter_rows(named=True)

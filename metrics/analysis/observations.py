@@ -17,7 +17,7 @@ _ROW = ("item_id", "model", "repeat", "metric")
 
 
 @dataclass(frozen=True, slots=True)
-class Doubled:
+class RepeatedQuestions:
     """A suite in whose data questions repeat: its rows, and how many of them repeat an earlier one."""
 
     suite: str
@@ -31,7 +31,7 @@ class Observations:
 
     scores: pl.DataFrame
     items: pl.DataFrame
-    doubled: tuple[Doubled, ...]
+    doubled: tuple[RepeatedQuestions, ...]
 
 
 def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
@@ -50,7 +50,7 @@ def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
         return Observations(scores, drawn, ())
     rows = dict(drawn.group_by("suite").len().iter_rows())
     repeating = again.group_by("suite", maintain_order=True).len().iter_rows()
-    doubled = tuple(Doubled(suite, rows[suite], n) for suite, n in repeating)
+    doubled = tuple(RepeatedQuestions(suite, rows[suite], n) for suite, n in repeating)
     kept = drawn.join(again, on="item_id", how="anti", maintain_order="left")
     return Observations(_joined(scores, named.select("item_id", "first")), kept, doubled)
 

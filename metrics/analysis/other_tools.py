@@ -19,7 +19,7 @@ class StatedDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedScore:
     """What another tool states of a suite's replies, beside what a metric of ours says of the same `n` replies."""
 
     suite: str
@@ -31,7 +31,9 @@ class Stated:
     differing: tuple[StatedDifference, ...]
 
 
-def beside(scores: pl.DataFrame, items: pl.DataFrame, metrics: Mapping[str, Sequence[str]]) -> Iterator[Stated]:
+def stated_scores(
+    scores: pl.DataFrame, items: pl.DataFrame, metrics: Mapping[str, Sequence[str]]
+) -> Iterator[StatedScore]:
     """Set stated scores beside ours: for each suite and model, for each of the suite's metrics in `metrics`.
 
     `scores` and `items` are tables of those names; only replies that have both scores count.
@@ -46,7 +48,7 @@ def beside(scores: pl.DataFrame, items: pl.DataFrame, metrics: Mapping[str, Sequ
         apart = own.filter(pl.col("stated") != pl.col("ours")).select("item_id", "repeat", "stated", "ours")
         differing = tuple(StatedDifference(**row) for row in apart.iter_rows(named=True))
         theirs_sum, ours_sum = float(own["stated"].sum()), float(own["ours"].sum())
-        yield Stated(
+        yield StatedScore(
             str(suite),
             str(model),
             str(metric),

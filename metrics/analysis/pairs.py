@@ -22,8 +22,8 @@ from metrics.analysis.values import composites, question_values
 from metrics.stats.intervals import Floats, Interval
 from metrics.stats.margins import (
     Differences,
+    MarginTest,
     Test,
-    Tested,
     differences,
     least_p,
     method_of,
@@ -330,7 +330,7 @@ def concluded(drafts: Sequence[UncorrectedComparison], *, seed: int = 0) -> list
     return found
 
 
-def _concluded(seen: Comparison, sample: Differences, test: Tested, level: float) -> Comparison:
+def _concluded(seen: Comparison, sample: Differences, test: MarginTest, level: float) -> Comparison:
     right = max(seen.mean_a or 0.0, seen.mean_b or 0.0)
     return replace(
         seen,

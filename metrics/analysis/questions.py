@@ -24,7 +24,7 @@ class QuestionPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class Relabelled(QuestionPrompt):
+class RelabelledQuestion(QuestionPrompt):
     """A question whose expected answer is another one; an answer is None where it is not known any more."""
 
     before: str | None
@@ -32,7 +32,7 @@ class Relabelled(QuestionPrompt):
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class QuestionChanges:
     """What moved in a suite's questions; `before` is the earlier run, or the baseline.
 
     All numbers count different questions. Of each kind the first are named: `relabelled` have another expected
@@ -48,7 +48,7 @@ class Moved:
     n_reworded: int = 0
     n_only_before: int = 0
     n_only_after: int = 0
-    relabelled: tuple[Relabelled, ...] = ()
+    relabelled: tuple[RelabelledQuestion, ...] = ()
     reworded: tuple[QuestionPrompt, ...] = ()
     only_before: tuple[QuestionPrompt, ...] = ()
     only_after: tuple[QuestionPrompt, ...] = ()
@@ -65,14 +65,14 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class PairedQuestions:
     """Two suites' rows side by side: `rows` has the items' ids, `before` and `after`; `moved` what is not alike."""
 
     rows: pl.DataFrame
-    moved: Moved
+    moved: QuestionChanges
 
 
-def pair_questions(suite: str, before: pl.DataFrame, after: pl.DataFrame) -> Paired:
+def pair_questions(suite: str, before: pl.DataFrame, after: pl.DataFrame) -> PairedQuestions:
     """Pair the rows of a suite in two items tables; each row has at most one partner.
 
     Where both sides declare ids, these name the questions, else the digests of their texts do.
@@ -89,7 +89,7 @@ def pair_questions(suite: str, before: pl.DataFrame, after: pl.DataFrame) -> Pai
         )
     both = pl.concat(pairs)
     moved = _moved(suite, *_keyed(before, after), both)
-    return Paired(both.select(before="item_id", after="item_id_right"), moved)
+    return PairedQuestions(both.select(before="item_id", after="item_id_right"), moved)
 
 
 def _keyed(before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -102,7 +102,7 @@ def _keyed(before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, pl.
     return old, new
 
 
-def _moved(suite: str, old: pl.DataFrame, new: pl.DataFrame, both: pl.DataFrame) -> Moved:
+def _moved(suite: str, old: pl.DataFrame, new: pl.DataFrame, both: pl.DataFrame) -> QuestionChanges:
     common = both["key"].unique()
     left, right = (
         side.filter(~pl.col("key").is_in(common.implode())).unique("key", maintain_order=True)
@@ -112,7 +112,7 @@ def _moved(suite: str, old: pl.DataFrame, new: pl.DataFrame, both: pl.DataFrame)
     relabelled = both.filter(pl.col("answer_digest") != pl.col("answer_digest_right"))
     gone = left.join(reworded, on="key", how="anti", maintain_order="left")
     new_ones = right.join(reworded, on="key", how="anti", maintain_order="left")
-    return Moved(
+    return QuestionChanges(
         suite,
         n_before=old["key"].n_unique(),
         n_after=new["key"].n_unique(),
@@ -122,7 +122,9 @@ def _moved(suite: str, old: pl.DataFrame, new: pl.DataFrame, both: pl.DataFrame)
         n_only_before=gone.height,
         n_only_after=new_ones.height,
         relabelled=tuple(
-            Relabelled(row["question_id_right"], row["prompt_right"] or "", row["answer"], row["answer_right"])
+            RelabelledQuestion(
+                row["question_id_right"], row["prompt_right"] or "", row["answer"], row["answer_right"]
+            )
             for row in relabelled.unique("key", maintain_order=True).head(SHOWN).iter_rows(named=True)
         ),
         reworded=_names(reworded),
@@ -139,7 +141,7 @@ def _names(rows: pl.DataFrame) -> tuple[QuestionPrompt, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Aligned:
+class AlignedItems:
     """Several runs' items under common ids: an item of a later run has the id of its partner in an earlier one.
 
     `ids` renames a run's items (own id -> common id), `items` is one table for all runs, `moved` says of each
@@ -148,15 +150,15 @@ class Aligned:
 
     ids: Mapping[str, Mapping[str, str]]
     items: pl.DataFrame
-    moved: Mapping[str, tuple[Moved, ...]]
+    moved: Mapping[str, tuple[QuestionChanges, ...]]
 
 
-def align(runs: Mapping[str, pl.DataFrame]) -> Aligned:
+def align(runs: Mapping[str, pl.DataFrame]) -> AlignedItems:
     """Give the items of several runs (run -> items table), in order, common ids by their questions."""
     known: dict[str, pl.DataFrame] = {}
     first: dict[str, pl.DataFrame] = {}
     ids: dict[str, dict[str, str]] = {}
-    moved: dict[str, tuple[Moved, ...]] = {}
+    moved: dict[str, tuple[QuestionChanges, ...]] = {}
     for run, items in runs.items():
         ids[run], told = {}, []
         for (name,), own in items.unique("item_id", maintain_order=True).group_by("suite", maintain_order=True):
@@ -171,4 +173,4 @@ def align(runs: Mapping[str, pl.DataFrame]) -> Aligned:
             told.append(pair_questions(suite, first[suite], own).moved)
         moved[run] = tuple(told)
     empty = next(iter(runs.values())).clear() if runs else pl.DataFrame()
-    return Aligned(ids, pl.concat([empty, *known.values()]), moved)
+    return AlignedItems(ids, pl.concat([empty, *known.values()]), moved)

@@ -7,15 +7,15 @@ from typing import Any
 import polars as pl
 
 from data.suites import Suite
-from metrics.analysis.baseline import Against
+from metrics.analysis.baseline import BaselineComparison
 from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.explainability import ExplainabilityResult, Terms, explained
 from metrics.analysis.failures import failures
 from metrics.analysis.judged import JudgeStatus
 from metrics.analysis.matching import question_sets
 from metrics.analysis.means import suite_intervals
-from metrics.analysis.observations import Doubled
-from metrics.analysis.other_tools import Stated, beside
+from metrics.analysis.observations import RepeatedQuestions
+from metrics.analysis.other_tools import StatedScore, stated_scores
 from metrics.analysis.pairs import Comparison, Grouping, compare, groups
 from metrics.analysis.passports import Passport
 from metrics.analysis.repeated import repeated
@@ -53,10 +53,10 @@ class Results:
     repeats: Sequence[Repeats] = ()
     judges: Mapping[str, JudgeAgreement] = field(default_factory=dict)
     explainability: Sequence[ExplainabilityResult] = ()
-    stated: Sequence[Stated] = ()
+    stated: Sequence[StatedScore] = ()
     corrected: Sequence[CorrectedMean] = ()
-    baseline: Against | None = None
-    doubled: Sequence[Doubled] = ()
+    baseline: BaselineComparison | None = None
+    doubled: Sequence[RepeatedQuestions] = ()
     few_templates: Sequence[str] = ()
     standings: Sequence[JudgeStatus] = ()
     self_judged: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class RunTables:
     scores: pl.DataFrame
     items: pl.DataFrame
     summary: pl.DataFrame
-    doubled: tuple[Doubled, ...] = ()
+    doubled: tuple[RepeatedQuestions, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def build(
     passports: Sequence[Passport] = (),
     own_models: Mapping[str, Collection[str]] | None = None,
     spending: Spending | None = None,
-    baseline: Against | None = None,
+    baseline: BaselineComparison | None = None,
     terms: Terms | None = None,
 ) -> Results:
     """Compute what a run found from its tables; nothing is decided here.
@@ -136,7 +136,7 @@ def build(
         repeats=_repeats(leading, items, suites),
         judges={str(metric): judge_agreement(own, "interval") for (metric,), own in ratings.group_by("metric")},
         explainability=explained(lone.models, terms) if terms else (),
-        stated=tuple(beside(scores, items, {suite.name: suite.scored_by for suite in suites})),
+        stated=tuple(stated_scores(scores, items, {suite.name: suite.scored_by for suite in suites})),
         corrected=known.corrected,
         baseline=baseline,
         doubled=tables.doubled,

@@ -198,7 +198,7 @@ def scores_of(
 def _overall(model: str, suites: tuple[SuiteScore, ...], missing: str) -> ModelScore:
     score, interval = weighted(suites)
     lower, upper = (
-        weighted(ends) if (ends := at_bound(suites, best=best)) != [*suites] else (None, Interval())
+        weighted(ends) if (ends := bound_scores(suites, best=best)) != [*suites] else (None, Interval())
         for best in (False, True)
     )
     measured = all(suite.measured for suite in suites if suite.weight)
@@ -212,7 +212,7 @@ def _overall(model: str, suites: tuple[SuiteScore, ...], missing: str) -> ModelS
     return ModelScore(model, score, suites, interval, *lower, *upper, missing, failed, measured, *corrected)
 
 
-def at_bound(suites: Sequence[SuiteScore], *, best: bool) -> list[SuiteScore]:
+def bound_scores(suites: Sequence[SuiteScore], *, best: bool) -> list[SuiteScore]:
     """Return suites' scores were all that is missing wrong; or right, with all that was cut (`best`)."""
     ends = [(s.upper, s.upper_interval) if best else (s.lower, s.lower_interval) for s in suites]
     return [
@@ -242,7 +242,7 @@ def totals_of(suites: Sequence[Suite], summary: pl.DataFrame) -> dict[str, Total
     return totals(summary, suite=ranked.name, metric=ranked.scored_by[0]) if ranked else {}
 
 
-def leads(name: str) -> bool:
+def is_headline(name: str) -> bool:
     """Say whether a metric is a headline: no part of another, or one that its metric declares to be."""
     own, _, part = name.partition(".")
     return not part or (own in metrics() and part in metric(own).shown.headline)

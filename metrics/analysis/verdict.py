@@ -10,7 +10,7 @@ from metrics.analysis.judged import Estimated, JudgeStatus, at, panel_status
 from metrics.analysis.judged import decide as decide_judged
 from metrics.analysis.policy import Gate, Policy, Undecided
 from metrics.analysis.results import Results
-from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, at_bound, weighted
+from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, bound_scores, weighted
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import percent
 from metrics.stats.intervals import Interval
@@ -269,7 +269,7 @@ def _ends(suites: Sequence[SuiteScore], threshold: float, gate: Gate) -> set[Gat
     found: set[GateOutcome] = set()
     for value, best in ((0.0, False), (1.0, True)):
         fixed = Interval(value, value, "combined")
-        bound = at_bound(suites, best=best)
+        bound = bound_scores(suites, best=best)
         end, around = weighted([replace(s, score=value, interval=fixed) if s.withheld else s for s in bound])
         found.add(at(end or 0.0, around, threshold, gate))
     return found

@@ -5,11 +5,11 @@
 - `PairCounts` (`tango`): yes/no pairs without clusters that all weigh alike are counts. Exact at margin 0 (the
   binomial test on the pairs that differ), else Tango's score test; the interval is Tango's, stretched to 0 where
   the exact test does not refuse it, and short of 0 where it does.
-- `Student` (`student`): five to nine clusters, too few to flip. Student's t over their sums.
-- `Flips` (`sign-flip`): everything else. Random signs on the units' weighted sums: exact for differences that are
-  as likely up as down, whatever their weights.
-- `Equal` (`equal`): pairs that are all equal. A share q of further units might not be; the limit is the largest q
-  that so many equal units do not refuse.
+- `StudentT` (`student`): five to nine clusters, too few to flip. Student's t over their sums.
+- `SignFlips` (`sign-flip`): everything else. Random signs on the units' weighted sums: exact for differences that
+  are as likely up as down, whatever their weights.
+- `EqualPairs` (`equal`): pairs that are all equal. A share q of further units might not be; the limit is the
+  largest q that so many equal units do not refuse.
 
 A test refuses a margin at a level exactly where the interval at that level excludes it.
 
@@ -107,7 +107,7 @@ def _even(weights: Floats) -> bool:
     return bool(np.ptp(weights) <= _NOTHING)
 
 
-class Tested(Protocol):
+class MarginTest(Protocol):
     """A test of a sample of differences against any margin, and its limits."""
 
     @property
@@ -124,15 +124,15 @@ class Tested(Protocol):
         """Return lower and upper limit, each one-sided at its own level."""
 
 
-def method_of(sample: Differences, *, level: float = 0.025, seed: int = 0) -> Tested:
+def method_of(sample: Differences, *, level: float = 0.025, seed: int = 0) -> MarginTest:
     """Choose the test of a sample; `level` is the smallest one-sided level that it will be asked for."""
     if sample.counts:
         return PairCounts(sample.won, sample.lost, sample.n, fixed_templates=sample.fixed_templates)
     if not sample.won + sample.lost:
-        return Equal(sample)
+        return EqualPairs(sample)
     if few_clusters(sample) and sample.variance > _NOTHING**2:
-        return Student(sample)
-    return Flips(sample, level=level, seed=seed)
+        return StudentT(sample)
+    return SignFlips(sample, level=level, seed=seed)
 
 
 def few_clusters(sample: Differences) -> bool:
@@ -145,7 +145,7 @@ def least_p(sample: Differences) -> float:
     return 0.0 if few_clusters(sample) else 0.5 ** (sample.n if sample.counts else len(sample.totals))
 
 
-def two_sided(test: Tested) -> float:
+def two_sided(test: MarginTest) -> float:
     """Compute the p-value against no difference: below a level exactly where the interval there excludes 0."""
     return min(1.0, 2 * min(test.below(0.0), test.above(0.0)))
 
@@ -232,7 +232,7 @@ def _upper(won: int, lost: int, n: int, level: float) -> float:
     return min(high, -_NOTHING) if refused else max(high, 0.0)
 
 
-class Student:
+class StudentT:
     """Student's t over the units' sums, with as many degrees of freedom as equal units would have, less one."""
 
     name: Test = "student"
@@ -260,7 +260,7 @@ class Student:
         return Interval(max(mean + low, -1.0), min(mean - high, 1.0), "student", len(self._sample.totals))
 
 
-class Equal:
+class EqualPairs:
     """Pairs that are all equal: what a share of units that are not could still make of the mean."""
 
     name: Test = "equal"
@@ -282,7 +282,7 @@ class Equal:
         return Interval(-low, high, "constant", self._units, self._fixed)
 
 
-class Flips:
+class SignFlips:
     """Random sign patterns of a sample's units, and the one-sided p-values and limits that they give.
 
     A pattern that flips some of the shifted units brings the sum down exactly where the flipped ones' own mean

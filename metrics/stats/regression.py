@@ -17,7 +17,7 @@ import polars as pl
 
 from data.suites import MAX_DROP
 from metrics.stats.intervals import Codes, Floats, Interval
-from metrics.stats.margins import Differences, Tested, differences, method_of, weighted_mean
+from metrics.stats.margins import Differences, MarginTest, differences, method_of, weighted_mean
 from metrics.stats.power import ALPHA, detectable, holm, holm_levels, needed_units
 
 Change = Literal["regressed", "held", "undecided"]
@@ -300,7 +300,7 @@ def _blank(own: Pairs, sample: Differences | None, max_drop: float, levels: tupl
     )
 
 
-def _told(blank: Regression, sample: Differences, test: Tested) -> Regression:
+def _told(blank: Regression, sample: Differences, test: MarginTest) -> Regression:
     """Add what the test says."""
     margin = -blank.max_drop
     return replace(

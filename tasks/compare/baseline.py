@@ -9,7 +9,7 @@ from config.settings import Settings
 from data.batches import Ref
 from data.draw import content_id
 from data.tables import ITEMS
-from metrics.analysis.baseline import Against, RunSide, compare_with_baseline, refuse, unlike
+from metrics.analysis.baseline import BaselineComparison, RunSide, compare_with_baseline, refuse, unlike
 from tasks.compare.facts import facts_of
 from tasks.compare.items import items_of
 from tasks.runtime.storage import open_store
@@ -87,7 +87,7 @@ def _with_texts(known: Baseline, store: Store) -> pl.DataFrame:
 
 def against(
     settings: Settings, manifest: Mapping[str, Any], scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame
-) -> Against | None:
+) -> BaselineComparison | None:
     """Compare a run's scores with the configured baseline; None where there is none.
 
     `texts` are the replies: item_id, model, repeat, text.

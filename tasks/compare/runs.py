@@ -16,7 +16,7 @@ from data.tables import SCORES
 from metrics.analysis.matching import KEY, ComparedModel, changes, common, compare_fields, compared_models, fields
 from metrics.analysis.observations import observations
 from metrics.analysis.pairs import Comparison, Grouping
-from metrics.analysis.questions import Moved, align
+from metrics.analysis.questions import QuestionChanges, align
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.configurations import differences, language_of
 from tasks.compare.items import items_of
@@ -175,7 +175,7 @@ def _notes(
     return notes
 
 
-def _moved(moved: Mapping[str, Sequence[Moved]], language: str) -> Iterator[str]:
+def _moved(moved: Mapping[str, Sequence[QuestionChanges]], language: str) -> Iterator[str]:
     """Say what moved in the questions of each run, compared with the first that has the suite."""
     for run, suites in moved.items():
         for one in suites:

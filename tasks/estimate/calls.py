@@ -20,9 +20,9 @@ from data.tables import ITEMS
 from metrics.analysis.judged import exams_of
 from metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
 from prompts.phrases import ENGLISH, phrase
-from tasks.estimate.earlier import Earlier, Habit
+from tasks.estimate.earlier import CallMeans, EarlierRuns
 from tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
-from tasks.estimate.remembered import Memory
+from tasks.estimate.remembered import CacheLookup
 from tasks.load import items_of
 from tasks.models.requests import for_items
 from tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target
@@ -41,7 +41,7 @@ ENOUGH = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class CallEstimate:
     """What one model, or one judge for one metric, would be asked in a suite.
 
     Tokens, cost and time are of the calls that are not remembered. `tokens_basis` says what the tokens written are
@@ -71,7 +71,7 @@ class Portion:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class DetectableEffect:
     """With `n` items: the difference of two models, and that of one from a threshold, shown with power 0.8."""
 
     suite: str
@@ -88,8 +88,8 @@ class CostEstimate:
     as all errors they are English, and everything else is in `language`.
     """
 
-    portions: list[Portion]
-    effects: list[Effect]
+    portions: list[CallEstimate]
+    effects: list[DetectableEffect]
     notes: list[str]
     currency: str
     prices: Prices | None = None
@@ -118,8 +118,8 @@ def estimate(settings: Settings, plan: Plan) -> CostEstimate:
     Raises:
         InputError: the items cannot be made, or the cache cannot be read.
     """
-    memory = Memory(settings.store, settings.fresh, Earlier(settings.store), settings.report.language)
-    portions: list[Portion] = []
+    memory = CacheLookup(settings.store, settings.fresh, EarlierRuns(settings.store), settings.report.language)
+    portions: list[CallEstimate] = []
     effects = []
     for one in plan.suites:
         items = ITEMS.frame(items_of(one.suite, one.required))
@@ -136,16 +136,16 @@ def estimate(settings: Settings, plan: Plan) -> CostEstimate:
     return CostEstimate(portions, effects, notes, settings.currency, settings.prices, problems, memory.language)
 
 
-def effect(suite: Suite, n: int) -> Effect:
+def effect(suite: Suite, n: int) -> DetectableEffect:
     """Return what so many items can show: of yes/no answers by McNemar's test, else of scores spread at worst."""
     yes_no = all(metric(name).yes_no for name in suite.scored_by)
     between = detectable_difference(n) if yes_no else detectable_effect(n, spread=PAIRED_SPREAD)
-    return Effect(suite.name, n, between, detectable_effect(n))
+    return DetectableEffect(suite.name, n, between, detectable_effect(n))
 
 
 def ask_model(
-    plan: SuitePlan, target: Target, items: pl.DataFrame, memory: Memory
-) -> tuple[Portion, list[tuple[SampleRow, bool]]]:
+    plan: SuitePlan, target: Target, items: pl.DataFrame, memory: CacheLookup
+) -> tuple[CallEstimate, list[tuple[SampleRow, bool]]]:
     """Count a target's calls; return them with its replies: remembered ones, and stand-ins for judges (False)."""
     suite, model = plan.suite, target.model
     identity = memory.identity("model", model)
@@ -178,7 +178,9 @@ def ask_model(
     return _portion(suite.name, model, tally, memory, name=target.name), answered
 
 
-def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: Memory) -> Iterator[Portion]:
+def judged(
+    plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: CacheLookup
+) -> Iterator[CallEstimate]:
     """Yield what each judge would be asked for each metric."""
     for own in plan.judged:
         paired = opposed(plan, own, answered)
@@ -252,12 +254,12 @@ def _portion(
     suite: str,
     model: Model,
     tally: JudgeCalls,
-    memory: Memory,
+    memory: CacheLookup,
     *,
     name: str = "",
     metric: str = "",
     exact: bool = True,
-) -> Portion:
+) -> CallEstimate:
     """Make tokens, cost and time of counted calls; a judge's have a metric."""
     role = "judge" if metric else "model"
     calls, cached = round(tally.calls), round(tally.cached)
@@ -271,7 +273,7 @@ def _portion(
         tokens_in = sum(tally.signs.values()) / habit.characters
     written, basis, latency = _habits(model, tally, habit, memory, fresh)
     tokens_out = min(written, model.max_tokens) * fresh
-    return Portion(
+    return CallEstimate(
         suite=suite,
         role=role,
         name=name or model.name,
@@ -289,7 +291,7 @@ def _portion(
 
 
 def _habits(
-    model: Model, tally: JudgeCalls, habit: Habit | None, memory: Memory, fresh: int
+    model: Model, tally: JudgeCalls, habit: CallMeans | None, memory: CacheLookup, fresh: int
 ) -> tuple[float, str, float | None]:
     """Return the tokens of a reply, what they are estimated from, and the seconds of a call if known."""
     if not fresh:
@@ -319,7 +321,7 @@ def _seconds(model: Model, fresh: int, latency: float | None) -> float | None:
     return max(latency * fresh / min(model.concurrency, fresh), allowed)
 
 
-def _problems(plan: Plan, portions: Sequence[Portion]) -> Iterator[str]:
+def _problems(plan: Plan, portions: Sequence[CallEstimate]) -> Iterator[str]:
     for suite in plan.suites:
         if suite.judged and not any((p.suite, p.role) == (suite.name, "judge") for p in portions):
             yield f"{suite.name}: no judge is configured; add one under `judges`, or leave the suite out."

@@ -26,7 +26,7 @@ WEIGHED = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Habit:
+class CallMeans:
     """What `n` calls of a model took in a suite: the means of tokens written and seconds, characters to a token."""
 
     n: int
@@ -36,20 +36,20 @@ class Habit:
 
 
 @dataclass
-class Earlier:
+class EarlierRuns:
     """The latest runs of a store, read once at the first question."""
 
     store: StoreSettings
     _calls: pl.DataFrame | None = field(default=None, init=False)
 
-    def habit(self, role: str, suite: str, model: str) -> Habit | None:
+    def habit(self, role: str, suite: str, model: str) -> CallMeans | None:
         """Return what calls of a model took in a suite; None where too few are known."""
         own = self._read().filter(role=role, suite=suite, model=model).drop_nulls("tokens_out")
         if own.height < ENOUGH:
             return None
         weighed = own.drop_nulls(["characters", "tokens_in"])
         tokens = int(weighed["tokens_in"].sum())
-        return Habit(
+        return CallMeans(
             n=own.height,
             tokens_out=_mean(own["tokens_out"]),
             latency_s=_mean(own["latency_s"]),

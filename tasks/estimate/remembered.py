@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from config.settings import Model, StoreSettings
 from data.errors import InputError
 from prompts.phrases import phrase
-from tasks.estimate.earlier import Earlier
+from tasks.estimate.earlier import EarlierRuns
 from tasks.query import identify
 from tasks.runtime.storage import cache_url, open_cache
 from tasks.store.replies import Remembered
@@ -14,12 +14,12 @@ from tasks.store.usage import Usage, exists, usage
 
 
 @dataclass
-class Memory:
+class CacheLookup:
     """The reply cache, looked into; None is known of a model that could not be identified. Notes in `language`."""
 
     store: StoreSettings
     fresh: str
-    earlier: Earlier
+    earlier: EarlierRuns
     language: str
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)

@@ -191,7 +191,7 @@ def _systematic(chances: Any, rng: Random) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledRow:
     """A row of filled sheets: which reply, how likely it was drawn, and what each labeller wrote, if anything."""
 
     key: tuple[str, ...]
@@ -200,13 +200,13 @@ class Filled:
     where: str
 
 
-def read_labels(*paths: Path) -> list[Filled]:
+def read_labels(*paths: Path) -> list[FilledRow]:
     """Read filled sheets, of several labellers one each or one with several columns: a row for each reply.
 
     Raises:
         InputError: one is no CSV file with the sheet's columns, or they are of different draws.
     """
-    found: dict[tuple[str, ...], Filled] = {}
+    found: dict[tuple[str, ...], FilledRow] = {}
     for number, path in enumerate(paths, 1):
         for line, row in enumerate(_rows(path), 2):
             # The sheet is guarded against formulas: a name may have an apostrophe before it.
@@ -230,7 +230,7 @@ def read_labels(*paths: Path) -> list[Filled]:
                     else f"with another probability in {other.where}"
                 )
                 raise InputError(f"{where}: the reply {' '.join(key)} stands {why}; expected sheets of one draw.")
-            found[key] = Filled(key, chance, {**(other.labels if other else {}), **said}, where)
+            found[key] = FilledRow(key, chance, {**(other.labels if other else {}), **said}, where)
     return [*found.values()]
 
 
@@ -268,7 +268,7 @@ def _value(text: str | None, where: str) -> float | None:
     return found
 
 
-def estimates(found: pl.DataFrame, rows: Sequence[Filled]) -> list[Labelled]:
+def estimates(found: pl.DataFrame, rows: Sequence[FilledRow]) -> list[Labelled]:
     """Join the judges' scores of all replies with the labels of some.
 
     Raises:

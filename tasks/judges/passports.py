@@ -100,7 +100,7 @@ def keep_passports(
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class PassportFinder:
     """Where a run looks up the passports of its suites' judges."""
 
     suites: Sequence[SuitePlan]
@@ -122,7 +122,7 @@ class Examined:
         return read_passport(document) if document else None
 
 
-def statuses_of(items: pl.DataFrame, found: Examined) -> list[JudgeStatus]:
+def statuses_of(items: pl.DataFrame, found: PassportFinder) -> list[JudgeStatus]:
     """Return how the judges of all judged metrics stand, in the languages of each suite's items."""
     plans = {plan.name: plan for plan in found.suites}
     spoken = items.group_by("suite").agg(pl.col("language").unique()).rows()
@@ -134,7 +134,7 @@ def statuses_of(items: pl.DataFrame, found: Examined) -> list[JudgeStatus]:
     ]
 
 
-def statuses_in(plan: SuitePlan, languages: Iterable[str], found: Examined) -> list[JudgeStatus]:
+def statuses_in(plan: SuitePlan, languages: Iterable[str], found: PassportFinder) -> list[JudgeStatus]:
     """Return how the judges of a suite's metrics stand, in some languages."""
     return [
         one

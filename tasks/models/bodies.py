@@ -8,7 +8,7 @@ from typing import Any
 from tasks.models.protocol import CallError
 from tasks.web.bodies import ACCEPTED, TooLarge, Undecodable, read_body
 
-__all__ = ["ACCEPTED", "MOST_OF_ERROR", "Bounded", "bound"]
+__all__ = ["ACCEPTED", "MOST_OF_ERROR", "BoundedBody", "bound"]
 
 MOST_OF_ERROR = 1_000_000
 """Decoded bytes: of a refusal or a redirect no more is read, and a larger one is not read at all."""
@@ -52,7 +52,7 @@ async def floored(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             due, got = clock() + WINDOW_S, 0 if due is not None else got
 
 
-class Bounded:
+class BoundedBody:
     """A response's body, decoded here and given up once it is larger than is read, or drips.
 
     To be mixed into the stream class of the package that reads it. The packages' own decoders unpack whatever

@@ -14,7 +14,7 @@ import ollama
 
 from config.settings import Model
 from data.records import Call, Reply
-from tasks.models.bodies import ACCEPTED, Bounded, bound
+from tasks.models.bodies import ACCEPTED, BoundedBody, bound
 from tasks.models.errors import classify_error, read_error, refusal, tls_error
 from tasks.models.protocol import CallError
 from tasks.models.replies import read_reply
@@ -59,7 +59,7 @@ class Spread(httpx.AsyncBaseTransport):
             await pool.aclose()
 
 
-class BoundedStream(Bounded, httpx.AsyncByteStream):
+class BoundedStream(BoundedBody, httpx.AsyncByteStream):
     """A bounded body that httpx reads."""
 
 

@@ -15,7 +15,7 @@ from config.settings import Model
 from data.characters import visible
 from data.draw import canonical
 from data.records import Call, Reply
-from tasks.models.bodies import ACCEPTED, Bounded, bound
+from tasks.models.bodies import ACCEPTED, BoundedBody, bound
 from tasks.models.errors import advise, classify_error, read_error, refusal, tls_error
 from tasks.models.openai_forms import Chat, Form, Responses
 from tasks.models.protocol import CallError
@@ -35,7 +35,7 @@ _CONNECT_S = 30.0
 _BEARER_ONLY: RequestOptions = {"security": {"bearer_auth": True}}  # OPENAI_ADMIN_KEY is for no model
 
 
-class _Stream(Bounded, httpx2.AsyncByteStream):
+class _Stream(BoundedBody, httpx2.AsyncByteStream):
     """A bounded body that httpx2 reads."""
 
 

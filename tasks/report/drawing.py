@@ -14,7 +14,7 @@ from typing import Any
 VEGA_LITE = "v6.4"
 
 
-class Painter:
+class DrawingProcess:
     """Draws in another process, which starts with the first chart."""
 
     def __init__(self) -> None:
@@ -53,16 +53,16 @@ class Painter:
             process.communicate()
 
 
-_painter: ContextVar[Painter | None] = ContextVar("painter", default=None)
+_painter: ContextVar[DrawingProcess | None] = ContextVar("painter", default=None)
 
 
 @contextmanager
-def painting() -> Iterator[Painter]:
+def painting() -> Iterator[DrawingProcess]:
     """Give the painter that is at work, or one that ends with the block."""
     if (at_work := _painter.get()) is not None:
         yield at_work
         return
-    painter = Painter()
+    painter = DrawingProcess()
     token = _painter.set(painter)
     try:
         yield painter

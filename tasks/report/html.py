@@ -63,7 +63,11 @@ def _environment() -> Environment:
         "points": points,
         "total_percent": total_percent,
     }
-    environment.globals = environment.globals | {"heat": overview.heat, "few": overview.few, "address": address}
+    environment.globals = environment.globals | {
+        "heat": overview.heat,
+        "few": overview.is_imprecise,
+        "address": address,
+    }
     return environment
 
 
@@ -76,7 +80,7 @@ def policy(script: str, style: str) -> str:
 
 
 @dataclass
-class _Easel:
+class _ChartRenderer:
     """Draws charts, and keeps what went wrong: a report without a chart is better than none."""
 
     problems: list[str]
@@ -103,7 +107,7 @@ class _Easel:
         return self.draw(charts.bars, shown, label=title, parts=labels, share=say("share", language))
 
 
-def _charts(data: ReportData, context: Mapping[str, Any], easel: _Easel) -> dict[str, Markup | None]:
+def _charts(data: ReportData, context: Mapping[str, Any], easel: _ChartRenderer) -> dict[str, Markup | None]:
     """Draw the charts, each where there is something to draw."""
     language = data.settings.report.language
     first = context["models"][: charts.SERIES]
@@ -121,7 +125,7 @@ def _filled(data: ReportData, found: chunks.Chunks) -> dict[str, Any]:
     """Return what the page's template is filled with; the chunks of its samples are not made yet."""
     language = data.settings.report.language
     lacking = charts.missing()
-    easel = _Easel([], ready=not lacking)
+    easel = _ChartRenderer([], ready=not lacking)
     models = overview.models_of(data)
     index, index_encoding = chunks.encode(found.index())
     drawn = labelling.pack(data)

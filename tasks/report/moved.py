@@ -11,7 +11,7 @@ _LONGEST = 60
 
 
 def moved_lines(moved: Mapping[str, Any], language: str) -> Iterator[str]:
-    """Yield what moved in a suite's questions (`metrics.analysis.questions.Moved` as JSON), if anything did."""
+    """Yield what changed in a suite's questions (`QuestionChanges` of metrics.analysis.questions as JSON)."""
     suite = moved["suite"]
     totals = {"relabelled": "common", "reworded": "before", "only_before": "before", "only_after": "after"}
     for kind, of in totals.items():

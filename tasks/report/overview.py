@@ -268,7 +268,7 @@ def titles(data: ReportData) -> dict[str, str]:
     }
 
 
-def few(cell: SummaryRow | None) -> bool:
+def is_imprecise(cell: SummaryRow | None) -> bool:
     """Say whether a cell's interval is too wide for its mean to say much."""
     if cell is None or cell.ci_low is None or cell.ci_high is None:
         return False

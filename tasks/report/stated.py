@@ -13,7 +13,7 @@ SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StatedRow:
     """One model's replies to a suite: two means of the same `n` replies, and where they differ."""
 
     model: str
@@ -26,7 +26,7 @@ class Row:
     differing: tuple[Mapping[str, str], ...]
 
 
-def rows(data: ReportData) -> list[Row]:
+def rows(data: ReportData) -> list[StatedRow]:
     """Return what stands beside each other; nothing where no tool stated anything."""
     language = data.settings.report.language
     prompts = dict(data.items.select("item_id", "prompt").iter_rows())
@@ -42,7 +42,7 @@ def rows(data: ReportData) -> list[Row]:
         }
 
     return [
-        Row(
+        StatedRow(
             one["model"],
             one["suite"],
             metric_title(one["metric"], language),

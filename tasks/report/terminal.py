@@ -6,7 +6,7 @@ from typing import Any
 from config.settings import Settings
 from data.commands import SCRIPT
 from data.plugins import metric
-from metrics.analysis.scores import leads
+from metrics.analysis.scores import is_headline
 from metrics.analysis.summary import SummaryRow
 from prompts.phrases import phrase
 from tasks.report import regressions, spending
@@ -32,7 +32,7 @@ def rows(results: Mapping[str, Any], settings: Settings) -> Iterator[tuple[str, 
     not_measured = unmeasured(results)
     for found in results["cells"]:
         cell = SummaryRow(**found)
-        if not cell.family or cell.level or cell.language or not leads(cell.metric):
+        if not cell.family or cell.level or cell.language or not is_headline(cell.metric):
             continue
         hidden = (cell.model, cell.suite) in not_measured
         interval = "–" if cell.ci_low is None or hidden else f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"

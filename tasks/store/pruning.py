@@ -24,7 +24,7 @@ ID, ANSWERED_AT = (COLUMNS.index(name) for name in ("request_id", "answered_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PruningRequest:
     """What a user wants gone; ages in seconds.
 
     Runs older than `older_than_s`, but not the newest `keep` finished ones (`keep` alone: all finished ones but
@@ -38,7 +38,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PruningPlan:
     """What will go: runs, tables by their digests, stage results; nothing used since `cutoff` (s since 1970)."""
 
     runs: list[RunFolder]
@@ -49,7 +49,7 @@ class Plan:
     notes: list[str] = field(default_factory=list)
 
 
-def plan(there: Inventory, wish: Wish) -> Plan:
+def plan(there: Inventory, wish: PruningRequest) -> PruningPlan:
     """Say what will go.
 
     Raises:
@@ -84,10 +84,10 @@ def plan(there: Inventory, wish: Wish) -> Plan:
         for path, digests in stage_results(there.store)
         if not digests <= left and path.stat().st_mtime < cutoff
     ]
-    return Plan(going, kept, tables, results, cutoff, notes)
+    return PruningPlan(going, kept, tables, results, cutoff, notes)
 
 
-def _going(runs: Collection[RunFolder], wish: Wish, now: float) -> list[RunFolder]:
+def _going(runs: Collection[RunFolder], wish: PruningRequest, now: float) -> list[RunFolder]:
     named = {run.name for run in runs}
     if missing := sorted(set(wish.runs) - named):
         latest = ", ".join(sorted(named)[-5:]) or "none"
@@ -122,7 +122,7 @@ def _touched(run: RunFolder) -> float:
         return run.folder.stat().st_mtime if run.folder.exists() else 0.0
 
 
-def carry_out(there: Inventory, planned: Plan) -> int:
+def carry_out(there: Inventory, planned: PruningPlan) -> int:
     """Delete what was planned, runs first, so that no run is left without its tables; return the tables gone.
 
     Raises:
@@ -140,7 +140,7 @@ def carry_out(there: Inventory, planned: Plan) -> int:
     return sum(there.store.remove(digest, unless_used_since=planned.cutoff) for digest in sorted(planned.tables))
 
 
-def unused(there: Inventory, planned: Plan, cache: ReplyCache) -> list[str]:
+def unused(there: Inventory, planned: PruningPlan, cache: ReplyCache) -> list[str]:
     """Return the request ids of the replies that no responses table that stays holds, and that are not young.
 
     Raises:

@@ -34,7 +34,7 @@ MAGIC = b"SQLite format 3\0"
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class RepairedReplies:
     """What a repair brought over: replies from the file itself, and more from the store's tables."""
 
     from_file: int
@@ -115,7 +115,7 @@ def pending(file: Path) -> bool:
     return _mended(file).exists()
 
 
-def swap(file: Path) -> Path | None:
+def replace_damaged(file: Path) -> Path | None:
     """Put the mended file in place; return where the damaged one is kept now.
 
     Whoever calls holds the file's lock alone. Cut short anywhere, it is brought to its end by the next call.
@@ -140,7 +140,7 @@ def swap(file: Path) -> Path | None:
     return aside if aside.exists() else None
 
 
-def mend(file: Path, tables: Store | None) -> Saved:
+def mend(file: Path, tables: Store | None) -> RepairedReplies:
     """Replace a damaged reply cache by a new one with every reply that can be saved.
 
     Whoever calls holds the file's lock alone.
@@ -161,7 +161,7 @@ def mend(file: Path, tables: Store | None) -> Saved:
         raise explain(error, f"cannot mend the reply cache {file}") from error
     finally:
         _clear(scratch)
-    return Saved(from_file, from_tables, swap(file))
+    return RepairedReplies(from_file, from_tables, replace_damaged(file))
 
 
 def is_sqlite(file: Path) -> bool:

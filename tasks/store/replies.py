@@ -119,7 +119,7 @@ class ReplyCache:
         """Bring what a killed repair began to its end; an emptied file is damaged, unless another is making it."""
         if repair.pending(file):
             with lock.exclusive(WAIT_S):
-                repair.swap(file)
+                repair.replace_damaged(file)
         elif _empty(file):
             # Where another run uses it, that run is making it.
             with suppress(InUse), lock.exclusive(GLANCE_S):

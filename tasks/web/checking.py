@@ -15,14 +15,14 @@ from data.draw import canonical
 from metrics.citation.citation import parse
 from metrics.citation.sources import Finding, Url, check_answer, judge_outcome, locate
 from tasks.models.masking import hide
-from tasks.web.policy import Net
+from tasks.web.policy import NetworkPolicy
 
 if TYPE_CHECKING:
     import polars as pl
 
     from tasks.store.samples import SampleRow
     from tasks.web.extraction import Reader
-    from tasks.web.fetching import Fetcher, Missed, Page
+    from tasks.web.fetching import Fetcher, FetchFailure, Page
 
 _CHARACTERS = 4001
 """Signs of a quote or claim that go on: one more than a quote may have, so that a longer one is seen as such."""
@@ -35,7 +35,7 @@ _NETWORK_COLUMNS = ("final_url", "http_status", "digest", "fetched_at", "match",
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class CitedSource:
     """One source that one answer cites: what is asked of it, and what the rules say.
 
     `url` is None where there is nothing to fetch. `source_id` is the same for the same URL, quote and claims.
@@ -60,7 +60,7 @@ class Cited:
         return {name: hide(value)[0] if isinstance(value, str) else value for name, value in row.items()}
 
 
-def cited(answer: "SampleRow") -> Iterator[Cited]:
+def cited_sources(answer: "SampleRow") -> Iterator[CitedSource]:
     """Yield the sources that an answer cites and lists, in the order of its list."""
     parsed = parse(answer.sample)
     claims: dict[int, dict[str, None]] = {}
@@ -79,7 +79,7 @@ def cited(answer: "SampleRow") -> Iterator[Cited]:
             "title": _storable(source.title),
         }
         source_id = hashlib.sha256(canonical([text, ask]).encode()).hexdigest()[:32]
-        yield Cited(
+        yield CitedSource(
             answer.item_id, answer.model, answer.repeat, number, source_id, text, url, ask, rules[number]
         )  # fmt: skip
 
@@ -90,7 +90,11 @@ def _storable(text: str) -> str:
 
 
 def check(
-    answers: Iterable["SampleRow"], *, network: bool, known: "pl.DataFrame | None" = None, net: Net | None = None
+    answers: Iterable["SampleRow"],
+    *,
+    network: bool,
+    known: "pl.DataFrame | None" = None,
+    net: NetworkPolicy | None = None,
 ) -> "pl.DataFrame":
     """Check the sources that answers cite: a row of the evidence table for each.
 
@@ -103,12 +107,12 @@ def check(
     """
     from data.tables import EVIDENCE
 
-    listed = [one for answer in answers if answer.error_kind is None for one in cited(answer)]
+    listed = [one for answer in answers if answer.error_kind is None for one in cited_sources(answer)]
     replayed = _by_source(known)
     rows: dict[int, dict[str, Any]] = {}
-    waiting: dict[int, Cited] = {}
+    waiting: dict[int, CitedSource] = {}
     pages: Counter[tuple[str, str, int]] = Counter()
-    policy = net or Net()
+    policy = net or NetworkPolicy()
     for place, one in enumerate(listed):
         answer = (one.item_id, one.model, one.repeat)
         if one.url is None or (not network and one.source_id not in replayed):
@@ -141,12 +145,12 @@ def _of(finding: Finding) -> dict[str, Any]:
     return {name: getattr(finding, name) for name in ("verdict", "reason", "span", "match")}
 
 
-async def _fetch_all(waiting: Mapping[int, Cited], net: Net) -> dict[int, dict[str, Any]]:
+async def _fetch_all(waiting: Mapping[int, CitedSource], net: NetworkPolicy) -> dict[int, dict[str, Any]]:
     """Fetch every page once, site by site beside each other, and judge all that cite it."""
     from tasks.web.extraction import Reader
     from tasks.web.fetching import Fetcher
 
-    sites: dict[str, dict[str, dict[int, Cited]]] = {}
+    sites: dict[str, dict[str, dict[int, CitedSource]]] = {}
     for place, one in waiting.items():
         if one.url:
             sites.setdefault(one.url.site, {}).setdefault(one.url.text, {})[place] = one
@@ -159,7 +163,7 @@ async def _fetch_all(waiting: Mapping[int, Cited], net: Net) -> dict[int, dict[s
 
 
 async def _visit(
-    pages: Sequence[Mapping[int, Cited]],
+    pages: Sequence[Mapping[int, CitedSource]],
     fetcher: "Fetcher",
     reader: "Reader",
     turn: asyncio.Semaphore,
@@ -186,16 +190,18 @@ async def _visit(
         failures = failures + 1 if found[0]["reason"] in silent_reasons else 0
 
 
-async def _judge(came: "Page | Missed", citing: Sequence[Cited], reader: "Reader") -> list[dict[str, Any]]:
+async def _judge(
+    came: "Page | FetchFailure", citing: Sequence[CitedSource], reader: "Reader"
+) -> list[dict[str, Any]]:
     """Return a row for each that cites a page."""
-    from tasks.web.fetching import Missed
+    from tasks.web.fetching import FetchFailure
 
     facts = {
         "final_url": came.url.text,
         "http_status": came.status,
         "fetched_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    if isinstance(came, Missed):
+    if isinstance(came, FetchFailure):
         return [one.row(**_of(came.finding), **facts) for one in citing]
     facts["digest"] = hashlib.sha256(came.body).hexdigest()
     findings: list[Finding] = []

@@ -15,8 +15,8 @@ from protego import Protego
 
 from metrics.citation.sources import Finding, Url, judge_outcome, judge_status, read_url
 from tasks.web.bodies import ACCEPTED, TooLarge, Undecodable, read_body
-from tasks.web.guard import GuardedBackend, Metered
-from tasks.web.policy import PRODUCT, USER_AGENT, HostRefused, Net
+from tasks.web.guard import GuardedBackend, MeteredStream
+from tasks.web.policy import PRODUCT, USER_AGENT, HostRefused, NetworkPolicy
 from tasks.web.robots import read_robots
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -37,7 +37,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class FetchFailure:
     """A fetch that ended without a page: where, with which status if any, and what that means."""
 
     url: Url
@@ -56,7 +56,7 @@ class _Reply:
 class Fetcher:
     """Fetch pages within a policy; robots.txt is read once for each origin. No cookies, no proxies, no retries."""
 
-    net: Net
+    net: NetworkPolicy
     _robots: dict[str, Protego | Finding] = field(default_factory=dict)
     _pool: httpcore.AsyncConnectionPool | None = None
     _online: asyncio.Task[bool] | None = None
@@ -78,14 +78,14 @@ class Fetcher:
         if self._pool:
             await self._pool.aclose()
 
-    async def fetch(self, url: Url) -> Page | Missed:
+    async def fetch(self, url: Url) -> Page | FetchFailure:
         """Fetch a page; whatever happens, one of the two comes back within `total_s`."""
         reached = [url]
         try:
             async with asyncio.timeout(self.net.limits.total_s):
                 return await self._follow(reached)
         except TimeoutError:
-            return Missed(reached[-1], None, judge_outcome("time-out"))
+            return FetchFailure(reached[-1], None, judge_outcome("time-out"))
 
     def delay_of(self, url: Url) -> float:
         """Return the seconds that a site wants between two fetches, as far as its robots.txt is known."""
@@ -93,21 +93,21 @@ class Fetcher:
         asked = known.crawl_delay(PRODUCT) if isinstance(known, Protego) else None
         return max(self.net.limits.delay_s, min(asked or 0.0, self.net.limits.longest_delay_s))
 
-    async def _follow(self, reached: list[Url]) -> Page | Missed:
+    async def _follow(self, reached: list[Url]) -> Page | FetchFailure:
         for _ in range(self.net.limits.redirects + 1):
             url = reached[-1]
             if refusal := await self._forbidden(url):
-                return Missed(url, None, _after(refusal, reached))
+                return FetchFailure(url, None, _after(refusal, reached))
             reply = await self._get(url, self.net.limits.page_bytes, pages=True)
             if isinstance(reply, Finding):
-                return Missed(url, None, _after(reply, reached))
+                return FetchFailure(url, None, _after(reply, reached))
             if reply.status not in _REDIRECTS:
                 return _judge(reply, reached)
             following = _next(url, reply.headers.get("location", ""))
             if isinstance(following, Finding):
-                return Missed(url, reply.status, following)
+                return FetchFailure(url, reply.status, following)
             reached.append(following)
-        return Missed(reached[-1], None, judge_outcome("redirects too often"))
+        return FetchFailure(reached[-1], None, judge_outcome("redirects too often"))
 
     async def _forbidden(self, url: Url) -> Finding | None:
         """Return why robots.txt keeps us from a page; None where it does not."""
@@ -180,7 +180,7 @@ class Fetcher:
             if length.isascii() and length.isdigit() and int(length[:12]) > most:
                 raise TooLarge("larger than is read")
             stream = response.extensions.get("network_stream")
-            if isinstance(stream, Metered):
+            if isinstance(stream, MeteredStream):
                 stream.allow(most + limits.head_bytes)  # the framing of chunks comes on top
             body = await read_body(response.aiter_stream(), headers.get("content-encoding", ""), most)
             return _Reply(response.status, headers, body)
@@ -257,13 +257,13 @@ def _is_binary(body: bytes) -> bool:
     return body.startswith(_BINARY) or (b"\0" in body[:4096] and not marked)
 
 
-def _judge(reply: _Reply, reached: list[Url]) -> Page | Missed:
+def _judge(reply: _Reply, reached: list[Url]) -> Page | FetchFailure:
     """Say whether the last reply of a way is a page that can be read."""
     first, last = reached[0], reached[-1]
     kind, charset = _kind(reply.headers)
     reason = ""
     if finding := judge_status(reply.status):
-        return Missed(last, reply.status, finding)
+        return FetchFailure(last, reply.status, finding)
     if len(reached) > 1 and last.at_home and not first.at_home:
         reason = "redirects to the home page"
     elif len(reached) > 1 and _LOGIN.search(last.target) and not _LOGIN.search(first.target):
@@ -273,5 +273,5 @@ def _judge(reply: _Reply, reached: list[Url]) -> Page | Missed:
     elif kind not in {*_TEXT, ""} or _is_binary(reply.body):
         reason = "not a text page"
     if reason:
-        return Missed(last, reply.status, judge_outcome(reason))
+        return FetchFailure(last, reply.status, judge_outcome(reason))
     return Page(last, reply.status, kind, charset, reply.body)

@@ -8,10 +8,10 @@ from typing import Any
 import httpcore
 
 from tasks.web.bodies import TooLarge
-from tasks.web.policy import HostRefused, Net
+from tasks.web.policy import HostRefused, NetworkPolicy
 
 
-class Metered(httpcore.AsyncNetworkStream):
+class MeteredStream(httpcore.AsyncNetworkStream):
     """A connection that is over when more has come than is allowed, whatever it is: headers, hints, body."""
 
     def __init__(self, stream: httpcore.AsyncNetworkStream, most: int) -> None:
@@ -47,9 +47,9 @@ class Metered(httpcore.AsyncNetworkStream):
         ssl_context: ssl.SSLContext,
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109 - httpcore's
-    ) -> "Metered":
+    ) -> "MeteredStream":
         """Begin TLS with the name that was asked for."""
-        return Metered(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._left)
+        return MeteredStream(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._left)
 
     def get_extra_info(self, info: str) -> Any:
         """Return what is known of the connection."""
@@ -62,7 +62,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     TLS keeps the name (SNI and certificate), as the request's Host does.
     """
 
-    def __init__(self, net: Net) -> None:
+    def __init__(self, net: NetworkPolicy) -> None:
         self._net = net
         self._dialler = httpcore.AnyIOBackend()
 
@@ -92,7 +92,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
                 if address == tried[-1]:
                     raise
             else:
-                return Metered(stream, limits.head_bytes)
+                return MeteredStream(stream, limits.head_bytes)
         raise HostRefused("no connection")
 
     async def connect_unix_socket(

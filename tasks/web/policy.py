@@ -66,7 +66,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Net:
+class NetworkPolicy:
     """The network as checks of sources may use it.
 
     `resolve` looks a name up; `allows` says whether an address may be connected to; `ports` maps each port that a

@@ -125,7 +125,7 @@ def test_outcomes_follow_the_tests_and_the_interval_agrees(won: int, lost: int, 
 @pytest.mark.parametrize("values", DIFFERENCES)
 @pytest.mark.parametrize("margin", [0.0, -0.02, 0.05, -0.3])
 def test_the_sign_flip_counts_every_pattern(values: list[float], margin: float) -> None:
-    flips = margins.Flips(margins.differences(np.array(values), yes_no=False))
+    flips = margins.SignFlips(margins.differences(np.array(values), yes_no=False))
     assert flips.below(margin) == pytest.approx(float(references.flipped(values, margin)))
     mirrored = float(references.flipped([-value for value in values], -margin))
     assert flips.above(margin) == pytest.approx(mirrored)

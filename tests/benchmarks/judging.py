@@ -11,12 +11,12 @@ from typing import Any
 
 from data import nq, rag
 from data.plugins import metrics
-from metrics.judging import Ask, Session, advance, begin, combine
+from metrics.judging import JudgeRequest, Session, advance, begin, combine
 
 _REASON = "The source says so in its first sentence, and nothing in it speaks against the claim. " * 2
 
 
-def reply(ask: Ask) -> str:
+def reply(ask: JudgeRequest) -> str:
     """Answer any step well."""
     if ask.step == "split":
         return '{"claims": ["The first claim is here.", "The second claim is here.", "A third claim is here."]}'

@@ -144,7 +144,7 @@ def test_each_form_of_an_import_counts(tmp_path: Path, line: str) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     compile(files["unit.py"], "unit.py", "exec")
-    unit = Module("unit", tmp_path / "unit.py", plugins.Home(tmp_path))
+    unit = Module("unit", tmp_path / "unit.py", plugins.Plugin(tmp_path))
     found = {path.relative_to(tmp_path).as_posix() for path in files_of(unit)}
     assert {"unit.py", "helper.py"} <= found
     assert "pack/__init__.py" not in found
@@ -273,7 +273,7 @@ def test_a_distributions_unit_is_hashed_with_the_distributions_own_files(
 def test_a_module_that_is_no_file_has_no_source_to_read(tmp_path: Path) -> None:
     """One of an archive: its version alone tells it."""
     plugins.forget()
-    module = Module("packed", tmp_path / "packed.zip" / "packed.py", plugins.Home(tmp_path / "packed.zip"))
+    module = Module("packed", tmp_path / "packed.zip" / "packed.py", plugins.Plugin(tmp_path / "packed.zip"))
     assert source_of(module) == source_of(Module("packed", Path(tmp_path.name, "packed.py")))
 
 

@@ -15,7 +15,7 @@ from data.batches import Cell
 from data.tables import ITEMS
 from flows.cli.estimate import effect_line, totals
 from metrics.stats.power import detectable_difference
-from tasks.estimate.calls import CostEstimate, Portion, effect
+from tasks.estimate.calls import CallEstimate, CostEstimate, effect
 from tasks.estimate.judged import stand_in
 from tasks.load import items_of
 from tasks.models.requests import for_items
@@ -43,7 +43,7 @@ def speak(body: dict[str, Any]) -> str:
     return json.dumps({"verdicts": [{"id": i, "reason": "so", "verdict": "SUPPORTED"} for i in ("1", "2")]})
 
 
-def by_name(found: CostEstimate) -> dict[tuple[str, str, str], Portion]:
+def by_name(found: CostEstimate) -> dict[tuple[str, str, str], CallEstimate]:
     return {(p.suite, p.role, p.metric): p for p in found.portions}
 
 

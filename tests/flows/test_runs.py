@@ -16,7 +16,7 @@ from flows.cli.options import RunOptions, choose
 from flows.earlier import ended, interrupted_fresh_run, settings_of, to_resume
 from flows.environment import results_of
 from flows.runs import check_rerun, layers_of, open_run, refresh_rule, restore
-from metrics.judging import Ask
+from metrics.judging import JudgeRequest
 from tasks.compare.configurations import modern
 from tasks.judge import pose_question
 from tasks.plan import resolve
@@ -177,7 +177,7 @@ def test_a_judge_recorded_before_suites_were_declarations_is_asked_at_the_metric
     assert [judge.temperature for judge in old.judges] == [None, 0.3]
     panel = resolve(old).suite("rag").metric("response_groundedness").panel({"j": {}, "k": {}})
     sample = SampleRow("1", "tiny", 0, "en", {}, None, None)
-    ask = Ask("rate", Question("", {}), (Message("user", "?"),))
+    ask = JudgeRequest("rate", Question("", {}), (Message("user", "?"),))
     payloads = [json.loads(pose_question(judge, panel, sample, ask)["payload"]) for judge in panel.judges]
     assert [payload["parameters"]["temperature"] for payload in payloads] == [0.1, 0.3]
     document = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))

@@ -8,9 +8,9 @@ from data.draw import draw
 from data.loaders.exam import UNIT, Options
 from data.plugins import families, metric
 from data.records import Item
-from metrics.judging import Ask, begin
+from metrics.judging import JudgeRequest, begin
 
-Judge = Callable[[Item, Ask], str]
+Judge = Callable[[Item, JudgeRequest], str]
 FORMS = {"groundedness": "rating", "rubric": "rating", "preference": "winner"}
 WINNERS = {"better": "first", "tie": "tie", "worse": "second"}
 TURNED = {"first": "second", "tie": "tie", "second": "first"}
@@ -42,7 +42,7 @@ def say(exam: str, label: Any) -> str:
     return json.dumps({"reason": "", form: int(label) if form == "rating" else label})
 
 
-def perfect(item: Item, ask: Ask) -> str:
+def perfect(item: Item, ask: JudgeRequest) -> str:
     """Say the truth, whatever the clothes."""
     truth, exam = item.facts["truth"], str(item.facts["exam"])
     if exam == "entails":
@@ -58,7 +58,7 @@ def perfect(item: Item, ask: Ask) -> str:
     return say(exam, truth)
 
 
-def asks(item: Item, **options: Any) -> Iterator[Ask]:
+def asks(item: Item, **options: Any) -> Iterator[JudgeRequest]:
     """Yield what the exam asks about an item."""
     unit = metric(f"exam_{item.facts['exam']}")
     yield from begin(unit, sample(item), language=item.language, options=options).asks

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from data.records import Item
-from metrics.judging import Ask
+from metrics.judging import JudgeRequest
 from tests.helpers.exam import perfect, say
 
 BAKERY = ["The bakery on Mill Lane opens at six.", "It sells rye bread only."]
@@ -81,7 +81,7 @@ def _cell(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if {";", '"'} & set(text) else text
 
 
-def honest(item: Item, ask: Ask) -> str:
+def honest(item: Item, ask: JudgeRequest) -> str:
     """Say what people said, in the step's own verdicts; of several texts only one supports the claim."""
     truth: Any = item.facts["truth"]
     if item.facts["exam"] == "entails":
@@ -92,7 +92,7 @@ def honest(item: Item, ask: Ask) -> str:
     return perfect(item, ask)
 
 
-def gullible(item: Item, ask: Ask) -> str:
+def gullible(item: Item, ask: JudgeRequest) -> str:
     """Call everything supported, grounded, and the first better."""
     del ask
     if item.facts["exam"] == "entails":

@@ -11,10 +11,10 @@ from data.plugins import metric as unit_of
 from data.records import Item, Metric, Sample, Score
 from metrics.analysis.passports import ExamResult, Passport, passports
 from metrics.exam import LABELS
-from metrics.judging import Ask, Failed, Session, advance, begin, outcome
+from metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin, outcome
 from tests.helpers.exam import Judge, perfect, sample, say
 
-Script = Callable[[Ask], str | Failed]
+Script = Callable[[JudgeRequest], str | UnansweredRequest]
 
 
 def converse(metric: Metric, sample: Sample, script: Script, *, language: str = "en", **options: Any) -> Session:
@@ -30,7 +30,7 @@ def judged(metric: Metric, sample: Sample, script: Script, **options: Any) -> Sc
     return outcome(converse(metric, sample, script, **options))
 
 
-def never(ask: Ask) -> str:
+def never(ask: JudgeRequest) -> str:
     """Refuse to be asked at all."""
     raise AssertionError(f"asked {ask.step}/{ask.question.key}, though no call was needed")
 
@@ -43,7 +43,7 @@ def always(reply: str) -> Script:
 def claims(split: Mapping[str, list[str]], verdicts: Mapping[str, str]) -> Script:
     """Split each side as given, and give each claim the verdict of its text."""
 
-    def answer(ask: Ask) -> str:
+    def answer(ask: JudgeRequest) -> str:
         if ask.step == "split":
             return json.dumps({"claims": split[ask.question.key]})
         return json.dumps(
@@ -101,7 +101,7 @@ def exams(items: Sequence[Item], rate: float, times: int, *, fixed: bool, seed: 
     return made
 
 
-def _erring(item: Item, ask: Ask, *, rate: float, time: str, fixed: bool) -> str:
+def _erring(item: Item, ask: JudgeRequest, *, rate: float, time: str, fixed: bool) -> str:
     """Say the truth or, by chance, another verdict; of several claims each by its own chance."""
     words = ask.messages[-1].content if fixed else ask.question.key
     rng = Random(f"{time} {item.item_id} {words}")

@@ -9,7 +9,7 @@ import pytest
 from data.options import options_of
 from data.records import Unparsable
 from metrics.chain import UNIT, majority, read_step, step_schema
-from metrics.judging import Ask, Session, advance, begin, outcome
+from metrics.judging import JudgeRequest, Session, advance, begin, outcome
 from tests.helpers.exam import exam_items
 from tests.metrics.judges import earned
 
@@ -84,7 +84,7 @@ def test_a_passport_recovers_a_judges_rates(language: str) -> None:
     """A judge that misses 30 % of the planted errors and suspects 10 % of right solutions."""
     rng = Random(5)
 
-    def erring(item: Any, ask: Ask) -> str:
+    def erring(item: Any, ask: JudgeRequest) -> str:
         del ask
         first = item.facts["first"]
         step = (1 if rng.random() < 0.1 else -1) if first == -1 else (-1 if rng.random() < 0.3 else first)

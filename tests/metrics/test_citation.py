@@ -9,7 +9,7 @@ import pytest
 from metrics.citation.citation import UNIT, interpretability, parse
 from metrics.citation.passages import verify
 from metrics.citation.quotes import find_quote
-from metrics.judging import Ask, Failed, begin, combine
+from metrics.judging import JudgeRequest, UnansweredRequest, begin, combine
 from tests.helpers.bounds import bounded
 from tests.metrics.judges import Script, converse, judged, never
 
@@ -39,7 +39,7 @@ PASSAGES = {
 def scripted(support: str | Mapping[str, str] = "ENTAILMENT", correct: str = "CORRECT") -> Script:
     """Give every claim the same support, or that of its text; and the answer its correctness."""
 
-    def answer(ask: Ask) -> str:
+    def answer(ask: JudgeRequest) -> str:
         values = ask.question.values
         if ask.step == "correctness":
             return json.dumps({"reason": "gold", "verdict": correct})
@@ -113,9 +113,9 @@ def test_numbers_that_point_nowhere_fail_without_a_call_and_are_not_dropped() ->
 
 
 def test_the_judge_compares_the_claim_with_the_cited_passage() -> None:
-    asked: list[Ask] = []
+    asked: list[JudgeRequest] = []
 
-    def listen(ask: Ask) -> str | Failed:
+    def listen(ask: JudgeRequest) -> str | UnansweredRequest:
         asked.append(ask)
         return scripted()(ask)
 
@@ -253,7 +253,7 @@ def test_majority_over_each_verdict_a_tie_to_the_lower() -> None:
 
 
 def _alce(verdicts: Mapping[str, bool]) -> Script:
-    def answer(ask: Ask) -> str:
+    def answer(ask: JudgeRequest) -> str:
         yes = verdicts.get(ask.question.key, False) if ask.step.startswith("alce") else True
         if ask.step == "correctness":
             return scripted()(ask)  # type: ignore[return-value]  # this script never fails

@@ -9,7 +9,7 @@ from data.loaders.exam import FAMILIES
 from data.records import Item
 from metrics.analysis.passports import Passport, read_passport
 from metrics.exam import EXAMINED, UNITS
-from metrics.judging import Ask
+from metrics.judging import JudgeRequest
 from tests.helpers.exam import Judge, asks, exam_items, perfect, sample, say, sheet
 from tests.metrics.judges import converse, earned, exams
 
@@ -36,21 +36,21 @@ def test_a_perfect_judge_is_right_everywhere(language: str) -> None:
         assert all(probe.flipped.k == 0 for probe in one.probes)
 
 
-def lenient(item: Item, ask: Ask) -> str:
+def lenient(item: Item, ask: JudgeRequest) -> str:
     if item.facts["exam"] == "entails":
         verdicts = [{"id": one, "reason": "", "verdict": "SUPPORTED"} for one in item.facts["truth"]]
         return json.dumps({"verdicts": verdicts})
     return perfect(item, ask)
 
 
-def first(item: Item, ask: Ask) -> str:
+def first(item: Item, ask: JudgeRequest) -> str:
     return say("preference", "first") if item.facts["exam"] == "preference" else perfect(item, ask)
 
 
 def obedient(probe: str, step: str) -> Judge:
     """Say what a probe speaks for; of two responses, in both orders."""
 
-    def judge(item: Item, ask: Ask) -> str:
+    def judge(item: Item, ask: JudgeRequest) -> str:
         form, _, order = ask.question.key.partition("/")
         if item.facts["exam"] == step and form == probe:
             wanted = item.facts["wanted"][probe]
@@ -60,7 +60,7 @@ def obedient(probe: str, step: str) -> Judge:
     return judge
 
 
-def strict(item: Item, ask: Ask) -> str:
+def strict(item: Item, ask: JudgeRequest) -> str:
     return say("groundedness", "0") if item.facts["exam"] == "groundedness" else perfect(item, ask)
 
 
@@ -121,7 +121,7 @@ def test_a_judge_that_says_the_same_to_all_cannot_measure() -> None:
 
 
 def test_what_cannot_be_read_is_counted_as_failed() -> None:
-    def mute(item: Item, ask: Ask) -> str:
+    def mute(item: Item, ask: JudgeRequest) -> str:
         return "I would rather not say." if item.facts["exam"] == "support" else perfect(item, ask)
 
     found = taken(sheet(["exam_support", "exam_correctness"], "en", 10, ("easy",)), mute)
@@ -130,7 +130,7 @@ def test_what_cannot_be_read_is_counted_as_failed() -> None:
 
 
 def test_a_judge_that_forgets_what_it_said_is_found_unsteady() -> None:
-    def unsteady(item: Item, ask: Ask) -> str:
+    def unsteady(item: Item, ask: JudgeRequest) -> str:
         if item.facts["exam"] == "correctness" and ask.question.repeat:
             return say("correctness", "INCORRECT" if item.facts["truth"] == "CORRECT" else "CORRECT")
         return perfect(item, ask)
@@ -146,7 +146,7 @@ def test_a_passport_of_an_earlier_exam_is_none() -> None:
 
 
 def test_over_and_under_splitting_are_told_apart() -> None:
-    def joined(item: Item, ask: Ask) -> str:
+    def joined(item: Item, ask: JudgeRequest) -> str:
         del ask
         one, two, *rest = (fact["claim"] for fact in item.facts["truth"])
         return json.dumps({"claims": [f"{one} {two}", *rest, "It is a building."]})
@@ -162,7 +162,7 @@ def test_over_and_under_splitting_are_told_apart() -> None:
 
 
 def test_who_makes_up_claims_whatever_the_text_measures_nothing() -> None:
-    def deaf(item: Item, ask: Ask) -> str:
+    def deaf(item: Item, ask: JudgeRequest) -> str:
         del item, ask
         return json.dumps({"claims": ["It is a building.", "It is known."]})
 
@@ -188,7 +188,7 @@ def test_the_exam_asks_by_the_very_prompt_schema_and_parser_of_the_step() -> Non
 
 
 def test_an_item_that_a_metric_does_not_examine_is_asked_nothing() -> None:
-    def never(ask: Ask) -> str:
+    def never(ask: JudgeRequest) -> str:
         raise AssertionError(ask.messages)
 
     item = sheet(["exam_support"], "en", 1, ("easy",))[0]

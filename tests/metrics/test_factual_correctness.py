@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from data.errors import InputError
 from metrics.analysis.bands import band
 from metrics.factual_correctness import UNIT
-from metrics.judging import Ask, Failed, begin, combine
+from metrics.judging import JudgeRequest, UnansweredRequest, begin, combine
 from tests.metrics.judges import claims, converse, judged, never
 
 KREMLIN = {
@@ -59,7 +59,7 @@ def test_a_mode_makes_only_the_calls_it_needs(mode: str, asked: list[str]) -> No
     seen = []
     answer = claims(SPLIT, VERDICTS)
 
-    def listen(ask: Ask) -> str | Failed:
+    def listen(ask: JudgeRequest) -> str | UnansweredRequest:
         seen.append(f"{ask.step}/{ask.question.key}")
         return answer(ask)
 
@@ -149,7 +149,7 @@ def test_a_split_that_is_no_list_of_texts_fails_at_the_split(reply: str) -> None
 
 
 def test_a_call_that_failed_is_the_judges_failure_and_ends_the_session_at_once() -> None:
-    session = converse(UNIT, KREMLIN, lambda _: Failed("timeout"))
+    session = converse(UNIT, KREMLIN, lambda _: UnansweredRequest("timeout"))
     assert (session.n_calls, session.failure, session.error) == (2, "split: call failed", "timeout")
 
 

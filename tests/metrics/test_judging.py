@@ -15,9 +15,9 @@ from metrics import factual_correctness, response_groundedness
 from metrics.citation import citation
 from metrics.judging import (
     SHOWN,
-    Ask,
-    Failed,
     Judgement,
+    JudgeRequest,
+    UnansweredRequest,
     advance,
     aggregate,
     begin,
@@ -150,7 +150,7 @@ def test_a_majority_is_a_most_frequent_value_the_lowest_of_them_in_any_order(val
 def test_failed_judges_are_left_out_and_counted_and_all_failed_is_a_failure() -> None:
     good = converse(response_groundedness.UNIT, SAMPLE, always('{"reason": "r", "rating": 1}'))
     bad = converse(response_groundedness.UNIT, SAMPLE, always("?"))
-    gone = converse(response_groundedness.UNIT, SAMPLE, lambda _: Failed("connection"))
+    gone = converse(response_groundedness.UNIT, SAMPLE, lambda _: UnansweredRequest("connection"))
     score = combine({"good": good, "bad": bad, "gone": gone}, "min")
     assert (score.value, score.details["n_judges"], score.details["n_failed"]) == (0.5, 3, 2)
     none = combine({"bad": bad, "gone": gone}, "majority")
@@ -287,7 +287,7 @@ def test_any_response_and_any_reply_end_in_a_stated_status_with_a_value_in_bound
 
 @given(st.text(alphabet='aБ中 .[]1234,-\n"?', max_size=100))
 def test_any_cited_answer_is_scored_by_a_judge_that_replies_well(response: str) -> None:
-    def script(ask: Ask) -> str:
+    def script(ask: JudgeRequest) -> str:
         return json.dumps({"reason": "", "verdict": "CORRECT" if ask.step == "correctness" else "ENTAILMENT"})
 
     sample = {**SAMPLE, "passages": ["one", "two"], "response": response}

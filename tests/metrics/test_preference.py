@@ -7,7 +7,7 @@ import pytest
 
 from data.errors import InputError
 from data.options import options_of
-from metrics.judging import Ask, begin, combine
+from metrics.judging import JudgeRequest, begin, combine
 from metrics.preference import UNIT
 from tests.metrics.judges import Script, always, converse, judged, never
 
@@ -58,7 +58,7 @@ def test_both_orders_are_asked_in_one_wave_each_text_in_its_place() -> None:
 
 @pytest.mark.parametrize("written", ["first", "First", " FIRST. ", "**first**"])
 def test_the_same_word_written_otherwise_is_taken(written: str) -> None:
-    def script(ask: Ask) -> str:
+    def script(ask: JudgeRequest) -> str:
         return says(written if ask.question.key == "ab" else "second")
 
     assert judged(UNIT, ROW, script).value == 1.0

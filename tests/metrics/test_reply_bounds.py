@@ -9,7 +9,7 @@ import pytest
 from data.plugins import metrics
 from data.records import Message, Question, Step
 from metrics._reply_bounds import CHARACTERS, bound
-from metrics.judging import Ask, constrained
+from metrics.judging import JudgeRequest, constrained
 
 VERDICTS = {"claims": [{"id": str(n), "text": "x"} for n in range(1, 5)], "source": "y"}
 RATED = {"lo": 1, "hi": 5}
@@ -79,7 +79,8 @@ def test_the_order_and_tighter_bounds_of_a_schema_stay() -> None:
 def test_a_repair_has_less_room() -> None:
     schema = {"type": "object", "properties": {"reason": {"type": "string"}}}
     asks = [
-        Ask("rate", Question("x", {}), (Message("user", "?"),), schema, repair=repair) for repair in (False, True)
+        JudgeRequest("rate", Question("x", {}), (Message("user", "?"),), schema, repair=repair)
+        for repair in (False, True)
     ]
     lengths = []
     for ask in asks:

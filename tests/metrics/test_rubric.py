@@ -9,7 +9,7 @@ import pytest
 from data.errors import InputError
 from data.options import options_of
 from data.records import Question
-from metrics.judging import Ask, begin, combine, mark
+from metrics.judging import JudgeRequest, begin, combine, mark
 from metrics.rubric import UNIT
 from tests.metrics.judges import always, converse, judged, never
 
@@ -73,7 +73,7 @@ def test_several_criteria_are_asked_in_one_wave_and_are_parts_of_their_mean() ->
 
 
 def test_one_criterion_that_is_not_rated_fails_the_whole() -> None:
-    def script(ask: Ask) -> str:
+    def script(ask: JudgeRequest) -> str:
         return rate(9 if ask.question.key == "next" else 5)
 
     assert judged(UNIT, ROW, script, criteria=CRITERIA).status == "judge_failed"

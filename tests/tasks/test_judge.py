@@ -7,12 +7,12 @@ import pytest
 
 from config.settings import Judge
 from data.records import Message, Question
-from metrics.judging import Ask, Judgement
+from metrics.judging import Judgement, JudgeRequest
 from tasks.judge import decode, encode, pose_question
 from tasks.plan import Panel
 from tasks.store.samples import SampleRow
 
-ASK = Ask("rate", Question("all", {}), (Message("system", "Rate it."), Message("user", "A text.")))
+ASK = JudgeRequest("rate", Question("all", {}), (Message("system", "Rate it."), Message("user", "A text.")))
 SAMPLE = SampleRow("i", "m", 0, "en", {}, None, None)
 
 

@@ -55,10 +55,10 @@ def _agree(settings: "Settings", *, yes: bool) -> None:
     Raises:
         InputError: nobody has.
     """
-    from flows.preflight import vast
+    from flows.preflight import too_many_items
     from prompts.phrases import ENGLISH
 
-    if not yes and (said := vast(settings, ENGLISH)):
+    if not yes and (said := too_many_items(settings, ENGLISH)):
         if not sys.stdin.isatty():
             raise InputError(f"{said} Give --yes to begin it, or a smaller n_items.")
         say(f"{said} Begin? [y/N]")

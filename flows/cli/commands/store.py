@@ -195,7 +195,7 @@ def prune(
         replies_unused: also replies that no kept table holds
         yes: delete; without it nothing is touched
     """
-    from tasks.store.pruning import Wish, carry_out, plan, unused
+    from tasks.store.pruning import PruningRequest, carry_out, plan, unused
 
     at, store, there = _open(where)
     if there.tables and not Path(at.runs).is_dir():
@@ -203,7 +203,7 @@ def prune(
             f"store.runs {at.runs}: there is no such folder, so that what its runs need is not known and nothing "
             "can go. Name the folder of the runs that use this store; where all are gone for good, an empty one."
         )
-    planned = plan(there, Wish(older_than, keep, runs, grace))
+    planned = plan(there, PruningRequest(older_than, keep, runs, grace))
     cache = _existing_cache(store, at.cache) if replies_unused else None
     replies = unused(there, planned, cache) if cache else []
     for run in planned.runs:

@@ -11,7 +11,7 @@ from data.questions import identify
 from data.records import Item
 from data.tables import ITEMS, SCORES
 from metrics.analysis.baseline import (
-    Against,
+    BaselineComparison,
     Facts,
     RunSide,
     SuiteRules,
@@ -76,7 +76,7 @@ def against(
     before: Facts | None = None,
     after: Facts | None = None,
     **more: Any,
-) -> Against:
+) -> BaselineComparison:
     before, after = before or facts(), after or facts()
     return compare_with_baseline(
         "main",

@@ -10,7 +10,7 @@ import pytest
 from data.suites import GateOn
 from data.tables import ITEMS, SCORES
 from metrics.analysis.failures import failures
-from metrics.analysis.observations import Doubled, observations
+from metrics.analysis.observations import RepeatedQuestions, observations
 from metrics.analysis.policy import Gate, Policy
 from metrics.analysis.repeated import repeated
 from metrics.analysis.results import Circumstances, RunTables, build_interim
@@ -193,7 +193,7 @@ def test_equal_questions_are_one_observation() -> None:
     """Ten rows, each twenty times, are n = 10: Wilson's interval of 6 of 10, 31 % to 83 %."""
     items, scores = doubled(20)
     found = observations(scores, items)
-    assert found.doubled == (Doubled("cot", 200, 190),)
+    assert found.doubled == (RepeatedQuestions("cot", 200, 190),)
     (cell,) = cells(summarise(found.scores, found.items).filter(OF_SUITES))
     assert (cell.n_asked, cell.n_scored, cell.mean) == (10, 10, 0.6)
     assert (cell.ci_low, cell.ci_high) == pytest.approx((0.3127, 0.8318), abs=5e-5)

@@ -6,7 +6,7 @@ import polars as pl
 
 from data.records import Item
 from data.tables import ITEMS
-from metrics.analysis.questions import Moved, QuestionPrompt, Relabelled, align, pair_questions
+from metrics.analysis.questions import QuestionChanges, QuestionPrompt, RelabelledQuestion, align, pair_questions
 from tasks.load import row
 
 Rows = Sequence[tuple[str, str, str]]
@@ -21,7 +21,7 @@ def items(rows: Rows, suite: str = "s") -> pl.DataFrame:
     return ITEMS.frame(made)
 
 
-def pairs(before: Rows, after: Rows) -> tuple[set[tuple[str, str]], Moved]:
+def pairs(before: Rows, after: Rows) -> tuple[set[tuple[str, str]], QuestionChanges]:
     found = pair_questions("s", items(before), items(after))
     return {(old, new) for old, new in found.rows.iter_rows()}, found.moved
 
@@ -71,7 +71,7 @@ def test_the_same_declared_id_with_another_text_is_named_and_not_in_common() -> 
         0,
         0,
     )
-    assert moved.relabelled == (Relabelled("8", "", "x", "y"),)
+    assert moved.relabelled == (RelabelledQuestion("8", "", "x", "y"),)
 
 
 def test_ids_that_one_side_alone_declares_leave_it_to_the_texts() -> None:

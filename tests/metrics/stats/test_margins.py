@@ -15,10 +15,10 @@ from scipy.stats import t as student
 from metrics.stats.intervals import Floats
 from metrics.stats.margins import (
     Differences,
-    Equal,
-    Flips,
+    EqualPairs,
     PairCounts,
-    Student,
+    SignFlips,
+    StudentT,
     below,
     differences,
     least_p,
@@ -113,14 +113,14 @@ def test_sign_flips_are_all_listed_for_few_units(values: list[float]) -> None:
     ]
     seen = abs(math.fsum(values))
     expected = np.mean([abs(total) >= seen - 1e-9 for total in sums])
-    assert two_sided(Flips(graded(values))) == pytest.approx(min(1.0, float(expected)))
+    assert two_sided(SignFlips(graded(values))) == pytest.approx(min(1.0, float(expected)))
 
 
 def test_one_sided_flips_against_a_margin_are_all_listed() -> None:
     values, margin = np.array([0.5, -1.0, 0.25, -0.75, -0.5, 0.0]), -0.1
     shifted = values - margin
     sums = [math.fsum(s * v for s, v in zip(signs, shifted, strict=True)) for signs in product((1, -1), repeat=6)]
-    flips = Flips(graded(values))
+    flips = SignFlips(graded(values))
     assert flips.below(margin) == sum(total <= shifted.sum() + 1e-12 for total in sums) / 64
     assert flips.above(margin) == sum(total >= shifted.sum() - 1e-12 for total in sums) / 64
 
@@ -130,15 +130,15 @@ def test_random_sign_flips_agree_with_scipys() -> None:
     expected = permutation_test(
         (column,), np.mean, permutation_type="samples", n_resamples=20_000, vectorized=True, rng=2
     ).pvalue
-    assert two_sided(Flips(graded(column))) == pytest.approx(expected, abs=0.012)
-    assert two_sided(Flips(graded(column), seed=3)) == two_sided(Flips(graded(column), seed=3))
+    assert two_sided(SignFlips(graded(column))) == pytest.approx(expected, abs=0.012)
+    assert two_sided(SignFlips(graded(column), seed=3)) == two_sided(SignFlips(graded(column), seed=3))
 
 
 def test_smaller_levels_flip_more_often() -> None:
     """29 of 30 units lost: a level of one in ten thousand is reached, which 10 000 patterns hardly show."""
     values = np.where(np.arange(30) == 3, 1.0, -1.0)
-    assert Flips(graded(values), level=1e-4).below(0.0) <= 1e-4
-    high = Flips(graded(values), level=1e-4).limits((1e-4, 1e-4)).high
+    assert SignFlips(graded(values), level=1e-4).below(0.0) <= 1e-4
+    high = SignFlips(graded(values), level=1e-4).limits((1e-4, 1e-4)).high
     assert high is not None
     assert high < 0
 
@@ -150,12 +150,12 @@ def test_weights_are_flipped_with_their_units() -> None:
     weighed = [v * w / 8 for v, w in zip(values, weights, strict=True)]
     sums = [math.fsum(s * v for s, v in zip(signs, weighed, strict=True)) for signs in product((1, -1), repeat=6)]
     assert found.mean == pytest.approx(0.5 * 0.75 + 0.5 * 0.0625)
-    assert Flips(found).above(0.0) == sum(total >= found.mean - 1e-12 for total in sums) / 64
+    assert SignFlips(found).above(0.0) == sum(total >= found.mean - 1e-12 for total in sums) / 64
 
 
 def test_very_many_units_take_the_normal_approximation() -> None:
     column = np.random.default_rng(4).normal(0.02, 1.0, 20_000)
-    found = Flips(graded(column))
+    found = SignFlips(graded(column))
     assert two_sided(found) == pytest.approx(ttest_1samp(column, 0).pvalue, abs=2e-3)
     limits = found.limits((0.05, 0.05))
     error = column.std() / math.sqrt(len(column))
@@ -166,7 +166,7 @@ def test_very_many_units_take_the_normal_approximation() -> None:
 @pytest.mark.parametrize("n", [9, 40])
 def test_sign_flip_limits_are_where_the_test_turns(n: int) -> None:
     values = np.random.default_rng(3).normal(0.1, 0.4, n)
-    flips = Flips(graded(values))
+    flips = SignFlips(graded(values))
     found = flips.limits((0.05, 0.05))
     assert found.low is not None
     assert found.high is not None
@@ -176,7 +176,7 @@ def test_sign_flip_limits_are_where_the_test_turns(n: int) -> None:
 
 def test_four_units_can_show_nothing() -> None:
     sample = graded([-1.0, -0.9, -1.0, -0.8])
-    found = Flips(sample).limits((0.05, 0.05))
+    found = SignFlips(sample).limits((0.05, 0.05))
     assert (found.low, found.high) == (-1.0, 1.0)
     assert least_p(sample) == 1 / 16
 
@@ -186,7 +186,7 @@ def test_five_clusters_get_students_t_over_their_means() -> None:
     values, codes = np.repeat(means, 6), np.repeat(np.arange(5), 6)
     sample = differences(values, yes_no=False, clusters=codes)
     test = method_of(sample)
-    assert isinstance(test, Student)
+    assert isinstance(test, StudentT)
     assert two_sided(test) == pytest.approx(ttest_1samp(means, 0).pvalue)
     found = test.limits((0.025, 0.025))
     expected = student.interval(0.95, 4, loc=means.mean(), scale=means.std(ddof=1) / math.sqrt(5))
@@ -207,12 +207,12 @@ def test_four_templates_are_no_clusters_and_the_interval_says_so() -> None:
     ("sample", "kind"),
     [
         (differences(np.array([1.0, 0, -1, 0]), yes_no=True), PairCounts),
-        (differences(np.array([1.0, 0, -1, 0]), yes_no=True, weights=np.array([1.0, 1, 1, 2])), Flips),
-        (differences(np.array([1.0, 0, -1, 0]), yes_no=False), Flips),
-        (differences(np.zeros(4), yes_no=False), Equal),
-        (differences(np.tile([1.0, 0, -1], 5), yes_no=True, clusters=np.repeat(np.arange(5), 3)), Flips),
-        (differences(np.tile([1.0, 0, 0], 7), yes_no=True, clusters=np.arange(21) % 5), Student),
-        (differences(np.tile([1.0, 0, 0], 14), yes_no=True, clusters=np.arange(42) % 10), Flips),
+        (differences(np.array([1.0, 0, -1, 0]), yes_no=True, weights=np.array([1.0, 1, 1, 2])), SignFlips),
+        (differences(np.array([1.0, 0, -1, 0]), yes_no=False), SignFlips),
+        (differences(np.zeros(4), yes_no=False), EqualPairs),
+        (differences(np.tile([1.0, 0, -1], 5), yes_no=True, clusters=np.repeat(np.arange(5), 3)), SignFlips),
+        (differences(np.tile([1.0, 0, 0], 7), yes_no=True, clusters=np.arange(21) % 5), StudentT),
+        (differences(np.tile([1.0, 0, 0], 14), yes_no=True, clusters=np.arange(42) % 10), SignFlips),
     ],
 )
 def test_the_method_follows_values_weights_and_clusters(sample: Differences, kind: type) -> None:
@@ -222,7 +222,7 @@ def test_the_method_follows_values_weights_and_clusters(sample: Differences, kin
 
 def test_equal_pairs_tell_how_many_others_there_may_be() -> None:
     """149 equal pairs refuse a share of 2 % others, 148 do not: 0.98 to the power of 149 is 0.0493."""
-    enough, too_few = (Equal(graded(np.zeros(n))) for n in (149, 148))
+    enough, too_few = (EqualPairs(graded(np.zeros(n))) for n in (149, 148))
     assert enough.above(-0.02) == pytest.approx(0.98**149)
     assert enough.above(-0.02) < 0.05 < too_few.above(-0.02)
     assert (enough.limits((0.05, 0.05)).low or -1) > -0.02 > (too_few.limits((0.05, 0.05)).low or 0)

@@ -12,7 +12,7 @@ from config.settings import Settings
 from data.errors import InputError
 from data.exits import Exit
 from flows.runs import facts
-from metrics.analysis.baseline import Against, unlike
+from metrics.analysis.baseline import BaselineComparison, unlike
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Results
 from metrics.analysis.results import written as as_json
@@ -43,7 +43,7 @@ def pinned(folder: Path, *suites: Declared) -> Path:
     return write(pin("main", find("pinned", folder / "runs")), folder / "main.json")
 
 
-def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[Against, list[str], Exit]:
+def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[BaselineComparison, list[str], Exit]:
     """Run suites against the pinned baseline: what it came to, what a terminal says, and the exit code."""
     recorded_run(folder, "later", suites)
     run = find("later", folder / "runs")

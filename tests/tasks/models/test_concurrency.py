@@ -57,12 +57,12 @@ import resource, sys
 soft, hard = map(int, sys.argv[1:3])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 from config.settings import Settings
-from flows.preflight import crowded
+from flows.preflight import too_few_connections
 from tasks.models.readiness import connections_allowed
 print(connections_allowed(100))
 models = [{"name": name, "provider": "openai", "max_concurrency": 50} for name in ("a", "b")]
 models.append({"name": "c", "provider": "openai", "base_url": "http://127.0.0.1:1/v1", "max_concurrency": 50})
-print(crowded(Settings.model_validate({"models": models, "suites": ["basic_control"]})))
+print(too_few_connections(Settings.model_validate({"models": models, "suites": ["basic_control"]})))
 """
 
 

@@ -21,7 +21,7 @@ from metrics.analysis.document import document as document_of
 from metrics.analysis.results import RunTables
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import decide
-from metrics.judging import Ask, Failed, Session, advance, begin, combine
+from metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin, combine
 from tasks.aggregate import circumstances
 from tasks.plan import resolve
 from tasks.report.report_data import ReportData
@@ -130,11 +130,11 @@ def reply_of(row: Mapping[str, Any], model: str) -> str:
     return str(facts["reference"]) + beside
 
 
-def judge_says(judge: str, ask: Ask) -> str | Failed:
+def judge_says(judge: str, ask: JudgeRequest) -> str | UnansweredRequest:
     """Answer a judge's question by rule; some calls fail, and the tiny judge writes nonsense at times."""
     drawn = chance(judge, ask.step, ask.question.key, str(ask.question.values))
     if drawn > 0.985:
-        return Failed("timeout")
+        return UnansweredRequest("timeout")
     if judge == JUDGES[1] and drawn > 0.9:
         return "I think it is fine!"
     reason = f"{judge} looked and found {int(100 * drawn)}."
@@ -167,9 +167,9 @@ def _heard(metric: str, reply: SampleRow, log: list[Row]) -> Score:
     return combine(sessions)
 
 
-def _judged(reply: SampleRow, judge: str, ask: Ask, text: str | Failed) -> Row:
+def _judged(reply: SampleRow, judge: str, ask: JudgeRequest, text: str | UnansweredRequest) -> Row:
     key = f"{reply.model}/{reply.repeat}/{ask.question.key}"
-    failed = isinstance(text, Failed)
+    failed = isinstance(text, UnansweredRequest)
     return {
         "request_id": hashlib.sha256(f"{judge}{ask.step}{reply.item_id}{key}{ask.repair}".encode()).hexdigest(),
         "item_id": reply.item_id,
@@ -180,7 +180,7 @@ def _judged(reply: SampleRow, judge: str, ask: Ask, text: str | Failed) -> Row:
         "key": ask.question.key,
         "repeat": 0,
         "text": None if failed else text,
-        "error": text.reason if isinstance(text, Failed) else None,
+        "error": text.reason if isinstance(text, UnansweredRequest) else None,
         "error_kind": "timeout" if failed else None,
         "finish_reason": None if failed else "stop",
         "tokens_in": 200,

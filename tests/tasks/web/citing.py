@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from tasks.store.samples import SampleRow
-from tasks.web import Limits, Net
+from tasks.web import Limits, NetworkPolicy
 from tests.tasks.web.site import HOST, Site, lookup
 
 LIMITS = Limits(connect_s=2, read_s=1, total_s=4, delay_s=0)
 CLAIM = "The ship sank on 15 April 1912, four days into her maiden voyage"
 
 
-def net(site: Site, *names: str, limits: Limits = LIMITS, more: Mapping[str, Any] | None = None) -> Net:
+def net(site: Site, *names: str, limits: Limits = LIMITS, more: Mapping[str, Any] | None = None) -> NetworkPolicy:
     """Return a policy by which the names lead to the test's server, and nothing else is allowed."""
     known: dict[str, str | Sequence[str]] = dict.fromkeys((*names, "iana.org"), HOST)
-    return Net(
+    return NetworkPolicy(
         resolve=lookup(known | dict(more or {})),
         allows=lambda address: address == ip_address(HOST),
         ports={80: site.port},

@@ -16,7 +16,7 @@ from data.tables import EVIDENCE
 from metrics.citation.citation import UNIT
 from tasks.store.samples import SampleRow
 from tasks.store.tables import Store
-from tasks.web import Net, check
+from tasks.web import NetworkPolicy, check
 from tests.tasks.web.citing import LIMITS, answered, certificate, net
 from tests.tasks.web.site import (
     HOST,
@@ -92,7 +92,7 @@ def test_without_network_nothing_is_looked_up(encyclopedia: Site) -> None:
     frame = check(
         [answered({"url": "http://encyclopedia.org/ship", "quote": QUOTE}, {"url": "http://example.com/x"})],
         network=False,
-        net=Net(resolve=lookup({})),
+        net=NetworkPolicy(resolve=lookup({})),
     )
     assert frame["reason"].to_list() == ["not checked: network is off", "a placeholder domain"]
     assert frame["verdict"].to_list() == ["UNCERTAIN", "LIKELY_FABRICATED"]
@@ -125,7 +125,7 @@ def test_evidence_is_stored_and_replayed_also_without_network(encyclopedia: Site
     known = store.read(store.write(EVIDENCE, first))
     asked = len(encyclopedia.requests)
     for network in (True, False):
-        again = check(cited, network=network, known=known, net=Net(resolve=lookup({})))
+        again = check(cited, network=network, known=known, net=NetworkPolicy(resolve=lookup({})))
         assert again.equals(first)
     assert len(encyclopedia.requests) == asked
     other = check(
@@ -279,7 +279,7 @@ def test_a_refused_connection_settles_nothing() -> None:
 def test_the_next_address_is_tried_where_one_does_not_answer() -> None:
     """Both addresses of the name are allowed; nobody listens on the first."""
     with Site({"press.org/x": page()}) as site:
-        policy = Net(
+        policy = NetworkPolicy(
             resolve=lookup({"press.org": f"127.0.0.78 {HOST}"}),
             allows=lambda address: str(address) in {"127.0.0.78", HOST},
             ports={80: site.port},

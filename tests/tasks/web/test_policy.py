@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tasks.web import HostRefused, Net, check
+from tasks.web import HostRefused, NetworkPolicy, check
 from tasks.web.policy import resolve_name
 from tests.tasks.web.citing import answered
 from tests.tasks.web.site import QUOTE, lookup
@@ -14,7 +14,7 @@ from tests.tasks.web.site import QUOTE, lookup
 def test_the_default_policy_refuses_addresses_as_well_as_names(host: str) -> None:
     """A second line: the rules for URLs have refused them before."""
     with pytest.raises(HostRefused, match="not a public address"):
-        asyncio.run(Net().addresses(host))
+        asyncio.run(NetworkPolicy().addresses(host))
 
 
 @pytest.mark.parametrize("name", ["a" * 64, "a..b", "\0", "a" * 300])
@@ -26,8 +26,8 @@ def test_the_systems_resolver_survives_what_is_no_name(name: str) -> None:
 def test_without_a_network_no_name_is_said_not_to_exist() -> None:
     """Where the control name does not resolve either, the machine is what is at fault."""
     cited = [answered({"url": "http://press.org/x", "quote": QUOTE}, {"url": "http://news.org/x"})]
-    offline = check(cited, network=True, net=Net(resolve=lookup({})))
+    offline = check(cited, network=True, net=NetworkPolicy(resolve=lookup({})))
     assert offline["reason"].to_list() == ["no name resolves here"] * 2
     assert offline["verdict"].to_list() == ["UNCERTAIN"] * 2
-    online = check(cited, network=True, net=Net(resolve=lookup({"iana.org": "8.8.8.8"})))
+    online = check(cited, network=True, net=NetworkPolicy(resolve=lookup({"iana.org": "8.8.8.8"})))
     assert online["verdict"].to_list() == ["LIKELY_FABRICATED"] * 2

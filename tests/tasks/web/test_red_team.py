@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tasks.store.samples import SampleRow
-from tasks.web import Limits, Net, check
+from tasks.web import Limits, NetworkPolicy, check
 from tests.tasks.web import red_team
 from tests.tasks.web.site import HOST, QUOTE, Site, lookup
 
@@ -61,7 +61,7 @@ def outcome() -> Iterator[Outcome]:
     with Site(red_team.answers()) as site, pytest.MonkeyPatch.context() as patch:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY"):
             patch.setenv(name, f"http://127.0.0.1:{site.port}")
-        net = Net(
+        net = NetworkPolicy(
             resolve=lookup(red_team.names()),
             allows=lambda address: address == ip_address(HOST),
             ports={80: site.port},
