@@ -114,8 +114,8 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
     check(settings, known)
     check_rerun(plan, again)
     opened = open_run(settings, again)  # what is refused until here leaves no run behind
-    folder, names = opened.folder, [model.name for model in settings.models]
-    event("run_started", run=folder.name, suites=settings.named, models=names)
+    folder = opened.folder
+    event("run_started", run=folder.name, suites=settings.named, models=[one.name for one in settings.models])
     ledger = _ledger(settings, again, folder.name)
     shared = sharing_failures(settings.store, ledger.attempt)
     with recording(ledger), shared, traced(settings, ledger.run, ledger.executions) as ended:
@@ -140,12 +140,8 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
             manifest=manifest,
             results=document,
         )
-        manifest |= {
-            "status": "completed",
-            **_times(clock),
-            "stages": ledger.rows(),
-            "reports": [str(Path(path).relative_to(folder)) for path in reports],
-        }
+        manifest |= {"status": "completed", **_times(clock), "stages": ledger.rows()}
+        manifest["reports"] = [str(Path(path).relative_to(folder)) for path in reports]
         manifests.write(folder, manifest)
         ended.exit_code = int(verdict.exit_code)
     outcome = RunResult(

@@ -183,7 +183,7 @@ def judged(
 ) -> Iterator[CallEstimate]:
     """Yield what each judge would be asked for each metric."""
     for own in plan.judged:
-        paired = opposed(plan, own, answered)
+        paired = add_opponents(plan, own, answered)
         real = [one for one in paired if one[1]]
         others = [one for one in paired if not one[1]]
         some = others[:: max(1, -(-len(others) // REHEARSED))]
@@ -202,7 +202,7 @@ def judged(
             yield _portion(plan.name, judge, tally, memory, metric=own.name, exact=exact)
 
 
-def opposed(
+def add_opponents(
     plan: SuitePlan, own: MetricPlan, answered: Sequence[tuple[SampleRow, bool]]
 ) -> Sequence[tuple[SampleRow, bool]]:
     """Lay the replies of the target that a metric compares with beside the others', as far as they are known."""

@@ -68,7 +68,7 @@ def written(folder: Path, url: str, *, baseline: str = "old", prompts: bool = Fa
 
 
 def scores(tmp_path: Path) -> dict[str, tuple[float, float]]:
-    """Return each system's score, and its share of disagreements between the two orders."""
+    """Return each target's score, and its share of disagreements between the two orders."""
     document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     own = {model["model"]: model["suites"][0] for model in document["final"]["models"]}
     flipped = {

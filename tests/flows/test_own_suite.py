@@ -87,7 +87,7 @@ def test_own_units_are_run_scored_and_reported_without_an_edit_of_the_project(
     assert "No model call was made" in again.stdout
 
 
-def test_each_model_and_prompt_is_a_system_and_given_responses_need_no_model(run: Run, tmp_path: Path) -> None:
+def test_each_model_and_prompt_is_a_target_and_given_responses_need_no_model(run: Run, tmp_path: Path) -> None:
     plugins = tmp_path / "plugins"
     plugins.mkdir()
     (plugins / "parrot.py").write_text(PROVIDER, encoding="utf-8")
