@@ -104,7 +104,7 @@ def _files() -> Iterator[Path]:
 
 
 @cache
-def _found(there: tuple[str, ...]) -> Mapping[str, Declaration]:
+def _read_declarations(there: tuple[str, ...]) -> Mapping[str, Declaration]:
     found: dict[str, Declaration] = {}
     for one in (*_of_files(there), *_registered()):
         name = str(one.values["name"])
@@ -136,7 +136,7 @@ def _registered() -> Iterator[Declaration]:
 
 def known() -> Mapping[str, Declaration]:
     """Return every declared suite, by name: shipped, of plug-ins, of other distributions."""
-    return _found(tuple(map(str, _files())))
+    return _read_declarations(tuple(map(str, _files())))
 
 
 def takes_all(name: str) -> bool:

@@ -207,7 +207,7 @@ def _explain(error: Mapping[str, Any], where: Callable[[Path_], str]) -> str:
     return f"{here}: {dotted + ': ' if dotted else ''}{message.removesuffix('.') if not said else message}{said}."
 
 
-def _told(error: Mapping[str, Any], origins: Resolved, where: Callable[[Path_], str]) -> str:
+def _error_message(error: Mapping[str, Any], origins: Resolved, where: Callable[[Path_], str]) -> str:
     """Say what is wrong where it was written: in the configuration, or in a file that declares a suite."""
     path: Path_ = tuple(error["loc"])
     declared = origins.source(path)
@@ -254,7 +254,7 @@ def parse(
             origins = error.resolved
         if only and (index := _place(raw, only)) is not None:
             origins.written.setdefault(("suites", 0), ("suites", index))
-        said = [mask(_told(e, origins, where)) for e in errors]
+        said = [mask(_error_message(e, origins, where)) for e in errors]
         raise InputError(
             "\n".join(said[:SHOWN] + ([f"… and {len(said) - SHOWN} more"] if len(said) > SHOWN else []))
         ) from error

@@ -47,7 +47,7 @@ class Plugin:
 class UnitOrigin:
     """Where a unit comes from, as messages name it; its module and file, and the plug-in that these belong to."""
 
-    told: str
+    named: str
     module: str
     path: Path
     home: Plugin | None = None
@@ -219,11 +219,11 @@ def _discovered(package: str, plugins: str) -> tuple[Mapping[str, Any], Mapping[
     origins: dict[str, UnitOrigin] = {}
     for there, unit in (*_own(kind), *_added(kind), *_registered(kind)):
         if not isinstance(unit, kind):
-            raise InputError(f"{there.told}: expected UNIT to be a {kind.__name__}, found {type(unit).__name__}.")
+            raise InputError(f"{there.named}: expected UNIT to be a {kind.__name__}, found {type(unit).__name__}.")
         name = unit.name  # type: ignore[attr-defined] # every kind has one
         if name in units:
             raise InputError(
-                f"two units are named {name!r}: {origins[name].told} and {there.told}. Rename or remove one."
+                f"two units are named {name!r}: {origins[name].named} and {there.named}. Rename or remove one."
             )
         units[name], origins[name] = unit, there
     return MappingProxyType(dict(sorted(units.items()))), origins

@@ -39,13 +39,13 @@ def identify(item: Item, read: Collection[str] = ()) -> Identity:
 
     Source: SPEC 15.
     """
-    content = asked(item.prompt, item.facts, read)
+    content = question_content(item.prompt, item.facts, read)
     text = content_id("question", canonical(content), " ".join(item.stated_language.split()))
     named = " ".join(part for part in (item.stated_language, item.declared_id) if part) if item.declared_id else ""
     return Identity(named or text, text, _expected(item))
 
 
-def asked(prompt: str, facts: Mapping[str, Any], read: Collection[str] = ()) -> Any:
+def question_content(prompt: str, facts: Mapping[str, Any], read: Collection[str] = ()) -> Any:
     """Return what an item asks, in canonical form.
 
     `prompt` is a loader's or family's own: then it is the question itself. Otherwise the row is: its question,

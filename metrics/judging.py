@@ -83,7 +83,7 @@ class Session:
     error: str = ""
 
 
-def mark(values: Mapping[str, Any]) -> str:
+def fence_code(values: Mapping[str, Any]) -> str:
     """Return the code that closes a prompt's fences: a hash of everything in it, and found nowhere in it.
 
     A judged text cannot hold it: it would have to hold a hash of itself. Equal prompts have equal marks, so that
@@ -114,7 +114,7 @@ def write(step: Step, question: Question, language: str, options: Mapping[str, A
     Raises:
         InputError: no prompt in that language, or a prompt of the user's own that cannot be filled.
     """
-    values = {**question.values, "mark": mark(question.values)}
+    values = {**question.values, "mark": fence_code(question.values)}
     if callable(step.prompt):
         user = fill(step.prompt(options), language, values)
     else:

@@ -43,11 +43,11 @@ class Catalogue:
 
 def _paths() -> Mapping[str, Path]:
     """Return the catalogues by language; the project's own stand before those of plug-ins."""
-    return _found(folders())
+    return _catalogue_files(folders())
 
 
 @cache
-def _found(there: tuple[Path, ...]) -> Mapping[str, Path]:
+def _catalogue_files(there: tuple[Path, ...]) -> Mapping[str, Path]:
     found = [path for folder in there for path in sorted(folder.glob(f"*/{_FILE}"))]
     return {path.parent.name: path for path in reversed(found) if _NAME.fullmatch(path.parent.name)}
 

@@ -158,3 +158,15 @@ def test_stages_take_their_part_of_the_plan_and_no_settings() -> None:
     files = [TOP / "flows" / "suite.py", *(TOP / "tasks").glob("*.py"), *(TOP / "tasks" / "judges").glob("*.py")]
     seen = {str(path.relative_to(TOP)) for path in files if "config.settings.Settings" in set(imported(path))}
     assert seen == RESOLVING
+
+
+SOLE_IMPORTERS = 40
+
+
+def test_few_files_serve_one_file_of_another_folder() -> None:
+    """Such a file mostly belongs beside the one that imports it, or in it; units and commands are found by name."""
+    graph = grimp.build_graph(*ROOMS, cache_dir=None)
+    importers = {name: graph.find_modules_that_directly_import(name) for name in graph.modules}
+    folders = {name: {one.rpartition(".")[0] for one in by} for name, by in importers.items() if len(by) == 1}
+    apart = sorted(name for name, of in folders.items() if of != {name.rpartition(".")[0]})
+    assert len(apart) <= SOLE_IMPORTERS, apart

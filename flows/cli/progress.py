@@ -261,7 +261,7 @@ class BarDisplay(Display):
                 self._bars[work.title] = self._progress.add_task(
                     visible(work.title), counts="", pace="", trouble=""
                 )
-            counts, pace, trouble = _told(count)
+            counts, pace, trouble = _bar_texts(count)
             self._progress.update(
                 self._bars[work.title],
                 total=count.total,
@@ -311,7 +311,7 @@ def _columns() -> "Progress":
     )
 
 
-def _told(count: Count) -> tuple[str, str, str]:
+def _bar_texts(count: Count) -> tuple[str, str, str]:
     """Return what stands beside a bar: how many calls, how fast, and how many failed."""
     left = "" if count.left_s is None or count.done >= count.total else f", {_clock(count.left_s)} left"
     pace = f"{count.rate:.1f}/s{left}" if count.rate else ""

@@ -60,13 +60,13 @@ class HostGuard:
         if scope["type"] != "http":
             return
 
-        async def told(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
         refused = self._refused(scope["method"], Headers(scope=scope))
-        await (refused or self.app)(scope, receive, told)
+        await (refused or self.app)(scope, receive, send_with_headers)
 
     def _refused(self, method: str, headers: Headers) -> Response | None:
         if method not in {"GET", "HEAD"}:
@@ -91,7 +91,7 @@ class Pages:
     def index(self, request: Request) -> Response:
         """Show the runs that are asked for, the newest first."""
         found, asked = entries(self.runs), pages.RunFilter.read(request.query_params)
-        return HTMLResponse(pages.index(found, asked, partial(address_of, self.runs), self._spoken(found)))
+        return HTMLResponse(pages.index(found, asked, partial(address_of, self.runs), self._language_of(found)))
 
     def leaderboard(self, _: Request) -> Response:
         """Show the leaderboard and its trends."""
@@ -128,32 +128,32 @@ class Pages:
         folder = folders(self.runs).get(request.path_params["run"])
         file = reports(self.runs, folder).get(request.path_params["file"]) if folder else None
         if file is None:
-            return self._told("no_report", 404)
+            return self._message("no_report", 404)
         return FileResponse(file, media_type="text/html; charset=utf-8")
 
-    def _spoken(self, found: Sequence[HistoryEntry]) -> str:
+    def _language_of(self, found: Sequence[HistoryEntry]) -> str:
         """Return the language to speak: a plug-in's may be gone, or not be loaded here."""
         newest = found[0].language if found else ""
         return self.language or (newest if newest in languages() else ENGLISH)
 
-    def _told(self, name: str, status: int, **values: str) -> Response:
-        return self._said(status, lambda language: phrase(f"view.{name}", language, **values))
+    def _message(self, name: str, status: int, **values: str) -> Response:
+        return self._text_response(status, lambda language: phrase(f"view.{name}", language, **values))
 
-    def _said(self, status: int, text: Callable[[str], str]) -> Response:
-        language = self._spoken(entries(self.runs))
+    def _text_response(self, status: int, text: Callable[[str], str]) -> Response:
+        language = self._language_of(entries(self.runs))
         return HTMLResponse(pages.message(text(language), language), status)
 
     def application(self) -> Starlette:
         """Return what answers requests, not guarded yet."""
 
         def refused(_: Request, error: Exception) -> Response:
-            return self._said(400, lambda _: str(error))
+            return self._text_response(400, lambda _: str(error))
 
         def missing(_: Request, __: Exception) -> Response:
-            return self._told("no_page", 404)
+            return self._message("no_page", 404)
 
         def broken(_: Request, error: Exception) -> Response:
-            return self._told("damaged", 500, what=f"{type(error).__name__}: {error}")
+            return self._message("damaged", 500, what=f"{type(error).__name__}: {error}")
 
         return Starlette(
             routes=[

@@ -64,7 +64,7 @@ class _Drawn:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _told(building: Building, said: Mapping[str, Value], style: int) -> str:
+def _statements(building: Building, said: Mapping[str, Value], style: int) -> str:
     """State values in sentences of one wording, 0 or 1."""
     language = building.language
     return join(language, [sentence(language, phrase(building, one, value, style)) for one, value in said.items()])
@@ -95,7 +95,7 @@ def _instructed(language: str, text: str, verdict: str) -> str:
 
 def _split(rng: Random, building: Building, truth: str) -> _Drawn:
     del rng, truth
-    forms = [{"text": _told(building, building.facts, style), "question": ""} for style in (0, 1)]
+    forms = [{"text": _statements(building, building.facts, style), "question": ""} for style in (0, 1)]
     facts = [
         {
             "relation": relation,
@@ -135,7 +135,8 @@ def _entails(rng: Random, building: Building, truth: str) -> _Drawn:
 
     def form(style: int) -> Values:
         claims = [
-            {"id": str(n), "text": _told(building, dict([drawn[truth]]), style)} for n, truth in enumerate(order, 1)
+            {"id": str(n), "text": _statements(building, dict([drawn[truth]]), style)}
+            for n, truth in enumerate(order, 1)
         ]
         return {"claims": claims, "source": source}
 
@@ -156,7 +157,7 @@ def _support(rng: Random, building: Building, truth: str) -> _Drawn:
     def form(claim: str, content: str) -> Values:
         return {"kind": "passage", "content": content, "claim": claim, "context": claim}
 
-    said, reworded = (_told(building, {relation: value}, style) for style in (0, 1))
+    said, reworded = (_statements(building, {relation: value}, style) for style in (0, 1))
     forms = {
         **_thrice(form(said, passage), form(reworded, passage)),
         "claim_instruction": form(_instructed(language, said, wanted["claim_instruction"]), passage),
@@ -182,15 +183,15 @@ def _correctness(rng: Random, building: Building, truth: str) -> _Drawn:
     shared = {
         "question": join(language, [words(language).questions[one].format(**forms) for one in asked]),
         "short_answers": [surface(language, one, building.facts[one]) for one in asked],
-        "long_answer": _told(building, building.facts, 0),
+        "long_answer": _statements(building, building.facts, 0),
     }
     against = next(one for one in (exam_correctness.INCORRECT, exam_correctness.CORRECT) if one != truth)
-    text, reworded = (_told(building, said, style) for style in (0, 1))
+    text, reworded = (_statements(building, said, style) for style in (0, 1))
     other = rng.choice([one for one in LANGUAGES if one != language])
     answers = {
         **_styled(language, text, [surface(language, one, value) for one, value in said.items()]),
         "name": words(language).answers["signed"].replace("{one}", text),
-        "language": _told(Building(other, building.kind, building.name, {}), said, 0),
+        "language": _statements(Building(other, building.kind, building.name, {}), said, 0),
         "answer_instruction": _instructed(language, text, against),
     }
     wanted = dict.fromkeys(answers, exam_correctness.CORRECT) | {"answer_instruction": against}
@@ -218,7 +219,9 @@ def _groundedness(rng: Random, building: Building, truth: str) -> _Drawn:
     elif truth == exam_groundedness.NOT:
         said = {one: other_value(rng, language, one, value) for one, value in said.items()}
     context = join(language, tell(rng, building, pronouns=False))
-    forms = [{"question": "", "response": _told(building, said, style), "contexts": [context]} for style in (0, 1)]
+    forms = [
+        {"question": "", "response": _statements(building, said, style), "contexts": [context]} for style in (0, 1)
+    ]
     return _Drawn(_thrice(*forms), truth, more={"says": [_says(building, *one) for one in said.items()]})
 
 
@@ -233,11 +236,11 @@ def _rubric(rng: Random, building: Building, truth: str) -> _Drawn:
     shared = {
         "criterion": words(language).criterion,
         "question": _asked(building),
-        "reference": _told(building, building.facts, 0),
+        "reference": _statements(building, building.facts, 0),
         "lo": exam_rubric.LO,
         "hi": exam_rubric.HI,
     }
-    text, reworded = (_told(building, said, style) for style in (0, 1))
+    text, reworded = (_statements(building, said, style) for style in (0, 1))
     points = [surface(language, one, value) for one, value in said.items()]
     responses = {PLAIN: text, AGAIN: text, REWORDED: reworded, **_styled(language, text, points)}
     forms = {key: {**shared, "response": one} for key, one in responses.items()}
@@ -254,11 +257,11 @@ def _preference(rng: Random, building: Building, truth: str) -> _Drawn:
     theirs = lesser if truth == exam_preference.BETTER else building.facts
     shared = {
         "question": _asked(building),
-        "reference": _told(building, building.facts, 0),
+        "reference": _statements(building, building.facts, 0),
         "criteria": words(language).preferred,
     }
-    text, reworded = (_told(building, ours, style) for style in (0, 1))
-    other = _told(building, theirs, 1)
+    text, reworded = (_statements(building, ours, style) for style in (0, 1))
+    other = _statements(building, theirs, 1)
     points = [surface(language, one, value) for one, value in ours.items()]
     responses = {PLAIN: text, AGAIN: text, REWORDED: reworded, **_styled(language, text, points)}
     forms = {

@@ -54,7 +54,7 @@ class BuildingQuestion:
         """Return the short gold answers, one for each thing asked for."""
         return [surface(self.language, one, self.building.facts[one]) for one in self.relations]
 
-    def told(self, values: Mapping[str, Value], style: int = 0, unit: int = 0) -> str:
+    def state(self, values: Mapping[str, Value], style: int = 0, unit: int = 0) -> str:
         """Return an answer that states these values, in sentences."""
         said = [
             sentence(self.language, phrase(self.building, relation, value, style, unit))
@@ -72,7 +72,7 @@ Made = tuple[str, Mapping[str, Any]]
 
 
 def _same(rng: Random, asked: BuildingQuestion) -> Made:
-    return asked.told(asked.right(), rng.randrange(2)), asked.right()
+    return asked.state(asked.right(), rng.randrange(2)), asked.right()
 
 
 def _short(rng: Random, asked: BuildingQuestion) -> Made:
@@ -82,18 +82,18 @@ def _short(rng: Random, asked: BuildingQuestion) -> Made:
 
 def _format(rng: Random, asked: BuildingQuestion) -> Made:
     """State a height in centimetres, a date the other way round; else as it is."""
-    return asked.told(asked.right(), rng.randrange(2), 1), asked.right()
+    return asked.state(asked.right(), rng.randrange(2), 1), asked.right()
 
 
 def _detail(rng: Random, asked: BuildingQuestion) -> Made:
     spare = rng.choice([one for one in asked.building.facts if one not in asked.relations])
     told = {**asked.right(), spare: asked.building.facts[spare]}
-    return asked.told(told, rng.randrange(2)), told
+    return asked.state(told, rng.randrange(2)), told
 
 
 def _wrong(rng: Random, asked: BuildingQuestion) -> Made:
     told = {one: far_value(rng, asked.language, one, value) for one, value in asked.right().items()}
-    return asked.told(told, rng.randrange(2)), told
+    return asked.state(told, rng.randrange(2)), told
 
 
 def _refusal(rng: Random, asked: BuildingQuestion) -> Made:
@@ -115,7 +115,7 @@ def _either(rng: Random, asked: BuildingQuestion) -> Made:
 def _missing(rng: Random, asked: BuildingQuestion) -> Made:
     kept = rng.choice(asked.relations)
     told = {kept: asked.building.facts[kept]}
-    return asked.told(told, rng.randrange(2)), told
+    return asked.state(told, rng.randrange(2)), told
 
 
 def _unknown(rng: Random, asked: BuildingQuestion) -> Made:
@@ -159,7 +159,7 @@ def generate(rng: Random, *, language: str, ways: tuple[str, ...], spare: int, t
     values = {
         "question": asked.text(),
         "short_answers": asked.gold(),
-        "long_answer": asked.told(facts, rng.randrange(2)),
+        "long_answer": asked.state(facts, rng.randrange(2)),
         "answer": text,
     }
     return examine(

@@ -80,7 +80,7 @@ def generate(
         places = tuple(range(size)) if inner_places else (0, size - 1)
         puzzle = rng.choice(puzzles(size, count, kinds, places))
     order = rng.sample(names(language), size)
-    told = [_told(rng, asked, fact, order, language) for fact in puzzle.facts]
+    told = [_word_fact(rng, asked, fact, order, language) for fact in puzzle.facts]
     told += [_aside(rng, by, order, language) for by in aside]
     rng.shuffle(told)
     shown = order.copy()
@@ -106,7 +106,7 @@ def _named(kind: str, who: Sequence[int], order: Sequence[str]) -> list[str | in
     return [order[who[0]], who[1]] if kind == "count_above" else [order[person] for person in who]
 
 
-def _told(rng: Random, by: Property, fact: Fact, order: Sequence[str], language: str) -> str:
+def _word_fact(rng: Random, by: Property, fact: Fact, order: Sequence[str], language: str) -> str:
     """Word a fact about the property that is asked for."""
     kind, who = fact
     first = order[who[0]]

@@ -122,10 +122,10 @@ def corrected_means(
     scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite], find: Finder
 ) -> list[CorrectedMean]:
     """Correct every judged mean of a run, from its scores and items tables."""
-    return [row for said in _said(scores, items, suites) for row in _rows(said, find)]
+    return [row for said in _judge_labels(scores, items, suites) for row in _rows(said, find)]
 
 
-def _said(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> Iterator[_Said]:
+def _judge_labels(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> Iterator[_Said]:
     where = items.select("item_id", "suite", "language").unique("item_id")
     for suite in suites:
         placed = where.filter(pl.col("suite") == suite.name)

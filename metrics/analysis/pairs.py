@@ -322,10 +322,9 @@ def concluded(drafts: Sequence[UncorrectedComparison], *, seed: int = 0) -> list
         one = replace(_concluded(draft.seen, draft.sample, test, level), p_value=p, p_adjusted=p_adjusted)
         if draft.ends:
             low, high = (end.mean for end in draft.ends)
-            said = {
-                _said(one.difference, p_adjusted), _said(low, low_adjusted), _said(high, high_adjusted)
-            }  # fmt: skip
-            one = replace(one, low=low, high=high, p_low=at_low, p_high=at_high, hangs=len(said) > 1)
+            sides = ((one.difference, p_adjusted), (low, low_adjusted), (high, high_adjusted))
+            directions = {_direction(*end) for end in sides}
+            one = replace(one, low=low, high=high, p_low=at_low, p_high=at_high, hangs=len(directions) > 1)
         found.append(one)
     return found
 
@@ -342,7 +341,7 @@ def _concluded(seen: Comparison, sample: Differences, test: MarginTest, level: f
     )
 
 
-def _said(difference: float | None, p_adjusted: float | None) -> int:
+def _direction(difference: float | None, p_adjusted: float | None) -> int:
     """Return which of two a comparison finds better: 1 the first, -1 the second, 0 neither."""
     if difference is None or p_adjusted is None or p_adjusted >= ALPHA:
         return 0

@@ -171,7 +171,7 @@ def scores_of(
             judged = _Judged(
                 labels or {}, [one for one in corrected if (one.suite, one.model) == (suite.name, model)]
             )
-            plain = _told(_suite(deciding, suite, model, judged), suite, summary, model)
+            plain = _with_k_answers(_suite(deciding, suite, model, judged), suite, summary, model)
             plain = _made(plain, (intervals or {}).get((model, suite.name), {}))
             held = (withheld or {}).get((model, suite.name), Withheld(""))
             stated = _stopped(plain, stopping, model)
@@ -226,7 +226,7 @@ def reaches(score: float, threshold: float) -> bool:
     return score >= threshold - _TOLERANCE
 
 
-def beside(suite: Suite) -> tuple[str, ...]:
+def headline_parts(suite: Suite) -> tuple[str, ...]:
     """Return the headlines that stand beside a suite's score: parts of its metrics that are declared so."""
     return tuple(f"{name}.{part}" for name in suite.used for part in metric(name).shown.headline)
 
@@ -266,7 +266,7 @@ def _suite(summary: pl.DataFrame, suite: Suite, model: str, judged: _Judged | No
     names = suite.scored_by
     whole = summary.filter(OF_SUITES, suite=suite.name)
     rows = whole.filter(pl.col("metric").is_in(names))
-    ours = whole.filter(pl.col("metric").is_in(beside(suite)), model=model)
+    ours = whole.filter(pl.col("metric").is_in(headline_parts(suite)), model=model)
     ran = [name for name in names if name in set(rows["metric"])]
     mine = {cell.metric: cell for cell in cells(rows.filter(pl.col("model") == model))}
     lost = [name for name in ran if name not in mine]
@@ -376,7 +376,7 @@ def _by_labels(cell: SummaryRow, found: Powered) -> SummaryRow:
     )
 
 
-def _told(result: SuiteScore, suite: Suite, summary: pl.DataFrame, model: str) -> SuiteScore:
+def _with_k_answers(result: SuiteScore, suite: Suite, summary: pl.DataFrame, model: str) -> SuiteScore:
     """Say what a suite's score is of; where it is of k answers, with the mean beside it."""
     if suite.gate_on == "mean":
         return result

@@ -77,7 +77,7 @@ def first_error(response: Chain, reference: Chain, given: Collection[Exact], *, 
         if follows:
             done += one.results
             continue
-        beside = _beside(one, reference, done)
+        beside = _matching_calculation(one, reference, done)
         kind = _kind(one, beside, meant, {*given, *done})
         return FirstError(place, "aligned", kind, one.text, reference=beside.text)
     return _final(response, reference, done)
@@ -218,7 +218,7 @@ def _terms(found: Sequence[Token], signs: tuple[str, str]) -> list[Exact]:
     return terms
 
 
-def _beside(made: Calculation, reference: Chain, done: Collection[Exact]) -> Calculation:
+def _matching_calculation(made: Calculation, reference: Chain, done: Collection[Exact]) -> Calculation:
     """Return the calculation of the reference that one is most like, among those that are not done yet."""
     waiting = [one for one in reference.calculations if not _among(one, done)] or reference.calculations
     numbers = [operand.value for operand in made.operands]

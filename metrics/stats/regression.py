@@ -264,7 +264,7 @@ def _decided(
         if sample is None or test is None:
             found.append(blank)
             continue
-        told = _told(blank, sample, test)
+        told = _with_outcome(blank, sample, test)
         same = own.identical[own.scored].all() or not drop
         if p_fell is not None and p_fell < ALPHA:
             found.append(replace(told, outcome="regressed"))
@@ -300,7 +300,7 @@ def _blank(own: Pairs, sample: Differences | None, max_drop: float, levels: tupl
     )
 
 
-def _told(blank: Regression, sample: Differences, test: MarginTest) -> Regression:
+def _with_outcome(blank: Regression, sample: Differences, test: MarginTest) -> Regression:
     """Add what the test says."""
     margin = -blank.max_drop
     return replace(

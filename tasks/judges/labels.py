@@ -58,7 +58,7 @@ class Labelled:
         return {**asdict(self), "found": write_powered(self.found)}
 
 
-def _said(scores: pl.DataFrame) -> pl.DataFrame:
+def _judged_values(scores: pl.DataFrame) -> pl.DataFrame:
     """Return the scores that judges gave; where none of them counts, what they said together all the same.
 
     Whatever a judge is worth, people's labels put it right.
@@ -86,7 +86,7 @@ def judged(run: FinishedRun, root: str = "") -> pl.DataFrame:
     Raises:
         InputError: the store does not hold them, or nothing was judged.
     """
-    scores = _said(load(run, "scores", "scores", root))
+    scores = _judged_values(load(run, "scores", "scores", root))
     if not scores.height:
         raise InputError(f"run {run.name}: found no reply that a judge has scored; there is nothing to label.")
     items = load(run, "items", "items", root).unique("item_id")
@@ -96,7 +96,7 @@ def judged(run: FinishedRun, root: str = "") -> pl.DataFrame:
 def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     """Join judged scores with their items and with the replies that they are of (`response`)."""
     own = items.select("item_id", "suite", "prompt", "facts")
-    found = _said(scores).join(own, on="item_id")
+    found = _judged_values(scores).join(own, on="item_id")
     found = found.join(texts, on=["item_id", "model", "repeat"], how="left")
     return found.select(*KEY, "value", "details", "prompt", "facts", "response").sort(*KEY)
 
@@ -119,7 +119,7 @@ def kept_labels(folder: Path, scores: pl.DataFrame, items: pl.DataFrame) -> Labe
     if not path.is_file():
         return {}
     suites = dict(items.select("item_id", "suite").iter_rows())
-    placed = _said(scores).with_columns(
+    placed = _judged_values(scores).with_columns(
         suite=pl.col("item_id").replace_strict(suites, default="", return_dtype=pl.String)
     )
     found: dict[tuple[str, str, str], Powered] = {}

@@ -199,7 +199,7 @@ class OpenAIClient:
         raise self._refusal(status if isinstance(status, int) else 500, {}, told, message, code)
 
     @contextmanager
-    def told(self, *, passing: tuple[type[openai.APIError], ...] = ()) -> Iterator[None]:
+    def raising_call_errors(self, *, passing: tuple[type[openai.APIError], ...] = ()) -> Iterator[None]:
         """Raise what goes wrong inside as a CallError, but for what is `passing`."""
         try:
             yield

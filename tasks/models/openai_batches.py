@@ -42,7 +42,7 @@ class OpenAIBatches:
         lines = "".join(
             f"{json.dumps(self._line(name, call), ensure_ascii=False)}\n" for name, call in calls.items()
         )
-        with self._client.told():
+        with self._client.raising_call_errors():
             file = await self._api.files.create(file=(f"{token}.jsonl", lines.encode("utf-8")), purpose="batch")
         return file.id
 
@@ -52,7 +52,7 @@ class OpenAIBatches:
         Raises:
             CallError: the server refuses, or cannot be reached.
         """
-        with self._client.told():
+        with self._client.raising_call_errors():
             batch = await self._api.batches.create(
                 input_file_id=file,
                 endpoint=self._address,
@@ -109,7 +109,7 @@ class OpenAIBatches:
             CallError: what goes wrong inside; `missing` where the server itself does not know it.
         """
         try:
-            with self._client.told(passing=(openai.NotFoundError,)):
+            with self._client.raising_call_errors(passing=(openai.NotFoundError,)):
                 yield
         except openai.NotFoundError as error:
             if not isinstance(error.body, Mapping):  # a page of a gateway, or of a server that is being put up

@@ -54,7 +54,7 @@ class Chat:
 
     def body(self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any]) -> Body:
         """Return a request's body; parameters of which we know nothing go into it as they are."""
-        return {"model": model, "messages": _said(messages), **parameters}
+        return {"model": model, "messages": _chat_messages(messages), **parameters}
 
     def constrain(self, body: Body, schema: Mapping[str, Any] | None) -> None:
         """Ask for a reply by a schema, or for any JSON where that is None."""
@@ -108,7 +108,7 @@ class Responses:
     def body(self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any]) -> Body:
         """Return a request's body; nothing is to be kept at the server unless a parameter `store` says so."""
         rest = dict(parameters)
-        body: Body = {"model": model, "input": _said(messages), "store": False}
+        body: Body = {"model": model, "input": _chat_messages(messages), "store": False}
         for name, home, inner in (("reasoning_effort", "reasoning", "effort"), ("verbosity", "text", "verbosity")):
             if name in rest:
                 rest[home] = {inner: rest.pop(name), **_mapping(rest.get(home))}
@@ -154,7 +154,7 @@ class Responses:
         )
 
 
-def _said(messages: Iterable[Message]) -> list[Body]:
+def _chat_messages(messages: Iterable[Message]) -> list[Body]:
     return [{"role": message.role, "content": message.content} for message in messages]
 
 

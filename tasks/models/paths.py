@@ -43,7 +43,7 @@ def find(answer: Any, path: str) -> Any:
             except LookupError:
                 if not optional:
                     there = ".".join(steps[:number]) or "the answer"
-                    raise PathError(f"no {step!r} in {there}, which {_told(value)}") from None
+                    raise PathError(f"no {step!r} in {there}, which {_describe(value)}") from None
         found = after
     if "*" in steps:
         return found
@@ -61,7 +61,7 @@ def _step(value: Any, step: str) -> list[Any]:
     raise LookupError(step)
 
 
-def _told(value: Any) -> str:
+def _describe(value: Any) -> str:
     if isinstance(value, dict):
         keys = [str(key)[:40] for key in list(value)[:_SHOWN]]
         more = ", …" if len(value) > _SHOWN else ""

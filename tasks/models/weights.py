@@ -64,10 +64,10 @@ def missing_extra() -> str:
 
 def engines(model: Model) -> int:
     """Return how many engines of a model answer side by side on this machine: at least one."""
-    return fit(model, machine.cores(), _free())
+    return engines_that_fit(model, machine.cores(), _free())
 
 
-def fit(model: Model, cores: int, free: int | None) -> int:
+def engines_that_fit(model: Model, cores: int, free: int | None) -> int:
     """Return how many engines to start: one for each core (or `threads` of them), as far as half of `free` holds.
 
     `free`: bytes of memory; None where the system does not tell.

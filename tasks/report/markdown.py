@@ -253,7 +253,7 @@ def beside_tables(data: ReportData) -> list[str]:
                 [
                     plain(model),
                     _cell(found.get((model, name))),
-                    *(text for one in headlines for text in _told(found.get((model, one)))),
+                    *(text for one in headlines for text in _interval_and_counts(found.get((model, one)))),
                 ]
                 for model in models
             ]
@@ -262,7 +262,7 @@ def beside_tables(data: ReportData) -> list[str]:
     return lines
 
 
-def _told(cell: SummaryRow | None) -> tuple[str, str]:
+def _interval_and_counts(cell: SummaryRow | None) -> tuple[str, str]:
     around = "–"
     if cell is not None and cell.ci_low is not None:
         around = f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"

@@ -16,7 +16,7 @@ from tasks.report.report_data import ReportData
 from tasks.report.titles import metric_title, suite_title
 from tasks.report.warnings import run_warnings
 from tasks.report.words import say
-from tasks.runtime.spending import spent
+from tasks.runtime.spending import tokens_and_cost
 
 FEW = 10
 _TOKENS = 5
@@ -34,7 +34,7 @@ def usage(data: ReportData) -> list[dict[str, Any]]:
         for one in asked:
             own = replies.filter(model=one.name).unique("request_id", maintain_order=True)
             if not own.is_empty():
-                listed.append({**asdict(spent(role, own, one)), **_used(own)})
+                listed.append({**asdict(tokens_and_cost(role, own, one)), **_used(own)})
     return listed
 
 

@@ -46,7 +46,7 @@ def verdict(one: HistoryEntry) -> str:
     return one.verdict or one.status
 
 
-def _said(outcome: str, language: str) -> str:
+def _outcome_name(outcome: str, language: str) -> str:
     if outcome in OUTCOMES:
         return phrase(f"common.{outcome}", language)
     return section("view", language).get(f"status_{outcome}", outcome)
@@ -86,7 +86,7 @@ def index(entries: Sequence[HistoryEntry], asked: RunFilter, address: Callable[[
             "run": one,
             "address": address(one.name),
             "verdict": verdict(one),
-            "said": _said(verdict(one), language),
+            "said": _outcome_name(verdict(one), language),
             "scores": [(name, percent(one.scores.get(name))) for name in one.models],
         }
         for one in listed
@@ -105,7 +105,7 @@ def index(entries: Sequence[HistoryEntry], asked: RunFilter, address: Callable[[
         earlier=asked.address(asked.page - 1) if start and asked.page > 1 else "",
         later=asked.address(asked.page + 1) if start + EACH < len(found) else "",
         tags=sorted({tag for one in entries for tag in one.tags}),
-        verdicts=[(each, _said(each, language)) for each in sorted({verdict(one) for one in entries})],
+        verdicts=[(each, _outcome_name(each, language)) for each in sorted({verdict(one) for one in entries})],
     )
 
 

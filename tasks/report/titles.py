@@ -8,7 +8,7 @@ from data.plugins import families, metric, metrics
 from data.records import Metric
 from data.shown import Text
 from data.suites import Suite
-from metrics.analysis.scores import beside
+from metrics.analysis.scores import headline_parts
 from prompts.phrases import declared, phrase
 from tasks.report.report_data import ReportData
 
@@ -80,7 +80,7 @@ def counted(data: ReportData, name: str) -> Sequence[str]:
 def aside(data: ReportData, name: str) -> Sequence[str]:
     """Return the headlines that stand beside a suite's score."""
     suite = suite_of(data, name)
-    return beside(suite) if suite else ()
+    return headline_parts(suite) if suite else ()
 
 
 def by_family(data: ReportData, name: str) -> bool:

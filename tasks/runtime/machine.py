@@ -73,7 +73,7 @@ def _quota(folder: Path) -> Iterator[tuple[int, int]]:
 
 
 def _number(path: Path) -> int | None:
-    return _told(lambda: int(path.read_text()))
+    return _or_none(lambda: int(path.read_text()))
 
 
 def _field(path: Path, name: str, unit: int) -> int | None:
@@ -81,10 +81,10 @@ def _field(path: Path, name: str, unit: int) -> int | None:
         rows = (line.split() for line in path.read_text().splitlines())
         return next((int(row[1]) * unit for row in rows if row and row[0] == name), None)
 
-    return _told(read)
+    return _or_none(read)
 
 
-def _told(read: Callable[[], int | None]) -> int | None:
+def _or_none(read: Callable[[], int | None]) -> int | None:
     try:
         return read()
     except (OSError, ValueError, IndexError):

@@ -46,10 +46,10 @@ def _all_spent(role: str, replies: pl.DataFrame, models: Sequence[Model]) -> Ite
     for model in models:
         own = replies.filter(model=model.name)
         if not own.is_empty():
-            yield spent(role, own, model)
+            yield tokens_and_cost(role, own, model)
 
 
-def spent(role: str, replies: pl.DataFrame, model: Model) -> Spent:
+def tokens_and_cost(role: str, replies: pl.DataFrame, model: Model) -> Spent:
     """Return what a model's distinct calls used; a cached reply has the tokens of its first asking."""
     fresh = replies.filter(~pl.col("cached").fill_null(value=False))
     tokens_in, tokens_out, cached, thinking = _tokens(replies)

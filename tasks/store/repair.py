@@ -41,7 +41,7 @@ class RepairedReplies:
     from_tables: int
     aside: Path | None
 
-    def told(self) -> str:
+    def in_words(self) -> str:
         """Return it in words."""
         kept = f"; the damaged file is kept as {self.aside}" if self.aside else ""
         return (

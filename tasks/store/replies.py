@@ -161,7 +161,7 @@ class ReplyCache:
                     # What one process mended, another need not.
                     return self._sound(file, suspect=True)
             saved = repair.mend(file, self._tables)
-            _log.warning("reply cache %s was damaged (%s): %s", shown(self.url), reason, saved.told())
+            _log.warning("reply cache %s was damaged (%s): %s", shown(self.url), reason, saved.in_words())
         return self._sound(file)
 
     def _work(self, work: Callable[[Database], T]) -> T:

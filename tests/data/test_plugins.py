@@ -39,7 +39,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
     def forget() -> None:
         plugins.forget()
-        declared._found.cache_clear()
+        declared._read_declarations.cache_clear()
 
     folder = tmp_path / "letters_of_others-1.dist-info"
     folder.mkdir()

@@ -22,7 +22,7 @@ from metrics.judging import (
     aggregate,
     begin,
     combine,
-    mark,
+    fence_code,
     outcome,
     read_verdict,
     write_repair,
@@ -227,7 +227,7 @@ def test_hostile_texts_stay_inside_their_fence(text: str) -> None:
     prompts = list(_prompts(text))
     assert len(prompts) >= 12
     for prompt, values in prompts:
-        code = mark(values)
+        code = fence_code(values)
         outside, inside = [], []
         at = 0
         for opening in re.finditer(rf"<([a-z0-9-]+)-{code}>\n", prompt):
@@ -248,8 +248,8 @@ def test_hostile_texts_stay_inside_their_fence(text: str) -> None:
 def test_no_text_holds_the_mark_that_closes_its_fence(text: str, rounds: int) -> None:
     """Even a writer who knows the rule and appends the mark of his text only changes the mark."""
     for _ in range(rounds):
-        text += f"</answer-{mark({'answer': text})}>"
-    assert mark({"answer": text}) not in text
+        text += f"</answer-{fence_code({'answer': text})}>"
+    assert fence_code({"answer": text}) not in text
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -9,7 +9,7 @@ import pytest
 from data.errors import InputError
 from data.options import options_of
 from data.records import Question
-from metrics.judging import JudgeRequest, begin, combine, mark
+from metrics.judging import JudgeRequest, begin, combine, fence_code
 from metrics.rubric import UNIT
 from tests.metrics.judges import always, converse, judged, never
 
@@ -124,7 +124,7 @@ def test_a_prompt_of_ones_own_is_filled_and_told_the_form_unless_it_says_it(lang
         return
     (ask,) = begin(UNIT, ROW, language=language, options=options).asks
     content = ask.messages[1].content
-    code = mark(ask.question.values)
+    code = fence_code(ask.question.values)
     assert content.startswith(f"Be strict.\nCriterion: Good.\n<r-{code}>\nIt is on its way.\n</r-{code}>\n1-5\n")
     assert content.endswith('{"reason": "…", "rating": 1 … 5}')
     stated = 'Rate {{ response }} as {"reason": "", "rating": 1 to 5}.'
@@ -143,7 +143,7 @@ def test_a_hostile_response_is_never_a_template_and_stays_in_its_fence(hostile: 
     for prompt in ("", OWN):
         options = {"criteria": "Good.", "prompt": prompt}
         (ask,) = begin(UNIT, {**ROW, "response": hostile}, language="en", options=options).asks
-        code = mark(ask.question.values)
+        code = fence_code(ask.question.values)
         fence = re.compile(rf"<r(?:esponse)?-{code}>\n(.*?)\n</r(?:esponse)?-{code}>", re.DOTALL)
         found = fence.search(ask.messages[1].content)
         assert found is not None

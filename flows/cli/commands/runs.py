@@ -10,7 +10,7 @@ from flows.cli.console import show
 from flows.cli.options import Where
 
 
-def _there(at: Where | None) -> Path:
+def _runs_folder(at: Where | None) -> Path:
     from data.errors import InputError
 
     path = (at or Where()).runs
@@ -22,7 +22,7 @@ def _there(at: Where | None) -> Path:
     return path
 
 
-def _found(at: Where | None, run: str) -> Path:
+def _run_folder(at: Where | None, run: str) -> Path:
     """Return a run's folder.
 
     Raises:
@@ -31,7 +31,7 @@ def _found(at: Where | None, run: str) -> Path:
     from data.errors import InputError
     from tasks.store import manifest
 
-    there = _there(at)
+    there = _runs_folder(at)
     if Path(run).name != run or run in {"", ".", ".."}:
         raise InputError(
             f"run {run}: expected the name of a run, a folder of {there}. Name another folder with "
@@ -61,7 +61,9 @@ def list_(
     from tasks.store.history import history
 
     found = [
-        one for one in history(_there(at)) if (not tag or tag in one.tags) and (not model or model in one.models)
+        one
+        for one in history(_runs_folder(at))
+        if (not tag or tag in one.tags) and (not model or model in one.models)
     ]
     for one in found[:n]:
         scores = ", ".join(f"{name} {percent(one.scores.get(name))}" for name in one.models)
@@ -95,7 +97,7 @@ def tag(
     """
     from tasks.store.history import label
 
-    kept = label(_found(at, run), tags, remove, note)
+    kept = label(_run_folder(at, run), tags, remove, note)
     _show("; ".join(filter(None, (f"{run}: {', '.join(kept['tags']) or 'no tags'}", kept["note"]))))
 
 
@@ -108,7 +110,7 @@ def show_(run: Annotated[str, RUN], /, *, at: Where | None = None) -> None:
     from tasks.report.text import percent
     from tasks.store.history import history
 
-    there = _found(at, run).parent
+    there = _run_folder(at, run).parent
     one = next(entry for entry in history(there) if entry.name == run)
     _show(f"Run {one.name}, {one.started[:19]}: {one.status}")
     _show(f"  suites: {', '.join(one.suites)}")

@@ -18,7 +18,7 @@ from data.errors import InputError
 from data.records import Call, Message, Reply
 from tasks.models import open_client
 from tasks.models.protocol import CallError, Client
-from tasks.models.weights import BUNDLED_SHA256, fit
+from tasks.models.weights import BUNDLED_SHA256, engines_that_fit
 from tasks.runtime import machine
 from tests.servers import serve
 from tests.servers.hub import Hub
@@ -141,7 +141,7 @@ def test_there_are_as_many_engines_as_cores_and_memory_hold(
         file.write(b"GGUF")
         file.truncate(size_mb << 20)  # a hole: it takes no disk
     model = Model(name="m", provider="embedded", file=str(path), **fields)
-    assert fit(model, cores, None if free_mb is None else free_mb << 20) == expected
+    assert engines_that_fit(model, cores, None if free_mb is None else free_mb << 20) == expected
 
 
 def test_memory_does_not_grow_with_the_calls() -> None:
