@@ -125,7 +125,7 @@ StageName = Literal["generate", "query", "verify", "judge", "score", "aggregate"
 class Rerun(Frozen):
     """What of an earlier run is done again; everything else comes from the caches."""
 
-    resume: str = Field("", description="the unfinished run to go on with, in its own folder")
+    resume: str = Field("", description="the unfinished run to continue, in its own folder")
     rerun: StageName | Literal[""] = Field("", description="the stage to run again, with all that depends on it")
     of: str = Field("", description="the run that is rerun; for the manifest")
     suite: str = Field("", description="only this suite's")

@@ -106,7 +106,7 @@ def _download(url: str, part: Path, size: int, told: Callable[[int], None]) -> N
         got = part.stat().st_size if part.is_file() else 0
         raise InputError(
             f"{url}: no connection ({reason}). {got} of {size} bytes are here. Check the network or the proxy "
-            f"(HTTPS_PROXY), and run it again: it goes on from there. Or put the file at {part.with_suffix('')}."
+            f"(HTTPS_PROXY), and run it again: it continues from there. Or put the file at {part.with_suffix('')}."
         ) from error
 
 

@@ -29,9 +29,9 @@ def to_resume(runs: Path) -> str:
     if _open(last):
         return last.name
     older = next((run.name for run in reversed(there) if _open(run)), "")
-    todo = f"The last that was broken off is {older}: --resume {older}." if older else "Start the command itself."
+    todo = f"The last interrupted one is {older}: --resume {older}." if older else "Start the command itself."
     raise InputError(
-        f"--resume: the last run, {last.name}, has ended, and left nothing to go on with. {todo} What failed in it "
+        f"--resume: the last run, {last.name}, has ended, and left nothing to continue. {todo} What failed in it "
         f"is asked again with --run {last.name} --only-failed; --resume {last.name} does it again from the caches."
     )
 

@@ -248,7 +248,7 @@ def undecided(plan: SuitePlan, tables: Tables, rules: list[MonitoredSuite], name
     for rule in rules:
         here = Cell(plan.name, batch=len(tables.items) - 1)
         left = decide(here, plan.store, tables.items, tables.scores, one=replace(rule, targets=tuple(names)))
-    # What waits in a batch at a server is not there to be followed: the next run goes on from here.
+    # What waits in a batch at a server is not there to be followed: the next run continues from here.
     return [] if any(one.submitted for one in (*tables.asked, *tables.judged)) else left
 
 

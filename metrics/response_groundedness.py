@@ -172,7 +172,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 class Options(Frozen):
     """What is settled without a judge."""
 
-    heuristic_shortcuts: bool = Field(default=True, description="a response that stands in a context is grounded")
+    heuristic_shortcuts: bool = Field(default=True, description="a response that occurs in a context is grounded")
 
 
 UNIT = Metric(

@@ -76,7 +76,7 @@ def verdict_row(reply: ReplyToVerify, outcomes: Sequence[Outcome] | None = None)
     except Exception as error:
         raise InputError(
             f"family {item.family}: its verifier raised {type(error).__name__} ({error}) on item {item.item_id}. "
-            "A verifier must accept any text: mend the family, then run again; every reply is kept."
+            "A verifier must accept any text: fix the family, then run again; every reply is kept."
         ) from error
     details = dict(verdict.details)
     said = details.pop("status", None)

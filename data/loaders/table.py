@@ -60,7 +60,7 @@ def _declared(listed: Sequence[tuple[int, str, Mapping[str, Any]]], path: Path) 
         if (first := seen.setdefault((language, named), number)) != number:
             spoken = f" in language {language!r}" if language else ""
             raise InputError(
-                f"{path}: the id {named!r} stands in row {first + 1} and row {number + 1}; expected ids that are "
+                f"{path}: the id {named!r} is in row {first + 1} and row {number + 1}; expected ids that are "
                 f"unique{spoken}. Make them so, or leave `id` out of `columns`: questions then go by their text."
             )
     return {number: named for (_, named), number in seen.items()}

@@ -134,6 +134,6 @@ def _end(work: Callable[[], int | None]) -> int:
         complain(f"{said} Everything answered so far is kept.")
         return Exit.ERROR
     except KeyboardInterrupt as interrupt:
-        go_on = str(interrupt) or "run the same command again to go on."
+        go_on = str(interrupt) or "run the same command again to continue."
         say(f"Stopped. Everything answered so far is kept; {go_on}")
         return Exit.STOPPED

@@ -57,13 +57,13 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Run
         if not settings.fresh or again.resume:
             return SAME
         if name := interrupted_fresh_run(settings.store.runs, settings.fresh):
-            return f"go on with --resume {name} in place of --fresh, which would ask everything once more."
+            return f"continue with --resume {name} instead of --fresh, which would ask everything again."
         return "nothing has been asked yet."
 
     return serve(settings, imported, go_on)
 
 
-SAME = "run the same command again to go on."
+SAME = "run the same command again to continue."
 """What to do after a stop, unless the same command would do something else."""
 
 

@@ -96,7 +96,7 @@ class RunOptions:
             group=AGAIN,
             consume_multiple=(0, 1),
             json_list=False,
-            help="go on with this run; the last one unless given, if it was broken off",
+            help="continue this run; the last one unless given, if it was interrupted",
         ),
     ] = None
 

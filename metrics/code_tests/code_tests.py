@@ -35,7 +35,7 @@ class Options(Frozen):
     outputs: str = Field("outputs", description="the column with what is expected for each input")
     entry: str = Field("", description="the function's name, or the column that holds it; else the tests tell it")
     prompt_code: str = Field(
-        "", description="a column with code (imports, a signature) that a completion of a body goes on with"
+        "", description="a column with code (imports, a signature) that a completion of a body continues"
     )
     setup: str = Field("", description="a column with code that stands before the program, such as imports")
     language: Literal["python"] = Field("python", description="of the programs")

@@ -131,7 +131,7 @@ def kept_labels(folder: Path, scores: pl.DataFrame, items: pl.DataFrame) -> Labe
                 found[one["suite"], one["model"], one["metric"]] = read_powered(one["found"])
             else:
                 named = f"{one['suite']}, {one['model']}, {one['metric']}"
-                _log.warning("%s: the judges' scores of %s are others by now. Join the labels again.", path, named)
+                _log.warning("%s: the judges' scores of %s have changed since. Join the labels again.", path, named)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path}: cannot be read ({type(error).__name__}); expected what `label --labels` wrote. Do it again."

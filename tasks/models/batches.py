@@ -309,7 +309,7 @@ def _unanswered(batch_id: str, state: BatchState) -> CallError:
     if state.status in {"expired", "cancelled"}:
         return CallError("expired" if state.status == "expired" else "cancelled", f"{said}; {todo}")
     if state.status == "failed":
-        return CallError("invalid", f"{said}; mend that, or ask directly with batch: off")
+        return CallError("invalid", f"{said}; fix that, or ask directly with batch: off")
     return CallError("missing", f"{said}, and this request is in none of its files; {todo}")
 
 

@@ -351,5 +351,5 @@ def explained(url: str, error: sa.exc.SQLAlchemyError) -> InputError:
     elif not isinstance(original, sqlite3.Error) and isinstance(error, sa.exc.OperationalError):
         todo = "Is the server there, and does it let this user in? Everything answered so far is kept; run again."
     else:
-        todo = "Everything answered so far is kept; mend this and run again."
+        todo = "Everything answered so far is kept; fix this and run again."
     return InputError(f"reply cache {shown(url)}: {said.splitlines()[0] if said else error}. {todo}")

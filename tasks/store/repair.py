@@ -136,7 +136,7 @@ def replace_damaged(file: Path) -> Path | None:
         with suppress(FileNotFoundError):
             _mended(file).replace(file)
     except OSError as error:
-        raise explain(error, f"cannot put the mended reply cache in the place of {file}") from error
+        raise explain(error, f"cannot replace {file} with the repaired reply cache") from error
     return aside if aside.exists() else None
 
 
@@ -158,7 +158,7 @@ def mend(file: Path, tables: Store | None) -> RepairedReplies:
             os.fsync(written.fileno())
         scratch.replace(_mended(file))
     except OSError as error:
-        raise explain(error, f"cannot mend the reply cache {file}") from error
+        raise explain(error, f"cannot repair the reply cache {file}") from error
     finally:
         _clear(scratch)
     return RepairedReplies(from_file, from_tables, replace_damaged(file))

@@ -136,7 +136,9 @@ class ReplyCache:
             InputError: other processes use it, or the new file cannot be written.
         """
         if self._file is None or self._lock is None:
-            raise InputError(f"reply cache {shown(self.url)}: {reason}. It cannot be mended in memory; run again.")
+            raise InputError(
+                f"reply cache {shown(self.url)}: {reason}. It cannot be repaired in memory; run again."
+            )
         try:
             with self._lock.exclusive(WAIT_S):
                 if self._database is damaged:
@@ -145,8 +147,8 @@ class ReplyCache:
         except InUse as error:
             raise InputError(
                 f"reply cache {shown(self.url)} is damaged ({reason}), and another process uses it, so that it "
-                "cannot be mended now. Wait for that run to end, or stop it, and run again; everything answered so "
-                "far is kept."
+                "cannot be repaired now. Wait for that run to end, or stop it, and run again; everything answered "
+                "so far is kept."
             ) from error
         except sa.exc.SQLAlchemyError as error:
             raise explained(self.url, error) from error
@@ -183,7 +185,7 @@ class ReplyCache:
 
     def _opened(self) -> Database:
         if self._database is None:
-            raise InputError(f"reply cache {shown(self.url)} could not be mended. Run again.")
+            raise InputError(f"reply cache {shown(self.url)} could not be repaired. Run again.")
         return self._database
 
     def lookup(self, request_ids: Sequence[str]) -> dict[str, Remembered]:

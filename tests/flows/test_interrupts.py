@@ -124,8 +124,8 @@ def test_calls_in_flight_come_to_their_end_and_a_fresh_run_goes_on_by_resume(
         assert started.end() == 130
         assert kept(tmp_path) == 3 + IN_FLIGHT, "what was paid is kept"
         name = latest(tmp_path).name
-        assert "Everything answered so far is kept; go on with" in started.said
-        assert f"go on with --resume {name} in place of --fresh" in started.said
+        assert "Everything answered so far is kept; continue with" in started.said
+        assert f"continue with --resume {name} instead of --fresh" in started.said
         assert "run the same command again" not in started.said
         done = run(*words(server, tmp_path, "--resume", name))
         assert done.returncode == 0, done.stderr

@@ -147,7 +147,7 @@ def test_resume_goes_on_with_the_last_run_and_does_none_again_that_has_ended(
     broken_off, waits = begun(tmp_path), begun(tmp_path, **done | {"requests": {"submitted": 3}})
     assert to_resume(tmp_path / "runs") == waits, "its requests wait in a batch"
     last = begun(tmp_path, **done)
-    with pytest.raises(InputError, match=f"{last}, has ended.* The last that was broken off is {waits}"):
+    with pytest.raises(InputError, match=f"{last}, has ended.* The last interrupted one is {waits}"):
         to_resume(tmp_path / "runs")
     assert not ended(f"{tmp_path}/runs", broken_off)
     assert ended(f"{tmp_path}/runs", last)
