@@ -11,6 +11,7 @@ import os
 import secrets
 import signal
 import socket
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 
@@ -80,12 +81,12 @@ def started() -> Iterator[None]:
     from prefect.server.api.server import SubprocessASGIServer  # which takes seconds
 
     password = _password()
-    ours = PAGELESS | {
+    with tempfile.TemporaryDirectory() as folder, _told(PAGELESS | {
         "PREFECT_API_AUTH_STRING": password,
         "PREFECT_SERVER_API_AUTH_STRING": password,
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": "http://127.0.0.1",
-    }
-    with _told(ours):
+        "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{folder}/prefect.db",
+    }):  # fmt: skip
         server = SubprocessASGIServer()
         # Ctrl-C is for the run, which still reports to the server while it stops; what is blocked stays so in it.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
