@@ -36,6 +36,7 @@ _MOST_FLIPS = 200_000
 _MOST_UNITS = 10_000  # flipped one by one; of more the sum is normal
 _EXACT = 14  # units up to which all sign patterns are listed
 _NOTHING = 1e-12
+_DECIMALS = 12
 _HALVINGS = 50
 _BYTE = 8
 
@@ -323,7 +324,9 @@ class SignFlips:
             # the first margin that is refused has fewer than level x patterns beyond it, with the observed one
             spare = math.ceil(level * (len(self._means) + 1)) - 1
             ordered = self._means if side < 0 else self._means[::-1]
-            ends.append(float(ordered[spare - 1]) if 1 <= spare <= len(ordered) else side)
+            # to the test a mean of -3e-17 is 0, and so it is to the interval
+            end = float(ordered[spare - 1]) if 1 <= spare <= len(ordered) else side
+            ends.append(round(end, _DECIMALS) + 0.0)
         return Interval(ends[0], ends[1], "sign-flip", len(self._sample.totals), self._sample.fixed_templates)
 
     def _normal(self, margin: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from data.errors import InputError
@@ -149,6 +149,9 @@ def test_one_test_keeps_its_interval_and_several_are_wider() -> None:
     ),
     st.integers(1, 5),
 )
+@example(
+    [[1.0, 0.5, 0.5, 1, 1, 0, 0, 0], [1.0, 1, 0, 0.5, 1, 1, 1, 1], [1.0, 1, 0, 0.5, 1, 1, 1, 0]], 5
+)  # a limit of -3e-17
 def test_an_interval_holds_nothing_exactly_where_two_cannot_be_told_apart(
     columns: list[list[float]], times: int
 ) -> None:
