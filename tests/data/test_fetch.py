@@ -105,7 +105,7 @@ def test_downloads_once_and_leaves_what_is_right_alone(mirror: Server) -> None:
 
 def test_a_broken_download_is_resumed_from_where_it_stopped(mirror: Server) -> None:
     handler(mirror).cut_after = 70_000
-    with pytest.raises(InputError, match=r"70000 of \d+ bytes are here.*goes on from there"):
+    with pytest.raises(InputError, match=r"70000 of \d+ bytes are here.*continues from there"):
         fetch("small", base=mirror.base)
     (path,) = fetch("small", base=mirror.base)
     assert path.read_bytes() == BODY
