@@ -104,10 +104,11 @@ def _response(answer: CallResult) -> dict[str, Any]:
 
 @contextmanager
 def sharing_failures(store: StoreSettings, run: str) -> Iterator[None]:
-    """Forget at the end of a run which of its calls failed: the next one asks them again."""
+    """Forget at the end of a run which of its calls and endpoints failed: the next one asks them again."""
     try:
         yield
     finally:
+        event_loop_thread().forgive()
         with suppress(InputError):
             open_cache(store).forgive(run)
 

@@ -54,6 +54,14 @@ def _width_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
         console._console.cache_clear()
 
 
+@pytest.fixture(autouse=True)
+def _endpoints_of_its_own() -> None:
+    """Have no test meet an endpoint that another one's server, at the same port, has broken."""
+    scheduler = sys.modules.get("tasks.models.scheduler")
+    if scheduler is not None and scheduler._event_loop_thread.cache_info().currsize:
+        scheduler.event_loop_thread().endpoints.clear()
+
+
 def free_port() -> int:
     """Return a port of 127.0.0.1 that is free now."""
     with socket.socket() as probe:

@@ -97,6 +97,12 @@ class Endpoint:
                 self._wake()
                 raise
 
+    def forgive(self) -> None:
+        """Forget what it was given up for: another run may have the right key, or meet a server that is up again."""
+        self.broken.clear()
+        self.closed, self.closed_until, self.put_off = None, 0.0, 0
+        self.down_since = None
+
     def _wake(self) -> None:
         free = max(LEAST, int(self.limit)) - self.active
         while free > 0 and self._waiting:

@@ -112,6 +112,11 @@ class EventLoopThread:
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
 
+    def forgive(self) -> None:
+        """Let the next run find out anew which endpoints are of use."""
+        for endpoint in list(self.endpoints.values()):
+            endpoint.forgive()
+
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop and wait for it; an interrupt or a stop ends it, see `stop`.
 

@@ -104,6 +104,22 @@ def test_a_failure_is_nothing_to_who_asks_with_another_key_or_patience(
         assert ask(requests, right, store, Cell("x"), run="r")[0]["text"].to_list() == ["yes"]
 
 
+def test_an_endpoint_that_was_given_up_is_tried_again_by_the_next_run(store: StoreSettings) -> None:
+    """In one process, as a notebook does: the account was topped up in between."""
+    faults = [Fault("status", status=402, message="no credit")]
+    with serve_openai("yes", faults=faults) as server:
+        model = model_at(server, max_concurrency=1)
+        for run, kinds in ("first", ["quota", "quota"]), ("second", [None, None]):
+            with sharing_failures(store, run):
+                assert (
+                    ask(requests_of(model, NUMBERS[:2]), model, store, Cell("x"), run=run)[0][
+                        "error_kind"
+                    ].to_list()
+                    == kinds
+                )
+    assert sum(prompts_seen(server).values()) == 3, "the second question was not asked by the first run"
+
+
 HOLDER = """
 import sys, time
 from tasks.store.replies import ReplyCache, owner
