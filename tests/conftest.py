@@ -56,10 +56,11 @@ def _width_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _endpoints_of_its_own() -> None:
-    """Have no test meet an endpoint that another one's server, at the same port, has broken."""
-    scheduler = sys.modules.get("tasks.models.scheduler")
-    if scheduler is not None and scheduler._event_loop_thread.cache_info().currsize:
-        scheduler.event_loop_thread().endpoints.clear()
+    """Have no test meet an endpoint, or a client, that another one's server at the same port has broken."""
+    query = sys.modules.get("tasks.query")
+    if query is not None and query._clients:
+        query.close_clients()
+        query.event_loop_thread().endpoints.clear()
 
 
 def free_port() -> int:
