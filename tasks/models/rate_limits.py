@@ -98,7 +98,7 @@ class Endpoint:
                 raise
 
     def forgive(self) -> None:
-        """Forget what it was given up for: another run may have the right key, or meet a server that is up again."""
+        """Forget what it was given up for: another run may have the right key, or find the server up again."""
         self.broken.clear()
         self.closed, self.closed_until, self.put_off = None, 0.0, 0
         self.down_since = None
