@@ -9,8 +9,8 @@ from basic_control.interrupts import leave_while_starting
 leave_while_starting()
 
 import importlib  # noqa: E402 - imports take longer than people take to press Ctrl-C
-import sys  # noqa: E402
-from pathlib import Path  # noqa: E402
+import sys  # noqa: E402 - likewise
+from pathlib import Path  # noqa: E402 - likewise
 
 _HERE = Path(__file__).resolve().parent
 HOME = str(_HERE if (_HERE / "flows").is_dir() else _HERE.parent)

@@ -81,24 +81,26 @@ def draw(
                 f"of this run). Ask for {len(items)} or fewer, or for another level."
             )
         seen.add(item.prompt)
-        # not dataclasses.replace, which takes twice as long
-        items.append(
-            Item(
-                prompt=item.prompt,
-                answer=item.answer,
-                facts=item.facts,
-                template=item.template,
-                item_id=content_id(family.name, family.version, level, language, item.prompt, item.answer),
-                suite=suite,
-                family=family.name,
-                version=family.version,
-                level=level,
-                language=language,
-                seed=seed,
-                index=index,
-            )
-        )
+        items.append(_placed(item, family, level=level, language=language, seed=seed, index=index, suite=suite))
     return items
+
+
+def _placed(item: Item, family: Family, *, level: str, language: str, seed: int, index: int, suite: str) -> Item:
+    # not dataclasses.replace, which takes twice as long
+    return Item(
+        prompt=item.prompt,
+        answer=item.answer,
+        facts=item.facts,
+        template=item.template,
+        item_id=content_id(family.name, family.version, level, language, item.prompt, item.answer),
+        suite=suite,
+        family=family.name,
+        version=family.version,
+        level=level,
+        language=language,
+        seed=seed,
+        index=index,
+    )
 
 
 def canonical(value: Any) -> str:

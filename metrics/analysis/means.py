@@ -5,6 +5,7 @@ Source: SPEC 9.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Literal
 
 import numpy as np
@@ -76,7 +77,8 @@ def _joined(rows: pl.DataFrame) -> pl.DataFrame:
     total = rows["item_id"].n_unique()
     centred = pl.col("worth") - pl.col("worth").mean().over("metric")
     scaled = rows.with_columns(part=centred * total / pl.len().over("metric") / metrics)
-    score = float(rows.group_by("metric").agg(pl.col("worth").mean())["worth"].mean() or 0.0)  # type: ignore[arg-type]
+    means = rows.group_by("metric").agg(pl.col("worth").mean())["worth"].drop_nulls()
+    score = fmean(means) if len(means) else 0.0
     return (
         scaled.group_by("item_id", maintain_order=True)
         .agg(pl.col("family", "cluster").first(), worth=pl.col("part").sum() + score, answers=pl.lit(1.0).first())

@@ -174,25 +174,35 @@ def scores_of(
             plain = _with_k_answers(_suite(deciding, suite, model, judged), suite, summary, model)
             plain = _made(plain, (intervals or {}).get((model, suite.name), {}))
             held = (withheld or {}).get((model, suite.name), Withheld(""))
-            stated = _stopped(plain, stopping, model)
-            if not held.measured:
-                stated = replace(stated, score=None, interval=Interval(), lower=None, upper=None)
-            answered, causes = _answered(summary, suite, model), (failures or {}).get((model, suite.name), ())
-            problem = all_failed(causes) if answered == 0 and causes else plain.problem
-            parts.append(
-                replace(
-                    stated,
-                    weight=suite.weight / share,
-                    problem=f"the model could not be asked: {why}" if why and not plain.n_asked else problem,
-                    answered=answered,
-                    failures=causes,
-                    withheld=held.why,
-                    measured=held.measured,
-                    waiting=(waiting or {}).get(suite.name, 0),
-                )
+            stated = _explained(
+                _stopped(plain, stopping, model),
+                answered=_answered(summary, suite, model),
+                causes=(failures or {}).get((model, suite.name), ()),
+                why=why,
+                held=held,
             )
+            parts.append(replace(stated, weight=suite.weight / share, waiting=(waiting or {}).get(suite.name, 0)))
         found.append(_overall(model, tuple(parts), why))
     return tuple(found)
+
+
+def _explained(
+    score: SuiteScore, *, answered: float | None, causes: tuple[FailureCount, ...], why: str, held: Withheld
+) -> SuiteScore:
+    """Return a suite's score with the reasons why it may decide nothing."""
+    problem = all_failed(causes) if answered == 0 and causes else score.problem
+    if why and not score.n_asked:
+        problem = f"the model could not be asked: {why}"
+    if not held.measured:
+        score = replace(score, score=None, interval=Interval(), lower=None, upper=None)
+    return replace(
+        score,
+        problem=problem,
+        answered=answered,
+        failures=causes,
+        withheld=held.why,
+        measured=held.measured,
+    )
 
 
 def _overall(model: str, suites: tuple[SuiteScore, ...], missing: str) -> ModelScore:

@@ -214,11 +214,6 @@ def below(won: npt.ArrayLike, lost: npt.ArrayLike, n: int, margin: float) -> Flo
     return exact
 
 
-def mcnemar(only_a: int, only_b: int) -> float:
-    """Compute the exact two-sided p-value of McNemar's test from the discordant counts; 1 where they are equal."""
-    return min(1.0, 2 * float(below(min(only_a, only_b), max(only_a, only_b), 1, 0.0)))
-
-
 def _upper(won: int, lost: int, n: int, level: float) -> float:
     critical = NormalDist().inv_cdf(level)
     low, high = (won - lost) / n, 1.0

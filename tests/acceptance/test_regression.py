@@ -281,11 +281,6 @@ def test_cut_replies_between_regressed_and_held_leave_it_undecided() -> None:
     assert only(regression.regressions([of_baseline], max_drop={"s": 0.0})).outcome == "held"
 
 
-@pytest.mark.parametrize(("one", "other"), SMALL)
-def test_mcnemar_is_exact(one: int, other: int) -> None:
-    assert margins.mcnemar(one, other) == pytest.approx(float(references.two_sided(one, other)))
-
-
 @pytest.mark.parametrize("values", DIFFERENCES)
 def test_two_sided_flips_count_every_pattern(values: list[float]) -> None:
     seen = abs(sum((Fraction(str(value)) for value in values), Fraction(0)))

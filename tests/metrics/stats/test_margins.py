@@ -3,13 +3,12 @@
 import math
 from collections.abc import Callable
 from itertools import product
-from math import comb
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, multinomial, permutation_test, ttest_1samp
+from scipy.stats import multinomial, permutation_test, ttest_1samp
 from scipy.stats import t as student
 
 from metrics.stats.intervals import Floats
@@ -22,7 +21,6 @@ from metrics.stats.margins import (
     below,
     differences,
     least_p,
-    mcnemar,
     method_of,
     tango,
     two_sided,
@@ -33,19 +31,6 @@ def graded(values: list[float] | Floats, weights: list[float] | None = None) -> 
     return differences(
         np.asarray(values, float), yes_no=False, weights=None if weights is None else np.array(weights)
     )
-
-
-@settings(max_examples=60)
-@given(st.integers(0, 60), st.integers(0, 60))
-def test_mcnemar_is_exact(b: int, c: int) -> None:
-    """The exact test: both tails of a fair coin tossed b + c times."""
-    found = mcnemar(b, c)
-    if b + c == 0:
-        assert found == 1.0
-    else:
-        assert found == pytest.approx(binomtest(b, b + c).pvalue)
-        tail = sum(comb(b + c, k) for k in range(min(b, c) + 1)) / 2 ** (b + c)
-        assert found == pytest.approx(min(1.0, 2 * tail))
 
 
 @pytest.mark.parametrize(("lost", "won", "n"), [(7, 1, 21), (16, 6, 161), (0, 3, 10), (4, 4, 9), (5, 0, 5)])
