@@ -1,189 +1,171 @@
-"""Charts of the HTML report: Vega-Lite to static SVG, cleaned to plain shapes in the colours of the page's theme.
+"""Charts of the HTML report: static SVG in the colours of the page's theme, which need no engine and no script.
 
-The specifications are written as Vega-Lite reads them: importing a layer over it costs more than drawing.
+A row of data is a mapping; what names it holds is said by each chart. All texts are escaped here.
 """
 
-import hashlib
-import json
-import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from importlib.metadata import version
-from pathlib import Path
+import math
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
-from xml.etree import ElementTree as ET
 
 from markupsafe import Markup
 
 from data.characters import visible
-from tasks.report.drawing import painting
 from tasks.report.words import say
-from tasks.runtime.storage import cache_folder
 
 SERIES = 8
 """Colours that can be told apart; the page's style sheet has them as --series-1 and so on."""
 
-MOST_KEPT = 200
-"""Charts that are remembered for later reports, in the user's cache folder; some 10 kB each."""
-
-_SVG = "http://www.w3.org/2000/svg"
-_ELEMENTS = frozenset({"svg", "g", "path", "rect", "line", "text", "tspan", "circle"})
-_ATTRIBUTES = frozenset(
-    """width height viewBox transform d x y x1 x2 y1 y2 dx dy cx cy r rx fill fill-opacity stroke stroke-width
-    stroke-opacity stroke-dasharray stroke-linecap stroke-miterlimit opacity text-anchor dominant-baseline
-    font-size font-weight""".split()  # noqa: SIM905 - names read as words
-)
+INK, SOFT, LINE = "var(--ink)", "var(--ink-2)", "var(--line)"
+FONT = 11
+LETTER = 0.56
+"""The width of a letter in font sizes, a little more than the mean; a wide one (Chinese) takes a whole."""
+WIDEST_NAME = 260.0
+"""Pixels that a name beside a bar may take; longer ones are cut."""
+GAP = 8.0
 
 Row = Mapping[str, Any]
-Spec = dict[str, Any]
+Ticks = Sequence[tuple[float, str]]
+
+SHARES: Ticks = [(n / 5, f"{20 * n}%") for n in range(6)]
 
 
-def clean(svg: str, label: str) -> Markup:
-    """Return an SVG with nothing left but shapes, texts and their looks, as an image with a label.
-
-    Raises:
-        ValueError: the text is no SVG.
-    """
-    try:
-        root = ET.fromstring(svg)  # noqa: S314 - written by vl-convert a moment ago
-    except ET.ParseError as error:
-        raise ValueError(f"a chart that is no SVG: {error}") from error
-    if root.tag != f"{{{_SVG}}}svg":
-        raise ValueError(f"a chart that is no SVG: <{root.tag}>")
-    kept = _kept(root)
-    kept.attrib.update({"role": "img", "aria-label": label, "class": "chart"})
-    return Markup(ET.tostring(kept, encoding="unicode"))  # noqa: S704 - elements and attributes of a short list only
+def _shape(name: str, inside: str = "", **looks: object) -> Markup:
+    """Return an element; an attribute's `_` is a hyphen, numbers have one place."""
+    written = {key.replace("_", "-"): f"{v:.1f}" if isinstance(v, float) else v for key, v in looks.items()}
+    attributes = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in written.items())
+    return Markup("<{0}{1}>{2}</{0}>").format(name, attributes, inside)
 
 
-def _kept(element: ET.Element) -> ET.Element:
-    name = element.tag.removeprefix(f"{{{_SVG}}}")
-    looks = {key: value for key, value in element.attrib.items() if key in _ATTRIBUTES and "url(" not in value}
-    copy = ET.Element(name, looks)
-    copy.text = element.text
-    for child in element:
-        if isinstance(child.tag, str) and child.tag.removeprefix(f"{{{_SVG}}}") in _ELEMENTS:
-            copy.append(_kept(child))
-    return copy
+def _joined(shapes: Iterable[Markup]) -> Markup:
+    return Markup("").join(shapes)
 
 
-def missing() -> str:
-    """Name the package that charts need where it is not installed; '' when they can be drawn."""
-    from importlib.util import find_spec
-
-    return "" if find_spec("vl_convert") else "vl-convert-python"
-
-
-_BARE = {"ticks": False, "domain": False}
-_LOOKS: Spec = {
-    "background": "transparent",
-    "padding": {"left": 28, "right": 12, "top": 4, "bottom": 4},
-    "axis": {
-        "labelColor": "var(--ink-2)",
-        "titleColor": "var(--ink-2)",
-        "gridColor": "var(--line)",
-        "domainColor": "var(--line-2)",
-        "tickColor": "var(--line-2)",
-        "labelLimit": 260,
-        "titleFontWeight": "normal",
-    },
-    "legend": {
-        "labelColor": "var(--ink)",
-        "titleColor": "var(--ink-2)",
-        "orient": "top",
-        "labelLimit": 320,
-        "columns": 4,
-        "titleFontWeight": "normal",
-        "columnPadding": 24,
-    },
-    "header": {"labelColor": "var(--ink)", "titleColor": "var(--ink-2)", "labelFontWeight": "bold"},
-    "view": {"stroke": None},
-}
+def _length(text: str) -> float:
+    """Estimate how wide a text is, in pixels."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return FONT * (wide + LETTER * (len(text) - wide))
 
 
-def _render(chart: Spec, label: str) -> Markup:
-    """Draw a chart, or take it from those drawn before; raises ValueError where Vega cannot.
-
-    Starting Vega costs half a second, more than all stages of a cached run.
-    """
-    spec = {**_readable(chart), "config": _LOOKS}
-    name = hashlib.sha256(f"{version('vl-convert-python')} {json.dumps(spec)}".encode()).hexdigest()
-    kept = cache_folder() / "charts" / f"{name}.svg"
-    with suppress(OSError, ValueError):
-        return clean(kept.read_text(encoding="utf-8"), label)
-    with painting() as painter:
-        svg = painter.draw(spec)
-    drawn = clean(svg, label)
-    with suppress(OSError):
-        _keep(svg, kept)
-    return drawn
+def _cut(text: str, most: float) -> str:
+    """Return a text on one line that takes no more than `most` pixels."""
+    line = visible(" ".join(text.split()))
+    if _length(line) <= most:
+        return line
+    lengths = accumulate(map(_length, line))
+    return line[: sum(length <= most - FONT for length in lengths)] + "…"
 
 
-def _keep(svg: str, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_suffix(f".{os.getpid()}")
-    fresh.write_text(svg, encoding="utf-8")
-    fresh.replace(path)
-    for old in sorted(path.parent.glob("*.svg"), key=lambda one: one.stat().st_mtime)[:-MOST_KEPT]:
-        old.unlink(missing_ok=True)
+def _text(x: float, y: float, text: str, *, anchor: str = "start", fill: str = SOFT) -> Markup:
+    return _shape(
+        "text", text, x=x, y=y, font_size=FONT, dominant_baseline="central", text_anchor=anchor, fill=fill
+    )
 
 
-def _readable(value: Any) -> Any:
-    """Return a specification whose texts Vega's own language can hold: it cannot read U+2028 and its like."""
-    if isinstance(value, Mapping):
-        return {key: _readable(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_readable(entry) for entry in value]
-    return visible(value) if isinstance(value, str) else value
+def _line(x1: float, y1: float, x2: float, y2: float, *, stroke: str = LINE, **looks: float) -> Markup:
+    return _shape("line", "", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, **looks)
 
 
-def _data(rows: Sequence[Row]) -> Spec:
-    return {"data": {"values": list(rows)}}
+def _moved(shapes: Iterable[Markup], x: float, y: float) -> Markup:
+    return _shape("g", _joined(shapes), transform=f"translate({x:.1f},{y:.1f})")
 
 
-def _amount(name: str, **more: Any) -> Spec:
-    return {"field": name, "type": "quantitative", **more}
+def _picture(label: str, shapes: Iterable[Markup], width: float, height: float) -> Markup:
+    size = {"width": width, "height": height, "viewBox": f"0 0 {width:.1f} {height:.1f}"}
+    named = {"role": "img", "aria_label": label, "class": "chart", "xmlns": "http://www.w3.org/2000/svg"}
+    return _shape("svg", _joined(shapes), **size, **named)
 
 
-def _names(name: str, order: Sequence[str], **more: Any) -> Spec:
-    return {"field": name, "type": "nominal", "sort": list(order), **more}
+def series(number: int) -> str:
+    """Return the colour of a model, by its place among those shown."""
+    return f"var(--series-{number % SERIES + 1})"
 
 
-def _colours(name: str, order: Sequence[str], palette: Sequence[str] = ()) -> Spec:
-    listed = list(palette) or [f"var(--series-{n % SERIES + 1})" for n in range(len(order))]
-    return _names(name, order, title=None, scale={"domain": list(order), "range": listed})
+def _legend(names: Mapping[str, str], width: float) -> tuple[list[Markup], float]:
+    """Return the entries of a legend (name -> colour), wrapped at `width`, and their height."""
+    shapes = []
+    x, y = 0.0, FONT / 2
+    for name, colour in names.items():
+        told = _cut(name, min(320.0, width - 2 * FONT))
+        if x and x + 2 * FONT + _length(told) > width:
+            x, y = 0.0, y + 1.6 * FONT
+        shapes.append(_shape("circle", cx=x + FONT / 2, cy=y, r=4.5, fill=colour))
+        shapes.append(_text(x + 1.5 * FONT, y, told, fill=INK))
+        x += 4 * FONT + _length(told)
+    return shapes, y + 1.5 * FONT
+
+
+def _below(ticks: Ticks, title: str, width: float, height: float, *, grid: bool = True) -> list[Markup]:
+    """Return an axis below a plot; a tick's place is a share of the width."""
+    lines = [_line(at * width, 0.0, at * width, height) for at, _ in ticks if grid]
+    names = [_text(at * width, height + FONT, name, anchor="middle") for at, name in ticks]
+    return [*lines, *names, _text(width / 2, height + 2.5 * FONT, _cut(title, width), anchor="middle")]
+
+
+def _beside(ticks: Ticks, title: str, width: float, height: float) -> list[Markup]:
+    """Return an axis to the left of a plot; a tick's place is a share of the height, from below."""
+    lines = [_line(0.0, (1 - at) * height, width, (1 - at) * height) for at, _ in ticks]
+    names = [_text(-GAP, (1 - at) * height, name, anchor="end") for at, name in ticks]
+    return [*lines, *names, _text(-GAP, -1.4 * FONT, title, anchor="start")]
+
+
+def _steps(most: float, count: int) -> Ticks:
+    """Return about `count` round values from 0 to at least `most`, each with its share of the last."""
+    rough = (most or 1.0) / count
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough * (1 - 1e-9))
+    last = math.ceil(most / step * (1 - 1e-9)) or 1
+    return [(n / last, f"{n * step:g}") for n in range(last + 1)]
+
+
+def _rows(names: Sequence[str], height: float) -> tuple[list[Markup], float]:
+    """Return the names of rows that are `height` high, and the width that they take."""
+    told = [_cut(name, WIDEST_NAME) for name in names]
+    shapes = [_text(-GAP, (n + 0.5) * height, name, anchor="end") for n, name in enumerate(told)]
+    return shapes, max([28.0, *(GAP + _length(name) for name in told)])
+
+
+def _wide(
+    label: str,
+    names: Sequence[str],
+    shapes: Sequence[Markup],
+    *,
+    width: float,
+    step: float,
+    legend: Mapping[str, str] | None = None,
+) -> Markup:
+    """Return a chart of rows: their names, what is drawn of them, and the legend above."""
+    written, left = _rows(names, step)
+    top, above = _legend(legend, left + width) if legend else ([], FONT)
+    height = step * len(names)
+    return _picture(
+        label,
+        [*top, _moved([*shapes, *written], left, above)],
+        left + width + 2 * FONT,
+        above + height + 3.5 * FONT,
+    )
 
 
 def profile(rows: Sequence[Row], models: Sequence[str], language: str) -> Markup:
     """Draw means and intervals by category; a row has model, category, its threshold, mean, low, high."""
-    categories = list(dict.fromkeys(row["category"] for row in rows))
-    scale = {"scale": {"domain": [0, 1]}}
-    axis = {"format": "%", "values": [0, 0.2, 0.4, 0.6, 0.8, 1]}
-    common = {
-        "y": _names("category", categories, title=None, axis={**_BARE, "labelPadding": 8}),
-        "yOffset": _names("model", models),
-        "color": _colours("model", models),
-    }
-    limit = {
-        **_data([{"category": c, "at": at} for c, at in {r["category"]: r["threshold"] for r in rows}.items()]),
-        "mark": {"type": "tick", "thickness": 1.5, "color": "var(--ink-2)"},
-        "encoding": {"x": _amount("at", **scale), "y": common["y"]},
-    }
-    lines = {
-        **_data(rows),
-        "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.55},
-        "encoding": {
-            "x": _amount("low", **scale, title=say("score", language), axis=axis),
-            "x2": {"field": "high"},
-            **common,
-        },
-    }
-    points = {
-        **_data(rows),
-        "mark": {"type": "circle", "size": 60, "opacity": 1},
-        "encoding": {"x": _amount("mean", **scale), **common},
-    }
-    height = {"step": max(11 * len(models) + 8, 24), "for": "position"}
-    return _render({"layer": [limit, lines, points], "width": 560, "height": height}, say("profile", language))
+    width, step = 560.0, max(11.0 * len(models) + 8, 24.0)
+    limits = {row["category"]: row["threshold"] for row in rows}
+    categories = list(limits)
+    shapes = _below(SHARES, say("score", language), width, step * len(categories))
+    for n, limit in enumerate(limits.values()):
+        x, y = limit * width, n * step
+        shapes.append(_line(x, y + 3, x, y + step - 3, stroke=SOFT, stroke_width=1.5))
+    for row in rows:
+        number = models.index(row["model"])
+        y = categories.index(row["category"]) * step + 4 + (step - 8) * (number + 0.5) / len(models)
+        colour = series(number)
+        shapes.append(
+            _line(row["low"] * width, y, row["high"] * width, y, stroke=colour, stroke_width=2, opacity=0.55)
+        )
+        shapes.append(_shape("circle", cx=row["mean"] * width, cy=y, r=4.4, fill=colour))
+    legend = {model: series(n) for n, model in enumerate(models)}
+    return _wide(say("profile", language), categories, shapes, legend=legend, width=width, step=step)
 
 
 _GRADES = {1: ("good",), 2: ("good", "bad"), 3: ("good", "fair", "bad"), 4: ("good", "fair", "bad", "none")}
@@ -192,62 +174,60 @@ _GRADES = {1: ("good",), 2: ("good", "bad"), 3: ("good", "fair", "bad"), 4: ("go
 
 def bars(rows: Sequence[Row], *, label: str, parts: Sequence[str], share: str) -> Markup:
     """Draw, for each row's `model`, how its `n` divide among `label`s: one bar each, to 100 %."""
-    colours = [f"var(--{grade})" for grade in _GRADES.get(len(parts), ())]
+    width, step, thick = 360.0, 30.0, 18.0
+    colours = [f"var(--{grade})" for grade in _GRADES.get(len(parts), ())] or [series(n) for n in range(len(parts))]
+    legend = dict(zip(parts, colours, strict=True))
     models = list(dict.fromkeys(row["model"] for row in rows))
-    chart = {
-        **_data([{**row, "rank": list(parts).index(row["label"])} for row in rows]),
-        "mark": {"type": "bar", "size": 18},
-        "encoding": {
-            "x": _amount("n", stack="normalize", title=share, axis={"format": "%", "tickCount": 5}),
-            "y": _names("model", models, title=None, axis=_BARE),
-            "color": _colours("label", parts, colours),
-            "order": _amount("rank"),
-        },
-        "width": 360,
-        "height": {"step": 30},
-    }
-    return _render(chart, label)
+    shapes = _below(SHARES, share, width, step * len(models))
+    for n, model in enumerate(models):
+        own = {row["label"]: row["n"] for row in rows if row["model"] == model}
+        total = sum(own.values()) or 1
+        x = 0.0
+        for part, colour in legend.items():
+            long = own.get(part, 0) / total * width
+            if long:
+                shapes.append(
+                    _shape("rect", x=x, y=n * step + (step - thick) / 2, width=long, height=thick, fill=colour)
+                )
+            x += long
+    return _wide(label, models, shapes, legend=legend, width=width, step=step)
 
 
 def counts(rows: Sequence[Row], models: Sequence[str], *, label: str, x: str, y: str) -> Markup:
     """Draw counts `n` at each `label`, side by side for each `model`."""
+    width, height, left = 560.0, 200.0, 44.0
     places = list(dict.fromkeys(row["label"] for row in rows))
-    chart = {
-        **_data(rows),
-        "mark": {"type": "bar"},
-        "encoding": {
-            "x": _names("label", places, title=x, axis={"labelAngle": 0}),
-            "xOffset": _names("model", models),
-            "y": _amount("n", title=y, axis={"tickMinStep": 1, "format": "d"}),
-            "color": _colours("model", models),
-        },
-        "width": 560,
-        "height": 200,
-    }
-    return _render(chart, label)
+    ticks = _steps(max(max((row["n"] for row in rows), default=0), 4), 4)
+    most = float(ticks[-1][1])
+    slot = width / max(1, len(places))
+    thick = 0.8 * slot / max(1, len(models))
+    names = [((n + 0.5) / len(places), _cut(str(place), slot)) for n, place in enumerate(places)]
+    shapes = [*_beside(ticks, y, width, height), *_below(names, x, width, height, grid=False)]
+    for row in rows:
+        number, high = models.index(row["model"]), row["n"] / most * height
+        start = (places.index(row["label"]) + 0.1) * slot + number * thick
+        shapes.append(
+            _shape("rect", x=start, y=height - high, width=thick * 0.95, height=high, fill=series(number))
+        )
+    legend, above = _legend({model: series(n) for n, model in enumerate(models)}, left + width)
+    above += 2 * FONT
+    return _picture(label, [*legend, _moved(shapes, left, above)], left + width + FONT, above + height + 3.5 * FONT)
 
 
 def ranges(rows: Sequence[Row], *, label: str, title: str) -> Markup:
     """Draw p5 to p95 as a line, the middle half as a bar and the median as a tick, for each row's `model`."""
-    y = {"y": _names("model", [row["model"] for row in rows], title=None, axis=_BARE)}
-    whole = {
-        "mark": {"type": "rule", "color": "var(--series-1)", "strokeWidth": 1.5},
-        "encoding": {
-            "x": _amount("p5", title=title, scale={"zero": True, "nice": True}, axis={"tickCount": 6}),
-            "x2": {"field": "p95"},
-            **y,
-        },
-    }
-    half = {
-        "mark": {"type": "bar", "color": "var(--series-1)", "size": 12, "opacity": 0.45},
-        "encoding": {"x": _amount("p25"), "x2": {"field": "p75"}, **y},
-    }
-    middle = {
-        "mark": {"type": "tick", "color": "var(--ink)", "thickness": 2, "size": 16},
-        "encoding": {"x": _amount("p50"), **y},
-    }
-    chart = {**_data(rows), "layer": [whole, half, middle], "width": 520, "height": {"step": 30}}
-    return _render(chart, label)
+    width, step = 520.0, 30.0
+    ticks = _steps(max(row["p95"] for row in rows), 6)
+    scale = width / float(ticks[-1][1])
+    shapes = _below(ticks, title, width, step * len(rows))
+    colour = series(0)
+    for n, row in enumerate(rows):
+        y = (n + 0.5) * step
+        p5, p25, p50, p75, p95 = (row[name] * scale for name in ("p5", "p25", "p50", "p75", "p95"))
+        shapes.append(_line(p5, y, p95, y, stroke=colour, stroke_width=1.5))
+        shapes.append(_shape("rect", x=p25, y=y - 6, width=p75 - p25, height=12, fill=colour, opacity=0.45))
+        shapes.append(_line(p50, y - 8, p50, y + 8, stroke=INK, stroke_width=2))
+    return _wide(label, [row["model"] for row in rows], shapes, width=width, step=step)
 
 
 def falling(
@@ -259,44 +239,25 @@ def falling(
     A row of `band` has rung, mean, low, high; of `points` rung, share and n, its area. `ends` are the interval's;
     `values` name the rungs.
     """
-    names = json.dumps(list(values), ensure_ascii=True)
-    across = {
-        "title": x,
-        "scale": {"domain": [0.5, len(values) + 0.5], "nice": False},
-        "axis": {
-            "values": list(range(1, len(values) + 1)),
-            "labelExpr": f"{names}[datum.value - 1]",
-            "grid": False,
-        },
-    }
-    up = {"scale": {"domain": [0, 1]}, "axis": {"format": "%", "tickCount": 5}}
-    half = [{"low": ends[0], "high": ends[1], "at": 0.5}]
-    layers = [
-        {
-            **_data(band),
-            "mark": {"type": "area", "color": "var(--series-1)", "opacity": 0.22, "interpolate": "monotone"},
-            "encoding": {
-                "x": _amount("rung", **across), "y": _amount("low", title=y, **up), "y2": {"field": "high"},
-            },
-        },
-        {
-            **_data(band),
-            "mark": {"type": "line", "color": "var(--series-1)", "strokeWidth": 2, "interpolate": "monotone"},
-            "encoding": {"x": _amount("rung", **across), "y": _amount("mean", **up)},
-        },
-        {
-            **_data(half),
-            "mark": {"type": "rule", "color": "var(--series-2)", "strokeWidth": 4, "opacity": 0.8},
-            "encoding": {"x": _amount("low", **across), "x2": {"field": "high"}, "y": _amount("at", **up)},
-        },
-        {
-            **_data(points),
-            "mark": {"type": "circle", "color": "var(--ink)", "opacity": 0.75},
-            "encoding": {
-                "x": _amount("rung", **across),
-                "y": _amount("share", **up),
-                "size": _amount("n", scale={"range": [12, 160]}, legend=None),
-            },
-        },
-    ]  # fmt: skip
-    return _render({"layer": layers, "width": 320, "height": 180}, label)
+    width, height, left, above = 320.0, 180.0, 44.0, 2.2 * FONT
+
+    def at(rung: float, share: float) -> tuple[float, float]:
+        return (rung - 0.5) / len(values) * width, (1 - share) * height
+
+    def path(corners: Iterable[tuple[float, float]]) -> str:
+        return " ".join(f"{across:.1f},{down:.1f}" for across, down in corners)
+
+    names = [((n + 0.5) / len(values), _cut(value, width / len(values))) for n, value in enumerate(values)]
+    shapes = [*_beside(SHARES, y, width, height), *_below(names, x, width, height, grid=False)]
+    corners = [at(one["rung"], one["high"]) for one in band] + [at(one["rung"], one["low"]) for one in band[::-1]]
+    shapes.append(_shape("polygon", points=path(corners), fill=series(0), opacity=0.22))
+    mean = path(at(one["rung"], one["mean"]) for one in band)
+    shapes.append(_shape("polyline", points=mean, fill="none", stroke=series(0), stroke_width=2))
+    (low, middle), (high, _) = (at(end, 0.5) for end in ends)
+    shapes.append(_line(low, middle, high, middle, stroke=series(1), stroke_width=4, opacity=0.8))
+    most = max((one["n"] for one in points), default=1)
+    for one in points:
+        across, down = at(one["rung"], one["share"])
+        area = 12 + 148 * one["n"] / most
+        shapes.append(_shape("circle", cx=across, cy=down, r=math.sqrt(area / math.pi), fill=INK, opacity=0.75))
+    return _picture(label, [_moved(shapes, left, above)], left + width + FONT, above + height + 3.5 * FONT)

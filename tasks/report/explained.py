@@ -20,8 +20,8 @@ from tasks.report.report_data import ReportData
 from tasks.report.titles import metric_title, part_title, shown_text, titled
 from tasks.report.words import say
 
-Draw = Callable[[str, str, Sequence[str], Sequence[Mapping[str, Any]]], Markup | None]
-"""Draws a chart of a kind with a title, labels and rows of model, label and n; None where it cannot."""
+Draw = Callable[[str, str, Sequence[str], Sequence[Mapping[str, Any]]], Markup]
+"""Draws a chart of a kind with a title, labels and rows of model, label and n."""
 
 
 def suites(data: ReportData, models: Sequence[str], draw: Draw) -> list[dict[str, Any]]:

@@ -6,8 +6,7 @@ The samples are written into it chunk by chunk.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ from tasks.report import (
     stated,
     stopping,
 )
-from tasks.report.drawing import painting
 from tasks.report.report_data import ReportData
 from tasks.report.text import grouped, p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title, where
@@ -79,60 +77,33 @@ def policy(script: str, style: str) -> str:
     )
 
 
-@dataclass
-class _ChartRenderer:
-    """Draws charts, and keeps what went wrong: a report without a chart is better than none."""
-
-    problems: list[str]
-    ready: bool
-
-    def draw(self, draw: Callable[..., Markup], *values: Any, **named: Any) -> Markup | None:
-        """Return a chart; None where charts cannot be drawn here, or this one cannot."""
-        if not self.ready:
-            return None
-        try:
-            return draw(*values, **named)
-        except ValueError as error:
-            self.problems.append(str(error).strip().splitlines()[-1])
-            return None
-
-    def divided(
-        self, kind: str, title: str, labels: Sequence[str], rows: Sequence[Mapping[str, Any]], *, language: str
-    ) -> Markup | None:
-        """Return the chart of a distribution; the first models where there are many."""
-        first = list(dict.fromkeys(row["model"] for row in rows))[: charts.SERIES]
-        shown = [row for row in rows if row["model"] in first]
-        if kind == "counts":
-            return self.draw(charts.counts, shown, first, label=title, x=title, y=say("count", language))
-        return self.draw(charts.bars, shown, label=title, parts=labels, share=say("share", language))
+def _divided(
+    language: str, kind: str, title: str, labels: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> Markup:
+    """Return the chart of a distribution; the first models where there are many."""
+    first = list(dict.fromkeys(row["model"] for row in rows))[: charts.SERIES]
+    shown = [row for row in rows if row["model"] in first]
+    if kind == "counts":
+        return charts.counts(shown, first, label=title, x=title, y=say("count", language))
+    return charts.bars(shown, label=title, parts=labels, share=say("share", language))
 
 
-def _charts(data: ReportData, context: Mapping[str, Any], easel: _ChartRenderer) -> dict[str, Markup | None]:
+def _charts(data: ReportData, context: Mapping[str, Any]) -> dict[str, Markup]:
     """Draw the charts, each where there is something to draw."""
     language = data.settings.report.language
     first = context["models"][: charts.SERIES]
-    drawn: dict[str, Markup | None] = dict.fromkeys(("profile", "latency"))
+    drawn: dict[str, Markup] = {}
     if rows := overview.profile_rows(context["heat_map"], first):
-        drawn["profile"] = easel.draw(charts.profile, rows, first, language)
+        drawn["profile"] = charts.profile(rows, first, language)
     if rows := [row for row in context["usage"] if row["p50"] is not None]:
-        label, title = say("latency_chart", language), say("latency", language)
-        drawn["latency"] = easel.draw(charts.ranges, rows, label=label, title=title)
+        drawn["latency"] = charts.ranges(rows, label=say("latency_chart", language), title=say("latency", language))
     return drawn
 
 
-@painting()
-def _filled(data: ReportData, found: chunks.Chunks) -> dict[str, Any]:
-    """Return what the page's template is filled with; the chunks of its samples are not made yet."""
+def _content(data: ReportData) -> dict[str, Any]:
+    """Return the tables and charts of the page."""
     language = data.settings.report.language
-    lacking = charts.missing()
-    easel = _ChartRenderer([], ready=not lacking)
     models = overview.models_of(data)
-    index, index_encoding = chunks.encode(found.index())
-    drawn = labelling.pack(data)
-    style, style_hash = pages.inlined(pages.read("page.css"))
-    script, script_hash = pages.inlined(
-        "".join(('"use strict";\n(() => {\n', *map(pages.read, _SCRIPT), "})();\n"))
-    )
     context: dict[str, Any] = {
         "models": models,
         "verdict": overview.verdict(data),
@@ -149,17 +120,28 @@ def _filled(data: ReportData, found: chunks.Chunks) -> dict[str, Any]:
             {**row, "where": where(data, row["suite"], row["metric"])} for row in data.results.get("repeats", ())
         ],
         "typical": overview.typical_errors(data),
-        "suites": explained.suites(data, models, partial(easel.divided, language=language)),
+        "suites": explained.suites(data, models, partial(_divided, language)),
         "judges": explained.judges(data),
         "usage": operations.usage(data),
         "spending": list(spending.lines(data.results, language)),
         "stages": operations.stages(data),
         "rules": operations.rules(data),
+        "notes": operations.notes(data, models),
     }
+    return {**context, "charts": _charts(data, context)}
+
+
+def _filled(data: ReportData, found: chunks.Chunks) -> dict[str, Any]:
+    """Return what the page's template is filled with; the chunks of its samples are not made yet."""
+    language = data.settings.report.language
+    index, index_encoding = chunks.encode(found.index())
+    drawn = labelling.pack(data)
+    style, style_hash = pages.inlined(pages.read("page.css"))
+    script, script_hash = pages.inlined(
+        "".join(('"use strict";\n(() => {\n', *map(pages.read, _SCRIPT), "})();\n"))
+    )
     return {
-        **context,
-        "charts": _charts(data, context, easel),
-        "notes": operations.notes(data, models, missing=lacking, failed=easel.problems),
+        **_content(data),
         "language": language,
         "data": data,
         "manifest": {**dict.fromkeys(_MANIFEST), **data.manifest},

@@ -127,10 +127,8 @@ def _listed(found: LevelReport) -> Iterator[str]:
     return (f"* {plain(line)}" for line in notes(found))
 
 
-def drawn(one: Curve, language: str) -> Markup | None:
-    """Return the chart of a curve; None where charts cannot be drawn here."""
-    if charts.missing():
-        return None
+def drawn(one: Curve, language: str) -> Markup:
+    """Return the chart of a curve."""
     band = [{"rung": n, "mean": mean, "low": low, "high": high} for n, (mean, low, high) in enumerate(one.band, 1)]
     points = [
         {"rung": n, "share": int(right) / int(answered), "n": int(answered)}

@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 
-from data.extras import installing
 from data.records import HIDDEN_KEYS
 from data.truncation import LIMITS
 from metrics.analysis.summary import OF_SUITES, cells
@@ -80,23 +79,14 @@ def stages(data: ReportData) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def notes(
-    data: ReportData, models: Sequence[str], *, missing: str = "", failed: Sequence[str] = ()
-) -> list[tuple[str, str]]:
-    """Return what to know before relying on the numbers: (`warn` or `info`, text).
-
-    `missing` is a package that charts lack, `failed` why single charts could not be drawn.
-    """
+def notes(data: ReportData, models: Sequence[str]) -> list[tuple[str, str]]:
+    """Return what to know before relying on the numbers: (`warn` or `info`, text)."""
     language = data.settings.report.language
     listed = [("warn", said) for said in run_warnings(data.results, language)]
     listed += [*_failures(data, models, language), *_judges(data, language)]
     if days := ((data.results.get("run") or {}).get("spending") or {}).get("stale_days"):
         listed.append(("info", say("prices_stale", language, days=days)))
-    listed += _thin(data, models, language)
-    if missing:
-        listed.append(("info", say("note_charts", language, missing=missing, install=installing("report"))))
-    listed += [("info", say("note_chart", language, problem=problem)) for problem in failed]
-    return listed
+    return [*listed, *_thin(data, models, language)]
 
 
 def _failures(data: ReportData, models: Sequence[str], language: str) -> Iterator[tuple[str, str]]:
