@@ -1,0 +1,1 @@
+"""Renewed twins of items: one file a kind of change."""

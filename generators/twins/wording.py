@@ -1,0 +1,109 @@
+"""Words by which a word problem's numbers may or may not be renewed, by language (texts/<language>/twins.yaml)."""
+
+import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import cache, cached_property
+
+from pydantic import BaseModel, ConfigDict
+
+from generators._texts import read
+from generators.twins.base import Refused
+
+LANGUAGES = ("en", "ru")
+"""The languages in which numbers are renewed."""
+
+Words = tuple[str, ...]
+
+
+class Wording(BaseModel):
+    """A language's words; `twins.yaml` says of each list what it is for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+
+    constants: Mapping[float, Words]
+    cardinals: Mapping[str, int]
+    ordinals: Mapping[str, int]
+    again: Mapping[int, Words]
+    most: Mapping[int, Words]
+    facts: Words
+    refused: Mapping[str, tuple[Words, ...]]
+    months: Words
+
+    @cached_property
+    def by_constant(self) -> Mapping[Fraction, re.Pattern[str]]:
+        """The constants of the language, each with the words beside which a calculation may mean it."""
+        return {Fraction(str(value)): whole(words) for value, words in self.constants.items()}
+
+    @cached_property
+    def numbered(self) -> Mapping[re.Pattern[str], int]:
+        """The cardinals, each with its value."""
+        return {whole([word]): value for word, value in self.cardinals.items()}
+
+    @cached_property
+    def limits(self) -> tuple[tuple[int, re.Pattern[str]], ...]:
+        """The largest number that may stand before each group of words, the smallest first."""
+        return tuple((most, _following(words)) for most, words in sorted(self.most.items()))
+
+    @cached_property
+    def facts_after(self) -> re.Pattern[str]:
+        """Match behind a number what makes it a fact of the world."""
+        return _following(self.facts)
+
+    @cached_property
+    def dated(self) -> re.Pattern[str]:
+        """Match a day of a month."""
+        months = "|".join(self.months)
+        return re.compile(rf"\b(?:{months})\.? [0-9]|[0-9] (?:of )?(?:{months})\b", re.IGNORECASE)
+
+    def refuse(self, text: str) -> None:
+        """Refuse a text whose facts hang on more than its numbers.
+
+        Raises:
+            Refused: with the kind of the words.
+        """
+        for reason, patterns in self._refused.items():
+            if all(pattern.search(text) for pattern in patterns):
+                raise Refused(_REASONS[reason])
+        if self.dated.search(text):
+            raise Refused(DATE)
+
+    @cached_property
+    def _refused(self) -> Mapping[str, list[re.Pattern[str]]]:
+        return {reason: [*map(whole, groups)] for reason, groups in self.refused.items()}
+
+
+DATE = "a date or a time of day"
+_REASONS = {
+    "clock": DATE,
+    "age": "ages of kin",
+    "deal": "a deal that holds for whole numbers",
+    "rounded": "a number that is rounded",
+}
+
+
+def whole(words: Iterable[str]) -> re.Pattern[str]:
+    """Match any of some words in either case, with or without a plural's s; an asterisk stands for any ending."""
+    given = {*words}
+    listed = "|".join(
+        re.escape(word).replace(r"\*", r"[^\W_]*") for word in sorted(given - {"%"}, key=len, reverse=True)
+    )
+    sign = "%|" if "%" in given else ""
+    return re.compile(rf"{sign}(?<![^\W_])(?:{listed})s?(?![^\W_])", re.IGNORECASE)
+
+
+def _following(words: Iterable[str]) -> re.Pattern[str]:
+    listed = "|".join(sorted((re.escape(word).replace(r"\ ", "[ -]") for word in words), key=len, reverse=True))
+    return re.compile(rf"[ -]*(?:{listed})(?![^\W_])", re.IGNORECASE)
+
+
+@cache
+def wording(language: str) -> Wording:
+    """Return a language's words.
+
+    Raises:
+        Refused: numbers are not renewed in this language.
+    """
+    if language not in LANGUAGES:
+        raise Refused("a language without rules for numbers")
+    return read(Wording, "twins", language)

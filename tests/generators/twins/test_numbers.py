@@ -1,0 +1,176 @@
+"""Renewed numbers of word problems: right by a second replay, of their original's kind, refused in doubt."""
+
+import re
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from data.draw import source
+from generators.twins.base import Refused, Renewed
+from generators.twins.numbers import renew
+from tests.helpers.twin_replay import renaming, replay, stated, value
+
+LEAST = 0.32
+
+
+@cache
+def problems(path: Path) -> list[tuple[str, str]]:
+    return [(question.strip(), answer) for question, answer in pl.read_parquet(path).iter_rows()]
+
+
+@cache
+def twins(path: Path) -> tuple[list[tuple[str, str, Renewed]], Counter[str]]:
+    """Return all twins of a data set, and why the rest has none."""
+    made, refused = [], Counter[str]()
+    for question, answer in problems(path):
+        try:
+            made.append((question, answer, renew(question, answer, "en", source("numbers", question, 0))))
+        except Refused as reason:
+            refused[str(reason)] += 1
+    return made, refused
+
+
+@pytest.fixture(scope="module")
+def made(shared: Path) -> list[tuple[str, str, Renewed]]:
+    return twins(shared / "gsm8k_test.parquet")[0]
+
+
+def test_a_second_implementation_agrees_on_every_twin(made: list[tuple[str, str, Renewed]]) -> None:
+    for question, solution, twin in made:
+        assert replay(question, solution, twin.facts["question"]) == value(twin.answer), question
+
+
+def test_every_calculation_of_a_twins_reference_is_right(made: list[tuple[str, str, Renewed]]) -> None:
+    for _, _, twin in made:
+        *lines, last = twin.facts["reference"].splitlines()
+        assert last == f"#### {twin.answer}"
+        for left, right in re.findall(r"<<(.*?)=(.*?)>>", "\n".join(lines)):
+            assert eval(re.sub(r"(?<![\d.])0+(?=\d)", "", left)) == pytest.approx(float(right)), left  # noqa: S307 - our own
+
+
+def test_no_twin_is_its_original_and_quantities_keep_their_kind(made: list[tuple[str, str, Renewed]]) -> None:
+    for question, solution, twin in made:
+        new = twin.facts["question"]
+        assert new != question
+        assert value(twin.answer) != value(solution.rpartition("####")[2].strip())
+        changed = 0
+        for old, other in renaming(question, new).items():
+            assert (old.denominator == 1) == (other.denominator == 1)
+            assert len(str(int(old))) == len(str(int(other)))
+            assert (old < 1) == (other < 1)
+            assert other >= 0
+            changed += old != other
+        assert 2 * changed >= len([one for one in renaming(question, new) if one not in {0, 1}])
+        results = [Fraction(one) for one in re.findall(r"=([0-9.]+)>>", twin.facts["reference"])]
+        before = [value(one) for one in re.findall(r"=([0-9.,]+)>>", solution)]
+        assert [one.denominator == 1 for one in results] == [one.denominator == 1 for one in before]
+        assert all(one >= 0 for one in results)
+
+
+def test_no_quantity_is_absurd(made: list[tuple[str, str, Renewed]]) -> None:
+    most = {"years old": 120, "days a week": 7, "hours a day": 24, "%": 999, "months of the year": 12}
+    for _, _, twin in made:
+        for unit, limit in most.items():
+            for number in re.findall(rf"([0-9.,]+) ?{unit}", twin.facts["question"]):
+                assert value(number.strip(",.")) <= limit
+
+
+def test_a_third_of_gsm8k_is_renewed_and_the_rest_is_counted(shared: Path) -> None:
+    found, refused = twins(shared / "gsm8k_test.parquet")
+    every = problems(shared / "gsm8k_test.parquet")
+    assert len(found) + refused.total() == len(every) == 1319
+    assert len(found) >= LEAST * len(every)
+    assert {"an equation without annotation", "a number word that hides a quantity"} <= {*refused}
+
+
+def test_a_twin_is_drawn_from_its_item_and_seed_alone(made: list[tuple[str, str, Renewed]]) -> None:
+    question, solution, twin = made[3]
+    assert renew(question, solution, "en", source("numbers", question, 0)) == twin
+    others = {renew(question, solution, "en", source("numbers", question, seed)).answer for seed in range(1, 20)}
+    assert len(others) > 1
+
+
+BASIC = "A shop sells 8 boxes of 24 pens and then 50 loose pens. How many pens does it sell?"
+STEPS = "Boxes hold 8*24=<<8*24=192>>192 pens.\nAll are 192+50=<<192+50=242>>242 pens.\n#### 242"
+
+
+def test_a_plain_problem_is_renewed() -> None:
+    twin = renew(BASIC, STEPS, "en", source(1))
+    boxes, each, loose = stated(twin.facts["question"])[0]
+    assert value(twin.answer) == boxes * each + loose
+    assert {boxes, each, loose}.isdisjoint({8, 24, 50})
+
+
+REFUSED = {
+    "a quantity that is not used": (BASIC.replace("How", "It has 9 shelves. How"), STEPS, "does not use"),
+    "an equation without annotation": (BASIC, STEPS.replace("<<192+50=242>>", ""), "without annotation"),
+    "an annotation that calculates something else than its text": (
+        "He has 12 pens and loses half of them, and buys 6 more. How many does he have?",
+        "He loses 12/2=<<12-6=6>>6.\nSo 6+6=<<6+6=12>>12\n#### 12",
+        "without annotation",
+    ),
+    "a number word": (BASIC.replace("8 boxes", "eight boxes"), STEPS, "number word"),
+    "a literal without a source": (
+        BASIC,
+        STEPS.replace("192+50=<<192+50=242>>242", "192+50+3=<<192+50+3=245>>245").replace("#### 242", "#### 245"),
+        "without a source",
+    ),
+    "a clock time": (BASIC.replace("A shop", "At 5:30 a shop"), STEPS, "date or a time"),
+    "a year": (BASIC.replace("A shop", "In 1987 a shop"), STEPS, "date or a time"),
+    "a date": (BASIC.replace("A shop", "On May 12 a shop"), STEPS, "date or a time"),
+    "a rounded result": (BASIC, STEPS.replace("192", "190").replace("242", "240"), "rounded"),
+    "an answer that is not the last result": (BASIC, STEPS.replace("#### 242", "#### 192"), "last calculation"),
+    "a division of two numbers that are equal by chance": (
+        "He pays $3 for 2 bags of 3 pens. What is 1 pen?",
+        "He pays 3*2=<<3*2=6>>6\n6/3/3*3=<<6/3/3*3=2>>2\n#### 2",
+        "two sources",
+    ),
+    "a language without rules": (BASIC, STEPS, "language"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_could_make_a_twin_wrong_is_refused(case: str) -> None:
+    question, solution, reason = REFUSED[case]
+    with pytest.raises(Refused, match=reason):
+        renew(question, solution, "zh" if "language" in case else "en", source(1))
+
+
+def test_a_literal_with_two_sources_is_never_resolved_by_chance() -> None:
+    """24 is what the question states, and what 3 times 8 comes to: the twin keeps both equal, or there is none."""
+    question = "A shop has 3 rows of 8 pens and a box of 24 pens. It sells the box at $2 a pen. How much is that?"
+    solution = "There are 3*8=<<3*8=24>>24 pens in rows.\nThe box brings 24*2=<<24*2=48>>48\n#### 48"
+    for seed in range(20):
+        try:
+            twin = renew(question, solution, "en", source(seed))
+        except Refused:
+            continue
+        rows, each, box, _ = stated(twin.facts["question"])[0]
+        assert rows * each == box
+
+
+def test_a_constant_of_the_language_stays() -> None:
+    question = "A clerk works 6 hours on each of 35 days. How many minutes is that?"
+    solution = "That is 6*35=<<6*35=210>>210 hours.\nIn minutes 210*60=<<210*60=12600>>12600\n#### 12600"
+    for seed in range(5):
+        twin = renew(question, solution, "en", source(seed))
+        hours, days = stated(twin.facts["question"])[0]
+        assert value(twin.answer) == hours * days * 60
+
+
+def test_russian_nouns_still_agree() -> None:
+    question = "В магазине 7 коробок по 25 ручек и ещё 36 ручек. Сколько всего ручек?"
+    solution = "В коробках 7*25=<<7*25=175>>175.\nВсего 175+36=<<175+36=211>>211.\n#### 211"
+    for seed in range(20):
+        numbers = stated(renew(question, solution, "ru", source(seed)).facts["question"])[0]
+        assert all(n % 10 in {0, 5, 6, 7, 8, 9} or n % 100 in range(11, 15) for n in numbers)
+
+
+def test_hostile_texts_are_refused_and_nothing_is_evaluated() -> None:
+    for left in ("(" * 300, "__import__('os')", "9**9**9", "1/0", "8*", "*8", "8 24", ")("):
+        with pytest.raises(Refused):
+            renew(BASIC, f"It is <<{left}=192>>192\n#### 192", "en", source(1))
