@@ -52,9 +52,9 @@ check: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The pages that are made from the code.
+# The page that is made from the code.
 reference: $(READY)
-	$(BIN)/python -m config.reference > docs/configuration.md
+	$(BIN)/python -m config.reference > docs/reference.md
 
 # The docs site, in build/site: no network, and no broken link.
 docs: $(READY)

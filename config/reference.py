@@ -1,4 +1,4 @@
-"""The reference of all keys of a configuration, in Markdown, made from the schema: `python -m config.reference`."""
+"""The reference of all keys and columns, in Markdown, made from their schemas: `python -m config.reference`."""
 
 import json
 import sys
@@ -12,22 +12,23 @@ from config.settings import Settings
 from data.plugins import discover, metrics
 from data.records import Loader, Provider
 from data.suites import Suite, Use
+from data.tables import MEANINGS, TABLES
 
 HEAD = """\
-# Configuration
+# Reference
+
+The keys of a configuration, and the columns of the tables that a run writes. This page is generated from the code
+(`python -m config.reference`).
 
 A configuration is YAML. Every key is checked before anything is asked; the message for a wrong one names the file,
-the line and what is allowed there. `--set path.to.key=value` overrides the file. A key is required only where a
-table says so. This page is generated from the code (`python -m config.reference`), and so is the schema with which
-editors complete and check such files:
+the line and what is allowed there. `--set path.to.key=value` overrides the file. Editors with a YAML language
+server complete and check it by a schema:
 
 ```sh
-basic-control schema > basic-control.schema.json   # paths of your own plug-ins may follow the command
+basic-control schema > basic-control.schema.json   # your own plug-ins' paths may follow
 ```
 
-Editors with a YAML language server (VS Code with its YAML extension, Neovim, JetBrains and others) find it by a
-first line `# yaml-language-server: $schema=basic-control.schema.json`; keys are then completed, explained and
-checked as you type. Print it again after an update, or when a plug-in's options change.
+and a first line `# yaml-language-server: $schema=basic-control.schema.json`.
 
 ```yaml
 models: [{name: llama3.1:8b, max_concurrency: 4}]
@@ -44,7 +45,7 @@ report: {language: ru, junit: report.xml}
 MODELS = """
 ## `models` and `judges`
 
-An entry of `judges` has the same keys; its `temperature` is the metric's own unless it is given.
+An entry of `judges` has the same keys; its `temperature` is the metric's own by default.
 """
 SUITES = """
 ## `suites`
@@ -53,27 +54,33 @@ A list of names ({names}) and of declarations with these keys; [suites.md](suite
 """
 USE = """
 ### Keys of any metric
-
-Beside its own options a metric of a suite has:
 """
 SECTIONS = """
 ## Sections of suites
 
-What a shipped suite declares may be changed in short, in a section of its name: any key of a declaration, and
-these.
+A section with the name of a shipped suite changes any key of its declaration, and has these short forms:
 """
 SEED = """
-Weights of suites may stand together as well: `weights: {cot: 0.5, rag: 0.5}`.
+Weights of suites may be given together: `weights: {cot: 0.5, rag: 0.5}`.
 
 ## The seed's form
 
-In place of `models` and `suites`; a bare name is a model of Ollama, the language is ru and the level easy.
+Instead of `models` and `suites`. A bare name is a model of Ollama; the language is ru, the level easy.
 
 ```yaml
 models_to_test: [llama3:8b, phi3]
 tests_to_run: [t01_simple_logic, t06_mathematics]
 runs_per_test: 10
 ```
+"""
+TABLES_HEAD = """
+## Tables
+
+Parquet files in the [store](store.md). Columns in bold together identify a row; tables of earlier versions may lack
+those in italics.
+
+| table | columns |
+|:---|:---|
 """
 NUMBERS = {"minimum": "≥ {}", "exclusiveMinimum": "> {}", "maximum": "≤ {}", "exclusiveMaximum": "< {}"}
 WORDS = {
@@ -159,7 +166,21 @@ def reference() -> str:
         lines += ["", f"### `{name}`", "", "| key | stands for |", "|:---|:---|"]
         for key, paths in declared.keys.items():
             lines.append(f"| `{key}` | {', '.join('`' + '.'.join(map(str, path)) + '`' for path in paths)} |")
-    return "\n".join([*lines, SEED]).rstrip("\n") + "\n"
+    return "\n".join([*lines, SEED.rstrip("\n"), TABLES_HEAD.rstrip("\n"), *_tables()]) + "\n"
+
+
+def _tables() -> Iterator[str]:
+    """Yield each table's columns, then every column's type and meaning, which is the same in all tables."""
+    for table in TABLES.values():
+        marked = (
+            f"**`{n}`**" if n in table.key else f"*`{n}`*" if n in table.added else f"`{n}`" for n in table.columns
+        )
+        yield f"| `{table.name}` | {', '.join(marked)} |"
+    yield from ("", "| column | type | |", "|:---|:---|:---|")
+    kinds = {name: kind for table in TABLES.values() for name, kind in table.columns.items()}
+    for name, kind in kinds.items():
+        said = MEANINGS[name].replace("|", "\\|")
+        yield f"| `{name}` | {kind} | {said} |"
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from data.tables import MEANINGS, TABLES
 from tests.conftest import TOP
 from tests.helpers.pages import block, blocks
 from tests.helpers.runs import SEED
@@ -38,7 +39,6 @@ def plain() -> Draft202012Validator:
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Draft202012Validator:
     """Return the schema that knows the plug-ins of the examples and pages."""
     folder = tmp_path_factory.mktemp("plugins")
-    (folder / "shout.py").write_text(block("README.md", "python", 'name="shout"'), encoding="utf-8")
     (folder / "brief.py").write_text(block("docs/tutorial.md", "python", 'name="brief"'), encoding="utf-8")
     greetings = "items: {data: greetings.jsonl}\nprompt: Hi\nmetrics: {contains: {}}\n"
     (folder / "greetings.yaml").write_text(greetings, encoding="utf-8")
@@ -120,11 +120,12 @@ def test_short_forms_fit(plain: Draft202012Validator, text: str) -> None:
 
 
 def test_the_page_of_keys_is_that_of_the_code_and_each_key_says_what_it_means() -> None:
-    page = (TOP / "docs" / "configuration.md").read_text(encoding="utf-8")
-    assert page == printed("config.reference"), "python -m config.reference > docs/configuration.md"
+    page = (TOP / "docs" / "reference.md").read_text(encoding="utf-8")
+    assert page == printed("config.reference"), "python -m config.reference > docs/reference.md"
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     assert len(rows) > 150
     assert not [row for row in rows if row.endswith("|  |")], "give the field a description"
+    assert set(MEANINGS) == {name for table in TABLES.values() for name in table.columns}
 
 
 def test_a_plug_in_that_is_not_there_is_one_message(tmp_path: Path) -> None:

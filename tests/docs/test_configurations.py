@@ -81,6 +81,6 @@ def test_entry_points_are_of_groups_that_there_are() -> None:
 
 def test_each_keys_entry_of_the_reference_stands_in_the_schema_that_editors_use() -> None:
     """The page of keys tells how an editor finds the schema."""
-    page = (TOP / "docs" / "configuration.md").read_text(encoding="utf-8")
+    page = (TOP / "docs" / "reference.md").read_text(encoding="utf-8")
     assert "# yaml-language-server: $schema=" in page
     assert "basic-control schema > basic-control.schema.json" in page

@@ -6,33 +6,11 @@ from collections.abc import Iterator
 
 from data.exits import MEANINGS as EXITS
 from data.exits import Exit
-from data.tables import MEANINGS, TABLES
 from tests.conftest import TOP
-
-MARKS = ("key", "added", "volatile")
 
 
 def page(name: str) -> str:
     return (TOP / "docs" / name).read_text(encoding="utf-8")
-
-
-def rows(text: str) -> dict[str, dict[str, str]]:
-    """Return what a page says of each table's columns: table -> column -> its meaning with its marks."""
-    sections = re.findall(r"^### `(\w+)`\n(.+?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL)
-    return {
-        name: dict(re.findall(r"^\| `(\w+)` \| \w.* \| (.+) \|$", said, re.MULTILINE)) for name, said in sections
-    }
-
-
-def test_the_page_of_the_store_explains_every_column_of_every_table() -> None:
-    said = rows(page("store.md"))
-    assert set(MEANINGS) == {name for table in TABLES.values() for name in table.columns}
-    for table in TABLES.values():
-        marked = {name: [word for word in MARKS if name in getattr(table, word)] for name in table.columns}
-        noted = {name: f" (*{', '.join(marks)}*)" if marks else "" for name, marks in marked.items()}
-        assert said[table.name] == {
-            name: MEANINGS[name].replace("|", "\\|").strip() + noted[name] for name in table.columns
-        }
 
 
 def test_the_page_of_commands_explains_each_exit_code_in_the_codes_words() -> None:

@@ -1,4 +1,4 @@
-"""What the README says of own suites, metrics, families and providers: written into an empty folder, and run."""
+"""The tutorial's metric and family, a suite and a provider: written into an empty folder, and run."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,12 @@ class Parrot:
 
     async def ask(self, call):
         text = call.messages[-1].content
-        return Reply(text.partition(": ")[2][::-1] if "backwards" in text else "PLEASE RESTART the router.")
+        if "are in '" in text:
+            word = text.split("'")[1]
+            return Reply(str(sum(letter in "aeiou" for letter in word)))
+        if "backwards" in text:
+            return Reply(text.partition(": ")[2][::-1])
+        return Reply("Please restart the router." if "network" in text else "I am " + "very " * 12 + "sorry.")
 
     async def close(self):
         pass
@@ -41,19 +46,28 @@ TICKETS = [
 
 
 def written(folder: Path) -> Path:
-    """Write the README's own configuration and plug-ins, with a provider that needs no network."""
+    """Write a configuration and plug-ins, with a provider that needs no network."""
     plugins = folder / "plugins"
     plugins.mkdir()
-    (plugins / "shout.py").write_text(block("README.md", "python", 'name="shout"'), encoding="utf-8")
-    (plugins / "backwards.py").write_text(block("README.md", "python", 'name="backwards"'), encoding="utf-8")
+    for name in ("brief", "vowels"):
+        text = block("docs/tutorial.md", "python", f'name="{name}"')
+        (plugins / f"{name}.py").write_text(text, encoding="utf-8")
     (plugins / "parrot.py").write_text(PROVIDER, encoding="utf-8")
     (folder / "tickets.jsonl").write_text("".join(json.dumps(row) + "\n" for row in TICKETS), encoding="utf-8")
-    raw: dict[str, Any] = yaml.safe_load(block("README.md", "yaml", "name: support"))
-    raw["plugins"] = [str(plugins)]
-    raw["models"] = [{"name": "polly", "provider": "parrot"}]
-    raw["suites"][1]["items"]["data"] = str(folder / "tickets.jsonl")
-    raw["basic_control"] = {"families": ["backwards", "arithmetic"], "n_items": 3}
-    raw["gate"] = "off"
+    support = {
+        "name": "support",
+        "items": {"data": str(folder / "tickets.jsonl"), "columns": {"question": "ticket", "answer": "expected"}},
+        "prompt": "Answer the customer in one sentence.\n\n{{ question }}",
+        "metrics": {"contains": {}, "brief": {}},
+        "weight": 0.3,
+    }
+    raw: dict[str, Any] = {
+        "plugins": [str(plugins)],
+        "models": [{"name": "polly", "provider": "parrot"}],
+        "suites": ["basic_control", support],
+        "basic_control": {"families": ["vowels", "arithmetic"], "n_items": 3},
+        "gate": "off",
+    }
     path = folder / "run.yaml"
     path.write_text(yaml.safe_dump(raw, sort_keys=False), encoding="utf-8")
     return path
@@ -73,14 +87,14 @@ def test_own_units_are_run_scored_and_reported_without_an_edit_of_the_project(
     document = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     (model,) = document["final"]["models"]
     basic, support = model["suites"]
-    assert basic["parts"]["backwards"] == 1.0
+    assert basic["parts"]["vowels"] == 1.0
     assert support["parts"]["contains"] == 0.5
-    assert support["parts"]["shout"] == pytest.approx(13 / 22), "PLEASE RESTART of all its letters"
+    assert support["parts"]["brief"] == 0.5
     assert abs(support["weight"] - 0.3 / 0.7) < 1e-9
     page = next((folder / "reports").glob("*.html")).read_text(encoding="utf-8")
     assert "support" in page
-    assert "backwards" in page
-    assert "shout" in page
+    assert "vowels" in page
+    assert "brief" in page
     assert leaderboard(["leaderboard", "--set", f"store.runs={tmp_path / 'runs'}"]) == 0
     assert "support" in capsys.readouterr().out
     again = run("--config", str(path))
@@ -133,11 +147,11 @@ def test_each_model_and_prompt_is_a_target_and_given_responses_need_no_model(run
     assert (model["model"], model["score"]) == ("responses of given", 1.0)
 
 
-def test_the_readmes_family_has_room_for_ten_thousand_items() -> None:
+def test_the_tutorials_family_has_room_for_ten_thousand_items() -> None:
     space: dict[str, Any] = {}
-    exec(block("README.md", "python", 'name="backwards"'), space)  # noqa: S102 - our own page
+    exec(block("docs/tutorial.md", "python", 'name="vowels"'), space)  # noqa: S102 - our own page
     unit = space["UNIT"]
-    items = draw(unit, level="easy", language="en", seed=1, count=10_000)
-    others = {item.prompt for item in draw(unit, level="easy", language="en", seed=2, count=10_000)}
+    items = draw(unit, level="hard", language="en", seed=1, count=10_000)
+    others = {item.prompt for item in draw(unit, level="hard", language="en", seed=2, count=10_000)}
     assert not others & {item.prompt for item in items}
     assert all(unit.verify(item, unit.reference(item)).correct for item in items[:100])

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from data.plugins import discover, metrics
@@ -24,7 +23,7 @@ SAYS: Mapping[str, str] = {
     "capitals. The network": "RESTART it",
     "capitals. I was": "REFUND",
     "The network": "Please restart your router.",
-    "charged twice": "You get it back.",
+    "charged twice": "You get it back, and I am sorry for all the trouble that this was.",
     "capital: France": "Paris.",
     "столицу: Италия": "Рим",
     "capital: Spain": "Barcelona",
@@ -47,7 +46,7 @@ ONE = {
     "quiz": {"choice": 0.5},
     "programs": {"code_tests": 1.0},
     "letters": {"rubric": 0.75},
-    "loud": {"shout": pytest.approx((7 / 9 + 1) / 2)},
+    "short": {"brief": 0.5},
     "greetings": {"contains": 1.0},
 }
 EXPECTED: Mapping[str, Mapping[str, Any]] = {

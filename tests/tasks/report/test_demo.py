@@ -169,15 +169,6 @@ def test_it_opens_in_a_browser_with_every_reply_and_nothing_cut_off(shown: tuple
     assert wide[0] <= wide[1], "the verdicts fit into a window of 1280 pixels"
 
 
-def test_the_readme_quotes_its_markdown(shown: tuple[str, Path]) -> None:
-    (report,) = (shown[1] / "reports").glob("*.md")
-    written = report.read_text(encoding="utf-8").splitlines()
-    readme = (TOP / "README.md").read_text(encoding="utf-8")
-    quoted = [line.removeprefix(">").removeprefix(" ") for line in readme.splitlines() if line.startswith("> ")]
-    assert len(quoted) > 8
-    assert [line for line in quoted if line not in written] == []
-
-
 def test_what_ships_is_small_and_says_whose_it_is() -> None:
     assert (SHIPPED / "replies.jsonl").stat().st_size < 200_000
     stated = (SHIPPED / "run.yaml").read_text(encoding="utf-8")
