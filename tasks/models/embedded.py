@@ -6,19 +6,23 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from config.settings import Model
 from data.errors import InputError
 from data.records import Call, Reply
-from tasks.models.protocol import CallError, Client
+from tasks.models.protocol import CallError
 from tasks.models.threads import in_thread
 from tasks.models.weights import check_digest, find_weights, hub_parts, missing_extra
 from tasks.runtime.logs import event
+
+if TYPE_CHECKING:
+    from tasks.models.openai import OpenAIClient
 
 _ALIAS = "embedded"
 _BATCH = 64  # prompt tokens between two looks at whether the caller is still there: a third of a second on 2 cores
@@ -30,8 +34,10 @@ class EmbeddedClient:
     An engine is llama.cpp's own server on 127.0.0.1. The connection is what makes a call interruptible: a caller
     that leaves frees the engine within one batch, which the in-process entry point cannot do while it reads a
     prompt. Engines of one thread each bring more together than one of many threads, which wait for each other,
-    and the same texts. One slot and no prompt cache, since both parallel slots and the cache change texts at
-    temperature 0. The weights are loaded at the first call: `identity` needs only their digest.
+    and the same texts. One slot, since parallel slots change texts at temperature 0. So does llama.cpp's prompt
+    cache, which begins to read where two prompts part; here a prompt is always read in the same batches, and what
+    an engine keeps of the last one is cut back to whole batches (`_shared`): no text depends on what was asked
+    before. The weights are loaded at the first call: `identity` needs only their digest.
 
     Raises:
         InputError: the extra is not installed, or the file is not there.
@@ -47,7 +53,7 @@ class EmbeddedClient:
         self._opening = asyncio.Lock()
         self._loaded: _LoadedModel | None = None
         self._turns = asyncio.Semaphore(1)
-        self._clients: dict[_Engine, Client] = {}
+        self._clients: dict[_Engine, OpenAIClient] = {}
         self._stopped = threading.Event()
 
     async def identity(self) -> Mapping[str, str]:
@@ -74,10 +80,12 @@ class EmbeddedClient:
         async with self._opening:
             loaded = self._loaded or await self._open()
         async with self._turns:
-            engine = min(loaded.engines, key=lambda one: one.calls)
+            tokens = await self._tokens(loaded.engines[0], call)
+            engine = min(loaded.engines, key=lambda one: (one.calls, -_shared(one.held, tokens)))
             engine.calls += 1
             try:
-                return await self._client(engine).ask(call)
+                async with engine.turn():
+                    return await self._ask(engine, call, tokens)
             finally:
                 engine.calls -= 1
 
@@ -112,7 +120,28 @@ class EmbeddedClient:
         self._turns = asyncio.Semaphore(len(self._loaded.engines))
         return self._loaded
 
-    def _client(self, engine: "_Engine") -> Client:
+    async def _tokens(self, engine: "_Engine", call: Call) -> list[int]:
+        """Return a call's prompt as the model reads it; empty where the server refuses it, as it will again."""
+        client = self._client(engine)
+        try:
+            prompt = await client.post(f"{engine.address}/apply-template", client.body_of(call))
+            text = {"content": prompt["prompt"], "add_special": True, "parse_special": True}
+            return list((await client.post(f"{engine.address}/tokenize", text))["tokens"])
+        except CallError:
+            return []
+
+    async def _ask(self, engine: "_Engine", call: Call, tokens: list[int]) -> Reply:
+        """Ask an engine that has read as much of the prompt as it would read in whole batches, and no more."""
+        client, kept = self._client(engine), _shared(engine.held, tokens)
+        engine.held = []  # until the call has ended: one that is left may have been read in part
+        other = next(token for token in (1, 2) if token not in tokens[kept : kept + 1])
+        cut = {"prompt": [*tokens[:kept], other], "n_predict": 0, "cache_prompt": True}
+        await client.post(f"{engine.address}/completion", cut)
+        reply = await client.ask(call)
+        engine.held = tokens
+        return replace(reply, extra={})  # it says how much was kept, which is nothing of the reply's
+
+    def _client(self, engine: "_Engine") -> "OpenAIClient":
         """Return this client's connection to an engine."""
         from tasks.models.openai import OpenAIClient
 
@@ -122,7 +151,7 @@ class EmbeddedClient:
                     "provider": "openai",
                     "model": _ALIAS,
                     "base_url": engine.address + "/v1",
-                    "extra": {**self._model.extra, "cache_prompt": False},
+                    "extra": {**self._model.extra, "cache_prompt": True},
                 }
             )
             self._clients[engine] = OpenAIClient(local, key=engine.key)
@@ -130,13 +159,30 @@ class EmbeddedClient:
 
 
 class _Engine:
-    """One engine behind its server, and how many calls it has."""
+    """One engine behind its server: how many calls it has, and the prompt that it `held` last, as tokens."""
 
     def __init__(self, server: Any, key: str) -> None:
         self.server = server
         self.address = str(server.listening_address)
         self.key = key
         self.calls = 0
+        self.held: Sequence[int] = ()
+        self._turn = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def turn(self) -> asyncio.Lock:
+        """Return the lock that makes a call one act: clients of several models share an engine."""
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:  # it outlives its first loop
+            self._turn, self._loop = asyncio.Lock(), loop
+        return self._turn
+
+
+def _shared(held: Sequence[int], tokens: Sequence[int]) -> int:
+    """Return how many tokens of a prompt have been read already, in whole batches; at least one is left to read."""
+    same = next((n for n, (one, other) in enumerate(zip(held, tokens, strict=False)) if one != other), None)
+    most = min(len(held), len(tokens) - 1) if same is None else same
+    return max(0, most) // _BATCH * _BATCH
 
 
 class _LoadedModel:

@@ -141,6 +141,22 @@ class OpenAIClient:
             except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
                 raise self._broken(error) from None
 
+    async def post(self, address: str, body: Mapping[str, Any]) -> Any:
+        """Return what a server of our own answers at an address beside the calls'.
+
+        Raises:
+            CallError: it refuses, or cannot be reached.
+        """
+        try:
+            answer = await self._client.post(
+                address, cast_to=httpx2.Response, body=dict(body), options=_BEARER_ONLY
+            )
+        except openai.APIStatusError as error:
+            raise self._status(error) from None
+        except openai.APIConnectionError as error:
+            raise self._broken(error) from None
+        return json.loads(answer.content)
+
     async def close(self) -> None:
         """Let go of the connections."""
         await self._client.close()
