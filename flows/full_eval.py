@@ -9,6 +9,7 @@ if __name__ == "__main__":  # before Prefect is imported: --help and errors answ
     raise SystemExit(alias("flows.full_eval", ("run",))())
 
 import logging
+import os
 import time
 from functools import cache, partial
 from pathlib import Path
@@ -66,9 +67,15 @@ def identify_all(plan: Plan) -> Identities:
     return Identities(models, {one.name: identify(one) | mark for one in plan.judges}, missing)
 
 
-def _times(clock: float) -> dict[str, float]:
-    """Return the run's wall time and the CPU time of its whole process, in seconds."""
-    return {"wall_s": round(time.monotonic() - clock, 3), "cpu_s": round(time.process_time(), 3)}
+def _cost(clock: float, ledger: Ledger) -> dict[str, float | None]:
+    """Return what the run took: seconds, seconds of CPU and MB of memory, those of all its processes."""
+    ledger.weigh()
+    cpu = os.times()
+    return {
+        "wall_s": round(time.monotonic() - clock, 3),
+        "cpu_s": round(sum(cpu[:4]), 3),
+        "memory_mb": round(ledger.memory / 1e6, 1) or None,
+    }
 
 
 def _ledger(settings: Settings, again: Rerun, run: str) -> Ledger:
@@ -129,7 +136,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
         found = results(Cell(), settings, plan, tables, summary, identities=identities, conduct=conduct)
         verdict = gate(Cell(), found, plan.policy)
         document = write(found, verdict, folder)
-        manifest |= {**_times(clock), "stages": ledger.rows()}
+        manifest |= {**_cost(clock, ledger), "stages": ledger.rows()}
         reports = report(
             Cell(),
             settings,
@@ -140,7 +147,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
             manifest=manifest,
             results=document,
         )
-        manifest |= {"status": "completed", **_times(clock), "stages": ledger.rows()}
+        manifest |= {"status": "completed", **_cost(clock, ledger), "stages": ledger.rows()}
         manifest["reports"] = [str(Path(path).relative_to(folder)) for path in reports]
         manifests.write(folder, manifest)
         ended.exit_code = int(verdict.exit_code)

@@ -7,6 +7,7 @@ their content, units by their names, versions and sources. Prefect's own TASK_SO
 import dataclasses
 import hashlib
 import inspect
+import math
 import sys
 import time
 import uuid
@@ -30,6 +31,7 @@ from data.batches import Batch, Cell, QueryResult, Ref
 from data.draw import canonical
 from data.plugins import generation
 from data.units import Module, UnitIdentity, source_of
+from tasks.runtime import machine
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_results, open_store
 
@@ -146,7 +148,8 @@ class Ledger:
 
     `failed`: judges' replies that could not be read are asked for again, as calls that failed always are.
     `attempt` is this start of the run alone: what failed in an earlier one is asked again.
-    `earlier()` are the units of earlier runs' executions, by subject.
+    `earlier()` are the units of earlier runs' executions, by subject. `memory` is the most that the run's processes
+    held together when a stage ended, in bytes.
     """
 
     executions: list[Execution] = field(default_factory=list)
@@ -158,6 +161,14 @@ class Ledger:
     distributed: bool = False
     attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
     earlier: Callable[[], Mapping[str, Mapping[str, str]]] = dict
+    memory: int = 0
+    weighed: float = -math.inf
+
+    def weigh(self) -> None:
+        """Look how much memory the run takes, once a second: a look takes milliseconds."""
+        if (now := time.monotonic()) > self.weighed + 1.0:
+            self.weighed = now
+            self.memory = max(self.memory, machine.held() or 0)
 
     def changed(self, suite: str) -> dict[str, list[str]]:
         """Return the units of a suite's stages that changed since an earlier run gave them the same, by stage."""
@@ -291,6 +302,7 @@ class Stage(Generic[P, R]):
                 result, cached = state.result(), False
         seconds = time.monotonic() - started
         ledger = current_ledger()
+        ledger.weigh()
         subject, units = self._subject(given)
         before = ledger.earlier().get(subject, {}) if units and not cached else {}
         changed = tuple(name for name, unit in units.items() if before.get(name, unit) != unit)

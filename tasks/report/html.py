@@ -38,7 +38,7 @@ from tasks.report.words import bound, has_overall, measure, say
 from tasks.store.tables import replacing
 
 _SCRIPT = ("page.js", "chunks.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
-_MANIFEST = ("wall_s", "commit", "requests", "identities", "versions", "sandbox", "tables")
+_MANIFEST = ("wall_s", "cpu_s", "memory_mb", "commit", "requests", "identities", "versions", "sandbox", "tables")
 
 
 def number(value: float | None, places: int = 0) -> str:

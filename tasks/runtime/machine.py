@@ -47,6 +47,21 @@ def memory(root: Path = _ROOT) -> int | None:
     return min((one for one in told if one is not None), default=None)
 
 
+def held(root: Path = _ROOT, process: str = "self") -> int | None:
+    """Return the bytes that a process and all that it started hold; None where that is not told.
+
+    Proportional set size: what several processes share counts once in all.
+    """
+    own = _field(root / f"proc/{process}/smaps_rollup", "Pss:", 1024)
+    if own is None:
+        return None
+    started: list[str] = []
+    with contextlib.suppress(OSError):
+        for listed in (root / f"proc/{process}/task").glob("*/children"):
+            started += listed.read_text().split()
+    return own + sum(held(root, child) or 0 for child in started)
+
+
 def _groups(controller: str, root: Path) -> Iterator[Path]:
     """Yield the folders of this process's control groups that ration something, and of those above them."""
     mount = root / "sys/fs/cgroup"
