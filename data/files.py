@@ -66,15 +66,20 @@ def rows(path: Path, *, unnamed: Sequence[str] = ()) -> Iterator[Row]:
         raise InputError(f"{path}: no such file. Give a Parquet, JSONL, CSV or TSV file.")
     with _kept.lock:
         if not _kept.wanted:
-            return _parse(path, unnamed)
+            return stream(path, unnamed)
         told = path.stat()
         key = (path.resolve(), told.st_ino, told.st_size, told.st_mtime_ns, tuple(unnamed))
         if key not in _kept.parsed:
-            _kept.parsed[key] = [*_parse(path, unnamed)]
+            _kept.parsed[key] = [*stream(path, unnamed)]
         return iter(_kept.parsed[key])
 
 
-def _parse(path: Path, unnamed: Sequence[str]) -> Iterator[Row]:
+def stream(path: Path, unnamed: Sequence[str] = ()) -> Iterator[Row]:
+    """Yield a file's rows as they are read; none is kept, whoever wants each file parsed once.
+
+    Raises:
+        InputError: an unknown type, or a row that cannot be read.
+    """
     name = path.name.lower().removesuffix(".gz")
     readers = {
         ".parquet": _parquet,
@@ -132,10 +137,10 @@ def _csv(path: Path) -> Iterator[Row]:
     """Read CSV with a header; the separator (comma, semicolon or tab) is the header's most frequent one."""
     csv.field_size_limit(_LONGEST_FIELD)
     try:
-        with _opened(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as opened:
-            header = opened.readline()
-            opened.seek(0)
-            found = csv.DictReader(opened, delimiter=max(",;\t", key=header.count), restkey="", strict=True)
+        with opened(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+            header = text.readline()
+            text.seek(0)
+            found = csv.DictReader(text, delimiter=max(",;\t", key=header.count), restkey="", strict=True)
             for number, row in enumerate(found, 1):
                 if "" in row:
                     raise InputError(f"{path}, row {number}: more cells than the header has columns.")
@@ -147,11 +152,11 @@ def _csv(path: Path) -> Iterator[Row]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a file's bytes, unpacked where it is gzipped."""
     try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as opened:
-            yield cast("BinaryIO", opened)
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as raw:
+            yield cast("BinaryIO", raw)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read as gzip ({error}).") from error
     except OSError as error:
@@ -159,7 +164,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    with _opened(path) as lines:
+    with opened(path) as lines:
         yield from lines
 
 

@@ -16,6 +16,7 @@ from tasks.runtime.logs import FORMS, VARIABLE
 
 if TYPE_CHECKING:
     from config.settings import Rerun, Settings, StoreSettings
+    from tasks.compare.sides import FileForm
 
 STAGES = ("generate", "query", "verify", "judge", "score", "aggregate", "report")
 SHIPPED = ", ".join(sorted(f"config/{path.name}" for path in (Path(__file__).parents[2] / "config").glob("*.yaml")))
@@ -138,6 +139,48 @@ class Where:
         """The store of the runs' tables where it is named, as it may have moved; else '': each run's own counts."""
         store = self.store
         return store.root if "root" in store.model_fields_set else ""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOptions:
+    """How files of other tools are to be read."""
+
+    columns: Annotated[
+        str,
+        Parameter(
+            metavar="OURS=THEIRS,…",
+            help="of a table: which columns are question, score, response, answer, id, model, suite, "
+            "template, such as question=q,score=ok",
+        ),
+    ] = ""
+    scale: Annotated[
+        tuple[str, ...],
+        Parameter(metavar="METRIC=LOW..HIGH", help="of scores outside 0 and 1, such as help=1..5; may be repeated"),
+    ] = ()
+
+    def form(self) -> "FileForm":
+        """Return how files are to be read.
+
+        Raises:
+            InputError: an option does not have its form.
+        """
+        from tasks.compare.sides import FileForm
+
+        listed = [one.partition("=") for one in self.columns.split(",") if one]
+        if wrong := next((one for one in listed if not one[0].strip() or not one[2].strip()), None):
+            raise InputError(f"--columns: found {''.join(wrong)!r}, expected OURS=THEIRS, such as question=q.")
+        scales = {}
+        for one in self.scale:
+            name, _, ends = one.rpartition("=")
+            try:
+                low, high = map(float, ends.split(".."))
+            except ValueError:
+                low = high = 0.0
+            if not name or low >= high:
+                raise InputError(f"--scale {one}: expected METRIC=LOW..HIGH, such as help=1..5.")
+            scales[name] = (low, high)
+        return FileForm({ours.strip(): theirs.strip() for ours, _, theirs in listed}, scales)
 
 
 def _agree(given: RunOptions) -> None:

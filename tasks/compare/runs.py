@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from config.declared import suites_in
 from data.draw import canonical
 from data.errors import InputError
 from data.suites import Suite
@@ -18,10 +17,10 @@ from metrics.analysis.observations import observations
 from metrics.analysis.pairs import Comparison, Grouping
 from metrics.analysis.questions import QuestionChanges, align
 from prompts.phrases import ENGLISH, phrase
-from tasks.compare.configurations import differences, language_of
-from tasks.compare.items import items_of
+from tasks.compare.configurations import language_of
+from tasks.compare.sides import FileForm, Side, remarks, shared_metrics, sides, stated_differences
 from tasks.report.moved import moved_lines
-from tasks.store.runs import FinishedRun, find_all, load, replies
+from tasks.store.runs import FinishedRun
 
 _SHOWN_DIFFERENCES = 8
 
@@ -35,7 +34,7 @@ class RunComparison:
     `language` is what is to be spoken of it.
     """
 
-    runs: list[FinishedRun]
+    runs: list[Side]
     fields: list[list[ComparedModel]]
     shared: Mapping[str, tuple[list[int], int]]
     differences: list[tuple[str, list[Any]]]
@@ -54,42 +53,55 @@ def compare_runs(
     metrics: Sequence[str] = (),
     every: bool = False,
     language: str = "",
+    form: FileForm | None = None,
 ) -> RunComparison:
-    """Pair the runs' items; `metrics` are the suites' own unless given, `every`: every two models.
+    """Pair the items of runs, or of other tools' files; `metrics` are the suites' own unless given.
 
-    The language is that of the last run's report unless given.
+    `every`: every two models; `form` says how files are to be read. The language is that of the
+    last run's report unless given.
 
     Raises:
         InputError: a run or a table of it is not there, or the runs have nothing in common.
     """
     if not named:
         raise InputError("found no run, expected one, whose models are compared, or several.")
-    found = find_all(named, runs)
-    spoken = language_of((run.configuration for run in found), language)
-    aligned = align({run.name: items_of(run, root) for run in found})
+    found = sides(named, runs=runs, root=root, form=form)
+    spoken = language_of((side.run.configuration for side in found if side.run), language)
+    aligned = align({side.name: side.items for side in found})
     items = aligned.items
-    own = {run.name: _renamed(load(run, "scores", "scores", root), aligned.ids[run.name]) for run in found}
+    own = {side.name: _renamed(side.scores, aligned.ids[side.name]) for side in found}
     shared = common(own, items)
     _check(found, own)
     listed = compared_models(
-        {run: frame["model"].unique(maintain_order=True).to_list() for run, frame in own.items()}
+        {name: frame["model"].unique(maintain_order=True).to_list() for name, frame in own.items()}
     )
     compared = fields(listed, every=every)
     labels = {(one.run, one.model): one.label for one in listed}
     scores = pl.concat([SCORES.frame([]), *(_labelled(frame, run, labels) for run, frame in own.items())])
     once = observations(scores, items)
-    pairs, grouped = compare_fields(once.scores, once.items, compared, _suites(found), _known(metrics, scores))
+    files = any(side.run is None for side in found)
+    chosen = _known(metrics, scores) or (shared_metrics(found) if files else ())
+    pairs, grouped = compare_fields(once.scores, once.items, compared, _suites(found), chosen)
     if not pairs:
-        total = sum(count for _, count in shared.values())
-        raise InputError(
-            f"the runs have {total} questions in common, but nothing that is scored in two of them by the same "
-            "metric. Look at their reports: calls or judges may have failed."
-        )
-    said = [_renamed(replies(run, root), aligned.ids[run.name]) for run in found]
-    texts = pl.concat([_labelled(frame, run.name, labels) for frame, run in zip(said, found, strict=True)])
+        raise InputError(_nothing(found, shared))
+    said = [_renamed(side.replies, aligned.ids[side.name]) for side in found]
+    texts = pl.concat([_labelled(frame, side.name, labels) for frame, side in zip(said, found, strict=True)])
     changed = [_with_texts(changes(scores, items, pair), texts, pair) for pair in pairs]
-    notes = [*_notes(found, compared, listed, spoken), *_moved(aligned.moved, spoken)]
-    return RunComparison(found, compared, shared, differences(found), notes, pairs, grouped, changed, spoken)
+    notes = [*_notes(found, compared, listed, spoken), *_moved(aligned.moved, spoken), *remarks(found, spoken)]
+    notes += [
+        phrase("compare.doubled", spoken, suite=one.suite, n=one.n_repeating, total=one.n_rows)
+        for one in (once.doubled if files else ())
+    ]
+    return RunComparison(found, compared, shared, stated_differences(found), notes, pairs, grouped, changed, spoken)
+
+
+def _nothing(found: Sequence[Side], shared: Mapping[str, tuple[list[int], int]]) -> str:
+    total = sum(count for _, count in shared.values())
+    return (
+        f"the runs have {total} questions in common, but nothing that is scored in two of them by the same "
+        "metric. Look at their reports: calls or judges may have failed."
+        + "".join(f" {side.name} has {', '.join(shared_metrics([side])) or 'no metric'}." for side in found)
+    )
 
 
 def _renamed(frame: pl.DataFrame, ids: Mapping[str, str]) -> pl.DataFrame:
@@ -111,12 +123,12 @@ def _known(asked: Sequence[str], scores: pl.DataFrame) -> Sequence[str]:
     return asked
 
 
-def _suites(found: Sequence[FinishedRun]) -> list[Suite]:
+def _suites(found: Sequence[Side]) -> list[Suite]:
     """Return the runs' suites, each once: as the last run declares it."""
-    return [*{suite.name: suite for run in found for suite in suites_in(run.configuration)}.values()]
+    return [*{suite.name: suite for side in found for suite in side.suites}.values()]
 
 
-def _check(found: Sequence[FinishedRun], own: Mapping[str, pl.DataFrame]) -> None:
+def _check(found: Sequence[Side], own: Mapping[str, pl.DataFrame]) -> None:
     """Refuse runs of which no two ask a question in common, saying by what they differ."""
     asked = [frame.select(KEY).unique() for frame in own.values()]
     if len(asked) == 1:
@@ -124,18 +136,29 @@ def _check(found: Sequence[FinishedRun], own: Mapping[str, pl.DataFrame]) -> Non
         if own[only]["model"].n_unique() > 1:
             return
         raise InputError(f"run {only} has one model, expected several, or a second run to compare it with.")
+    if any(frame.is_empty() for frame in asked):
+        empty = next(name for name, frame in zip(own, asked, strict=True) if frame.is_empty())
+        raise InputError(f"{empty}: found no scored reply, so there is nothing to compare.")
     if any(a.join(b, on=KEY, how="semi").height for a, b in combinations(asked, 2)):
         return
     said = [
         f"{key} is {' / '.join(map(shorten, values))}"
-        for key, values in differences(found)
+        for key, values in stated_differences(found)
         if key == "suites" or ".items." in key or ".prompt" in key
     ]
-    why = "; ".join(said[:_SHOWN_DIFFERENCES]) or "their data or families are of other versions"
+    why = "; ".join(said[:_SHOWN_DIFFERENCES]) or _unlike(found)
     raise InputError(
         f"the runs {', '.join(run.name for run in found)} have no question in common: {why}. Only runs that ask "
         "the same questions can be compared; give them the same seeds, levels, languages and data."
     )
+
+
+def _unlike(found: Sequence[Side]) -> str:
+    """Say why questions are not the same, by a first question of each side."""
+    if any(side.run for side in found):
+        return "their data or families are of other versions"
+    first = [f"{side.name} begins with {shorten(side.items['prompt'][0])!r}" for side in found]
+    return f"neither an id nor a text is the same ({'; '.join(first)})"
 
 
 def shorten(value: Any, longest: int = 80) -> str:
@@ -154,21 +177,22 @@ def _with_texts(changed: pl.DataFrame, texts: pl.DataFrame, pair: Comparison) ->
 
 
 def _notes(
-    found: Sequence[FinishedRun],
+    found: Sequence[Side],
     compared: Sequence[Sequence[ComparedModel]],
     listed: Sequence[ComparedModel],
     language: str,
 ) -> list[str]:
     """Say what else may be behind a difference, and what was not compared."""
     notes = []
-    sources = [run.manifest.get("sources") or {} for run in found]
+    known = [side.run for side in found if side.run]
+    sources = [run.manifest.get("sources") or {} for run in known]
     changed = [
         unit for unit in dict.fromkeys(chain(*sources)) if len({one[unit] for one in sources if unit in one}) > 1
     ]
     if changed:
         notes.append(phrase("compare.rules_changed", language, units=", ".join(changed)))
     for kind, what in (("identities", "model"), ("judge_identities", "judge")):
-        notes += _renewed(found, kind, f"compare.renewed_{what}", language)
+        notes += _renewed(known, kind, f"compare.renewed_{what}", language)
     inside = {one.label for field in compared for one in field}
     if alone := [one.label for one in listed if one.label not in inside]:
         notes.append(phrase("compare.alone", language, names=", ".join(alone)))

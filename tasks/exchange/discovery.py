@@ -1,8 +1,8 @@
 """The adapters: one module a form of another tool, found by its being in `tasks/exchange/adapters/`.
 
-An adapter has the tool's name `TOOL` and the form's `FORM`. One that reads has `fits(path, head)`, `head` being the
-object of a JSON file or the first row of JSONL, and `read(path, metric=…, filtered=…, task=…)`, for a `Log`.
-One that writes has `write(evaluation, folder, run=…, cells=…)`, which returns the files.
+An adapter has the tool's name `TOOL` and the form's `FORM`. One that reads has `fits(source)` and `read(source)`,
+which returns a `Log`; one with `ANY` reads what no other knows. One that writes has
+`write(evaluation, folder, run=…, cells=…)`, which returns the files.
 """
 
 import importlib

@@ -1,72 +1,110 @@
-"""Recorded replies of other tools, in one form."""
+"""What files of other tools hold, in one form: a reply to a question, with every score that the tool states of it.
 
+Source: SPEC 18 (the canonical row: one for each score of a reply).
+"""
+
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from data.records import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A score as the tool states it, on the tool's own scale; None where `status` says why there is none.
+
+    `judge` names the model that gave it, '' where it was computed. `reason` is a judge's, or that of a failure.
+    """
+
+    value: float | None
+    status: Status = "scored"
+    judge: str = ""
+    reason: str = ""
+
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One recorded reply: `answer` is what was expected, `stated` the tool's own score for it, in [0, 1] or None.
+    """One recorded reply: `answer` is what was expected, `scores` are the tool's own by metric, the main one first.
 
-    `finish_reason` is in our terms (`stop`, `length`, …), '' where the log does not say.
+    `id` is what the file declares to name the question in other files too, '' where it has no more than row
+    numbers. `target` is the model, with its prompt where there are several. `repeat` is None where the file does
+    not tell repeats apart. `template`: questions of one template are not independent. `response` is None where
+    nothing was written, `finish_reason` in our terms (`stop`, `length`, …), '' where the file does not say.
+    `error` says why the call failed.
     """
 
     id: str
     question: str
     answer: str | list[str]
-    response: str
-    stated: float | None
+    response: str | None
+    scores: Mapping[str, Stated]
+    target: str = ""
+    suite: str = ""
+    repeat: int | None = None
+    template: str = ""
     finish_reason: str = ""
+    error: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
     choices: tuple[str, ...] = ()
-
-    def row(self) -> dict[str, Any]:
-        """Return it as a row of a suite's data; what is not known is left out."""
-        row: dict[str, Any] = {
-            "id": self.id,
-            "question": self.question,
-            "answer": self.answer,
-            "response": self.response,
-            "stated": self.stated,
-            "finish_reason": self.finish_reason,
-            "tokens_in": self.tokens_in,
-            "tokens_out": self.tokens_out,
-        }
-        if self.choices:
-            row["options"] = list(self.choices)
-        return row
+    contexts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What one log holds: replies of one model to one task.
+    """What one file holds. `facts` are what it states of versions, options and prompts, by the field's names.
 
-    `metric` names the tool's score that `stated` comes from; `remarks` say what could not be carried over.
+    `remarks` say what could not be carried over.
     """
 
     tool: str
-    task: str
-    model: str
-    metric: str
     rows: tuple[Recorded, ...]
-    remarks: tuple[str, ...] = field(default_factory=tuple)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
-    def accuracy(self) -> float | None:
-        """The mean of the stated scores; None where there are none."""
-        stated = [row.stated for row in self.rows if row.stated is not None]
-        return sum(stated) / len(stated) if stated else None
+    def metrics(self) -> tuple[str, ...]:
+        """The scores that any reply has, the main one first."""
+        return tuple(dict.fromkeys(name for row in self.rows for name in row.scores))
+
+
+_RIGHT = {"pass": 1.0, "passed": 1.0, "true": 1.0, "yes": 1.0, "correct": 1.0, "fail": 0.0, "failed": 0.0,
+          "false": 0.0, "no": 0.0, "incorrect": 0.0, "c": 1.0, "i": 0.0}  # fmt: skip
+
+
+def number(value: object) -> float | None:
+    """Return a score as a number, of words such as pass and fail 1 and 0; None for what is none."""
+    if isinstance(value, str):
+        word = value.strip().lower()
+        if word in _RIGHT:
+            return _RIGHT[word]
+        try:
+            value = float(word)
+        except ValueError:
+            return None
+    if isinstance(value, int | float) and math.isfinite(value):
+        return float(value)
+    return None
+
+
+def stated(value: object, *, judge: str = "", reason: object = "", error: object = "") -> Stated:
+    """Return a score; without a number it is a judge's failure, or with an `error` the call's."""
+    found = None if error else number(value)
+    if found is None:
+        return Stated(None, "model_error" if error else "judge_failed", judge, _short(error or reason))
+    return Stated(found, "scored", judge, _short(reason) if judge else "")
+
+
+def _short(reason: object) -> str:
+    return text_of(reason)[:200].encode("utf-8", "replace").decode()
 
 
 def share(value: object) -> float | None:
     """Return a score as a share in [0, 1]; None for what is none."""
-    if isinstance(value, bool):
-        return float(value)
-    if isinstance(value, int | float) and 0 <= value <= 1:
-        return float(value)
-    return None
+    found = number(value) if not isinstance(value, str) else None
+    return found if found is not None and 0 <= found <= 1 else None
 
 
 def counted(value: object) -> int | None:
@@ -74,8 +112,13 @@ def counted(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
+def mapped(value: object) -> Mapping[str, Any]:
+    """Return an object of a file, empty where it is none."""
+    return value if isinstance(value, Mapping) else {}
+
+
 def text_of(value: object) -> str:
-    """Return a text as a log holds it: a string, or the text parts of a message's content."""
+    """Return a text as a file holds it: a string, or the text parts of a message's content."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -84,3 +127,22 @@ def text_of(value: object) -> str:
         ]
         return "\n".join(part for part in parts if isinstance(part, str))
     return "" if value is None else str(value)
+
+
+def conversation(messages: object) -> str:
+    """Return the texts of a list of chat messages; of a text itself."""
+    if isinstance(messages, list) and messages and all(isinstance(one, Mapping) for one in messages):
+        return "\n\n".join(text_of(one.get("content")) for one in messages)
+    return text_of(messages)
+
+
+def expected(value: object) -> str | list[str]:
+    """Return what is expected: a text, or several of which any will do."""
+    if isinstance(value, list):
+        return [text_of(one) for one in value]
+    return text_of(value).strip()
+
+
+def stated_facts(**facts: object) -> dict[str, str]:
+    """Return what a file states, without what it does not."""
+    return {name.replace("_", " "): str(value) for name, value in facts.items() if value not in (None, "", {}, [])}

@@ -2,112 +2,110 @@
 
 import json
 import re
-import zipfile
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from data.errors import InputError
-from data.files import rows as read_rows
-from tasks.exchange.discovery import readers
-from tasks.exchange.records import Log
+from tasks.exchange.reading import read as read_log
+from tasks.exchange.records import Log, Recorded, share
 
 ROWS, RUN = "rows.jsonl", "run.yaml"
 _NAME = 64
 _NUMBER = re.compile(r"[-−+]?[$€£]?\d[\d., ]*%?")
 
 
-LARGEST = 512 << 20
-"""Bytes of a log, unpacked: it is read whole, and takes some five times that much memory."""
-NAMED = 20
-"""Rows that are named one by one where something of them cannot be carried over."""
-_HALF = re.compile("[\ud800-\udfff]")
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One model's replies to one task, to be scored here; `metric` names the tool's score to set beside ours."""
+
+    tool: str
+    task: str
+    model: str
+    metric: str
+    rows: tuple[Recorded, ...]
+    remarks: tuple[str, ...] = ()
+
+    def stated(self, row: Recorded) -> float | None:
+        """Return the tool's own score of a reply, in [0, 1]; None where it has none."""
+        return share(row.scores[self.metric].value) if self.metric in row.scores else None
+
+    @property
+    def accuracy(self) -> float | None:
+        """The mean of the tool's own scores; None where there are none."""
+        stated = [value for row in self.rows if (value := self.stated(row)) is not None]
+        return sum(stated) / len(stated) if stated else None
+
+    def as_row(self, number: int) -> dict[str, Any]:
+        """Return a reply as a row of a suite's data; what is not known is left out."""
+        row = self.rows[number]
+        several = f", repeat {row.repeat + 1}" if row.repeat is not None else ""
+        found: dict[str, Any] = {
+            "id": (row.id or str(number)) + several,
+            "question": row.question,
+            "answer": row.answer,
+            "response": row.response,
+            "stated": self.stated(row),
+            "finish_reason": row.finish_reason,
+            "tokens_in": row.tokens_in,
+            "tokens_out": row.tokens_out,
+        }
+        return {**found, **({"options": [*row.choices]} if row.choices else {})}
 
 
-def read(path: Path, *, metric: str = "", filtered: str = "", task: str = "") -> Log:
-    """Read a log of another tool, whichever it is.
+def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
+    """Read a log of another tool, whichever it is, as replies that can be scored here.
 
-    `metric` names the tool's score to set beside ours, `filtered` a filter of lm-evaluation-harness, `task` an
-    evaluation of an Every Eval Ever file; the first there is unless given. Halves of surrogate pairs, which no
-    file of ours can hold, are read as U+FFFD, and each such row is told in the remarks.
+    `metric` names the tool's score to set beside ours, `task` one of several; the first there is unless given.
 
     Raises:
-        InputError: no such file, one that is too large, no log of a known tool, or none with a reply.
+        InputError: no such file, no log of a known tool, or none with a reply of one model.
     """
-    if not path.is_file():
-        raise InputError(f"{path}: no such file. Give a log of another tool: .eval, .json or .jsonl.")
-    if (size := _unpacked(path)) > LARGEST:
-        raise InputError(
-            f"{path}: it holds {size / 1e6:,.0f} MB unpacked, expected at most {LARGEST / 1e6:,.0f} MB, since it "
-            "is read whole. Write fewer samples to a log, or several logs."
-        )
-    return _storable(_read(path, metric=metric, filtered=filtered, task=task))
+    log = read_log(path)
+    remarks = [*log.remarks]
+    tasks = list(dict.fromkeys(row.suite for row in log.rows))
+    if task and task not in tasks:
+        raise InputError(f"{path}: found no evaluation {task!r}; there are: {', '.join(tasks)}.")
+    chosen = task or next(iter(tasks), "")
+    own = [row for row in log.rows if row.suite == chosen]
+    models = list(dict.fromkeys(row.target for row in own))
+    if len(models) > 1:
+        raise InputError(f"{path}: found {len(models)} models ({', '.join(models)}), expected one; split the file.")
+    rows = tuple(row for row in own if row.response is not None and not row.error)
+    if not rows:
+        raise InputError(f"{path}: found no generated reply in {len(own)} samples; nothing can be verified here.")
+    if len(tasks) > 1:
+        remarks.append(f"Only {chosen!r} is read; the file holds {len(tasks)} evaluations (--task names one).")
+    if failed := sum(bool(row.error) for row in own):
+        remarks.append(f"{failed} replies ended in an error of the tool; they are left out.")
+    if silent := len(own) - len(rows) - failed:
+        remarks.append(f"{silent} samples hold no generated text; they are left out.")
+    if any(row.repeat for row in rows):
+        remarks.append("Each repeat of a question is an item of its own.")
+    return Replay(
+        log.tool, chosen or path.stem, models[0], _stated(path, log, metric, remarks), rows, tuple(remarks)
+    )
 
 
-def _unpacked(path: Path) -> int:
-    """Return how many bytes a log has, of a zip those of its members; a damaged one is its reader's to tell."""
-    if not zipfile.is_zipfile(path):
-        return path.stat().st_size
-    try:
-        with zipfile.ZipFile(path) as packed:
-            return sum(member.file_size for member in packed.infolist())
-    except (zipfile.BadZipFile, ValueError):
-        return path.stat().st_size
+def _stated(path: Path, log: Log, wanted: str, remarks: list[str]) -> str:
+    """Return the score that is set beside ours: the one wanted, else the first that lies in [0, 1]."""
+    able = [
+        name
+        for name in log.metrics
+        if all(share(row.scores[name].value) is not None for row in log.rows
+               if name in row.scores and row.scores[name].value is not None)
+    ]  # fmt: skip
+    if wanted and wanted not in able:
+        there = ", ".join(able) or "none"
+        raise InputError(f"{path}: found no score {wanted!r} between 0 and 1; there are: {there}.")
+    if len(able) > 1 and not wanted:
+        remarks.append(f"The log holds several scores ({', '.join(able)}); the first is read (--stated names one).")
+    return wanted or next(iter(able), "")
 
 
-def _storable(log: Log) -> Log:
-    """Return a log whose texts can be written as UTF-8, with a remark for each row that could not."""
-    told: list[str] = []
-
-    def whole(value: Any) -> Any:
-        if isinstance(value, str):
-            return _HALF.sub("\ufffd", value)
-        return type(value)(map(whole, value)) if isinstance(value, list | tuple) else value
-
-    rows = []
-    for number, row in enumerate(log.rows, 1):
-        found = {field.name: getattr(row, field.name) for field in fields(row)}
-        kept = {name: whole(value) for name, value in found.items()}
-        if changed := [name for name in found if found[name] != kept[name]]:
-            told.append(f"Row {number}: half of a surrogate pair in its {', '.join(changed)}; read as U+FFFD.")
-        rows.append(replace(row, **kept))
-    if not told:
-        return log
-    more = [f"{len(told) - NAMED} more rows of the same kind."] if len(told) > NAMED else []
-    return replace(log, rows=tuple(rows), remarks=(*log.remarks, *told[:NAMED], *more))
-
-
-def _read(path: Path, *, metric: str, filtered: str, task: str) -> Log:
-    head = _head(path)
-    able = [one for one in readers() if one.fits(path, head)]
-    if len(able) > 1:
-        raise InputError(f"{path}: it may be of {' or of '.join(one.TOOL for one in able)}; expected one of them.")
-    if not able:
-        raise InputError(
-            f"{path}: it is no log of {', '.join(one.TOOL for one in readers())}; found the keys "
-            f"{', '.join(map(str, head)) or 'none'}. Rows of your own need no import: docs/suites.md."
-        )
-    log: Log = able[0].read(path, metric=metric, filtered=filtered, task=task)
-    return log
-
-
-def _head(path: Path) -> Mapping[str, Any]:
-    """Return the object that a JSON file holds, or the first row of JSONL; of other forms nothing."""
-    if path.suffix == ".eval":
-        return {}
-    if path.suffix != ".json":
-        return next(iter(read_rows(path)), {})
-    try:
-        whole = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: cannot be read as JSON ({error}).") from error
-    return whole if isinstance(whole, Mapping) else {}
-
-
-def fitting(log: Log) -> str:
+def fitting(log: Replay) -> str:
     """Return the metric that fits the expected answers: `choice`, `number` or `exact_match`."""
     if all(row.choices for row in log.rows):
         return "choice"
@@ -120,7 +118,7 @@ def _named(task: str) -> str:
     return name[:_NAME] or "recorded"
 
 
-def configuration(log: Log, *, metric: str, language: str) -> dict[str, Any]:
+def configuration(log: Replay, *, metric: str, language: str) -> dict[str, Any]:
     """Return a run's configuration for a log: one suite of given responses, scored by `metric` beside `stated`."""
     stated: dict[str, Any] = {"stated": {}} if log.accuracy is not None else {}
     return {
@@ -138,7 +136,7 @@ def configuration(log: Log, *, metric: str, language: str) -> dict[str, Any]:
     }
 
 
-def write(log: Log, folder: Path, *, metric: str = "", language: str = "en") -> str:
+def write(log: Replay, folder: Path, *, metric: str = "", language: str = "en") -> str:
     """Write a log into a folder as `rows.jsonl` and `run.yaml`; return the metric that scores it.
 
     Raises:
@@ -151,7 +149,7 @@ def write(log: Log, folder: Path, *, metric: str = "", language: str = "en") -> 
     declared["suites"][0]["items"]["data"] = str(folder / ROWS)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lines = (json.dumps(row.row(), ensure_ascii=False) + "\n" for row in log.rows)
+        lines = (json.dumps(log.as_row(n), ensure_ascii=False) + "\n" for n in range(len(log.rows)))
         (folder / ROWS).write_text("".join(lines), encoding="utf-8")
         heading = f"# Read from a log of {log.tool}; rows.jsonl holds its {len(log.rows)} replies.\n"
         text = yaml.safe_dump(declared, allow_unicode=True, sort_keys=False, width=110)

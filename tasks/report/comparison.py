@@ -1,5 +1,6 @@
 """Runs side by side, as Markdown and as one HTML page that needs nothing else."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
@@ -12,6 +13,7 @@ from data.characters import visible
 from metrics.analysis.pairs import Comparison, Scope
 from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
+from tasks.report.junit import case_of, text_of
 from tasks.report.pages import still
 from tasks.report.text import fenced, grouped, p_value, percent, plain, points, table
 from tasks.report.words import remarks
@@ -44,7 +46,17 @@ def verdict(pair: Comparison) -> str:
 
 def conclusion(pair: Comparison, language: str) -> str:
     """Return the outcome of a comparison, with what qualifies it."""
-    return "; ".join([phrase(f"compare.{verdict(pair)}", language), *remarks(asdict(pair), language)])
+    alike = pair.n and not (pair.only_a or pair.only_b or pair.hangs)
+    outcome = "equal" if alike and not pair.difference else verdict(pair)
+    return "; ".join([phrase(f"compare.{outcome}", language), *remarks(asdict(pair), language)])
+
+
+def bounds(found: RunComparison) -> Iterator[str]:
+    """Yield between which bounds a difference lies, of each pair in which replies are missing or cut."""
+    for pair in found.pairs:
+        if pair.low is not None and pair.low != pair.high:
+            ends = {"low": points(pair.low), "high": points(pair.high)}
+            yield phrase("compare.bounds", found.language, what=heading(pair, found.language), **ends)
 
 
 def headline(suite: str, metric: str, scope: Scope, language: str) -> tuple[str, str]:
@@ -157,7 +169,7 @@ def markdown(found: RunComparison) -> str:
     """Return the whole comparison as Markdown."""
     longest, language = cut(found), found.language
     lines = ["# " + plain(title(found)), ""]
-    lines += [f"* {plain(line)}" for line in (*asked(found), *found.notes)]
+    lines += [f"* {plain(line)}" for line in (*asked(found), *found.notes, *bounds(found))]
     if found.differences:
         lines += ["", f"## {phrase('compare.configurations', language)}", ""]
         rows = [[plain(key), *(plain(shorten(v)) for v in values)] for key, values in found.differences]
@@ -226,7 +238,7 @@ def html(found: RunComparison) -> str:
         t=partial(_said, found.language),
         header=header(found.language),
         rows=[(cells(pair, found.language), verdict(pair), itemised(pair)) for pair in found.pairs],
-        asked=list(asked(found)),
+        asked=[*asked(found), *bounds(found)],
         groups=list(groups(found)),
         correction=correction(found),
         shorten=shorten,
@@ -259,6 +271,40 @@ def _shown(row: Mapping[str, Any], longest: int, language: str) -> Mapping[str, 
         "answer": clip(row["answer"], longest, language),
         "sides": [(before, outcome(row, "before", language)), (after, outcome(row, "after", language))],
     }
+
+
+def document(found: RunComparison) -> str:
+    """Return the whole comparison as JSON."""
+    whole = {
+        "compared": [{"name": one.name, "stated": {**one.stated}, "kinds": {**one.kinds}} for one in found.runs],
+        "questions": {suite: {"each": own, "shared": n} for suite, (own, n) in found.shared.items()},
+        "notes": found.notes,
+        "differing": [{"key": key, "values": values} for key, values in found.differences],
+        "pairs": [
+            {**pair.as_dict(), "verdict": verdict(pair), "conclusion": conclusion(pair, found.language),
+             "changed": frame.to_dicts()}
+            for pair, frame in zip(found.pairs, found.changed, strict=True)
+        ],
+        "groups": [asdict(one) for one in found.groups],
+    }  # fmt: skip
+    return json.dumps(whole, ensure_ascii=False, indent=2, default=str) + "\n"
+
+
+def junit(found: RunComparison) -> str:
+    """Return a case for each difference as JUnit XML: it fails where the later side is worse."""
+    outcomes = {"worse": "fail", "better": "pass", "same": "pass"}
+    cases = [
+        case_of(
+            ": ".join(headline(pair.suite, pair.metric, pair.scope, found.language)),
+            f"{pair.model_b} → {pair.model_a}",
+            "undecided" if pair.hangs or not pair.n else outcomes[verdict(pair)],
+            f"{interval(pair)}, p {p_value(pair.p_adjusted)}, n {pair.n}: {conclusion(pair, found.language)}",
+            counts=True,
+            passes=True,
+        )
+        for pair in found.pairs
+    ]
+    return text_of(cases, title(found))
 
 
 def write(text: str, path: Path) -> Path:

@@ -1,6 +1,8 @@
 """JUnit XML: a case for each gate, which fails where the exit code says so."""
 
 import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -19,7 +21,7 @@ def clean(text: object) -> str:
     return _FORBIDDEN.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", str(text))
 
 
-def _gate(name: str, of: str, outcome: str, told: str, *, counts: bool, passes: bool) -> ET.Element:
+def case_of(name: str, of: str, outcome: str, told: str, *, counts: bool, passes: bool) -> ET.Element:
     """Return the case of a gate; `counts`: the exit code goes by it, `passes`: undecided counts as passed."""
     case = ET.Element("testcase", name=clean(name), classname=clean(of), time="0.000")
     if outcome == "error":
@@ -59,7 +61,7 @@ def gates(data: ReportData) -> ET.Element:
             said = why(part, settings.report.language)
             told = f"{told}; {said}" if said else told
             counts = settings.gate != "off"
-            case = _gate(part["suite"], model["model"], part["outcome"], told, counts=counts, passes=passes)
+            case = case_of(part["suite"], model["model"], part["outcome"], told, counts=counts, passes=passes)
             if told_of := warned.get((model["model"], part["suite"])):
                 ET.SubElement(case, "system-err").text = clean("\n".join(told_of))
             cases.append(case)
@@ -68,7 +70,7 @@ def gates(data: ReportData) -> ET.Element:
     for model in held["models"]:
         of = f"baseline {held['name']}.{model['model']}"
         cases += [
-            _gate(
+            case_of(
                 part["suite"],
                 of,
                 part["outcome"],
@@ -80,13 +82,17 @@ def gates(data: ReportData) -> ET.Element:
         ]
     for what in () if held.get("allowed") else held.get("missing", ()):
         said = phrase("regression.missing", language, what=what)
-        cases.append(_gate(what, f"baseline {held['name']}", "regressed", said, counts=counts, passes=passes))
+        cases.append(case_of(what, f"baseline {held['name']}", "regressed", said, counts=counts, passes=passes))
+    return suite_of(cases, data.started.isoformat(timespec="seconds"))
+
+
+def suite_of(cases: Sequence[ET.Element], started: str) -> ET.Element:
+    """Return cases as one test suite."""
     kinds = {
         kind: str(sum(case.find(kind) is not None for case in cases)) for kind in ("failure", "error", "skipped")
     }
     counted = {"failures": kinds["failure"], "errors": kinds["error"], "skipped": kinds["skipped"]}
-    stamp = data.started.isoformat(timespec="seconds")
-    described = {"name": "gates", "timestamp": stamp, "tests": str(len(cases)), **counted, "time": "0.000"}
+    described = {"name": "gates", "timestamp": started, "tests": str(len(cases)), **counted, "time": "0.000"}
     element = ET.Element("testsuite", described)
     element.extend(cases)
     return element
@@ -94,12 +100,23 @@ def gates(data: ReportData) -> ET.Element:
 
 def compose(data: ReportData) -> ET.Element:
     """Return the document: all gates, where the run has a verdict."""
-    suites = [gates(data)] if data.results else []
+    return document(data.run, [gates(data)] if data.results else [])
+
+
+def document(name: str, suites: Sequence[ET.Element]) -> ET.Element:
+    """Return the document of one test suite, or of none."""
     names = ("tests", "failures", "errors", "skipped")
     sums = {name: suites[0].attrib[name] if suites else "0" for name in names}
-    top = ET.Element("testsuites", {"name": f"basic-control {clean(data.run)}", **sums, "time": "0.000"})
+    top = ET.Element("testsuites", {"name": f"basic-control {clean(name)}", **sums, "time": "0.000"})
     top.extend(suites)
     return top
+
+
+def text_of(cases: Sequence[ET.Element], name: str) -> str:
+    """Return cases as a document of their own."""
+    top = document(name, [suite_of(cases, datetime.now(UTC).isoformat(timespec="seconds"))])
+    ET.indent(top)
+    return f"<?xml version='1.0' encoding='utf-8'?>\n{ET.tostring(top, encoding='unicode')}\n"
 
 
 def write(data: ReportData, path: Path) -> Path:

@@ -144,6 +144,8 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     write_files(folder, "docs/servers.md")
     write_files(folder, "docs/tutorial.md")
     (folder / "app.py").write_text(APP, encoding="utf-8")
+    for name in ("old.json", "new.json"):  # docs/foreign.md
+        shutil.copy(TOP / "tests" / "fixtures" / "exchange" / "promptfoo.json", folder / name)
     whole: dict[str, Any] = {"gate": "off", "plugins": [], "suites": []}
     for one in blocks_of("docs/tutorial.md"):
         if one.language == "yaml":

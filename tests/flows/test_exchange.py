@@ -19,7 +19,7 @@ def test_a_log_is_verified_here_and_set_beside_what_it_states(
     log = lm_eval(tmp_path, exact_match=1.0)
     assert main(["exchange", "read", str(log), "--to", str(tmp_path / "in")]) == 0
     said = capsys.readouterr().out
-    assert "2 replies of acme/tiny to sums; stated: 100% (exact_match, strict)" in said
+    assert "2 replies of acme/tiny to sums; stated: 100% (exact_match,strict)" in said
     assert "Not carried over: The log does not say why replies ended" in said
 
     done = run("--config", str(tmp_path / "in" / "run.yaml"), "--set", "gate=off")

@@ -1,4 +1,4 @@
-"""`compare`: finished runs side by side, the same items paired, and what changed from right to wrong and back."""
+"""`compare`: runs, or other tools' files, side by side: what differs beyond chance, what changed on which item."""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice, zip_longest
@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from flows.cli.completers import RUN
 from flows.cli.console import show, written
-from flows.cli.options import Where
+from flows.cli.options import FileOptions, Where
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -29,22 +29,29 @@ def compare(
     most: Annotated[int, Parameter(name="--show", metavar="N")] = 5,
     html: Annotated[str, Parameter(metavar="FILE")] = "",
     markdown: Annotated[str, Parameter(metavar="FILE")] = "",
+    json: Annotated[str, Parameter(metavar="FILE")] = "",
+    junit: Annotated[str, Parameter(metavar="FILE")] = "",
     language: str = "",
+    form: FileOptions | None = None,
     at: Where | None = None,
 ) -> None:
-    """Compare finished runs on the items that they have in common: what changed from right to wrong and back.
+    """Compare runs, or files of other tools, on the questions that they have in common: what changed, and whether.
 
+    A file is told apart by what it holds: Inspect (.eval, .json), lm-evaluation-harness (samples_*.jsonl),
+    promptfoo, DeepEval, ragas, OpenAI Evals, Every Eval Ever, MLflow, or any CSV, JSONL or Parquet.
     Differences are the later-named run minus the earlier-named one. A model of several runs is compared with
     itself; of a single run, its models with each other, the later-configured minus the earlier one. From the runs'
     tables alone: nothing is asked.
 
     Args:
-        named: a run's id, or the path of its folder
+        named: a run's id or folder, or a file or folder of another tool
         metric: compare this metric, such as cot.l1; may be repeated (default: those that the scores are made of)
         pairs: same: a model with itself in another run (all, where no model is in two); all: every two
         most: changed items to print with their texts (default: 5)
         html: write everything as one HTML page
         markdown: write everything as Markdown
+        json: write everything as JSON
+        junit: write a case for each difference, which fails where the later one is worse
         language: of what is said, such as en or ru (default: that of the last run's report)
     """
     from tasks.compare.runs import compare_runs
@@ -58,9 +65,12 @@ def compare(
         metrics=metric,
         every=pairs == "all",
         language=language,
+        form=(form or FileOptions()).form(),
     )
     show(*_parts(found, max(0, most)))
-    for path, compose in ((html, comparison.html), (markdown, comparison.markdown)):
+    composed = ((html, comparison.html), (markdown, comparison.markdown), (json, comparison.document),
+                (junit, comparison.junit))  # fmt: skip
+    for path, compose in composed:
         if path:
             written([comparison.write(compose(found), Path(path))], found.language)
 
@@ -73,7 +83,7 @@ def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     from tasks.report import comparison
 
     yield Text(visible(comparison.title(found)), style="bold")
-    for line in (*comparison.asked(found), *found.notes):
+    for line in (*comparison.asked(found), *found.notes, *comparison.bounds(found)):
         yield Text(visible(line))
     if found.differences:
         yield _configurations(found).terminal(_KEYS, found.language)

@@ -18,28 +18,26 @@ def read(
     to: Annotated[Path, Parameter(metavar="FOLDER")],
     metric: str = "",
     stated: str = "",
-    filtered: Annotated[str, Parameter(name="--filter")] = "",
     task: str = "",
     language: str = "en",
 ) -> None:
-    """Read a log of lm-evaluation-harness, Inspect or Every Eval Ever as a suite of recorded replies.
+    """Read a log of another tool as a suite of recorded replies, to score them here.
 
     Writes rows.jsonl and run.yaml, ready to be run: its replies are scored here, beside the log's own scores.
 
     Args:
-        log: samples_*.jsonl of lm-evaluation-harness, .eval or .json of Inspect, or a record of Every Eval Ever
+        log: a file or folder of any tool that `compare` reads, of one model
         to: the folder to write
         metric: what scores the replies here (default: number, choice or exact_match, by the expected answers)
         stated: which of the log's own scores to set beside ours (default: its first)
-        filtered: of lm-evaluation-harness, which filter's score (default: the first)
-        task: of Every Eval Ever, which evaluation (default: the first)
+        task: of a file of several evaluations, which one (default: the first)
         language: the language of the questions
     """
     from data.characters import visible
     from tasks.exchange import suites
     from tasks.report.text import percent
 
-    found = suites.read(log, metric=stated, filtered=filtered, task=task)
+    found = suites.read(log, metric=stated, task=task)
     chosen = suites.write(found, to, metric=metric, language=language)
     mean = "no score" if found.accuracy is None else f"{percent(found.accuracy)} ({found.metric})"
     show(visible(f"{found.tool}: {len(found.rows)} replies of {found.model} to {found.task}; stated: {mean}."))

@@ -5,16 +5,16 @@ Source: the schemas `eval` and `instance_level_eval` of every-eval-ever 0.3.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from data.errors import InputError
-from data.files import rows as read_rows
 from tasks.exchange.finished import Evaluation, ScoredReply
-from tasks.exchange.records import Log, Recorded, counted, share, text_of
+from tasks.exchange.records import Log, Recorded, Stated, counted, mapped, stated, stated_facts, text_of
+from tasks.exchange.source import Source, open_source
 
 TOOL = "Every Eval Ever"
 FORM = "every-eval-ever"
@@ -24,11 +24,13 @@ UNNAMED = "unnamed"
 _KEYS = {"schema_version", "evaluation_id", "model_id", "sample_id", "interaction_type", "input", "evaluation"}
 
 
-def fits(path: Path, head: Mapping[str, Any]) -> bool:
+def fits(source: Source) -> bool:
     """Tell whether a file is an aggregate record, or its first line an instance."""
-    if path.suffix == ".json":
-        return not head.keys().isdisjoint({"schema_version", "detailed_evaluation_results"})
-    return head.keys() >= _KEYS
+    return (
+        source.head.keys() >= _KEYS
+        or not source.head.keys().isdisjoint({"detailed_evaluation_results"})
+        or ("schema_version" in source.head and source.whole is not None)
+    )
 
 
 def instances_of(path: Path) -> Path:
@@ -54,63 +56,54 @@ def instances_of(path: Path) -> Path:
     return found
 
 
-def _rows(listed: list[Mapping[str, Any]], remarks: list[str]) -> Iterator[Recorded]:
-    turns = failed = traces = 0
-    for number, row in enumerate(listed):
-        output = row.get("output")
-        if row["interaction_type"] != "single_turn" or not isinstance(output, Mapping):
-            turns += 1
-            continue
-        if row.get("error"):
-            failed += 1
-            continue
-        traces += bool(output.get("reasoning_trace"))
-        asked, usage = row["input"], row.get("token_usage") or {}
-        replies = output.get("raw")
-        evaluation = row["evaluation"]
-        yield Recorded(
-            str(row.get("sample_id", number)),
-            text_of(asked.get("raw")),
-            [str(one) for one in asked.get("reference") or ()],
-            text_of(replies[0] if isinstance(replies, list) and replies else replies),
-            share(evaluation.get("score")),
-            tokens_in=counted(usage.get("input_tokens")),
-            tokens_out=counted(usage.get("output_tokens")),
-            choices=tuple(map(str, asked.get("choices") or ())),
-        )
-    if turns:
-        remarks.append(f"{turns} instances are conversations of several turns or of agents; they are left out.")
-    if failed:
-        remarks.append(f"{failed} instances ended in an error; they are left out.")
-    if traces:
-        remarks.append(f"The reasoning traces of {traces} instances are left out: only answers are verified.")
+def _recorded(row: Mapping[str, Any], scores: Mapping[str, Stated], error: str) -> Recorded:
+    output, asked, usage = mapped(row.get("output")), mapped(row["input"]), mapped(row.get("token_usage"))
+    replies = output.get("raw")
+    return Recorded(
+        text_of(row.get("sample_id")),
+        text_of(asked.get("raw")),
+        [str(one) for one in asked.get("reference") or ()],
+        None if error else text_of(replies[0] if isinstance(replies, list) and replies else replies),
+        scores,
+        str(row["model_id"]),
+        str(row.get("evaluation_name") or ""),
+        error=error,
+        tokens_in=counted(usage.get("input_tokens")),
+        tokens_out=counted(usage.get("output_tokens")),
+        choices=tuple(map(str, asked.get("choices") or ())),
+    )
 
 
-def read(path: Path, *, metric: str = "", filtered: str = "", task: str = "") -> Log:  # noqa: ARG001 - others' options
+def read(source: Source) -> Log:
     """Read a record: its aggregate file, or its instances.
 
     Raises:
-        InputError: it cannot be read, or holds no reply of one turn, or the task is not in it.
+        InputError: it cannot be read.
     """
-    where = instances_of(path) if path.suffix == ".json" else path
-    listed = list(read_rows(where))
-    if strange := next((n for n, row in enumerate(listed, 1) if not row.keys() >= _KEYS), None):
-        raise InputError(f"{where}, line {strange}: expected an instance of {TOOL}: {', '.join(sorted(_KEYS))}.")
-    named = list(dict.fromkeys(str(row.get("evaluation_name")) for row in listed))
-    models = list(dict.fromkeys(str(row["model_id"]) for row in listed))
-    if len(models) > 1:
-        raise InputError(f"{where}: found {len(models)} models, expected one; split the file by model_id.")
-    if task and task not in named:
-        raise InputError(f"{where}: found no evaluation {task!r}; there are: {', '.join(named)}.")
-    chosen = task or next(iter(named), "")
-    remarks: list[str] = []
-    rows = tuple(_rows([row for row in listed if str(row.get("evaluation_name")) == chosen], remarks))
-    if not rows:
-        raise InputError(f"{where}: found no reply of one turn; nothing can be verified here.")
-    if len(named) > 1:
-        remarks.append(f"Only {chosen!r} is read; the file holds {len(named)} evaluations (--task names one).")
-    remarks.append("The record does not say why replies ended: none can be identified as cut at the token limit.")
-    return Log(TOOL, chosen, models[0], "score", rows, tuple(remarks))
+    aggregate = "detailed_evaluation_results" in source.head or not source.head.keys() >= _KEYS
+    where = open_source(instances_of(source.path)) if aggregate else source
+    turns, traces, rows = 0, 0, []
+    for line, row in enumerate(where.rows(), 1):
+        if not row.keys() >= _KEYS:
+            raise InputError(
+                f"{where.path}, line {line}: expected an instance of {TOOL}: {', '.join(sorted(_KEYS))}."
+            )
+        error = text_of(row.get("error"))
+        if not error and (row["interaction_type"] != "single_turn" or not isinstance(row.get("output"), Mapping)):
+            turns += 1
+            continue
+        traces += bool(mapped(row.get("output")).get("reasoning_trace"))
+        metric = text_of(mapped(row.get("metadata")).get("metric")) or "score"
+        judged = mapped(row["evaluation"]).get("score")
+        rows.append(_recorded(row, {metric: stated(judged, error=error)}, error))
+    remarks = ["The record does not say why replies ended: none can be identified as cut at the token limit."]
+    if turns:
+        remarks.append(f"{turns} instances are conversations of several turns or of agents; they are left out.")
+    if traces:
+        remarks.append(f"The reasoning traces of {traces} instances are left out: only answers are verified.")
+    known = mapped(source.head.get("eval_library")) if aggregate else {}
+    facts = stated_facts(tool=TOOL, tool_version=known.get("version"), schema=source.head.get("schema_version"))
+    return Log(TOOL, tuple(rows), facts, tuple(remarks))
 
 
 def _part(text: str) -> str:

@@ -1,9 +1,13 @@
-"""Logs of Inspect (`.eval`, `.json`), through Inspect's own reader: the extra `inspect`.
+"""Logs of Inspect (`.eval`, `.json`): read as they are; written through Inspect's own package, the extra `inspect`.
 
-Source: inspect_ai.log.
+Source: inspect_ai.log, version 2 of its form.
 """
 
 import importlib.util
+import json
+import re
+import struct
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,21 +15,35 @@ from typing import TYPE_CHECKING, Any
 from data.errors import InputError
 from data.extras import installing
 from tasks.exchange.finished import Evaluation, ScoredReply
-from tasks.exchange.records import Log, Recorded, counted, share
+from tasks.exchange.records import (
+    Log,
+    Recorded,
+    Stated,
+    conversation,
+    counted,
+    expected,
+    mapped,
+    stated,
+    stated_facts,
+)
+from tasks.exchange.source import LARGEST, Source
 
 if TYPE_CHECKING:
-    from inspect_ai.log import EvalLog, EvalSample
+    from inspect_ai.log import EvalSample
 
 TOOL = "Inspect"
 FORM = "inspect"
 _MARKS: Mapping[Any, float] = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """Inspect's own values of correct, incorrect, partial and no answer."""
 _REASONS = {"stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
+_SAMPLE = re.compile(r"samples/[^/]+\.json")
+_ZSTD = 93
+_LOCAL = 30  # bytes of a zip member's own header, before its name
 
 
-def fits(path: Path, head: Mapping[str, Any]) -> bool:
+def fits(source: Source) -> bool:
     """Tell whether a file is a log of Inspect."""
-    return path.suffix == ".eval" or (path.suffix == ".json" and {"eval", "status"} <= head.keys())
+    return source.path.suffix.lower() == ".eval" or {"eval", "status", "version"} <= source.head.keys()
 
 
 def _wanted(path: Path) -> None:
@@ -35,76 +53,146 @@ def _wanted(path: Path) -> None:
         )
 
 
-def _stated(value: object) -> float | None:
-    return _MARKS[value] if isinstance(value, str) and value in _MARKS else share(value)
+def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
+    """Return what a member holds; Inspect packs by Zstandard, which Python's own reader learns with 3.14."""
+    if member.compress_type != _ZSTD:
+        return json.loads(packed.read(member))
+    import pyarrow as pa
+
+    opened = packed.fp
+    if opened is None or member.file_size > LARGEST:
+        raise ValueError(f"{member.filename} cannot be unpacked")
+    opened.seek(member.header_offset)
+    header = opened.read(_LOCAL)
+    name, extra = struct.unpack("<HH", header[-4:])
+    opened.seek(name + extra, 1)
+    data = pa.decompress(opened.read(member.compress_size), member.file_size, codec="zstd")
+    return json.loads(data.to_pybytes())
 
 
-def _question(sample: "EvalSample") -> str:
-    if isinstance(sample.input, str):
-        return sample.input
-    return "\n\n".join(message.text for message in sample.input)
+def _parts(source: Source) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
+    """Return a log's header and its samples."""
+    if source.path.suffix.lower() != ".eval":
+        return source.head, [one for one in source.head.get("samples") or () if isinstance(one, Mapping)]
+    try:
+        with zipfile.ZipFile(source.path) as packed:
+            by_name = {member.filename: member for member in packed.infolist()}
+            head = by_name.get("header.json") or by_name.get("_journal/start.json")
+            header = mapped(_member(packed, head)) if head else {}
+            found = [_member(packed, one) for name, one in by_name.items() if _SAMPLE.fullmatch(name)]
+    except (zipfile.BadZipFile, OSError, ValueError, RecursionError, NotImplementedError, struct.error) as error:
+        raise InputError(
+            f"{source.path}: it cannot be read as a log of Inspect ({type(error).__name__}: {error})."
+        ) from error
+    return header, sorted((one for one in found if isinstance(one, Mapping)), key=_order)
 
 
-def _recorded(sample: "EvalSample", scorer: str, epochs: int) -> Recorded:
-    output, usage = sample.output, sample.output.usage
-    score = (sample.scores or {}).get(scorer)
-    reason = output.choices[0].stop_reason if output.choices else ""
+def _order(sample: Mapping[str, Any]) -> tuple[int, int, str]:
+    name, epoch = sample.get("id"), counted(sample.get("epoch")) or 0
+    return (name, epoch, "") if isinstance(name, int) else (0, epoch, str(name))
+
+
+def _score(given: object, scorer: str, judge: str) -> dict[str, Stated]:
+    """Return a scorer's value: one, or several by name."""
+    value, why = mapped(given).get("value"), mapped(given).get("explanation")
+    values = (
+        {f"{scorer}.{name}": one for name, one in value.items()} if isinstance(value, Mapping) else {scorer: value}
+    )
+    marked = {name: _MARKS.get(one, one) if isinstance(one, str) else one for name, one in values.items()}
+    return {name: stated(one, judge=judge, reason=why) for name, one in marked.items()}
+
+
+def _recorded(sample: Mapping[str, Any], declared: bool, facts: Mapping[str, str], epochs: int) -> Recorded:  # noqa: FBT001
+    output = mapped(sample.get("output"))
+    attached = mapped(sample.get("attachments"))
+    choices = output.get("choices") or [{}]
+    first = mapped(choices[0]) if isinstance(choices, list) else {}
+    usage, scores = mapped(output.get("usage")), dict[str, Stated]()
+    for scorer, given in mapped(sample.get("scores")).items():
+        judged = scorer.startswith("model_graded")
+        scores |= _score(given, scorer, facts.get(f"judge of {scorer}", "a model") if judged else "")
+    error = text_of_error(sample.get("error"))
+    if error:
+        scores = {name: stated(None, error=error) for name in scores}
+
+    def whole(text: str) -> str:
+        return (
+            str(attached.get(text.removeprefix("attachment://"), text))
+            if text.startswith("attachment://")
+            else text
+        )
+
+    reply = output.get("completion")
+    said = reply if isinstance(reply, str) else conversation([mapped(first.get("message"))])
     return Recorded(
-        f"{sample.id}, epoch {sample.epoch}" if epochs > 1 else str(sample.id),
-        _question(sample),
-        sample.target if isinstance(sample.target, str) else list(sample.target),
-        output.completion,
-        None if score is None else _stated(score.value),
-        _REASONS.get(reason, ""),
-        counted(usage.input_tokens) if usage else None,
-        counted(usage.output_tokens) if usage else None,
-        tuple(sample.choices or ()),
+        str(sample.get("id")) if declared else "",
+        whole(conversation(sample.get("input"))),
+        expected(sample.get("target")),
+        None if error else whole(said),
+        scores,
+        facts.get("model", "model"),
+        facts.get("task", ""),
+        repeat=(counted(sample.get("epoch")) or 1) - 1 if epochs > 1 else None,
+        finish_reason=_REASONS.get(str(first.get("stop_reason")), ""),
+        error=error,
+        tokens_in=counted(usage.get("input_tokens")),
+        tokens_out=counted(usage.get("output_tokens")),
+        choices=tuple(map(str, sample.get("choices") or ())),
     )
 
 
-def _scorer(log: "EvalLog", path: Path, wanted: str) -> str:
-    named = list(dict.fromkeys(name for sample in log.samples or () for name in sample.scores or {}))
-    if wanted and wanted not in named:
-        raise InputError(f"{path}: found no scorer {wanted!r}; there are: {', '.join(named) or 'none'}.")
-    return wanted or next(iter(named), "")
+def text_of_error(error: object) -> str:
+    """Return what a sample's error says; '' where it has none."""
+    return str(mapped(error).get("message") or "the sample failed") if error else ""
 
 
-def _remarks(log: "EvalLog", failed: int) -> Iterator[str]:
-    samples = log.samples or []
-    if failed:
-        yield f"{failed} samples ended in an error of the tool; they are left out."
-    if log.status != "success":
-        yield f"The log's status is {log.status}: it may not hold the whole evaluation."
-    if log.eval.config.epochs and log.eval.config.epochs > 1:
-        yield "Each epoch is an item of its own."
-    if any(sum(message.role == "assistant" for message in sample.messages) > 1 for sample in samples):
+def _facts(header: Mapping[str, Any]) -> dict[str, str]:
+    told = mapped(header.get("eval"))
+    asked = mapped(mapped(header.get("plan")).get("config")) or mapped(told.get("model_generate_config"))
+    scorers = [mapped(one) for one in told.get("scorers") or ()]
+    judges = {f"judge of {one.get('name')}": mapped(one.get("options")).get("model") for one in scorers}
+    steps = mapped(header.get("plan")).get("steps")
+    return stated_facts(
+        tool=TOOL,
+        tool_version=mapped(told.get("packages")).get("inspect_ai"),
+        task=str(told.get("task") or "").rpartition("/")[2],
+        task_version=told.get("task_version"),
+        model=told.get("model"),
+        solvers=", ".join(str(mapped(one).get("solver")) for one in steps) if isinstance(steps, list) else "",
+        temperature=asked.get("temperature"),
+        max_tokens=asked.get("max_tokens"),
+        seed=asked.get("seed"),
+        **judges,
+    )
+
+
+def _remarks(header: Mapping[str, Any], samples: list[Mapping[str, Any]]) -> Iterator[str]:
+    if header.get("status") != "success":
+        yield f"The log's status is {header.get('status')}: it may not hold the whole evaluation."
+    turns = (one.get("messages") for one in samples)
+    if any(sum(mapped(m).get("role") == "assistant" for m in each) > 1 for each in turns if isinstance(each, list)):
         yield "Some samples are conversations of several turns: only the last reply is verified."
-    if len({name for sample in samples for name in sample.scores or {}}) > 1:
-        yield "The log holds several scorers; one is read (--metric names it)."
 
 
-def read(path: Path, *, metric: str = "", filtered: str = "", task: str = "") -> Log:  # noqa: ARG001 - others' options
-    """Read a log of Inspect.
+def read(source: Source) -> Log:
+    """Read a log of Inspect, every scorer and epoch.
 
     Raises:
-        InputError: the extra is not installed, or the log cannot be read, or holds no reply.
+        InputError: it cannot be read.
     """
-    _wanted(path)
-    from inspect_ai.log import read_eval_log
-
-    try:
-        log = read_eval_log(str(path), resolve_attachments=True)
-    except Exception as error:  # its reader raises what its parts raise: zip, zstd, pydantic
-        raise InputError(
-            f"{path}: Inspect's own reader cannot read it ({type(error).__name__}: {error})."
-        ) from error
-    scorer = _scorer(log, path, metric)
-    whole = [sample for sample in log.samples or () if sample.error is None]
-    rows = tuple(_recorded(sample, scorer, log.eval.config.epochs or 1) for sample in whole)
-    if not rows:
-        raise InputError(f"{path}: found no sample with a reply (status {log.status}).")
-    remarks = tuple(_remarks(log, len(log.samples or ()) - len(whole)))
-    return Log(TOOL, log.eval.task.rpartition("/")[2], log.eval.model, scorer, rows, remarks)
+    header, samples = _parts(source)
+    ids = list(dict.fromkeys(one.get("id") for one in samples if isinstance(one.get("id"), str | int)))
+    declared = ids != list(range(1, len(ids) + 1))  # Inspect numbers samples that have no id
+    config = mapped(mapped(header.get("eval")).get("config"))
+    epochs = max([counted(config.get("epochs")) or 1, *(counted(one.get("epoch")) or 1 for one in samples)])
+    facts = _facts(header)
+    scorers = list(dict.fromkeys(name for one in samples for name in mapped(one.get("scores"))))
+    whole = [
+        one if one.get("scores") or not one.get("error") else {**one, "scores": dict.fromkeys(scorers)}
+        for one in samples
+    ]
+    rows = tuple(_recorded(one, declared, facts, epochs) for one in whole)
+    return Log(TOOL, rows, facts, tuple(_remarks(header, samples)))
 
 
 def _sample(row: ScoredReply, target: str) -> "EvalSample":

@@ -4,13 +4,24 @@ Source: lm-evaluation-harness 0.4, `--log_samples`.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from data.errors import InputError
-from data.files import rows as read_rows
-from tasks.exchange.records import Log, Recorded, share, text_of
+from tasks.exchange.records import (
+    Log,
+    Recorded,
+    Stated,
+    conversation,
+    expected,
+    mapped,
+    number,
+    stated,
+    stated_facts,
+)
+from tasks.exchange.source import Source
 
 TOOL = "lm-evaluation-harness"
 FORM = "lm-eval"
@@ -18,77 +29,47 @@ _KEYS = {"doc_id", "doc", "target", "arguments", "resps"}
 _QUESTIONS = ("question", "Question", "query", "problem", "input", "prompt")
 
 
-def fits(path: Path, head: Mapping[str, Any]) -> bool:
-    """Tell whether a file's first line is a sample of lm-evaluation-harness."""
-    return path.suffix != ".json" and head.keys() >= _KEYS
+def fits(source: Source) -> bool:
+    """Tell whether a file's first line is a sample of lm-evaluation-harness, or the file its results."""
+    return source.head.keys() >= _KEYS or _aggregates(source)
+
+
+def _aggregates(source: Source) -> bool:
+    return isinstance(source.whole, Mapping) and {"results", "configs", "n-shot"} <= source.head.keys()
 
 
 def _asked(row: Mapping[str, Any]) -> str:
     """Return the question: of the document where it has one, else the prompt that was sent."""
-    doc = row["doc"]
-    if isinstance(doc, Mapping):
-        found = next((doc[key] for key in _QUESTIONS if isinstance(doc.get(key), str) and doc[key].strip()), None)
-        if found is not None:
-            return str(found)
-    return _prompt(row)
+    doc = mapped(row["doc"])
+    found = next((doc[key] for key in _QUESTIONS if isinstance(doc.get(key), str) and doc[key].strip()), None)
+    return _prompt(row) if found is None else str(found)
 
 
 def _prompt(row: Mapping[str, Any]) -> str:
     arguments = row["arguments"]
-    first = arguments.get("gen_args_0") if isinstance(arguments, Mapping) else None
-    sent = first.get("arg_0") if isinstance(first, Mapping) else None
+    sent = mapped(mapped(arguments).get("gen_args_0")).get("arg_0")
     if isinstance(arguments, list) and arguments and isinstance(arguments[0], list) and arguments[0]:
         sent = arguments[0][0]
     if isinstance(sent, list):
         sent = sent[0] if sent else ""
     try:
-        messages = json.loads(sent) if isinstance(sent, str) else None
-    except ValueError:
-        messages = None
-    if isinstance(messages, list) and messages and all(isinstance(one, Mapping) for one in messages):
-        return "\n\n".join(text_of(one.get("content")) for one in messages)
-    return sent if isinstance(sent, str) else ""
-
-
-def _answer(row: Mapping[str, Any]) -> str | list[str]:
-    target = row["target"]
-    if isinstance(target, list):
-        return [str(one) for one in target]
-    return str(target).strip()
+        return conversation(json.loads(sent) if isinstance(sent, str) and sent.startswith("[") else sent)
+    except (ValueError, RecursionError):
+        return conversation(sent)
 
 
 def _replies(row: Mapping[str, Any]) -> list[str]:
     """Return the generated texts; none where options were compared by their likelihood."""
-    found = row["resps"]
-    if not isinstance(found, list):
-        return []
-    return [
-        one
-        for listed in found
-        for one in (listed if isinstance(listed, list) else [listed])
-        if isinstance(one, str)
-    ]
+    found = row["resps"] if isinstance(row["resps"], list) else []
+    parts = (one for listed in found for one in (listed if isinstance(listed, list) else [listed]))
+    return [one for one in parts if isinstance(one, str)]
 
 
-def _chosen(rows: Sequence[Mapping[str, Any]], where: Path, wanted: str) -> tuple[str, list[Mapping[str, Any]]]:
-    """Return one filter's rows: with several filters, a log holds each sample once for each of them."""
-    filters = list(dict.fromkeys(str(row.get("filter") or "none") for row in rows))
-    if wanted and wanted not in filters:
-        raise InputError(f"{where}: found no filter {wanted!r}; expected one of {', '.join(filters)}.")
-    name = wanted or filters[0]
-    return name, [row for row in rows if str(row.get("filter") or "none") == name]
-
-
-def _metric(row: Mapping[str, Any], where: Path, wanted: str) -> str:
-    named = row.get("metrics")
-    metrics = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
-    metrics = [one for one in metrics if share(row.get(one)) is not None]
-    if wanted and wanted not in metrics:
-        there = ", ".join(metrics) or "none"
-        raise InputError(
-            f"{where}: found no score {wanted!r} between 0 and 1 in its first sample; there are: {there}."
-        )
-    return wanted or next(iter(metrics), "")
+def _scores(row: Mapping[str, Any]) -> dict[str, Stated]:
+    name = str(row.get("filter") or "none")
+    named = row.get("metrics") if isinstance(row.get("metrics"), list) else []
+    known = [one for one in named or () if isinstance(one, str) and number(row.get(one)) is not None]
+    return {one if name == "none" else f"{one},{name}": stated(row[one]) for one in known}
 
 
 def _results(path: Path) -> Mapping[str, Any]:
@@ -96,7 +77,7 @@ def _results(path: Path) -> Mapping[str, Any]:
     for found in sorted(path.parent.glob("*results*.json"), reverse=True):
         try:
             read = json.loads(found.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         if isinstance(read, dict) and isinstance(read.get("results"), dict):
             return read
@@ -109,44 +90,51 @@ def _task(path: Path, results: Mapping[str, Any]) -> str:
     return next((task for task in tasks if named.startswith(task)), named)
 
 
-def _rows(rows: Sequence[Mapping[str, Any]], metric: str, remarks: list[str]) -> Iterator[Recorded]:
-    silent = several = 0
-    for number, row in enumerate(rows):
-        replies = _replies(row)
-        if not replies:
-            silent += 1
-            continue
-        several += len(replies) > 1
-        stated = share(row.get(metric)) if metric else None
-        yield Recorded(str(row.get("doc_id", number)), _asked(row), _answer(row), replies[0], stated)
-    if silent:
-        remarks.append(
-            f"{silent} samples hold no generated text (options compared by likelihood); they are left out."
-        )
-    if several:
-        remarks.append(f"{several} samples hold several replies; the first of each is taken.")
+def _facts(results: Mapping[str, Any], task: str) -> dict[str, str]:
+    own, config = mapped(mapped(results.get("configs")).get(task)), mapped(results.get("config"))
+    asked = mapped(own.get("generation_kwargs"))
+    return stated_facts(
+        tool=TOOL,
+        tool_version=results.get("lm_eval_version"),
+        task_version=mapped(results.get("versions")).get(task),
+        model=results.get("model_name") or config.get("model"),
+        prompt=own.get("doc_to_text"),
+        few_shot_examples=own.get("num_fewshot"),
+        temperature=asked.get("temperature"),
+        max_tokens=asked.get("max_gen_toks"),
+        seed=config.get("random_seed"),
+    )
 
 
-def read(path: Path, *, metric: str = "", filtered: str = "", task: str = "") -> Log:  # noqa: ARG001 - others' option
-    """Read a sample log.
+def read(source: Source) -> Log:
+    """Read a sample log: each document once, with the scores of all filters.
 
     Raises:
-        InputError: it cannot be read, or holds no generated reply, or not the filter or score that is named.
+        InputError: it cannot be read, or holds aggregates alone.
     """
-    listed = list(read_rows(path))
-    if strange := next((n for n, row in enumerate(listed, 1) if not row.keys() >= _KEYS), None):
-        raise InputError(f"{path}, line {strange}: expected a sample of {TOOL} with {', '.join(sorted(_KEYS))}.")
-    name, chosen = _chosen(listed, path, filtered)
-    score = _metric(chosen[0], path, metric)
-    results = _results(path)
-    remarks: list[str] = []
-    rows = tuple(_rows(chosen, score, remarks))
-    if not rows:
+    if _aggregates(source):
         raise InputError(
-            f"{path}: found no generated reply in {len(chosen)} samples; nothing can be verified here."
+            f"{source.path}: it holds aggregates alone, which have no rows to pair. Run {TOOL} with --log_samples, "
+            "and give its samples_*.jsonl."
         )
-    if len(chosen) < len(listed):
-        remarks.append(f"Only the filter {name!r} is read; the log holds others (--filter names one).")
-    remarks.append("The log does not say why replies ended: none can be identified as cut at the token limit.")
-    model = str(results.get("model_name") or results.get("config", {}).get("model") or "model")
-    return Log(TOOL, _task(path, results), model, f"{score}, {name}" if score else "", rows, tuple(remarks))
+    results = _results(source.path)
+    task = _task(source.path, results)
+    model = str(results.get("model_name") or mapped(results.get("config")).get("model") or "model")
+    found: dict[str, Recorded] = {}
+    several = 0
+    for line, row in enumerate(source.rows(), 1):
+        if not row.keys() >= _KEYS:
+            raise InputError(
+                f"{source.path}, line {line}: expected a sample of {TOOL} with {', '.join(sorted(_KEYS))}."
+            )
+        replies, doc = _replies(row), str(row["doc_id"])
+        if doc in found:
+            found[doc] = replace(found[doc], scores={**found[doc].scores, **_scores(row)})
+            continue
+        several += len(replies) > 1
+        reply = replies[0] if replies else None
+        found[doc] = Recorded("", _asked(row), expected(row["target"]), reply, _scores(row), model, task)
+    remarks = ["The log does not say why replies ended: none can be identified as cut at the token limit."]
+    if several:
+        remarks.append(f"{several} samples hold several replies; the first of each is taken.")
+    return Log(TOOL, tuple(found.values()), _facts(results, task), tuple(remarks))

@@ -6,20 +6,20 @@ from pathlib import Path
 import pytest
 
 from tasks.exchange import adapters, discovery
-from tasks.exchange.suites import read
+from tasks.exchange.reading import read
 
 ADAPTER = """
-from tasks.exchange.records import Log, Recorded
+from tasks.exchange.records import Log, Recorded, Stated
 
 TOOL, FORM = "Another Tool", "another"
 
 
-def fits(path, head):
-    return "another" in head
+def fits(source):
+    return "another" in source.head
 
 
-def read(path, *, metric="", filtered="", task=""):
-    return Log(TOOL, "sums", "tiny", "", (Recorded("1", "2 + 2?", "4", "It is 4.", None),), ())
+def read(source):
+    return Log(TOOL, (Recorded("1", "2 + 2?", "4", "It is 4.", {"right": Stated(1.0)}, "tiny", "sums"),))
 
 
 def write(evaluation, folder, *, run, cells):
@@ -47,5 +47,7 @@ def test_a_file_that_two_forms_fit_is_asked_about(tmp_path: Path, monkeypatch: p
     for reader in discovery.readers():
         monkeypatch.setattr(reader, "fits", lambda *_: True)
     (tmp_path / "log.jsonl").write_text("{}\n", encoding="utf-8")
-    with pytest.raises(Exception, match="it may be of Every Eval Ever or of Inspect or of lm-evaluation-harness"):
+    with pytest.raises(
+        Exception, match="it may be of DeepEval or of Every Eval Ever or of Inspect or of lm-evaluation-harness"
+    ):
         read(tmp_path / "log.jsonl")

@@ -9,32 +9,31 @@ import yaml
 
 from config.reading import read as read_configuration
 from data.errors import InputError
-from tasks.exchange.records import Log
-from tasks.exchange.suites import fitting, read, write
+from tasks.exchange.suites import Replay, fitting, read, write
 from tests.tasks.exchange.logs import LINES, instances, lines, lm_eval
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "exchange"
 real = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared logs are not beside this checkout")
 
 
-def told(log: Log) -> list[tuple[str, object, str, float | None]]:
-    return [(row.question, row.answer, row.response, row.stated) for row in log.rows]
+def told(log: Replay) -> list[tuple[str, object, str | None, float | None]]:
+    return [(row.question, row.answer, row.response, log.stated(row)) for row in log.rows]
 
 
 def test_a_sample_log_of_lm_evaluation_harness(tmp_path: Path) -> None:
     log = read(lm_eval(tmp_path))
     assert told(log) == list(LINES)
-    assert (log.task, log.model, log.metric, log.accuracy) == ("sums", "acme/tiny", "exact_match, strict", 0.5)
+    assert (log.task, log.model, log.metric, log.accuracy) == ("sums", "acme/tiny", "exact_match,strict", 0.5)
     assert any("why replies ended" in remark for remark in log.remarks)
 
 
-def test_of_several_filters_one_is_read_and_the_others_are_told(tmp_path: Path) -> None:
+def test_of_several_filters_each_is_a_score_of_the_same_reply(tmp_path: Path) -> None:
     path = lm_eval(tmp_path, filters=("strict", "flexible"))
     assert len(read(path).rows) == 2
-    assert read(path, filtered="flexible").metric == "exact_match, flexible"
-    assert any("--filter" in remark for remark in read(path).remarks)
-    with pytest.raises(InputError, match="no filter 'loose'; expected one of strict, flexible"):
-        read(path, filtered="loose")
+    assert read(path, metric="exact_match,flexible").metric == "exact_match,flexible"
+    assert any("--stated" in remark for remark in read(path).remarks)
+    with pytest.raises(InputError, match="no score 'loose' between 0 and 1; there are: exact_match,strict, exact_"):
+        read(path, metric="loose")
 
 
 def test_replies_that_were_never_written_cannot_be_verified(tmp_path: Path) -> None:
@@ -51,7 +50,7 @@ def test_several_replies_to_a_question_are_told(tmp_path: Path) -> None:
 
 def test_a_score_out_of_range_is_none_and_another_may_be_named(tmp_path: Path) -> None:
     path = lm_eval(tmp_path, metrics=["bleu", "exact_match"], bleu=31.4)
-    assert read(path).metric == "exact_match, strict"
+    assert read(path).metric == "exact_match,strict"
     with pytest.raises(InputError, match="no score 'bleu' between 0 and 1"):
         read(path, metric="bleu")
 
@@ -71,7 +70,7 @@ def test_conversations_are_left_out_and_told(tmp_path: Path) -> None:
     log = read(instances(tmp_path, more=[turns, {**row, "error": "timeout"}]))
     assert len(log.rows) == 2
     assert any(remark.startswith("1 instances are conversations") for remark in log.remarks)
-    assert any(remark.startswith("1 instances ended in an error") for remark in log.remarks)
+    assert any(remark.startswith("1 replies ended in an error") for remark in log.remarks)
 
 
 def test_instances_elsewhere_are_never_followed(tmp_path: Path) -> None:
@@ -88,15 +87,15 @@ def test_instances_elsewhere_are_never_followed(tmp_path: Path) -> None:
     [
         (
             "a.jsonl",
-            '{"question": "?"}\n',
-            "it is no log of Every Eval Ever, Inspect, lm-evaluation-harness; found the keys",
+            '{"what": "?"}\n',
+            "it is no log of DeepEval, Every Eval Ever, Inspect, lm-evaluation-harness, MLflow",
         ),
-        ("a.jsonl", "", "it is no log of Every Eval Ever, Inspect, lm-evaluation-harness; found the keys"),
+        ("a.jsonl", "", "it is no log of DeepEval, Every Eval Ever, Inspect, lm-evaluation-harness, MLflow"),
         ("a.jsonl", "[1]\n", "expected a JSON object"),
         ("a.json", "{", "cannot be read as JSON"),
         ("a.json", "{}", "it is no log of"),
         ("a.json", '{"schema_version": "0.3.0"}', "found no detailed_evaluation_results"),
-        ("a.eval", "no zip", "Inspect's own reader cannot read it"),
+        ("a.eval", "no zip", "it cannot be read as a log of Inspect"),
         ("none.jsonl", None, "no such file"),
     ],
 )
@@ -168,7 +167,7 @@ def test_a_real_log_of_lm_evaluation_harness() -> None:
 
 
 @real
-def test_a_real_log_of_inspect_through_its_own_reader() -> None:
+def test_a_real_log_of_inspect() -> None:
     log = read(SHARED / "inspect_gsm8k_100.eval")
     assert (log.task, log.model, log.metric, len(log.rows), log.accuracy) == (
         "gsm8k_100",
@@ -185,5 +184,5 @@ def test_lines_of_two_models_are_not_mixed(tmp_path: Path) -> None:
     record = instances(tmp_path)
     first = json.loads((tmp_path / "1_samples.jsonl").read_text(encoding="utf-8").splitlines()[0])
     lines(tmp_path / "1_samples.jsonl", [first, {**first, "model_id": "acme/other"}])
-    with pytest.raises(InputError, match="found 2 models, expected one"):
+    with pytest.raises(InputError, match=r"found 2 models \(acme/tiny, acme/other\), expected one"):
         read(record)

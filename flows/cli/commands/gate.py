@@ -1,0 +1,119 @@
+"""`gate`: does a run, or another tool's file, pass its threshold and its baseline; the exit code says it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from data.suites import MAX_DROP
+from flows.cli.completers import RUN
+from flows.cli.console import show, written
+from flows.cli.options import FileOptions, Where
+
+if TYPE_CHECKING:
+    from metrics.analysis.baseline import BaselineComparison
+    from metrics.analysis.verdict import RunVerdict
+
+
+def gate(
+    new: Annotated[str, RUN],
+    /,
+    *,
+    baseline: Annotated[str, RUN] = "",
+    max_drop: float = MAX_DROP,
+    threshold: float | None = None,
+    metric: str = "",
+    junit: Annotated[str, Parameter(metavar="FILE")] = "",
+    form: FileOptions | None = None,
+    at: Where | None = None,
+) -> int:
+    """Say by the exit code whether a run, or a file of another tool, passes: for a build that runs any tool.
+
+    Against a baseline it regresses where the paired difference lies significantly below the tolerated drop, and
+    holds where it lies significantly above; where so few questions cannot tell, it is undecided.
+
+    Args:
+        new: a run's id or folder, or a file or folder of another tool
+        baseline: the same, from before
+        max_drop: by how much it may be worse than the baseline (default: 0.02)
+        threshold: what its score must reach, in 0 to 1
+        metric: the metric that decides (default: a run's score, or a file's first)
+        junit: write a case for each gate as JUnit XML
+    """
+    from data.characters import visible
+    from data.errors import InputError
+    from tasks.compare.gating import gate as gated
+    from tasks.report import comparison
+
+    if not baseline and threshold is None:
+        raise InputError("gate: expected --baseline OLD, or --threshold SHARE, or both; found neither.")
+    for name, value in (("--threshold", threshold), ("--max-drop", max_drop)):
+        if value is not None and not 0 <= value <= 1:
+            raise InputError(f"{name} {value:g}: expected a share, 0 to 1.")
+    where = at or Where()
+    verdict, held = gated(
+        new,
+        runs=where.runs,
+        root=where.root,
+        baseline=baseline,
+        metric=metric,
+        max_drop=max_drop,
+        threshold=threshold,
+        form=(form or FileOptions()).form(),
+    )
+    show(*map(visible, _lines(verdict, held)))
+    if junit:
+        written([comparison.write(_cases(verdict, held, new), Path(junit))])
+    return verdict.exit_code
+
+
+def _lines(verdict: "RunVerdict", held: "BaselineComparison | None") -> Iterator[str]:
+    from dataclasses import asdict
+
+    from prompts.phrases import ENGLISH, phrase
+    from tasks.report import regressions
+
+    yield from (f"{name}: {said}" for _, name, _, said in _thresholds(verdict))
+    if held:
+        yield from regressions.lines(asdict(held), ENGLISH)
+    yield phrase(f"regression.exit_{int(verdict.exit_code)}", ENGLISH)
+
+
+def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
+    """Yield of each model and suite its names, its outcome, and what is said of it."""
+    from dataclasses import asdict
+
+    from prompts.phrases import ENGLISH
+    from tasks.report.text import estimated, percent
+    from tasks.report.words import bound, why
+
+    for model in verdict.models:
+        for suite in model.suites:
+            if suite.threshold is None:
+                continue
+            part = asdict(suite)
+            score = estimated(suite.score, suite.interval.low, suite.interval.high)
+            told = " ".join(filter(None, (score, bound(part, ENGLISH))))
+            reason = why(part, ENGLISH)
+            said = f"{told}, threshold {percent(suite.threshold)}: {suite.outcome}{f'; {reason}' if reason else ''}"
+            yield model.model, f"{suite.suite} {model.model}", suite.outcome, said
+
+
+def _cases(verdict: "RunVerdict", held: "BaselineComparison | None", new: str) -> str:
+    from dataclasses import asdict
+
+    from tasks.report import regressions
+    from tasks.report.junit import case_of, text_of
+
+    cases = [
+        case_of(name, model, outcome, said, counts=True, passes=False)
+        for model, name, outcome, said in _thresholds(verdict)
+    ]
+    for model in asdict(held)["models"] if held else ():
+        cases += [
+            case_of(part["suite"], f"baseline.{model['model']}", part["outcome"], regressions.regression(part),
+                    counts=True, passes=False)
+            for part in model["suites"]
+        ]  # fmt: skip
+    return text_of(cases, new)

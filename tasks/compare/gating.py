@@ -1,0 +1,111 @@
+"""The verdict on a file or a run by the rules of a run's own: against a threshold, and against a baseline."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from data.errors import InputError
+from data.suites import MAX_DROP, Suite
+from metrics.analysis.baseline import BaselineComparison, Facts, RunSide, SuiteRules, compare_with_baseline, unlike
+from metrics.analysis.observations import observations
+from metrics.analysis.policy import Policy
+from metrics.analysis.results import Circumstances, Results, RunTables, build_interim
+from metrics.analysis.summary import summarise
+from metrics.analysis.verdict import RunVerdict, decide
+from metrics.stated import NAME as STATED
+from tasks.compare.baseline import reply_digests
+from tasks.compare.sides import FileForm, Side, shared_metrics, sides
+
+
+def gate(
+    new: str,
+    *,
+    runs: Path,
+    root: str = "",
+    baseline: str = "",
+    metric: str = "",
+    max_drop: float = MAX_DROP,
+    threshold: float | None = None,
+    form: FileForm | None = None,
+) -> tuple[RunVerdict, BaselineComparison | None]:
+    """Say whether a run or file passes: `threshold` its scores, `max_drop` what they may be below the baseline's.
+
+    `metric` is the one that decides; unless given a run's scores, or the first metric that both files have.
+
+    Raises:
+        InputError: something cannot be read, or the two cannot be compared.
+    """
+    found = sides([baseline, new] if baseline else [new], runs=runs, root=root, form=form)
+    chosen = _chosen(found, metric)
+    held = None
+    if baseline:
+        alone = all(one.run for one in found)
+        before, after = (_facts(side, chosen, alone=alone) for side in found)
+        old, own = _side(found[0], before), _side(found[1], after)
+        strata = [suite.name for suite in found[-1].suites if suite.strata]
+        held = compare_with_baseline(
+            found[0].name, found[0].name, old, own, max_drop=max_drop, strata=strata, known=unlike(before, after)
+        )
+    results = Results({}, (), baseline=held)
+    if threshold is not None:
+        results = replace(_scored(found[-1], chosen), baseline=held)
+    names = {suite.suite for model in results.models for suite in model.suites}
+    policy = Policy(threshold=threshold, thresholds=dict.fromkeys(names, threshold), regressions=held is not None)
+    return decide(results, policy), held
+
+
+def _chosen(found: Sequence[Side], metric: str) -> str:
+    """Return the metric that decides; '' where runs have their own scores."""
+    there = shared_metrics(found)
+    if metric and not all(metric in side.scores["metric"].unique() for side in found):
+        raise InputError(f"--metric {metric}: expected one that each has; these are {', '.join(there) or 'none'}.")
+    if metric or all(side.run for side in found):
+        return metric
+    if not there:
+        raise InputError(f"{found[-1].name}: found no metric that it has in common with {found[0].name}.")
+    return there[0]
+
+
+def _facts(side: Side, metric: str, *, alone: bool) -> Facts:
+    """Return what decides a side's scores: of runs `alone` all of it, else what is stated."""
+    if alone:
+        known = side.facts
+        return replace(known, suites=_only(known.suites, metric)) if metric else known
+    suites = {name: SuiteRules((metric,)) for name, own in side.score.items() if metric in own}
+    return Facts(suites, tested=dict(side.stated))
+
+
+def _only(suites: Mapping[str, SuiteRules], metric: str) -> dict[str, SuiteRules]:
+    return {name: replace(rules, score=(metric,)) for name, rules in suites.items() if metric in rules.score}
+
+
+def _side(side: Side, facts: Facts) -> RunSide:
+    items = side.items.unique("item_id", maintain_order=True)
+    scores = side.scores.join(items.select("item_id", "suite"), on="item_id", how="inner", maintain_order="left")
+    return RunSide(scores, items, facts, reply_digests(side.replies))
+
+
+def _scored(side: Side, metric: str) -> Results:
+    """Return what each model of a side came to, suite by suite."""
+    suites = [one.model_copy(update={"score": (metric,), "strata": ""}) if metric else one for one in side.suites]
+    names = {name: name for name in side.score}
+    items, scores = side.items, side.scores
+    if not side.suites:  # suites and metrics of ours have names that a file's need not have
+        names = {name: f"suite{n}" for n, name in enumerate(side.score)}
+        suites = [Suite(name=one, items={}, metrics={STATED: {}}, weight=1) for one in names.values()]
+        items = items.with_columns(pl.col("suite").replace(names))
+        scores = scores.filter(metric=metric).with_columns(metric=pl.lit(STATED))
+    once = observations(scores, items)
+    taken = once.scores.join(once.items.select("item_id", "suite"), on="item_id")
+    members = {
+        str(model): [suite for suite in suites if suite.name in own["suite"].unique()]
+        for (model,), own in taken.group_by("model", maintain_order=True)
+    }
+    tables = RunTables(once.scores, once.items, summarise(once.scores, once.items))
+    found = build_interim(tables, Circumstances(suites, members))
+    theirs = {ours: name for name, ours in names.items()}
+    called = (replace(model, suites=tuple(replace(one, suite=theirs[one.suite]) for one in model.suites))
+              for model in found.models)  # fmt: skip
+    return replace(found, models=tuple(called))

@@ -1,0 +1,213 @@
+"""What is compared, in one form: a finished run of ours, or what another tool wrote."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import polars as pl
+
+from config.declared import suites_in
+from data.errors import InputError
+from data.suites import Suite
+from metrics.analysis.baseline import Facts, SuiteRules
+from prompts.phrases import phrase
+from tasks.compare.configurations import differences
+from tasks.compare.items import items_of
+from tasks.exchange.reading import read
+from tasks.exchange.records import Log
+from tasks.exchange.tables import UNNAMED, LogTables, Scales, judges_of, renamed, shared_ids, tabulate
+from tasks.store.runs import MANIFEST, FinishedRun, find_all, load, replies
+
+
+@dataclass(frozen=True, slots=True)
+class FileForm:
+    """How tables of others are to be read: our names for their columns, the scales of their metrics."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    scales: Scales = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison; tables as a run's, `replies` with item_id, model, repeat, text and error.
+
+    `score` are the metrics that are compared, by suite, the main one first. `stated` is what a file states of
+    versions, options and prompts; `run` is the run of ours, None for a file.
+    """
+
+    name: str
+    items: pl.DataFrame
+    scores: pl.DataFrame
+    replies: pl.DataFrame
+    score: Mapping[str, tuple[str, ...]]
+    suites: tuple[Suite, ...] = ()
+    stated: Mapping[str, str] = field(default_factory=dict)
+    judged: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    run: FinishedRun | None = None
+
+    @property
+    def facts(self) -> Facts:
+        """What gives the numbers their meaning, as far as it is stated."""
+        if self.run:
+            from tasks.compare.facts import facts_of
+
+            return facts_of(self.run.manifest)
+        rules = {suite: SuiteRules(metrics) for suite, metrics in self.score.items()}
+        return Facts(suites=rules, tested=dict(self.stated))
+
+
+def is_run(named: str, runs: Path) -> bool:
+    """Say whether a name is a run's: a folder with a manifest, or an id among `runs`."""
+    path = Path(named)
+    return (path / MANIFEST).is_file() or not path.exists() or (runs / named / MANIFEST).is_file()
+
+
+def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | None = None) -> list[Side]:
+    """Read what is to be compared, in order.
+
+    Raises:
+        InputError: a run or file is not there, or cannot be read.
+    """
+    form = form or FileForm()
+    ours = [one for one in named if is_run(one, runs)]
+    if files := [one for one in ours if Path(one).suffix and not (runs / one).exists()]:
+        read(Path(files[0]))  # which says that there is no such file
+    found = {one: _side_of(run, root) for one, run in zip(ours, find_all(ours, runs), strict=True)}
+    logs = {n: read(Path(one), form.columns) for n, one in enumerate(named) if one not in found}
+    known = {str(one) for side in found.values() for one in side.items["question_id"]}
+    ids = shared_ids([*logs.values()], known)
+    by_id = any(not any(row.question.strip() for row in log.rows) for log in logs.values())
+    labels = _labels(named)
+    whole = [
+        found[one] if one in found else _side_of_log(labels[n], logs[n], _tables(one, logs[n], ids, by_id, form))
+        for n, one in enumerate(named)
+    ]
+    return _aligned(whole) if logs else whole
+
+
+def _tables(named: str, log: Log, ids: set[str], by_id: bool, form: FileForm) -> LogTables:  # noqa: FBT001
+    try:
+        return tabulate(log, ids=ids, by_id=by_id, scales=form.scales)
+    except InputError as error:
+        raise InputError(f"{named}: {error}") from error
+
+
+def _labels(named: Sequence[str]) -> list[str]:
+    """Name files shortly: by their names, by their paths where these are alike, by their place where those are."""
+    short = [Path(one).name or one for one in named]
+    labels = [name if short.count(name) == 1 else one for name, one in zip(short, named, strict=True)]
+    turns = [labels[:n].count(one) for n, one in enumerate(labels)]
+    return [f"{one} ({turn + 1})" if turn else one for one, turn in zip(labels, turns, strict=True)]
+
+
+def _side_of(run: FinishedRun, root: str) -> Side:
+    listed = tuple(suites_in(run.configuration))
+    return Side(
+        run.name,
+        items_of(run, root),
+        load(run, "scores", "scores", root),
+        replies(run, root),
+        {suite.name: suite.scored_by for suite in listed},
+        listed,
+        run=run,
+    )
+
+
+def _side_of_log(name: str, log: Log, tables: LogTables) -> Side:
+    suites = tables.items["suite"].unique(maintain_order=True).to_list()
+    return Side(
+        name,
+        tables.items,
+        tables.scores,
+        tables.replies,
+        dict.fromkeys(suites, tables.metrics),
+        stated=log.facts,
+        judged=dict(judges_of(log)),
+        kinds=tables.kinds,
+        remarks=tables.remarks,
+    )
+
+
+def _aligned(whole: Sequence[Side]) -> list[Side]:
+    """Call by one name the one suite of sides that have no suite in common, and so their main metrics."""
+    first = next((one for one in whole if [*one.score] != [UNNAMED]), whole[0])
+    found = []
+    for side in whole:
+        own = side
+        if not {*side.score} & {*first.score} and len(side.score) == len(first.score) == 1:
+            own = _renamed(side, next(iter(first.score)), {})
+        found.append(own)
+    names = [{metric for metrics in side.score.values() for metric in metrics} for side in found]
+    if len(found) < 2 or set.intersection(*names):  # noqa: PLR2004 - one has nothing to be called as
+        return found
+    mains = [next(iter(side.score.values()))[0] for side in found]
+    label = " / ".join(dict.fromkeys(mains))
+    return [_renamed(side, "", {main: label}) for side, main in zip(found, mains, strict=True)]
+
+
+def _renamed(side: Side, suite: str, metrics: Mapping[str, str]) -> Side:
+    empty = LogTables(side.items, side.scores, side.replies, (), side.kinds, ())
+    tables = renamed(empty, suite=suite, metrics=metrics)
+    score = {suite or name: tuple(metrics.get(one, one) for one in own) for name, own in side.score.items()}
+    judged = {metrics.get(one, one): judge for one, judge in side.judged.items()}
+    return replace(side, items=tables.items, scores=tables.scores, kinds=tables.kinds, score=score, judged=judged)
+
+
+def shared_metrics(found: Sequence[Side]) -> tuple[str, ...]:
+    """Return the metrics that two sides at least have, or the one side there is, in order."""
+    least = min(len(found), 2)
+    names = [dict.fromkeys(metric for own in side.score.values() for metric in own) for side in found]
+    return tuple(
+        one for one in dict.fromkeys(n for own in names for n in own) if sum(one in own for own in names) >= least
+    )
+
+
+def stated_differences(found: Sequence[Side]) -> list[tuple[str, list[str | None]]]:
+    """Return what the sides state otherwise: of runs their configurations, of files what two of them state."""
+    known = [side.run for side in found if side.run]
+    if len(known) == len(found):
+        return differences(known)
+    keys = dict.fromkeys(key for side in found for key in side.stated)
+    told = [(key, [side.stated.get(key) for side in found]) for key in keys]
+    return [(key, values) for key, values in told if len({one for one in values if one is not None}) > 1]
+
+
+def remarks(found: Sequence[Side], language: str) -> Iterator[str]:
+    """Yield what is to be known of the files among the sides: what they lack, what repeats, who judged."""
+    files = [side for side in found if not side.run]
+    keys = dict.fromkeys(key for side in files for key in side.stated)
+    for side in files:
+        yield phrase("compare.stated", language, name=side.name)
+        yield from (f"{side.name}: {one}" for one in side.remarks)
+        yield from _counts(side, language)
+        for metric, judge in side.judged.items():
+            yield phrase("compare.judged", language, name=side.name, metric=metric, judge=judge)
+        if silent := [key for key in keys if key not in side.stated]:
+            yield phrase("compare.silent", language, name=side.name, keys=", ".join(silent))
+
+
+def _counts(side: Side, language: str) -> Iterator[str]:
+    """Yield a line for each kind of row that does not simply count."""
+    scored = side.scores.filter(pl.col("metric") == side.scores["metric"][0]) if side.scores.height else side.scores
+    asked = side.scores.select("item_id", "model").n_unique()
+    repeated = side.replies.filter(pl.col("repeat") > 0).select("item_id", "model").n_unique()
+    missing = scored.filter(pl.col("value").is_null()).height
+    cut = side.scores.filter(status="truncated").select("item_id", "model", "repeat").n_unique()
+    templates = (
+        side.items.filter(pl.col("template") != "").group_by("suite", "template").len().filter(pl.col("len") > 1)
+    )
+    for name, n in (("repeated", repeated), ("missing", missing), ("cut", cut), ("templates", templates.height)):
+        if n:
+            yield phrase(f"compare.{name}", language, name=side.name, n=n, total=asked)
+
+
+def one_side(named: str, *, runs: Path, root: str = "", form: FileForm | None = None) -> Side:
+    """Read one run or file.
+
+    Raises:
+        InputError: it is not there, or cannot be read.
+    """
+    (found,) = sides([named], runs=runs, root=root, form=form)
+    return found

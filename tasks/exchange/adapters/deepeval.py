@@ -1,0 +1,69 @@
+"""Test runs of DeepEval: `test_run_*.json`, `.deepeval/.latest_run_full.json`, `.latest_test_run.json`.
+
+Source: deepeval 4, its `TestRun` model.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tasks.exchange.records import Log, Recorded, Stated, mapped, stated, stated_facts, text_of
+from tasks.exchange.source import Source
+
+TOOL = "DeepEval"
+FORM = "deepeval"
+
+
+def _run(source: Source) -> Mapping[str, Any]:
+    return mapped(source.head.get("testRunData")) or source.head
+
+
+def fits(source: Source) -> bool:
+    """Tell whether a file is a test run."""
+    cases = _run(source).get("testCases")
+    return isinstance(cases, list) and (
+        not cases or "actualOutput" in mapped(cases[0]) or "input" in mapped(cases[0])
+    )
+
+
+def _scores(case: Mapping[str, Any]) -> dict[str, Stated]:
+    found = {}
+    for one in case.get("metricsData") or ():
+        told = mapped(one)
+        judge = text_of(told.get("evaluationModel"))
+        why = told.get("error") or told.get("reason")
+        value = None if told.get("error") or told.get("skipped") else told.get("score")
+        found[text_of(told.get("name"))] = stated(value, judge=judge, reason=why)
+    success = case.get("success")
+    errors = any(one.status != "scored" for one in found.values())
+    judged = next((one.judge for one in found.values() if one.judge), "")
+    whole = stated(None if errors or success is None else success, judge=judged)
+    return found if len(found) == 1 else {"success": whole, **found}
+
+
+def read(source: Source) -> Log:
+    """Read a test run; conversations are left out, and told."""
+    run = _run(source)
+    options = mapped(run.get("hyperparameters"))
+    model = text_of(options.get("model")) or text_of(run.get("identifier")) or "model"
+    cases = [mapped(one) for one in run["testCases"]]
+    names = [text_of(case.get("name")) for case in cases]
+    # Unless named by the user, cases are called after their place.
+    declared = len({*names}) == len(names) and not all(name.startswith(("test_case_", "test_")) for name in names)
+    rows = tuple(
+        Recorded(
+            name if declared else "",
+            text_of(case.get("input")),
+            text_of(case.get("expectedOutput")),
+            text_of(case.get("actualOutput")),
+            _scores(case),
+            model,
+            text_of(run.get("testFile")),
+            contexts=tuple(map(text_of, case.get("context") or ())),
+        )
+        for case, name in zip(cases, names, strict=True)
+    )
+    talks = len(run.get("conversationalTestCases") or ())
+    remarks = [f"{talks} test cases are conversations of several turns; they are left out."] if talks else []
+    prompts = ", ".join(text_of(mapped(one).get("alias")) for one in run.get("prompts") or ())
+    facts = stated_facts(tool=TOOL, prompt=prompts, **{str(name): value for name, value in options.items()})
+    return Log(TOOL, rows, facts, tuple(remarks))

@@ -1,0 +1,94 @@
+"""Hosted OpenAI Evals: output items of a run, as its API lists them: a page, several, or an item a line.
+
+Source: the API reference of Evals (`eval.run.output_item`); the service closes on 2026-11-30.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tasks.exchange.records import (
+    Log,
+    Recorded,
+    Stated,
+    conversation,
+    counted,
+    expected,
+    mapped,
+    stated,
+    stated_facts,
+    text_of,
+)
+from tasks.exchange.source import Source
+
+TOOL = "OpenAI Evals (hosted)"
+FORM = "openai-evals"
+_ITEM = "eval.run.output_item"
+_QUESTIONS = ("question", "input", "prompt", "query", "text", "messages")
+_EXPECTED = ("answer", "expected", "ideal", "reference", "correct_label", "label", "ground_truth", "target")
+_JUDGED = ("label_model", "score_model", "score-model", "label-model")
+
+
+def _items(source: Source) -> Iterator[Mapping[str, Any]]:
+    for row in source.rows():
+        listed = row.get("data") if row.get("object") == "list" else [row]
+        yield from (one for one in listed or () if mapped(one).get("object") == _ITEM)
+
+
+def fits(source: Source) -> bool:
+    """Tell whether a file holds output items."""
+    head = source.head
+    pages = head.get("data") if head.get("object") == "list" else None
+    first = mapped(pages[0]) if isinstance(pages, list) and pages else head
+    return first.get("object") == _ITEM
+
+
+def _scores(item: Mapping[str, Any], error: str) -> dict[str, Stated]:
+    found, passed = {}, []
+    for one in map(mapped, item.get("results") or ()):
+        kind = text_of(one.get("type"))
+        judge = text_of(mapped(one.get("sample")).get("model")) or ("a model" if kind in _JUDGED else "")
+        value = one.get("passed") if one.get("score") is None else one.get("score")
+        name = text_of(one.get("name")) or kind or "score"
+        # The service adds an id to each grader's name.
+        name = name.rpartition("-")[0] if len(name.rpartition("-")[2]) >= 32 else name  # noqa: PLR2004
+        found[name] = stated(value, judge=judge, error=error)
+        passed.append(one.get("passed"))
+    judges = [one.judge for one in found.values() if one.judge]
+    whole = item.get("status") == "pass" if item.get("status") in {"pass", "fail"} else None
+    return {"pass": stated(whole, judge=judges[0] if judges else "", error=error), **found}
+
+
+def _recorded(item: Mapping[str, Any]) -> Recorded:
+    row, sample = mapped(item.get("datasource_item")), mapped(item.get("sample"))
+    inner = mapped(row.get("item")) or row
+    failure = sample.get("error")
+    error = text_of(mapped(failure).get("message") or failure) if failure and any(mapped(failure).values()) else ""
+    usage = mapped(sample.get("usage"))
+    asked = next((inner[name] for name in _QUESTIONS if inner.get(name)), None) or sample.get("input")
+    output = sample.get("output")
+    named = inner.get("id")
+    return Recorded(
+        text_of(named),
+        conversation(asked) or json.dumps(dict(inner), ensure_ascii=False, sort_keys=True),
+        expected(next((inner[name] for name in _EXPECTED if inner.get(name) is not None), None)),
+        None if error else conversation(output) if output else None,
+        _scores(item, error),
+        text_of(sample.get("model")) or "model",
+        text_of(item.get("eval_id")) if item.get("eval_id") else "",
+        finish_reason=text_of(sample.get("finish_reason")),
+        error=error,
+        tokens_in=counted(usage.get("prompt_tokens")),
+        tokens_out=counted(usage.get("completion_tokens")),
+    )
+
+
+def read(source: Source) -> Log:
+    """Read output items."""
+    items = list(_items(source))
+    samples = [mapped(one.get("sample")) for one in items]
+    options = {
+        name: ", ".join(dict.fromkeys(str(one[name]) for one in samples if one.get(name) is not None))
+        for name in ("model", "temperature", "top_p", "seed", "max_completion_tokens")
+    }
+    return Log(TOOL, tuple(map(_recorded, items)), stated_facts(tool=TOOL, **options))

@@ -1,0 +1,80 @@
+"""Logs of the open-source `evals`: a line of the specification, then events of samples, then the final report.
+
+Source: openai/evals, `evals/record.py` (`LocalRecorder`).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from data.errors import InputError
+from tasks.exchange.records import (
+    Log,
+    Recorded,
+    Stated,
+    conversation,
+    expected,
+    mapped,
+    stated,
+    stated_facts,
+    text_of,
+)
+from tasks.exchange.source import Source
+
+TOOL = "OpenAI evals (open source)"
+FORM = "openai-evals-log"
+
+
+def fits(source: Source) -> bool:
+    """Tell whether a file begins with a specification."""
+    return "completion_fns" in mapped(source.head.get("spec")) or "eval_name" in mapped(source.head.get("spec"))
+
+
+def _scores(events: Mapping[str, list[Mapping[str, Any]]]) -> dict[str, Stated]:
+    matched = events.get("match")
+    found = {"match": stated(matched[-1].get("correct"))} if matched else {}
+    for one in events.get("metrics", ()):
+        judge = "a model" if "choice" in one else ""
+        found |= {str(name): stated(value, judge=judge) for name, value in one.items()
+                  if isinstance(value, bool | int | float)}  # fmt: skip
+    if failed := events.get("error"):
+        return {"match": stated(None, error=failed[-1].get("message") or "error")}
+    return found
+
+
+def read(source: Source) -> Log:
+    """Read a log: each sample with its last reply.
+
+    Raises:
+        InputError: it holds no sample.
+    """
+    spec: Mapping[str, Any] = {}
+    samples: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
+    for row in source.rows():
+        spec = mapped(row.get("spec")) or spec
+        if "sample_id" in row and isinstance(row.get("data"), Mapping):
+            samples.setdefault(str(row["sample_id"]), {}).setdefault(str(row.get("type")), []).append(row["data"])
+    if not samples:
+        raise InputError(f"{source.path}: found no event of a sample.")
+    model = ", ".join(map(text_of, spec.get("completion_fns") or ())) or "model"
+    rows = []
+    for name, events in samples.items():
+        asked = mapped((events.get("sampling") or events.get("raw_sample") or [{}])[-1])
+        matched = mapped((events.get("match") or [{}])[-1])
+        question = conversation(asked.get("prompt"))
+        said = asked.get("sampled") or matched.get("sampled")
+        reply = said[0] if isinstance(said, list) and said else said
+        rows.append(
+            Recorded(
+                "" if question else name,  # which is no more than the split and a number
+                question,
+                expected(matched.get("expected")),
+                None if reply is None else text_of(reply),
+                _scores(events),
+                model,
+                text_of(spec.get("base_eval") or spec.get("eval_name")),
+                error=text_of(mapped((events.get("error") or [{}])[-1]).get("message")),
+            )
+        )
+    run = mapped(spec.get("run_config"))
+    facts = stated_facts(tool=TOOL, model=model, task=spec.get("eval_name"), seed=run.get("seed"))
+    return Log(TOOL, tuple(rows), facts)

@@ -1,0 +1,195 @@
+"""Results of promptfoo: `eval -o results.json`, and its CSV as far as that goes.
+
+Source: promptfoo 0.121, version 3 of its results.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from data.errors import InputError
+from data.files import opened
+from tasks.exchange.records import (
+    Log,
+    Recorded,
+    Stated,
+    conversation,
+    counted,
+    expected,
+    mapped,
+    stated,
+    stated_facts,
+    text_of,
+)
+from tasks.exchange.source import Source
+
+TOOL = "promptfoo"
+FORM = "promptfoo"
+_ERROR = 2
+"""The `failureReason` of a call that failed; 1 is an assertion's."""
+_QUESTIONS = ("question", "query", "input", "prompt", "message", "text")
+_EXPECTED = ("expected", "answer", "reference", "ideal", "target", "__expected")
+_JUDGED = re.compile(
+    r"(not-)?(llm-rubric|model-graded|factuality|g-eval|answer-relevance|context-|select-best|pi|agent-rubric)"
+)
+_CUT = {"length": "length", "max_tokens": "length"}
+_HEAD = {"Status", "Score", "Grader Reason"}
+_TARGET = re.compile(r"\[(?P<provider>[^\]]*)\] ?(?P<prompt>.*)", re.DOTALL)
+
+
+def fits(source: Source) -> bool:
+    """Tell whether a file is promptfoo's JSON, or its CSV."""
+    inner = mapped(source.head.get("results"))
+    return isinstance(inner.get("results"), list) or source.head.keys() >= _HEAD
+
+
+def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((given[name] for name in names if given.get(name) not in (None, "")), None)
+
+
+def _question(given: Mapping[str, Any], prompt: str) -> str:
+    """Return what a test asks: its variable of a known name, else all of them, else the prompt."""
+    asked = {name: value for name, value in given.items() if name not in _EXPECTED and not name.startswith("__")}
+    found = _first(asked, _QUESTIONS) if len(asked) > 1 else next(iter(asked.values()), None)
+    if found is None and asked:
+        found = "\n".join(f"{name}: {text_of(value)}" for name, value in asked.items())
+    return text_of(found) or prompt
+
+
+def _judge(row: Mapping[str, Any]) -> str:
+    """Say whether a model graded any part of a result."""
+    parts = mapped(row.get("gradingResult")).get("componentResults")
+    kinds = [mapped(mapped(one).get("assertion")) for one in parts] if isinstance(parts, list) else []
+    judged = [one for one in kinds if _JUDGED.match(str(one.get("type")))]
+    return text_of(judged[0].get("provider")) or "a model" if judged else ""
+
+
+def _scores(row: Mapping[str, Any]) -> dict[str, Stated]:
+    graded = mapped(row.get("gradingResult"))
+    why, judge = graded.get("reason"), _judge(row)
+    error = (text_of(row.get("error")) or "error") if row.get("failureReason") == _ERROR else ""
+    named = mapped(row.get("namedScores"))
+    values = {"pass": row.get("success"), "score": row.get("score"), **{f"score.{k}": v for k, v in named.items()}}
+    return {name: stated(value, judge=judge, reason=why, error=error) for name, value in values.items()}
+
+
+def _recorded(row: Mapping[str, Any], targets: Mapping[tuple[str, int], str]) -> Recorded:
+    provider, prompt = mapped(row.get("provider")), mapped(row.get("prompt"))
+    response = mapped(row.get("response"))
+    test = mapped(row.get("testCase"))
+    given = mapped(row.get("vars")) or mapped(test.get("vars"))
+    failed = row.get("failureReason") == _ERROR
+    output, usage = response.get("output"), mapped(response.get("tokenUsage"))
+    return Recorded(
+        text_of(mapped(test.get("metadata")).get("id")),
+        _question(given, conversation(prompt.get("raw"))),
+        expected(_first(given, _EXPECTED) or _asserted(test)),
+        None if failed or output is None else text_of(output),
+        _scores(row),
+        targets[_name(provider), counted(row.get("promptIdx")) or 0],
+        text_of(test.get("suite")),
+        finish_reason=_CUT.get(str(response.get("finishReason")), text_of(response.get("finishReason"))),
+        error=text_of(row.get("error")) if failed else "",
+        tokens_in=counted(usage.get("prompt")),
+        tokens_out=counted(usage.get("completion")),
+    )
+
+
+def _asserted(test: Mapping[str, Any]) -> Any:
+    """Return the value of a test's one assertion of an answer."""
+    kinds = [mapped(one) for one in test.get("assert") or ()] if isinstance(test.get("assert"), list) else []
+    values = [
+        one.get("value") for one in kinds if one.get("type") in {"equals", "icontains", "contains", "iequals"}
+    ]
+    return values[0] if len(values) == 1 and isinstance(values[0], str) else ""
+
+
+def _name(provider: Mapping[str, Any]) -> str:
+    return text_of(provider.get("label")) or text_of(provider.get("id")) or "provider"
+
+
+def _targets(rows: list[Mapping[str, Any]]) -> dict[tuple[str, int], str]:
+    """Name each provider and prompt: by the prompt too where a provider was asked by several."""
+    labels = {
+        (_name(mapped(row.get("provider"))), counted(row.get("promptIdx")) or 0): text_of(
+            mapped(row.get("prompt")).get("label")
+        )
+        for row in rows
+    }
+    several = {name for name, _ in labels if sum(other == name for other, _ in labels) > 1}
+    return {
+        (name, n): f"{name}: {' '.join(label.split())[:40] or n}" if name in several else name
+        for (name, n), label in labels.items()
+    }
+
+
+def read(source: Source) -> Log:
+    """Read results of promptfoo.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if not isinstance(source.whole, Mapping):
+        return _table(source)
+    inner = source.whole["results"]
+    rows = [one for one in inner["results"] if isinstance(one, Mapping)]
+    targets = _targets(rows)
+    found = tuple(_recorded(row, targets) for row in rows)
+    config = mapped(source.whole.get("config"))
+    facts = stated_facts(
+        tool=TOOL,
+        tool_version=mapped(source.whole.get("metadata")).get("promptfooVersion"),
+        model=", ".join(dict.fromkeys(_name(mapped(row.get("provider"))) for row in rows)),
+        prompt=" | ".join(dict.fromkeys(text_of(mapped(one).get("raw")) for one in inner.get("prompts") or ())),
+        **_options(config.get("providers")),
+    )
+    return Log(TOOL, found, facts)
+
+
+def _options(providers: object) -> dict[str, object]:
+    known = [mapped(mapped(one).get("config")) for one in providers] if isinstance(providers, list) else []
+    names = ("temperature", "max_tokens", "seed")
+    return {name: ", ".join(dict.fromkeys(str(one[name]) for one in known if name in one)) for name in names}
+
+
+def _table(source: Source) -> Log:
+    """Read the CSV: variables, then for each provider and prompt its output and six columns of the same names."""
+    csv.field_size_limit(1 << 27)
+    rows: list[Recorded] = []
+    try:
+        with opened(source.path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+            lines = csv.reader(text, strict=True)
+            header = next(lines, [])
+            at = [n for n in range(len(header)) if header[n + 1 : n + 2] == ["Status"]]
+            for line in lines:
+                rows += _of_line(header, at, line)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{source.path}: not promptfoo's CSV ({error}).") from error
+    remark = (
+        "promptfoo's CSV has no ids, repeats its column names and rounds scores to two digits: rows are paired by "
+        "their variables. Its JSON (-o results.json) says more."
+    )
+    return Log(TOOL, tuple(rows), stated_facts(tool=TOOL), (remark,))
+
+
+def _of_line(header: list[str], at: list[int], line: list[str]) -> Iterator[Recorded]:
+    given = dict(zip(header[: at[0]], line, strict=False)) if at else {}
+    named = [_TARGET.fullmatch(header[n]) for n in at]
+    providers = [one["provider"] if one else header[n] for n, one in zip(at, named, strict=True)]
+    for n, one, provider in zip(at, named, providers, strict=True):
+        if len(line) < n + 3:
+            continue
+        output, status, score = line[n : n + 3]
+        error = output if status == "ERROR" else ""
+        prompt = " ".join(one["prompt"].split())[:40] if one else ""
+        yield Recorded(
+            "",
+            _question(given, ""),
+            expected(_first(given, _EXPECTED)),
+            None if error else output,
+            {"pass": stated(status, error=error), "score": stated(score, error=error)},
+            f"{provider}: {prompt}" if providers.count(provider) > 1 else provider,
+            error=error,
+        )

@@ -1,0 +1,187 @@
+"""Recorded replies as the tables of a run: items, scores, replies; everything else reads no other form.
+
+Source: SPEC 15, 18.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from data.draw import content_id
+from data.errors import InputError
+from data.questions import identify
+from data.records import Item
+from data.tables import ITEMS, SCORES
+from tasks.exchange.records import Log, Recorded, Stated
+
+UNNAMED = "results"
+"""The suite of files that name none."""
+Scales = Mapping[str, tuple[float, float]]
+"""Of metrics whose values lie outside 0 and 1: the least and the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogTables:
+    """A log's tables; `replies` has item_id, model, repeat, text and error.
+
+    `metrics` are those of `scores`, in order. `kinds` says of each metric whether it is
+    `yes_no`, a `share` or a `rating` (of a declared scale).
+    """
+
+    items: pl.DataFrame
+    scores: pl.DataFrame
+    replies: pl.DataFrame
+    metrics: tuple[str, ...]
+    kinds: Mapping[str, str]
+    remarks: tuple[str, ...]
+
+
+def shared_ids(logs: Sequence[Log], known: Collection[str] = ()) -> set[str]:
+    """Return the declared ids that name one question in two logs at least (or in `known`, those of runs).
+
+    An id under which one log asks several texts names none.
+    """
+    seen = Counter(dict.fromkeys(known, 1))
+    for log in logs:
+        texts: dict[str, set[str]] = {}
+        for row in log.rows:
+            if row.id:
+                texts.setdefault(row.id, set()).add(" ".join(row.question.split()))
+        seen.update(one for one, asked in texts.items() if len(asked) == 1)
+    return {one for one, n in seen.items() if n > 1}
+
+
+def tabulate(
+    log: Log, *, ids: Collection[str] = (), by_id: bool = False, scales: Scales | None = None
+) -> LogTables:
+    """Make a log's tables.
+
+    `ids` are the declared ids that count (others are no more than the question's text says); `by_id`: there are no
+    texts on every side, so ids alone say what is asked.
+
+    Raises:
+        InputError: a row names no question, or no score lies in [0, 1].
+    """
+    kept, kinds, remarks = _scaled(log, scales or {})
+    items: dict[str, dict[str, Any]] = {}
+    scores: list[tuple[Any, ...]] = []
+    replies: list[tuple[Any, ...]] = []
+    digests: dict[Any, tuple[str, str]] = {}
+    turns = Counter[tuple[str, str]]()
+    # Rows of which the file does not tell which came first count in its order.
+    for row in sorted(log.rows, key=lambda one: one.repeat or 0):
+        item = _item(row, digests, ids=ids, by_id=by_id)
+        items.setdefault(item["item_id"], item)
+        turn = turns[item["item_id"], row.target]
+        turns[item["item_id"], row.target] += 1
+        key = (item["item_id"], row.target, turn)
+        replies.append((*key, row.response, row.error or None))
+        scores += ((*key, name, *_cell(row, one, kept[name])) for name, one in row.scores.items() if name in kept)
+    columns = ("item_id", "model", "repeat")
+    texts = pl.String()
+    return LogTables(
+        ITEMS.frame(items.values()),
+        SCORES.check(
+            pl.DataFrame(
+                scores,
+                schema={n: SCORES.columns[n] for n in (*columns, "metric", "value", "status", "reason")},
+                orient="row",
+            )
+            .with_columns(version=pl.lit(0, SCORES.columns["version"]), details=pl.lit("{}"))
+            .select([*SCORES.columns])
+        ),
+        pl.DataFrame(
+            replies, schema={**{n: SCORES.columns[n] for n in columns}, "text": texts, "error": texts}, orient="row"
+        ),
+        tuple(kept),
+        kinds,
+        tuple(remarks),
+    )
+
+
+def _item(
+    row: Recorded, digests: dict[Any, tuple[str, str]], *, ids: Collection[str], by_id: bool
+) -> dict[str, Any]:
+    """Return the row's question as an item; rows that ask and expect the same are one."""
+    if not (row.question.strip() or row.id):
+        raise InputError("a row names no question: found neither a text nor an id, expected one of them.")
+    bare = by_id or not row.question.strip()
+    answer = row.answer if isinstance(row.answer, str) else "; ".join(row.answer)
+    asked = (row.id if bare else row.question, row.choices, row.contexts, answer)
+    if asked not in digests:
+        facts = {"question": asked[0], "options": row.choices, "contexts": row.contexts, "answer": row.answer}
+        identity = identify(Item(prompt="", answer=answer, facts=facts))
+        digests[asked] = identity.text_digest, identity.answer_digest
+    text, expected = digests[asked]
+    suite = row.suite or UNNAMED
+    named = row.id if row.id in ids else text
+    return {
+        "item_id": content_id("recorded", suite, named, text, expected),
+        "suite": suite,
+        "family": "",
+        "level": "",
+        "language": "",
+        "template": row.template,
+        "prompt": row.question or row.id,
+        "answer": answer,
+        "facts": "{}",
+        "question_id": named,
+        "text_digest": text,
+        "answer_digest": expected,
+    }
+
+
+def _cell(row: Recorded, one: Stated, scale: tuple[float, float]) -> tuple[float | None, str, str]:
+    """Return a score's value, status and reason; a cut reply that is not fully right is `truncated`."""
+    if one.value is None or row.error:
+        return None, "model_error" if row.error else one.status, one.reason or row.error[:200]
+    low, high = scale
+    value = min(max((one.value - low) / (high - low), 0.0), 1.0)
+    return value, "truncated" if row.finish_reason == "length" and value < 1 else "scored", one.reason
+
+
+def _scaled(log: Log, scales: Scales) -> tuple[dict[str, tuple[float, float]], dict[str, str], list[str]]:
+    """Return the metrics whose values have a scale, with it, and their kinds; say why others are left out."""
+    values = {
+        name: [row.scores[name].value if name in row.scores else None for row in log.rows] for name in log.metrics
+    }
+    kept: dict[str, tuple[float, float]] = {}
+    kinds, remarks = {}, list(log.remarks)
+    for name, own in values.items():
+        known = [one for one in own if one is not None]
+        low, high = scales.get(name, (0.0, 1.0))
+        outside = next((one for one in known if not low <= one <= high), None)
+        if outside is not None:
+            what = f"{name}: found the value {outside:g}, expected {low:g} to {high:g}; it is left out."
+            remarks.append(f"{what} Say its scale: --scale {name}={min(known):g}..{max(known):g}")
+        elif same := next((other for other in kept if known and values[other] == own), ""):
+            remarks.append(f"{name} is the same as {same} in every row, so it is not compared beside it.")
+        elif known or not kept:
+            kept[name] = (low, high)
+            plain = {*known} <= {low, high}
+            kinds[name] = "rating" if name in scales else "yes_no" if plain else "share"
+    if not kept:
+        raise InputError(f"found no score in [0, 1]. {' '.join(remarks)}")
+    return kept, kinds, remarks
+
+
+def judges_of(log: Log) -> Iterator[tuple[str, str]]:
+    """Yield the metrics that judges gave, each with their names."""
+    named: dict[str, dict[str, None]] = {}
+    for row in log.rows:
+        for metric, one in row.scores.items():
+            if one.judge:
+                named.setdefault(metric, {})[one.judge] = None
+    yield from ((metric, ", ".join(judges)) for metric, judges in named.items())
+
+
+def renamed(tables: LogTables, *, suite: str, metrics: Mapping[str, str]) -> LogTables:
+    """Call the one suite of a log `suite` ('' leaves it), and its metrics by other names."""
+    items = tables.items.with_columns(suite=pl.lit(suite)) if suite else tables.items
+    scores = tables.scores.with_columns(pl.col("metric").replace(dict(metrics)))
+    names = tuple(metrics.get(one, one) for one in tables.metrics)
+    kinds = {metrics.get(one, one): kind for one, kind in tables.kinds.items()}
+    return replace(tables, items=items, scores=scores, metrics=names, kinds=kinds)

@@ -1,0 +1,99 @@
+"""What the tools themselves wrote (tests/fixtures/exchange) is read as they meant it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from data.errors import InputError
+from tasks.exchange.reading import read
+from tasks.exchange.records import Log
+from tests.tasks.exchange.forms import FORMS, Line
+
+SAMPLES = Path(__file__).parents[2] / "fixtures" / "exchange"
+WRONG = {"What is 5 + 6?", "What is 7 + 8?"}
+"""What the scripted server gets wrong."""
+
+
+def right(log: Log, metric: str) -> dict[str, float | None]:
+    return {row.question: row.scores[metric].value for row in log.rows}
+
+
+@pytest.mark.parametrize(
+    ("file", "tool", "metric", "target", "n"),
+    [
+        ("inspect.eval", "Inspect", "match", "openai/m", 6),
+        ("inspect.json", "Inspect", "match", "openai/m", 3),
+        ("lm_eval/samples_sums_2026-11-23T15-03-31.314082.jsonl", "lm-evaluation-harness", "exact_match", "m", 6),
+        ("lm_eval", "lm-evaluation-harness", "exact_match", "m", 6),
+        ("promptfoo.json", "promptfoo", "pass", "openai:chat:m: ", 6),
+        ("promptfoo.csv", "promptfoo", "pass", "openai:chat:m: ", 6),
+        ("openai_evals.json", "OpenAI Evals (hosted)", "pass", "m", 6),
+        ("openai_evals_log.jsonl", "OpenAI evals (open source)", "match", "m", 6),
+        ("every_eval_ever.jsonl", "Every Eval Ever", "score", "m", 6),
+        ("mlflow.json", "MLflow", "right", "model", 6),
+    ],
+)
+def test_a_sample_is_told_apart_and_read(file: str, tool: str, metric: str, target: str, n: int) -> None:
+    log = read(SAMPLES / file)
+    assert (log.tool, log.metrics[0], len(log.rows)) == (tool, metric, n)
+    assert all(row.target.startswith(target) for row in log.rows)
+    found = right(log, metric)
+    assert found == {question: float(question not in WRONG) for question in found}
+    assert found.keys() >= WRONG
+    three = next(row for row in log.rows if row.question == "What is 3 + 4?")
+    assert (three.answer if isinstance(three.answer, str) else three.answer[0]) == "7"
+    assert (three.response or "").strip() == "7"
+
+
+@pytest.mark.parametrize(
+    ("file", "metric"),
+    [
+        ("deepeval.json", "Exact Match"),
+        ("ragas/evaluated.csv", "exact_match"),
+        ("ragas/experiment.jsonl", "passed"),
+    ],
+)
+def test_a_sample_of_given_replies(file: str, metric: str) -> None:
+    """Only 5 + 6 was given a wrong reply."""
+    log = read(SAMPLES / file)
+    assert right(log, metric) == {f"What is {a} + {a + 1}?": float(a != 5) for a in (3, 4, 5, 6, 7, 8)}
+    assert {row.answer for row in log.rows} == {"7", "9", "11", "13", "15", "17"}
+
+
+def test_inspect_says_which_replies_were_cut_and_how_often_it_asked() -> None:
+    rows = read(SAMPLES / "inspect.eval").rows
+    assert {(row.question, row.finish_reason) for row in rows} >= {("What is 7 + 8?", "length")}
+    assert sorted({(row.id, row.repeat) for row in rows}) == [
+        (name, turn) for name in ("sum-3", "sum-5", "sum-7") for turn in (0, 1)
+    ]
+    assert read(SAMPLES / "inspect.eval").facts["temperature"] == "0.5"
+
+
+def test_aggregates_have_no_rows_to_pair() -> None:
+    with pytest.raises(InputError, match=r"it holds aggregates alone.*--log_samples"):
+        read(SAMPLES / "lm_eval" / "results_2026-11-23T15-03-31.314082.json")
+
+
+def test_what_the_csv_of_promptfoo_lacks_is_said() -> None:
+    (remark,) = read(SAMPLES / "promptfoo.csv").remarks
+    assert "has no ids" in remark
+    assert "-o results.json" in remark
+
+
+def keys(value: object, place: str = "") -> set[str]:
+    """Return the paths of a document's keys, lists by their entries."""
+    if isinstance(value, dict):
+        return {path for key, one in value.items() for path in ({f"{place}.{key}"} | keys(one, f"{place}.{key}"))}
+    return {path for one in value for path in keys(one, f"{place}[]")} if isinstance(value, list) else set()
+
+
+@pytest.mark.parametrize(("form", "file"), [("inspect_json", "inspect.json"), ("promptfoo", "promptfoo.json"),
+                                            ("deepeval", "deepeval.json")])  # fmt: skip
+def test_what_our_tests_write_has_the_keys_of_the_tool(tmp_path: Path, form: str, file: str) -> None:
+    """Planted files are no invention: every key of theirs stands in the tool's own output."""
+    lines = [Line("q1", "What is 3 + 4?", right=True), Line("q2", "What is 4 + 5?", right=False)]
+    ours = keys(json.loads(FORMS[form](tmp_path, "x", lines).read_text(encoding="utf-8")))
+    theirs = keys(json.loads((SAMPLES / file).read_text(encoding="utf-8")))
+    declared = {".results.results[].testCase.metadata.id"}
+    assert ours - theirs <= declared

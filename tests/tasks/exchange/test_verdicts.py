@@ -1,0 +1,150 @@
+"""Planted differences over 200 questions come out in each form: the words, the counts, the exit codes."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import binomtest
+from statsmodels.stats.contingency_tables import mcnemar
+
+from flows.cli.application import main
+from tests.tasks.exchange.forms import FORMS, WITH_IDS, Line
+
+N, RIGHT = 200, 140
+Say = Callable[[], str]
+
+
+def lines(lost: int = 0, won: int = 0, *, n: int = N, id_of: str = "q{n}") -> list[Line]:
+    """Return questions of which the first 140 are right, but the first `lost`, and `won` of the others."""
+    return [
+        Line(id_of.format(n=k), f"What is {k} plus one?", lost <= k < RIGHT or RIGHT <= k < RIGHT + won)
+        for k in range(n)
+    ]
+
+
+def compare(folder: Path, *files: Path, words: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Compare files by the command line; return the JSON."""
+    out = folder / "compared.json"
+    assert main(["compare", *map(str, files), "--json", str(out), *words]) == 0
+    found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    return found
+
+
+def gate(new: Path, old: Path, *words: str) -> int:
+    return main(["gate", str(new), "--baseline", str(old), *words])
+
+
+PLANTED = {-13: (30, 4, "worse", 1), 0: (8, 8, "cannot be told apart", 3), 5: (4, 14, "better", 0)}
+"""Points: how many became wrong, how many right, what is said of it, the exit code of the gate."""
+
+
+@pytest.mark.parametrize("points", PLANTED)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_planted_difference_is_found_in_each_form(form: str, points: int, tmp_path: Path) -> None:
+    lost, won, word, code = PLANTED[points]
+    old, new = FORMS[form](tmp_path, "old", lines()), FORMS[form](tmp_path, "new", lines(lost, won))
+    pair = compare(tmp_path, old, new)["pairs"][0]
+    assert (pair["n"], pair["n_left_out"], pair["only_b"], pair["only_a"]) == (N, 0, lost, won)
+    assert pair["difference"] == pytest.approx(points / 100)
+    assert pair["conclusion"] == word
+    assert pair["p_value"] == pytest.approx(binomtest(won, won + lost).pvalue)
+    assert pair["p_value"] == pytest.approx(mcnemar([[0, lost], [won, 0]], exact=True).pvalue)
+    assert len(pair["changed"]) == lost + won
+    assert gate(new, old) == code
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_against_itself_is_no_difference(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = FORMS[form](tmp_path, "one", lines())
+    (pair,) = compare(tmp_path, file, file)["pairs"]
+    assert (pair["n"], pair["difference"], pair["conclusion"]) == (N, 0, "no difference")
+    assert gate(file, file) == 0
+    assert "held" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_of_partly_overlapping_files_what_both_asked_is_compared(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """150 in common; nothing counts as held over fewer than 95 % of the baseline's questions."""
+    old = FORMS[form](tmp_path, "old", lines()[:175])
+    new = FORMS[form](tmp_path, "new", lines(30, 4)[25:])
+    found = compare(tmp_path, old, new)
+    (shared,) = (one for one in found["questions"].values())
+    assert (shared["each"], shared["shared"]) == ([175, 175], 150)
+    pair = found["pairs"][0]
+    assert (pair["n"], pair["only_b"], pair["only_a"]) == (150, 5, 4)
+    assert any("not asked any more, 25 of 175 questions" in note for note in found["notes"])
+    assert any("new, 25 of 175 questions" in note for note in found["notes"])
+    same = FORMS[form](tmp_path, "same", lines()[25:])
+    capsys.readouterr()
+    assert gate(same, old) == 3
+    assert ": held" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_repeated_questions_count_once(form: str, tmp_path: Path) -> None:
+    """Each asked twice, with the same reply: no more pairs, no smaller p-value than once."""
+    old, new = lines(), lines(30, 4)
+    once = compare(tmp_path, FORMS[form](tmp_path, "a", old), FORMS[form](tmp_path, "b", new))["pairs"][0]
+    twice = compare(tmp_path, FORMS[form](tmp_path, "c", old * 2), FORMS[form](tmp_path, "d", new * 2))
+    pair = twice["pairs"][0]
+    assert (pair["n"], pair["p_value"], pair["difference"]) == (once["n"], once["p_value"], once["difference"])
+
+
+@pytest.mark.parametrize("form", WITH_IDS)
+def test_renamed_ids_pair_by_their_questions(form: str, tmp_path: Path) -> None:
+    old = FORMS[form](tmp_path, "old", lines())
+    new = FORMS[form](tmp_path, "new", lines(30, 4, id_of="case-{n}")[::-1])
+    pair = compare(tmp_path, old, new)["pairs"][0]
+    assert (pair["n"], pair["only_b"], pair["only_a"], pair["conclusion"]) == (N, 30, 4, "worse")
+
+
+@pytest.mark.parametrize("form", WITH_IDS)
+def test_questions_that_stand_twice_under_two_ids_are_one(form: str, tmp_path: Path) -> None:
+    twice = [*lines(), *(Line(f"again-{one.id}", one.question, one.right) for one in lines()[:40])]
+    found = compare(tmp_path, FORMS[form](tmp_path, "a", twice), FORMS[form](tmp_path, "b", twice))
+    assert found["pairs"][0]["n"] == N
+
+
+@pytest.mark.parametrize("form", WITH_IDS)
+def test_the_same_id_with_another_text_is_named_and_not_in_common(form: str, tmp_path: Path) -> None:
+    other = [Line(one.id, f"Another: {one.question}" if k < 10 else one.question, one.right)
+             for k, one in enumerate(lines())]  # fmt: skip
+    found = compare(tmp_path, FORMS[form](tmp_path, "a", lines()), FORMS[form](tmp_path, "b", other))
+    assert found["pairs"][0]["n"] == N - 10
+    assert any("a different text under the same id, so not compared: 10 of 200" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize("other", ["lm_eval", "promptfoo", "table_csv", "deepeval"])
+def test_files_of_two_tools_compare(other: str, tmp_path: Path) -> None:
+    """Neither ids nor metrics nor models have one name in both."""
+    old = FORMS["inspect_eval"](tmp_path, "old", lines())
+    new = FORMS[other](tmp_path, "new", lines(30, 4))
+    pair = compare(tmp_path, old, new)["pairs"][0]
+    assert (pair["n"], pair["only_b"], pair["only_a"], pair["conclusion"]) == (N, 30, 4, "worse")
+    assert gate(new, old) == 1
+
+
+def test_nothing_in_common_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = FORMS["promptfoo"](tmp_path, "old", lines())
+    new = FORMS["promptfoo"](tmp_path, "new", [Line(f"x{k}", f"Who wrote book {k}?", right=True) for k in range(9)])
+    assert main(["compare", str(old), str(new)]) == 2
+    assert "have no question in common" in capsys.readouterr().err
+    assert gate(new, old) == 3
+    assert ": held" not in capsys.readouterr().out
+
+
+def test_a_threshold_alone_and_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = FORMS["promptfoo"](tmp_path, "one", lines())
+    assert main(["gate", str(file), "--threshold", "0.6"]) == 0
+    assert "70%" in capsys.readouterr().out
+    assert main(["gate", str(file), "--threshold", "0.8", "--junit", str(tmp_path / "j.xml")]) == 1
+    assert "<failure" in (tmp_path / "j.xml").read_text(encoding="utf-8")
+    assert gate(file, file, "--threshold", "0.8") == 1
+    assert main(["gate", str(file)]) == 2
+    assert "expected --baseline OLD, or --threshold SHARE" in capsys.readouterr().err
