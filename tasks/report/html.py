@@ -24,15 +24,13 @@ from tasks.report import (
     operations,
     overview,
     pages,
-    passports,
     samples,
+    sections,
     spending,
-    stated,
-    stopping,
 )
 from tasks.report.report_data import ReportData
 from tasks.report.text import grouped, p_value, percent, points, total_percent
-from tasks.report.titles import metric_title, suite_title, where
+from tasks.report.titles import metric_title, suite_title
 from tasks.report.warnings import alarms
 from tasks.report.words import bound, has_overall, measure, say
 from tasks.store.tables import replacing
@@ -95,7 +93,7 @@ def _charts(data: ReportData, context: Mapping[str, Any]) -> dict[str, Markup]:
     drawn: dict[str, Markup] = {}
     if rows := overview.profile_rows(context["heat_map"], first):
         drawn["profile"] = charts.profile(rows, first, language)
-    if rows := [row for row in context["usage"] if row["p50"] is not None]:
+    if rows := [row for row in operations.usage(data) if row["p50"] is not None]:
         drawn["latency"] = charts.ranges(rows, label=say("latency_chart", language), title=say("latency", language))
     return drawn
 
@@ -109,22 +107,14 @@ def _content(data: ReportData) -> dict[str, Any]:
         "verdict": overview.verdict(data),
         "heat_map": overview.heat_map(data),
         "pivot": overview.pivot(data),
-        "corrected": passports.corrected(data.results, data.settings.report.language),
-        "passports": passports.passport_tables(data.results, language),
-        "stopping": stopping.followed(data.results),
-        "stated": stated.rows(data),
-        "width": stopping.WIDTH,
-        "height": stopping.HEIGHT,
+        "sections": sections.sections(data),
         "comparisons": overview.comparisons(data),
-        "repeats": [
-            {**row, "where": where(data, row["suite"], row["metric"])} for row in data.results.get("repeats", ())
-        ],
         "typical": overview.typical_errors(data),
         "suites": explained.suites(data, models, partial(_divided, language)),
         "judges": explained.judges(data),
-        "usage": operations.usage(data),
+        "usage": sections.usage(data),
         "spending": list(spending.lines(data.results, language)),
-        "stages": operations.stages(data),
+        "stages": sections.stages(data),
         "rules": operations.rules(data),
         "notes": operations.notes(data, models),
     }
@@ -163,7 +153,6 @@ def _filled(data: ReportData, found: chunks.Chunks) -> dict[str, Any]:
         "alarms": list(alarms(data.results, language)),
         "has_overall": has_overall,
         "suite_title": partial(suite_title, data),
-        "money": partial(spending.money, currency=data.settings.currency, language=language),
         "most": charts.SERIES,
     }
 

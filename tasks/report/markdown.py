@@ -16,10 +16,10 @@ from metrics.analysis.scores import THRESHOLD, reaches
 from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, SummaryRow, Total, cells, totals
 from prompts.phrases import translated
 from tasks.plan import targets_of
-from tasks.report import spending, stated
-from tasks.report.passports import corrected, passport_tables, warnings
+from tasks.report import spending
+from tasks.report.passports import warnings
 from tasks.report.report_data import ReportData
-from tasks.report.stopping import followed
+from tasks.report.sections import markdown, sections, usage
 from tasks.report.text import code, percent, plain, table, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
 from tasks.report.warnings import alarms, run_warnings
@@ -171,68 +171,6 @@ def verdict_table(data: ReportData) -> list[str]:
     return table([shared(name, language) for name in names], rows, left=2)
 
 
-def stopping_table(data: ReportData) -> list[str]:
-    """Return how long each model was asked until its verdict was there; nothing where all was asked at once."""
-    language = data.settings.report.language
-    listed = followed(data.results)
-    if not listed:
-        return []
-    header = [
-        shared(name, language) for name in ("model", "suite", "questions", "decided_after", "score", "sequence")
-    ]
-    rows = [
-        [
-            plain(one["who"]),
-            plain(one["suite"]),
-            shared("of", language, k=one["asked"], n=one["most"]),
-            str(one["decided"] or "–"),
-            one["mean"],
-            f"{one['low']} – {one['high']}",
-        ]
-        for one in listed
-    ]
-    note = shared("stopping_note", language)
-    return [f"## {shared('stopping', language)}", "", *table(header, rows, left=2), "", note, ""]
-
-
-def judges_table(data: ReportData) -> list[str]:
-    """Return judged means beside what their judges' passports make of them; nothing where nobody judged."""
-    language = data.settings.report.language
-    listed = corrected(data.results, language)
-    if not listed:
-        return []
-    names = (
-        "model",
-        "suite",
-        "metric",
-        "judge",
-        "as_judged",
-        "corrected",
-        "interval",
-        "verdicts",
-        "exam_questions",
-    )
-    rows = [
-        [
-            plain(one["model"]),
-            plain(one["suite"]),
-            plain(one["metric"]),
-            f"{plain(one['judge'])} ({plain(one['language'])})",
-            one["raw"],
-            one["value"],
-            one["interval"],
-            one["verdicts"],
-            one["exam"],
-        ]
-        for one in listed
-    ]
-    head = [shared(name, language) for name in names]
-    note = shared("judges_note", language)
-    told = dict.fromkeys(said for _, _, said in warnings(data.results, language))
-    note = " ".join([*(f"**{shared('warning', language)}:** {plain(said)}." for said in told), note])
-    return [f"## {shared('judges_head', language)}", "", *table(head, rows, left=4), "", note, ""]
-
-
 def beside_tables(data: ReportData) -> list[str]:
     """Return, for each metric with a headline of its own, that beside the score, and what both are worth."""
     language = data.settings.report.language
@@ -318,17 +256,15 @@ def compose(data: ReportData) -> str:
                 lines += analysis(data, suite, model)
     if data.results:
         lines += [f"## {shared('verdict', language)}", "", *verdict_table(data), ""]
-        for said in run_warnings(data.results, language):
+        of_judges = dict.fromkeys(said for _, _, said in warnings(data.results, language))
+        for said in (*run_warnings(data.results, language), *of_judges):
             lines += [f"**{shared('warning', language)}:** {plain(said)}.", ""]
-    lines += judges_table(data)
-    for made in passport_tables(data.results, data.settings.report.language):
-        lines += [f"## {made.title}", "", *made.markdown(), "", made.caption, ""]
-    lines += stopping_table(data)
-    lines += stated.markdown(data)
+    lines += markdown(sections(data))
     lines += beside_tables(data)
     lines += [f"## {shared('intervals', language)}", "", *counts_table(data), ""]
     lines += band_tables(data)
-    lines += spending.markdown(data.results, language)
+    if told := [plain(line) for line in spending.lines(data.results, language)]:
+        lines += [*markdown([usage(data)]), *told, ""]
     if held := data.manifest.get("sandbox"):
         layers = "; ".join(f"{plain(name)} {code(translated(how, language))}" for name, how in held.items())
         lines += [f"**{shared('sandbox', language)}:** {layers}", ""]

@@ -65,8 +65,9 @@ theme.addEventListener("click", () => {
 const worth = (row, at) => {
   const cell = row.cells[at];
   const given = cell.dataset.v ?? cell.textContent.trim();
-  const value = Number(given.replace(/[\u202f\s]/g, ""));
-  return given !== "" && !Number.isNaN(value) ? value : given;
+  if (given !== "" && !Number.isNaN(Number(given))) return Number(given);
+  const [first] = given.replaceAll("\u2212", "-").match(/^[+-]?\d[\d\u202f]*(\.\d+)?/) ?? [];
+  return first === undefined ? given : Number(first.replaceAll("\u202f", ""));
 };
 const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true }));
 for (const table of document.querySelectorAll("table.sortable")) {

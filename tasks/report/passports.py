@@ -56,7 +56,7 @@ def passport_tables(results: Results, language: str) -> list[Table]:
     for name, header, rows in (("passports", HEADER, own), ("labelled_sets", LABELLED_HEADER, labelled)):
         heads = columns(shared("judge", language), *_heads(header, language))
         title, note = shared(f"{name}_head", language), shared(f"{name}_note", language)
-        made += [Table(heads, rows, title, note)] if rows else []
+        made += [Table(heads, rows, title, note, name=name)] if rows else []
     return made
 
 
@@ -74,23 +74,30 @@ def tables_of(judge: str, found: Sequence[Passport], language: str) -> Iterator[
             yield Table(columns(*_heads(header, language)), rows, title)
 
 
-def corrected(results: Results, language: str) -> list[dict[str, str]]:
-    """Return each judged mean of a run beside its corrected one, as texts; the reason where there is none."""
-    return [_corrected(one, language) for one in results.get("corrected", ())]
+_CORRECTED = ("model", "suite", "metric", "judge", "interval")
+_CORRECTED_NUMBERS = ("as_judged", "corrected", "verdicts", "exam_questions")
 
 
-def _corrected(one: Mapping[str, Any], language: str) -> dict[str, str]:
+def corrected(results: Results, language: str) -> Table:
+    """Return each judged mean of a run beside its corrected one; the reason where there is none."""
+    texts, numbers = ([shared(name, language) for name in names] for names in (_CORRECTED, _CORRECTED_NUMBERS))
+    heads = columns(*texts, *numbers, numeric=numbers)
+    rows = [_corrected(one, language) for one in results.get("corrected", ())]
+    return Table(heads, rows, shared("judges_head", language), shared("judges_note", language), name="judged")
+
+
+def _corrected(one: Mapping[str, Any], language: str) -> tuple[str, ...]:
     low, high = one["interval"]["low"], one["interval"]["high"]
     none = one["value"] is None or low is None
-    told = {name: str(one[name]) for name in ("suite", "model", "metric", "judge", "language")}
-    return {
-        **told,
-        "raw": estimated(one["raw"], one["raw_interval"]["low"], one["raw_interval"]["high"]),
-        "verdicts": str(one["n_verdicts"] or one["n_samples"]),
-        "exam": str(one["n_exam"] or "–"),
-        "value": "–" if none else percent(one["value"]),
-        "interval": translated(one["reason"], language) if none else f"{percent(low)} – {percent(high)}",
-    }
+    return (
+        *(str(one[name]) for name in ("model", "suite", "metric")),
+        f"{one['judge']} ({one['language']})",
+        translated(one["reason"], language) if none else f"{percent(low)} – {percent(high)}",
+        estimated(one["raw"], one["raw_interval"]["low"], one["raw_interval"]["high"]),
+        "–" if none else percent(one["value"]),
+        str(one["n_verdicts"] or one["n_samples"]),
+        str(one["n_exam"] or "–"),
+    )
 
 
 def warnings(results: Results, language: str) -> list[tuple[str, str, str]]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tasks.report.text import code, grouped, plain, table
-from tasks.report.words import say, shared
+from tasks.report.text import grouped
+from tasks.report.words import shared
 
 
 def money(value: float | None, currency: str, language: str) -> str:
@@ -31,23 +31,3 @@ def lines(results: Mapping[str, Any], language: str) -> Iterator[str]:
         yield shared("prices_stale", language, days=found["stale_days"])
     if found["unpriced"]:
         yield shared("unpriced", language, names=", ".join(found["unpriced"]))
-
-
-def markdown(results: Mapping[str, Any], language: str) -> list[str]:
-    """Return the section on cost: a row for each model and judge; nothing where nobody has a price."""
-    told = list(lines(results, language))
-    if not told:
-        return []
-    found = results["run"]["spending"]
-    counts = ("tokens_in", "tokens_cached", "tokens_out", "tokens_thinking")
-    head = [say(name, language) for name in ("asked_of", "replies", *counts, "cost_now", "cost_all")]
-    rows = [
-        [
-            code(one["model"]),
-            str(one["calls"]),
-            *(str(one[name]) for name in counts),
-            *(money(one[name], found["currency"], language) for name in ("cost_now", "cost")),
-        ]
-        for one in found["models"]
-    ]
-    return [f"## {shared('spending', language)}", "", *table(head, rows), "", *(plain(line) for line in told), ""]

@@ -4,18 +4,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from prompts.phrases import phrase
+from tasks.report.tables import Table, columns
 from tasks.report.text import percent, points
+from tasks.report.words import shared
 
-WIDTH, HEIGHT = 240, 60
 Results = Mapping[str, Any]
 
 
 def followed(results: Results) -> list[dict[str, Any]]:
-    """Return the sequences of a run with the numbers that a table shows, models first, then pairs.
-
-    `low`, `high` are the interval that is left, as text; `band` and `limit` draw how it narrowed: the corners of a
-    polygon and the height of the threshold, in a picture of `WIDTH` x `HEIGHT`.
-    """
+    """Return a run's sequences, models before pairs, with who was asked and the interval that is left, as text."""
     models = [
         suite["stopping"]
         for model in results.get("final", {}).get("models", ())
@@ -23,6 +20,25 @@ def followed(results: Results) -> list[dict[str, Any]]:
         if suite.get("stopping")
     ]
     return [{**one, **_shown(one)} for one in [*models, *results.get("races", ())] if one["looks"]]
+
+
+def table(results: Results, language: str) -> Table:
+    """Return how long each model was asked until its verdict was there; no row where all was asked at once."""
+    texts = [shared(name, language) for name in ("model", "suite")]
+    numbers = [shared(name, language) for name in ("questions", "decided_after", "score", "sequence")]
+    rows = [
+        (
+            one["who"],
+            one["suite"],
+            shared("of", language, k=one["asked"], n=one["most"]),
+            str(one["decided"] or "–"),
+            one["mean"],
+            f"{one['low']} – {one['high']}",
+        )
+        for one in followed(results)
+    ]
+    title, note = shared("stopping", language), shared("stopping_note", language)
+    return Table(columns(*texts, *numbers, numeric=numbers), rows, title, note, name="stopping")
 
 
 def lines_of(results: Results, language: str) -> Iterator[str]:
@@ -34,24 +50,10 @@ def lines_of(results: Results, language: str) -> Iterator[str]:
         yield phrase("terminal.stopping", language, **said, came=came, alpha=f"{one['alpha']:.4g}")
 
 
-def _shown(one: Mapping[str, Any]) -> dict[str, Any]:
-    looks, paired = one["looks"], bool(one["against"])
-    least = -1.0 if paired else 0.0
+def _shown(one: Mapping[str, Any]) -> dict[str, str]:
+    last, paired = one["looks"][-1], bool(one["against"])
     write = points if paired else percent
-    limit = one["threshold"]
-
-    def at(question: int, value: float) -> str:
-        x = WIDTH * question / one["questions"][-1]
-        return f"{x:.1f},{HEIGHT * (1 - (value - least) / (1 - least)):.1f}"
-
-    pairs = list(zip(one["questions"], looks, strict=True))
-    corners = [at(0, 1.0), *(at(n, look["high"]) for n, look in pairs)]
-    corners += [*(at(n, look["low"]) for n, look in reversed(pairs)), at(0, least)]
     return {
         "who": f"{one['model']} – {one['against']}" if paired else one["model"],
-        "mean": write(looks[-1]["mean"]),
-        "low": write(looks[-1]["low"]),
-        "high": write(looks[-1]["high"]),
-        "band": " ".join(corners),
-        "limit": None if limit is None else f"{HEIGHT * (1 - (limit - least) / (1 - least)):.1f}",
+        **{name: write(last[name]) for name in ("mean", "low", "high")},
     }

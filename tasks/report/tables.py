@@ -34,7 +34,8 @@ def columns(*names: str, numeric: Iterable[str] = (), whole: Iterable[str] = ())
 class Table:
     """Columns, rows of text as it is (each way of showing it makes it harmless), and what stands around them.
 
-    `tones` are the terminal's colours of each row's last cell, where there are any.
+    `tones` are the terminal's colours of each row's last cell, where there are any; `name` is the section of a page
+    that holds it.
     """
 
     columns: Sequence[Column]
@@ -42,6 +43,7 @@ class Table:
     title: str = ""
     caption: str = ""
     tones: Sequence[str] = ()
+    name: str = ""
 
     def terminal(self, most: int = MOST, language: str = "en") -> "RichTable":
         """Return the table for a terminal, its first `most` rows; `language` says how many more there are."""

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from tasks.report import explained, html, operations, overview, samples
+from tasks.report import explained, html, markdown, operations, overview, samples, sections
 from tasks.report.report_data import ReportData
 from tasks.report.words import say
 from tests.tasks.report.runs import MODELS, build, settings
@@ -150,6 +150,40 @@ def test_a_judges_reply_is_about_the_system_that_its_columns_name(data: ReportDa
     )
     found = samples._askings(replace(data, judged=judged))
     assert found.select("model", "repeat", "key").rows() == [("a", 0, "claim"), ("a/0", 1, "claim/x")]
+
+
+def test_the_page_and_the_markdown_file_show_the_same_tables(data: ReportData) -> None:
+    """Each is built once: a column or a row added there stands in both."""
+    around = {"low": 0.25, "high": 0.75}
+    estimate = {"mean": 0.5, "interval": around}
+    cell = {"model": "<b>m|", "suite": "cot", "metric": "cot"}
+    corrected = {
+        "judge": "j",
+        "language": "en",
+        "raw": 0.6,
+        "raw_interval": around,
+        "value": 0.5,
+        "interval": around,
+    }
+    item = {"item_id": str(data.items["item_id"][0]), "stated": 1.0, "ours": 0.0}
+    results = {
+        **data.results,
+        "corrected": [{**cell, **corrected, "n_verdicts": 7, "n_samples": 9, "n_exam": None, "reason": ""}],
+        "stated": [{**cell, "n": 4, "stated": 0.75, "ours": 0.5, "differing": [item]}],
+        "repeats": [
+            {**cell, "n_items": 3, "k": 2, **dict.fromkeys(("pass_at", "pass_all", "agreement"), estimate)}
+        ],
+    }
+    data = replace(data, results=results)
+    page, text = html.compose(data), markdown.compose(data)
+    shown = sections.sections(data)
+    assert [one.name for one in shown] == ["judged", "stated", "differing", "repeats"]
+    for made in shown:
+        assert f'<section id="{made.name}"' in page
+        assert [line for line in made.markdown() if line not in text] == []
+        for row in made.rows:
+            assert all(f">{escape(cell)}</t" in page for cell in row)
+    assert all(f">{escape(cell)}</t" in page for row in sections.usage(data).rows for cell in row)
 
 
 def test_equal_runs_have_equal_pages(data: ReportData) -> None:
