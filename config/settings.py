@@ -140,13 +140,13 @@ class Settings(Frozen):
     models: tuple[Model, ...] = Field((), description="the models under test; none where all responses are given")
     judges: tuple[Judge, ...] = Field((), description="who grades, where a metric asks for it")
     suites: tuple[Suite, ...] = Field(min_length=1, description="what is evaluated: names, and declarations")
-    plugins: tuple[str, ...] = Field((), description="files and folders with units and suites of one's own")
+    plugins: tuple[str, ...] = Field((), description="files and folders with your own units and suites")
     repeats: int = Field(1, ge=1, description="how often each model is asked each question")
     explainability: Explainability = Explainability()
     threshold: Share | None = Field(
         None,
-        description="what the overall score of several suites must reach; 0.8 unless given, where each suite that "
-        "weighs has a threshold of its own",
+        description="what the overall score of several suites must reach; by default 0.8, if each suite with a "
+        "weight has a threshold",
     )
     gate: Literal["point", "interval", "off"] = Field(
         "point",

@@ -123,7 +123,7 @@ def _loaded(path: Path) -> ModuleType:
         at = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         where = f", line {at[-1]}" if at else ""
         raise InputError(
-            f"plug-in {path}{where}: cannot be loaded ({type(error).__name__}: {error}). Mend it or leave it out."
+            f"plug-in {path}{where}: cannot be loaded ({type(error).__name__}: {error}). Fix it, or leave it out."
         ) from error
     return module
 

@@ -306,8 +306,8 @@ def _members(settings: Settings, suites: Iterable[SuitePlan]) -> dict[str, tuple
             )
         if suite.responses_of and suite.suite.gate_on != "mean":
             raise InputError(
-                f"suite {suite.name}: found gate_on: {suite.suite.gate_on} and responses that stand in the data, "
-                "one a question; expected a model that is asked several times. Set gate_on: mean."
+                f"suite {suite.name}: found gate_on: {suite.suite.gate_on} and recorded responses, "
+                "one per question; expected a model that is asked several times. Set gate_on: mean."
             )
         given |= {suite.responses_of} if suite.responses_of else set()
         for name in suite.names:

@@ -195,22 +195,22 @@ def _agree(given: RunOptions) -> None:
     if given.run and resume and given.run != resume:
         raise InputError(f"--resume {resume} and --run {given.run}: found two runs, expected one.")
     if given.only_failed and not given.run:
-        raise InputError("--only-failed: expected --run RUN beside it, the run whose failed calls are asked again.")
+        raise InputError("--only-failed: expected --run RUN as well, the run whose failed calls are repeated.")
     if given.only_truncated and not given.run:
         raise InputError(
-            "--only-truncated: expected --run RUN beside it, the run whose cut replies are asked again."
+            "--only-truncated: expected --run RUN as well, the run whose truncated replies are asked again."
         )
     if given.only_truncated and not any("max_tokens" in one for one in given.sets):
         raise InputError(
-            "--only-truncated: expected a larger limit beside it, such as --set models.0.max_tokens=4096; with the "
-            "same limit the same replies would be cut."
+            "--only-truncated: expected a larger limit as well, such as --set models.0.max_tokens=4096; with the "
+            "same limit the same replies would be truncated."
         )
     if given.only_truncated and given.fresh:
         raise InputError("--only-truncated and --fresh: expected one of them; --fresh asks everything again.")
     if given.only_failed and given.fresh:
         raise InputError("--only-failed and --fresh: expected one of them; --fresh asks everything again.")
     if (given.suite or given.model) and not given.rerun:
-        raise InputError("--suite and --model: expected --rerun STAGE beside them.")
+        raise InputError("--suite and --model: expected --rerun STAGE as well.")
 
 
 def _gates(given: RunOptions) -> list[str]:
@@ -235,9 +235,9 @@ def _ready(settings: "Settings") -> None:
     report = settings.report
     for option, path in (("junit", report.junit), ("markdown", report.markdown), ("json", report.results)):
         if path and not os.access(folder := Path(path).parent, os.W_OK):
-            raise InputError(f"--{option} {path}: {folder} is no folder that can be written; name another.")
+            raise InputError(f"--{option} {path}: {folder} is not a writable folder; name another.")
     if settings.fail_on == "regression" and not settings.baseline:
-        raise InputError("--fail-on regression: expected --baseline NAME beside it, to compare the run with.")
+        raise InputError("--fail-on regression: expected --baseline NAME as well, to compare the run with.")
     if settings.baseline:
         from tasks.store.baselines import read
 

@@ -66,7 +66,7 @@ def _load(where: str, reference: str, python: str) -> PythonFunction:
     try:
         found = home.process(where).ask(function=name)[1].result()
     except ProcessEnded as error:
-        raise InputError(f"{where}: its process ended {error}. Mend it first.") from error
+        raise InputError(f"{where}: its process ended {error}. Fix it first.") from error
     if "refused" in found:
         raise InputError(f"{where}: {found['refused']}")
     return PythonFunction(name, frozenset(found["takes"]), found["digest"], home)

@@ -135,7 +135,7 @@ def _taken(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
         signature.bind(*([""] if by_position else []), **dict.fromkeys(takes))
     except TypeError:
         raise NotCallable(
-            f"it takes {signature}; expected the prompt first, and beside it only {', '.join(OFFERED)}."
+            f"it takes {signature}; expected the prompt first, then only {', '.join(OFFERED)}."
         ) from None
     return takes, by_position
 

@@ -201,10 +201,10 @@ class Application:
             except ProcessEnded as error:
                 raise InputError(
                     f"{where}: cannot be loaded (the process of {interpreter} ended {error}; expected a Python "
-                    "from 3.8 on, and a module that lets it live). Mend it first."
+                    "from 3.8 on, and a module that does not end it). Fix it first."
                 ) from error
             if "raised" in said:
-                raise InputError(f"{where}: cannot be loaded ({said_of(said)}). Mend it first.")
+                raise InputError(f"{where}: cannot be loaded ({said_of(said)}). Fix it first.")
             if "refused" in said:
                 raise InputError(f"{where}: {said['refused']}")
             return process

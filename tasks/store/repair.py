@@ -178,7 +178,7 @@ def _refuse_foreign(file: Path, found: int) -> None:
     """
     if not found and file.name != "replies.sqlite" and file.exists() and not is_sqlite(file):
         raise InputError(
-            f"store.cache: {file} is no SQLite file, and holds no replies. It was left as it is; name another file."
+            f"store.cache: {file} is not an SQLite file of replies. It was not changed; name another file."
         )
 
 

@@ -57,7 +57,7 @@ BAD = [
     (["run", "--set"], "--set requires an argument"),
     (["run", "cot", "rag"], "rag"),
     (["run", "--data", "x.csv"], "expected the name of a suite before it"),
-    (["run", "--only-failed"], "expected --run RUN beside it"),
+    (["run", "--only-failed"], "expected --run RUN as well"),
     (["run", "--run", "a", "--resume", "b"], "found two runs"),
     (["compare"], "found no run, expected one"),
     (["store"], "found no command behind it"),

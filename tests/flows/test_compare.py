@@ -127,7 +127,7 @@ def test_what_else_may_be_behind_a_difference_is_said(tmp_path: Path) -> None:
     found = compare_runs(["r1", "r2"], runs=tmp_path / "runs")
     said = " ".join(found.notes)
     assert "The code of m changed between the runs" in said
-    assert "The name m did not stand for the same model in all runs: digest d1 / d2." in said
+    assert "m was not the same model in all runs: digest d1 / d2." in said
     assert "so not compared: alone" in said
     assert ("models.m.temperature", [0, 0.7]) in found.differences
     assert len(compare_runs(["r1", "r2"], runs=tmp_path / "runs", every=True).pairs) == 3

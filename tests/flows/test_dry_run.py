@@ -69,7 +69,7 @@ def test_what_a_run_asks_was_forecast_and_is_remembered_afterwards(run: Run, tmp
     assert "0 from the cache" in before.stdout
     assert "no price is configured for" in before.stdout
     assert "Cost of this run: 0.0" in done.stdout
-    assert "Without a price, and in no sum: " in done.stdout
+    assert "No price, so not in the total: " in done.stdout
     n = calls["model"] + calls["judge"]
     assert next(totals(known)) == f"{n} calls: {n} from the cache, 0 to ask."
     first, second = by_name(supposed), by_name(known)
@@ -95,7 +95,7 @@ def test_a_part_that_is_remembered_tells_tokens_time_and_cost_of_the_rest(tmp_pa
         assert len(server.requests) == n
     (portion,) = found.portions
     assert (portion.calls, portion.cached, portion.fresh) == (24, 8, 16)
-    assert portion.tokens_basis == "8 remembered replies here"
+    assert portion.tokens_basis == "8 cached replies here"
     written = portion.tokens_out / 16
     assert written == int(written), "every reply of the server has as many tokens"
     assert portion.cost == pytest.approx((portion.tokens_in * 1.0 + portion.tokens_out * 2.0) / 1e6, rel=0.01)
@@ -238,8 +238,8 @@ def test_the_effect_is_of_the_suites_own_kind_of_values() -> None:
 
 def test_too_few_items_are_said_to_show_nothing() -> None:
     one, thirty = (effect_line(effect(shipped("cot"), n), "en") for n in (1, 30))
-    assert "1 items can show no difference between two models, none of one model" in one
-    assert "30 items can show differences between two models from 36.2% on" in thirty
+    assert "1 items can detect no difference between two models, none between a model" in one
+    assert "30 items can detect a difference of 36.2% or more between two models" in thirty
 
 
 def test_an_estimate_of_what_could_only_fail_is_an_error(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: py
         "wice": ("entails", 1, 3),
         "lidirus": ("entails", 1, 2),
     }
-    assert "judge on what people labelled" in done.stdout
+    assert "judge on human-labelled data" in done.stdout
     shown = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["passports"]
     assert sorted(one["domain"] for one in shown) == ["", "", "", "", "", "", "", "", "lidirus", "wice"]
 

@@ -303,7 +303,7 @@ BAD = [
     (["--set", "basic_control.n_items=-1"], "basic_control.n_items"),
     (["--set", "models=[{name: m, provider: replay, file: nowhere.jsonl}]"], "nowhere.jsonl"),
     (["--config", "nowhere.yaml"], "nowhere.yaml"),
-    (["--junit", "nowhere/results.xml"], "nowhere is no folder that can be written"),
+    (["--junit", "nowhere/results.xml"], "nowhere is not a writable folder"),
 ]
 
 

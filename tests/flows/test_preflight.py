@@ -141,7 +141,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         ("weights file", "nowhere.jsonl"),
         (
             "vast",
-            "5\u202f000\u202f000 calls, judges' aside: at a second a call and the configured max_concurrency",
+            "5\u202f000\u202f000 calls, without those of judges: about ",
         ),
         ("vast, agreed to", "nothing listens at"),
     ],

@@ -26,6 +26,7 @@ FILES: Mapping[str, str | list[dict[str, Any]]] = {
         {"ticket": "The network is down.", "expected": ["restart", "router"]},
         {"ticket": "I was charged twice.", "expected": "refund"},
     ],
+    "tickets.csv": "ticket,team\nThe network is down.,network\nI was charged twice.,billing\n",
     "capitals.csv": "question,expected,language\nFrance,Paris,en\nИталия,Рим,ru\nSpain,Madrid,en\nCuba,Havana,en\n",
     "sums.jsonl": [{"question": "Total in EUR of 2.50 and 3.20?", "answer": 5.7}],
     "steps.j2": "{{ question }} Show your steps.\n",

@@ -68,8 +68,8 @@ def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_pat
     assert lines == [
         "Cost of this run: 3.30 EUR; without the cache: 4.30 EUR.",
         "Prices: prices.yaml, of 2026-08-01.",
-        "This price table is 113 days old: look whether its prices still hold.",
-        "Without a price, and in no sum: free.",
+        "This price table is 113 days old: check that its prices are still valid.",
+        "No price, so not in the total: free.",
     ]
 
 

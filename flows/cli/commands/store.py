@@ -200,8 +200,8 @@ def prune(
     at, store, there = _open(where)
     if there.tables and not Path(at.runs).is_dir():
         raise InputError(
-            f"store.runs {at.runs}: there is no such folder, so that what its runs need is not known and nothing "
-            "can go. Name the folder of the runs that use this store; where all are gone for good, an empty one."
+            f"store.runs {at.runs}: there is no such folder, so it is not known which tables its runs need, and "
+            "nothing is deleted. Name the folder of the runs that use this store, or an empty one if none are left."
         )
     planned = plan(there, PruningRequest(older_than, keep, runs, grace))
     cache = _existing_cache(store, at.cache) if replies_unused else None

@@ -153,7 +153,7 @@ def test_the_item_is_part_of_a_request_where_the_function_takes_it(tmp_path: Pat
         ("no_such_package.module:answer", "there is no module 'no_such_package'"),
         ("{}/my_app.py:question", "my_app.py has no 'question'"),
         ("{}/my_app.py:NUMBER", "found a int, expected a function"),
-        ("{}/my_app.py:needy", "it takes (prompt, k); expected the prompt first, and beside it only system"),
+        ("{}/my_app.py:needy", "it takes (prompt, k); expected the prompt first, then only system"),
         ("{}/my_app.py:empty", "it takes (); expected the prompt first"),
         ("{}/broken.py:answer", "cannot be loaded (ZeroDivisionError: division by zero (broken.py, line 2))"),
         ("{}/exiting.py:answer", "cannot be loaded (SystemExit: 1"),

@@ -78,7 +78,7 @@ def test_corrected_means_stand_once_in_the_judges_section(data: ReportData) -> N
         assert "50% (20% – 80%)" in page
         assert page.count("10% – 70%") == 1
         assert page.index("How reliable the judges are") < page.index("10% – 70%")
-        assert "If it errs here as on the exam" in page
+        assert "Corrected by its exam" in page
 
 
 def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelled(data: ReportData) -> None:
@@ -103,11 +103,11 @@ def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelle
     assert labelled.rows[0][1] == "lidirus: pairs of Russian sentences by linguistic phenomena"
     assert labelled.rows[0][4] == "0/4 = 0% (0% – 49%)"
     for page in (markdown.compose(run), html.compose(run)):
-        first, second = page.index("9/10 = 90%"), page.index("The judges on what people labelled")
+        first, second = page.index("9/10 = 90%"), page.index("The judges on human-labelled data")
         assert first < page.rindex("lidirus: pairs of Russian sentences")
         assert second
     own, labelled = passport_tables(run.results, "ru")
-    assert labelled.title == "Судьи на том, что разметили люди"
+    assert labelled.title == "Судьи на данных, размеченных людьми"
     assert labelled.rows[0][1] == "lidirus: пары русских предложений по языковым явлениям"
     assert passport_tables(told(data).results, "en") == []
 
