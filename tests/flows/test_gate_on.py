@@ -94,6 +94,4 @@ def test_given_responses_are_refused_before_anything_is_asked(run: Run, tmp_path
              "gate_on": "pass_at_k"}  # fmt: skip
     done = run("--set", f"suites={json.dumps([suite])}")
     assert done.returncode == 2
-    assert "suite given: found gate_on: pass_at_k and recorded responses" in " ".join(
-        done.stderr.split()
-    )
+    assert "suite given: found gate_on: pass_at_k and recorded responses" in " ".join(done.stderr.split())
