@@ -25,14 +25,14 @@ class Model(Frozen):
     """A model under test, or a judge: where it is, how it is asked, and how hard it may be pushed."""
 
     name: str = Field(min_length=1, description="the name in reports; unique in its list")
-    provider: str = Field("ollama", description="who answers: one of the providers that are there")
-    model: str = Field("", description="the server's name for it; `name` unless given")
+    provider: str = Field("ollama", description="one of the providers; plug-ins may add some")
+    model: str = Field("", description="the server's name for it; default: `name`")
     base_url: str = Field(
-        "", description="ollama, openai, azure: where the server is; the provider's own unless given"
+        "", description="ollama, openai, azure: the server's address; default: the provider's own"
     )
     api_key_env: str = Field("", description="the environment variable that holds the key")
     api_key_header: str = Field(
-        "", description="the header that carries the key, such as X-Api-Key; the provider's own unless given"
+        "", description="the header that carries the key, such as X-Api-Key; default: the provider's own"
     )
     api_key_query: str = Field("", description="the query parameter that carries the key, such as key")
     api_version: str = Field("", description="azure: the API version")
@@ -47,36 +47,30 @@ class Model(Frozen):
     )
     context: int = Field(4096, ge=256, description="embedded: context length in tokens")
 
-    system: str = Field("", description="the system prompt; none unless given")
-    temperature: float | None = Field(
-        0.0, ge=0, le=2, description="of sampling; 0 is the same text again; null sends none"
-    )
-    seed: Seed | None = Field(0, description="of sampling; null sends none")
-    max_tokens: int = Field(512, ge=1, description="tokens of a reply at most; a longer one is cut")
-    extra: dict[str, Any] = Field(
-        default_factory=dict, description="more sampling parameters, as the server names them"
-    )
+    system: str = Field("", description="the system prompt; default: none")
+    temperature: float | None = Field(0.0, ge=0, le=2, description="sampling temperature; null sends none")
+    seed: Seed | None = Field(0, description="sampling seed; null sends none")
+    max_tokens: int = Field(512, ge=1, description="limit of tokens per reply; a longer reply is truncated")
+    extra: dict[str, Any] = Field(default_factory=dict, description="more parameters, under the server's names")
     structured: Literal["schema", "json", "off"] = Field(
-        "schema", description="how a JSON reply is constrained: by its schema, to any JSON, or not at all"
+        "schema", description="how JSON replies are constrained: by schema, to any JSON, or not at all"
     )
 
-    max_concurrency: int = Field(8, ge=1, le=4096, description="calls in flight at most")
-    requests_per_minute: int | None = Field(
-        None, ge=1, description="calls begun in a minute; any number unless given"
-    )
-    deadline_s: Number = Field(300.0, gt=0, description="one call's limit in seconds, retries included")
+    max_concurrency: int = Field(8, ge=1, le=4096, description="limit of calls in flight")
+    requests_per_minute: int | None = Field(None, ge=1, description="calls started per minute; default: no limit")
+    deadline_s: Number = Field(300.0, gt=0, description="limit of seconds per call, retries included")
     max_response_bytes: int = Field(
-        16_000_000, ge=1000, description="the most decoded bytes of one answer; a call that sends more fails"
+        16_000_000, ge=1000, description="limit of decoded bytes per answer; a longer answer fails"
     )
     price_in: Number | None = Field(
         None, ge=0, description="price of 1 000 000 input tokens, in US dollars or the price table's currency"
     )
     price_out: Number | None = Field(None, ge=0, description="price of 1 000 000 output tokens")
     price_cached: Number | None = Field(
-        None, ge=0, description="of 1 000 000 input tokens that the server had cached; price_in unless given"
+        None, ge=0, description="of 1 000 000 input tokens that the server had cached; default: price_in"
     )
     price_thinking: Number | None = Field(
-        None, ge=0, description="of 1 000 000 output tokens of thinking; price_out unless given"
+        None, ge=0, description="of 1 000 000 output tokens of thinking; default: price_out"
     )
 
     batch: Literal["off", "submit", "wait"] = Field(
@@ -84,8 +78,8 @@ class Model(Frozen):
         description="submit: ask through the server's batch endpoint, end the run undecided and collect later; "
         "wait: stay until all is there",
     )
-    batch_price: Number = Field(0.5, ge=0, description="the share of the price that a call in a batch costs")
-    batch_poll_s: Number = Field(30.0, gt=0, description="seconds between two looks at a batch that is waited for")
+    batch_price: Number = Field(0.5, ge=0, description="price of a batched call, as a share of the full price")
+    batch_poll_s: Number = Field(30.0, gt=0, description="seconds between checks of a batch (batch: wait)")
 
     options: dict[str, Any] = Field(
         default_factory=dict, description="the keys that only the provider has; they stand beside the others"
@@ -236,9 +230,7 @@ class Judge(Model):
     system: str = Field(
         "", description="said to the judge before the metric's own system prompt; nothing unless given"
     )
-    temperature: float | None = Field(
-        None, ge=0, le=2, description="for every metric; the metric's own unless given"
-    )
+    temperature: float | None = Field(None, ge=0, le=2, description="for every metric; default: the metric's own")
     max_tokens: int = Field(1024, ge=1, description="of a reply; lists and reasons are bounded to close within")
     exam: int = Field(
         0,

@@ -18,9 +18,9 @@ class Prices(Frozen):
     """Which price table holds, of which day; what it says of a model stands in the model's own keys."""
 
     file: str = Field(description="the YAML file of the table")
-    date: dt.date = Field(description="the day on which its prices held")
+    date: dt.date = Field(description="the day on which its prices were valid")
     currency: str = Field(min_length=1, description="of its prices")
-    stale_after_days: int = Field(90, ge=1, description="from this age on reports remark on it")
+    stale_after_days: int = Field(90, ge=1, description="reports point out an older table")
 
     def age(self, today: dt.date) -> int:
         """Return the table's age in days where it is stale, else 0."""

@@ -51,7 +51,7 @@ class StoreSettings(Frozen):
     root: str = Field("artifacts/store", min_length=1, description="a folder or an fsspec URL (s3://…)")
     cache: str = Field(
         "",
-        description="an SQLAlchemy URL of the reply cache, with no password; replies.sqlite in `root` unless given",
+        description="an SQLAlchemy URL of the reply cache, with no password; default: replies.sqlite in `root`",
     )
     runs: str = Field("artifacts/runs", min_length=1, description="the folder where reports land")
 
@@ -71,7 +71,7 @@ class Sandbox(Frozen):
     """What runs models' programs in languages that need a tool of this machine."""
 
     kotlin_compiler: str = Field(
-        "", description="the path of kotlinc, or of its folder; $BASIC_CONTROL_KOTLINC or the PATH's unless given"
+        "", description="the path of kotlinc, or of its folder; default: $BASIC_CONTROL_KOTLINC, or the PATH's"
     )
     java: str = Field("", description="the path of a Java for it, or of its folder; JAVA_HOME's or the PATH's")
 
@@ -82,7 +82,7 @@ class Telemetry(Frozen):
     endpoint: str = Field(
         "",
         pattern=r"^(https?://[^\s]+)?$",
-        description="an OTLP collector over HTTP, such as http://127.0.0.1:4318; off unless given. Headers come "
+        description="an OTLP collector over HTTP, such as http://127.0.0.1:4318; default: off. Headers come "
         "from OTEL_EXPORTER_OTLP_HEADERS",
     )
 
@@ -153,7 +153,7 @@ class Settings(Frozen):
         description="point: the score decides; interval: its whole interval; off: nothing, and the exit code is 0",
     )
     undecided: Literal["undecided", "pass"] = Field(
-        "undecided", description="what a gate counts as that cannot be decided: exit code 3, or 0"
+        "undecided", description="how an undecided gate counts: exit code 3, or 0"
     )
     judges_must_have: Literal["nothing", "passport", "labels"] = Field(
         "nothing",
@@ -171,14 +171,12 @@ class Settings(Frozen):
     telemetry: Telemetry = Telemetry()
     batch_size: int = Field(2000, ge=1, description="items in a batch: the unit of tasks and of Parquet files")
     runner: Literal["local", "dask", "ray"] = Field("local", description="where tasks run")
-    runner_address: str = Field("", description="a running cluster; a local one is started unless given")
+    runner_address: str = Field("", description="a running cluster; default: a local one is started")
     runner_workers: int = Field(2, ge=1, description="worker processes of a local cluster")
     prices: Annotated[Prices | None, WithJsonSchema(_PRICES, mode="validation")] = Field(
         None, description="a YAML file with prices of models and their date: docs/servers.md"
     )
-    fresh: str = Field(
-        "", description="sets this run's requests apart from all remembered ones; --fresh fills it in"
-    )
+    fresh: str = Field("", description="separates this run's requests from all cached ones; set by --fresh")
 
     @property
     def title(self) -> str:

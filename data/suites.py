@@ -25,9 +25,9 @@ class Use(Frozen):
     """How a suite uses a metric: what is the same for all metrics; the metric's own options stand beside it."""
 
     enabled: bool = Field(default=True, description="false leaves the metric out")
-    judges: tuple[str, ...] = Field((), description="names of judges; the suite's unless given")
-    aggregate: Aggregate | None = Field(None, description="of several judges; the suite's unless given")
-    temperature: float | None = Field(None, ge=0, le=2, description="of the judges; the metric's own unless given")
+    judges: tuple[str, ...] = Field((), description="names of judges; default: the suite's")
+    aggregate: Aggregate | None = Field(None, description="of several judges; default: the suite's")
+    temperature: float | None = Field(None, ge=0, le=2, description="of the judges; default: the metric's own")
 
 
 class Stop(Frozen):
@@ -38,7 +38,7 @@ class Stop(Frozen):
     )
     alpha: float = Field(0.05, gt=0, lt=1, description="the chance of any false decision of the run")
     share: float | None = Field(
-        None, gt=0, lt=1, description="of one sequence; equal shares of alpha over the run's unless given"
+        None, gt=0, lt=1, description="of one sequence; default: equal shares of alpha over the run's sequences"
     )
     first: int = Field(30, ge=1, description="questions before the first look")
     most: int = Field(1000, ge=1, description="questions at most")
@@ -67,31 +67,29 @@ class Suite(Frozen):
     )
     prompts: dict[str, str] = Field(
         default_factory=dict,
-        description="several by short names: each model × prompt is a target of its own",
+        description="several prompts by short names; each model × prompt is a target",
     )
     metrics: dict[str, dict[str, Any]] = Field(min_length=1, description="metrics by name, with their options")
-    score: tuple[str, ...] = Field((), description="the metrics that make the score; all unless given")
+    score: tuple[str, ...] = Field((), description="the metrics that make the score; default: all")
     strata: Literal["", "family"] = Field("", description="family: the score is a TOTAL over families")
     threshold: Share | None = Field(
-        None, description="what the score must reach; it is measured and not judged unless given"
+        None, description="what the score must reach; default: it is measured and decides nothing"
     )
     weight: float = Field(0.2, ge=0, allow_inf_nan=False, description="in the overall score; renormalised")
-    repeats: int | None = Field(None, ge=1, description="how often each question is asked; the run's unless given")
+    repeats: int | None = Field(None, ge=1, description="how often each question is asked; default: the run's")
     gate_on: GateOn = Field(
         "mean",
         description="what the score is. mean: of all answers; pass_at_k: the share of questions of which at least "
         "one of k answers is right; pass_all_k: of which all k are. The last two need repeats",
     )
-    k: int | None = Field(None, ge=1, description="of pass_at_k and pass_all_k; repeats unless given")
-    models: tuple[str, ...] = Field((), description="names of models; all unless given")
-    judges: tuple[str, ...] = Field((), description="names of judges; all unless given")
+    k: int | None = Field(None, ge=1, description="of pass_at_k and pass_all_k; default: repeats")
+    models: tuple[str, ...] = Field((), description="names of models; default: all")
+    judges: tuple[str, ...] = Field((), description="names of judges; default: all")
     aggregate: Aggregate = Field("mean", description="of several judges' scores")
-    system: str | None = Field(None, description="the system prompt; the model's own unless given")
-    temperature: float | None = Field(None, ge=0, le=2, description="the model's own unless given")
-    stop: Stop | None = Field(
-        None, description="ask in rounds until the verdict is there; all at once unless given"
-    )
-    responses_of: str = Field("", description="whose responses the data holds; named after the file unless given")
+    system: str | None = Field(None, description="the system prompt; default: the model's own")
+    temperature: float | None = Field(None, ge=0, le=2, description="default: the model's own")
+    stop: Stop | None = Field(None, description="ask in rounds until the verdict is clear; default: all at once")
+    responses_of: str = Field("", description="whose responses the data holds; default: named after the file")
 
     @field_validator("items", mode="before")
     @classmethod

@@ -16,7 +16,7 @@ class Options(Frozen):
     """Which questions, and whether their passages are given."""
 
     data: str = Field("sample", description="`sample` (shipped), `nq` (fetched), or a file")
-    language: Literal["", "en", "ru", "zh"] = Field("", description="only rows of this language; all unless given")
+    language: Literal["", "en", "ru", "zh"] = Field("", description="only rows of this language; default: all")
     mode: Literal["passages", "closed_book"] = Field("passages", description="whether numbered passages are given")
     sample: Sampling = Sampling(n=5)
 

@@ -16,7 +16,7 @@ class Options(Frozen):
     """Which rows."""
 
     data: str = Field("sample", description="`sample` (shipped) or a Parquet, CSV or JSONL file")
-    language: Literal["", "en", "ru", "zh"] = Field("", description="only rows of this language; all unless given")
+    language: Literal["", "en", "ru", "zh"] = Field("", description="only rows of this language; default: all")
     sample: Sampling = Sampling(method="all")
 
 

@@ -16,7 +16,7 @@ class Options(Frozen):
     """Which problems."""
 
     data: str = Field("sample", description="`sample` (shipped), `gsm8k`, `mgsm_en` … (fetched), or a file")
-    language: Literal["", "en", "ru", "zh"] = Field("", description="of the questions; the data's own unless given")
+    language: Literal["", "en", "ru", "zh"] = Field("", description="of the questions; default: the data's own")
     sample: Sampling = Sampling()
 
 

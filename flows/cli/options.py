@@ -58,11 +58,11 @@ class RunOptions:
     ] = ""
     fail_on: Annotated[
         Literal["", "threshold", "regression"],
-        Parameter(help="regression: what fell below the baseline fails the run as well", show_choices=False),
+        Parameter(help="regression: a score below the baseline fails the run as well", show_choices=False),
     ] = ""
     allow_different: Annotated[
         bool,
-        Parameter(help="compare although rules differ or parts are missing, and name them (docs/baselines.md)"),
+        Parameter(help="compare although rules differ or parts are missing, and list them (docs/baselines.md)"),
     ] = False
     log: Annotated[
         str, Parameter(choices=FORMS, help=f"json: one object a line on stderr; the same as {VARIABLE}=json")
@@ -97,7 +97,7 @@ class RunOptions:
             group=AGAIN,
             consume_multiple=(0, 1),
             json_list=False,
-            help="continue this run; the last one unless given, if it was interrupted",
+            help="continue this run; default: the last one, if it was interrupted",
         ),
     ] = None
 

@@ -48,7 +48,7 @@ class Constancy:
                 return
             self.changed = CallError(
                 "unknown_model",
-                f"the model was exchanged at its server during the run (digest {self._digest[:12]}, now {now[:12]}"
+                f"the model was replaced on its server during the run (digest {self._digest[:12]}, now {now[:12]}"
                 "); replies that may be the new one's are not kept. Run it again to ask the new one",
             )
         both, self.doubtful = since + self.doubtful, []

@@ -93,7 +93,7 @@ def advise(kind: ErrorKind, *, model: str, where: str, variable: str) -> str:
         return (
             f"; check the key in {variable}"
             if variable
-            else "; the server wants a key: name its variable in `api_key_env`"
+            else "; the server requires a key: name its variable in `api_key_env`"
         )
     if kind == "quota":
         return "; the account is exhausted: top it up, or use another key"
@@ -117,7 +117,7 @@ def tls_error(error: BaseException, where: str) -> CallError | None:
     found = re.search(r"verify failed: ([^('\"]{1,200})" if distrusted else r"\[SSL: ?([A-Z0-9_]{1,80})\]", text)
     reason = found[1].strip() if found else "for no told reason"
     advice = (
-        "if an authority of your own has signed it, name its certificate's file in SSL_CERT_FILE"
+        "if your own certificate authority signed it, name its certificate's file in SSL_CERT_FILE"
         if distrusted
         else "a server without TLS has an address that begins with http://"
     )

@@ -171,7 +171,7 @@ class Store:
 
     def _unreached(self, error: Exception) -> InputError:
         if isinstance(error, FileNotFoundError):
-            return InputError(f"store.root: {self.root}: not found ({error}). Make the bucket first.")
+            return InputError(f"store.root: {self.root}: not found ({error}). Create the bucket first.")
         return InputError(
             f"store.root: {self.root}: cannot be reached ({type(error).__name__}: {error}). Check the address and "
             "the credentials in the environment, and run again; everything answered so far is kept."

@@ -1,4 +1,4 @@
-"""Take the pictures of the report that README.md shows, from what `basic-control demo` writes.
+"""Take the pictures of the report that README.md and docs/report.md show, from what `basic-control demo` writes.
 
 Run `python -m tests.benchmarks.screenshots` (Chromium is needed); writes docs/images/report-*.png.
 """

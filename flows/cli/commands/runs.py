@@ -76,7 +76,7 @@ def list_(
     if len(found) > n:
         _show(f"{len(found) - n} more: --n N shows them.")
     if not found:
-        _show("No run is there, or none has what was asked for.")
+        _show("There is no run, or none that matches.")
 
 
 def tag(

@@ -24,7 +24,7 @@ class Options(Frozen):
     body: Any = Field(
         default_factory=lambda: {"prompt": "{{ prompt }}"}, description="any JSON whose strings are Jinja2"
     )
-    text: str = Field("", description="the answer's text; the whole body is the text unless given")
+    text: str = Field("", description="the answer's text; default: the whole body")
     contexts: str = Field("", description="what was retrieved: texts, such as documents.*.text")
     citations: str = Field("", description="what the answer cites")
     tokens_in: str = Field("", description="where the tokens read stand")

@@ -16,9 +16,7 @@ class Options(Frozen):
 
     function: str = Field(description="my_app.py:answer or package.module:function")
     version: str = Field("", description="the application's; another one is asked everything again")
-    python: str = Field(
-        "", description="the interpreter that runs it; the one that runs Basic Control unless given"
-    )
+    python: str = Field("", description="the interpreter that runs it; default: the one that runs Basic Control")
 
     @field_validator("function")
     @classmethod

@@ -104,7 +104,7 @@ def test_a_store_on_s3_is_cared_for(bucket: str, tmp_path: Path, capsys: pytest.
 
 def test_a_bucket_that_is_not_there_is_one_message(aws: dict[str, str]) -> None:
     assert aws
-    with pytest.raises(InputError, match="Make the bucket first"):
+    with pytest.raises(InputError, match="Create the bucket first"):
         Store("s3://no-such-bucket/store").write(VERDICTS, verdicts())
 
 
