@@ -146,8 +146,7 @@ def test_a_model_that_is_exchanged_during_the_run_is_noticed_and_its_replies_are
         assert (tally.answered, tally.failed) == (0, len(NUMBERS) - 10)
         assert set(responses["error_kind"]) == {"unknown_model"}
         assert (
-            "replaced on its server during the run (digest aaaaaaaaaaaa, now bbbbbbbbbbbb)"
-            in responses["error"][0]
+            "replaced on its server during the run (digest aaaaaaaaaaaa, now bbbbbbbbbbbb)" in responses["error"][0]
         )
         new = identify(model)
         assert new != old
