@@ -2,7 +2,7 @@
 
 `python -m tests.benchmarks.stages [--items N] [--folder DIR]`
 
-The figures of docs/scale.md. Each stage runs in this process, one batch after another, as a worker runs it.
+The figures of docs/benchmarks.md. Each stage runs in this process, one batch after another, as a worker runs it.
 """
 
 import argparse

@@ -146,7 +146,7 @@ def exact_coverage(yes: float, truth: float, n: int, total: int = 1000) -> float
 
 
 def test_50_labels_cover_a_judge_of_few_errors_too_often_rather_than_too_seldom() -> None:
-    """The least of all cells is at sensitivity 0.95, truth 0.7; a flawless judge pays for it (docs/judges.md)."""
+    """The least of all cells is at sensitivity 0.95, truth 0.7; a flawless judge pays for it."""
     assert 0.92 <= exact_coverage(0.95, 0.7, 50) <= 0.98
     assert 0.98 < exact_coverage(1.0, 0.7, 50) <= 0.997
     assert 0.92 <= exact_coverage(1.0, 0.7, 100) <= 0.98
