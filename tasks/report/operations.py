@@ -10,6 +10,7 @@ from data.records import HIDDEN_KEYS
 from data.truncation import LIMITS
 from metrics.analysis.summary import OF_SUITES, cells
 from prompts.phrases import translated
+from tasks.plan import targets_of
 from tasks.report.passports import warnings
 from tasks.report.report_data import ReportData
 from tasks.report.titles import metric_title, suite_title
@@ -25,13 +26,17 @@ _TOKENS = 5
 def usage(data: ReportData) -> list[dict[str, Any]]:
     """Return a row for each model and judge: replies, errors, latency, tokens and, where priced, cost."""
     settings = data.settings
+    # With several prompts, replies name the model with its prompt.
+    targets = [target for suite in settings.suites for target in targets_of(settings, suite)]
+    models = {target.name: target.model.name for target in targets}
     listed = []
     for role, replies, asked in (
         ("model", data.replies, settings.models),
         ("judge", data.judged, settings.judges),
     ):
         for one in asked:
-            own = replies.filter(model=one.name).unique("request_id", maintain_order=True)
+            own = replies.filter(pl.col("model").replace(models) == one.name)
+            own = own.unique("request_id", maintain_order=True)
             if not own.is_empty():
                 listed.append({**asdict(tokens_and_cost(role, own, one)), **_used(own)})
     return listed

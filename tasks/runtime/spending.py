@@ -8,7 +8,7 @@ import polars as pl
 
 from config.settings import Model, Settings
 from data.batches import QueryResult
-from data.tables import REQUESTS, RESPONSES
+from data.tables import RESPONSES
 from metrics.analysis.spending import Spending, Spent
 from tasks.store.tables import Store
 
@@ -31,15 +31,10 @@ def spending_of(
 
 def _replies(store: Store, asked: Sequence[QueryResult]) -> pl.DataFrame:
     """Return the calls of a run, each once for a model, with what they used."""
-    found = [
-        REQUESTS.frame([]).select("request_id", "model").join(RESPONSES.frame([]).select(_COLUMNS), on="request_id")
-    ]
-    for one in asked:
-        requests = store.read(one.requests).select("request_id", "model")
-        answers = store.read(one.responses)
-        extra = [] if "extra" in answers.columns else [pl.lit(None, pl.String).alias("extra")]
-        found.append(requests.join(answers.with_columns(*extra).select(_COLUMNS), on="request_id"))
-    return pl.concat(found).unique(["model", "request_id"], maintain_order=True)
+    none = RESPONSES.frame([]).select(_COLUMNS).with_columns(model=pl.lit(""))
+    # Whom was asked says the query: with several prompts, requests name the model with its prompt.
+    found = [store.read(one.responses).select(_COLUMNS).with_columns(model=pl.lit(one.model)) for one in asked]
+    return pl.concat([none, *found]).unique(["model", "request_id"], maintain_order=True)
 
 
 def _all_spent(role: str, replies: pl.DataFrame, models: Sequence[Model]) -> Iterator[Spent]:

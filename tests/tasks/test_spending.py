@@ -25,25 +25,19 @@ def calls(store: Store) -> list[QueryResult]:
         ("b", "priced", 1_000_000, 0, None, True),
         ("c", "free", 300, 40, '{"citations":[]}', False),
     ]
-    requests = [
-        {"request_id": one[0], "item_id": one[0], "model": one[1], "step": "answer", "repeat": 0} for one in rows
-    ]
-    answers = [
-        {
-            "request_id": name,
-            "text": "x",
-            "tokens_in": read,
-            "tokens_out": written,
-            "extra": extra,
-            "cached": cached,
-        }
-        for name, _, read, written, extra, cached in rows
-    ]
-    asked = store.write(REQUESTS, REQUESTS.frame(requests))
-    answered = store.write(RESPONSES, RESPONSES.frame(answers))
-    return [
-        QueryResult(asked, answered, total=3, cached=1, answered=2, failed=0, tokens_in=0, tokens_out=0, span_s=0.0)
-    ]
+    found = []
+    for who in ("priced", "free"):
+        own = [row for row in rows if row[1] == who]
+        # Requests name the target: here the model with one of its prompts.
+        shared = {"model": f"{who} [a]", "step": "answer", "repeat": 0}
+        requests = [{"request_id": one[0], "item_id": one[0], **shared} for one in own]
+        names = ("request_id", "tokens_in", "tokens_out", "extra", "cached")
+        answers = [dict(zip(names, (one[0], *one[2:]), strict=True), text="x") for one in own]
+        asked = store.write(REQUESTS, REQUESTS.frame(requests))
+        answered = store.write(RESPONSES, RESPONSES.frame(answers))
+        counts = {"total": len(own), "cached": 0, "answered": len(own), "failed": 0}
+        found.append(QueryResult(asked, answered, **counts, tokens_in=0, tokens_out=0, span_s=0.0, model=who))
+    return found
 
 
 def settings(*models: Model, prices: Prices | None = None) -> Settings:
