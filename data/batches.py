@@ -1,7 +1,7 @@
 """Batches on their way: which cell of work they are, and the tables that hold them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +85,20 @@ class Batch:
     responses: Ref
     evidence: Ref | None = None
     opponent: Opponent | None = None
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables that suites wrote, in batches."""
+
+    items: list[Ref] = field(default_factory=list)
+    asked: list[QueryResult] = field(default_factory=list)
+    judged: list[QueryResult] = field(default_factory=list)
+    judgements: list[Ref] = field(default_factory=list)
+    evidence: list[Ref] = field(default_factory=list)
+    verdicts: list[Ref] = field(default_factory=list)
+    scores: list[Ref] = field(default_factory=list)
+
+    def join(self, other: "Tables") -> "Tables":
+        """Return both suites' tables."""
+        return Tables(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))

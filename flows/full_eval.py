@@ -17,21 +17,21 @@ from pathlib import Path
 from prefect import flow
 
 from config.settings import Rerun, Settings
-from data.batches import Cell
+from data.batches import Cell, Tables
 from data.errors import InputError
 from data.files import parsed_once
 from flows.interface import publish
 from flows.runners import running
-from flows.runs import RunResult, check_rerun, counts_of, describe, facts, open_run, recorded, refresh_rule
+from flows.runs import RunResult, check_rerun, describe, facts, open_run, recorded, refresh_rule
 from flows.suite import run_suite
 from tasks.aggregate import RunContext, results
-from tasks.compare.baseline import check
+from tasks.compare.baseline import check as check_baseline
 from tasks.decide import monitored_suites
-from tasks.gate import gate, interim, write
+from tasks.gate import gate, interim
 from tasks.models.progress import deployed
 from tasks.plan import Identities, Plan, check_judges, resolve
 from tasks.query import identify, sharing_failures
-from tasks.report.report_data import Tables
+from tasks.report.final_results import write
 from tasks.report.writing import report
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache
@@ -67,7 +67,7 @@ def identify_all(plan: Plan) -> Identities:
     return Identities(models, {one.name: identify(one) | mark for one in plan.judges}, missing)
 
 
-def _cost(clock: float, ledger: Ledger) -> dict[str, float | None]:
+def _resources(clock: float, ledger: Ledger) -> dict[str, float | None]:
     """Return what the run took: seconds, seconds of CPU and MB of memory, those of all its processes."""
     ledger.weigh()
     cpu = os.times()
@@ -87,7 +87,9 @@ def _ledger(settings: Settings, again: Rerun, run: str) -> Ledger:
     return ledger
 
 
-def run_suites(settings: Settings, plan: Plan, identities: Identities) -> tuple[Tables, dict[str, int]]:
+def run_suites(
+    settings: Settings, plan: Plan, identities: Identities, labelled: str
+) -> tuple[Tables, dict[str, int]]:
     """Run one suite after another; return their tables, and how many calls of each wait in batches at a server."""
     tables, waiting, ledger = Tables(), dict[str, int](), current_ledger()
     with running(settings) as runner:
@@ -99,7 +101,7 @@ def run_suites(settings: Settings, plan: Plan, identities: Identities) -> tuple[
             tables = tables.join(part)
             if changed := ledger.changed(suite.name):
                 event("scored_again", run=ledger.run, suite=suite.name, changed=changed)
-            models = interim(plan.only(suite.name), part, identities, waiting)
+            models = interim(plan.only(suite.name), part, identities, waiting, labelled)
             event("suite_ended", run=ledger.run, suite=suite.name, models=models)
         ledger.distributed = False
     return tables, waiting
@@ -114,11 +116,11 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
     reply cache does not hold.
     """
     again, clock = again or Rerun(), time.monotonic()
-    open_cache(settings.store)
+    open_cache(settings.store)  # a cache that cannot be opened is said before anything is asked
     plan = resolve(settings)
     identities = identify_all(plan)
     known = facts(settings, identities)
-    check(settings, known)
+    check_baseline(settings, known)
     check_rerun(plan, again)
     opened = open_run(settings, again)  # what is refused until here leaves no run behind
     folder = opened.folder
@@ -126,17 +128,17 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
     ledger = _ledger(settings, again, folder.name)
     shared = sharing_failures(settings.store, ledger.attempt)
     with recording(ledger), shared, traced(settings, ledger.run, ledger.executions) as ended:
-        tables, waiting = run_suites(settings, plan, identities)
+        labelled = str(Path(settings.store.runs) / of) if (of := again.resume or again.of) else ""
+        tables, waiting = run_suites(settings, plan, identities, labelled)
         summary = aggregate(Cell(), settings.store, tables.items, tables.scores, monitored_suites(plan.suites))
         described = describe(settings, known, tables, summary, identities)
         manifest = {**opened.facts, "rerun": again.model_dump(), **described}
         run = {**opened.facts, **{name: manifest[name] for name in ("configuration", "versions")}}
-        labelled = str(Path(settings.store.runs) / of) if (of := again.resume or again.of) else ""
         conduct = RunContext(run=run, facts=known, waiting=waiting, labelled=labelled)
         found = results(Cell(), settings, plan, tables, summary, identities=identities, conduct=conduct)
         verdict = gate(Cell(), found, plan.policy)
         document = write(found, verdict, folder)
-        manifest |= {**_cost(clock, ledger), "stages": ledger.rows()}
+        manifest |= {**_resources(clock, ledger), "stages": ledger.rows()}
         reports = report(
             Cell(),
             settings,
@@ -147,7 +149,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
             manifest=manifest,
             results=document,
         )
-        manifest |= {"status": "completed", **_cost(clock, ledger), "stages": ledger.rows()}
+        manifest |= {"status": "completed", **_resources(clock, ledger), "stages": ledger.rows()}
         manifest["reports"] = [str(Path(path).relative_to(folder)) for path in reports]
         manifests.write(folder, manifest)
         ended.exit_code = int(verdict.exit_code)
@@ -155,8 +157,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
         run=folder.name,
         folder=str(folder),
         reports=reports,
-        summary=summary,
-        requests=counts_of(tables),
+        requests=manifest["requests"],
         results=document,
         stages=ledger.rows(),
         exit_code=int(verdict.exit_code),

@@ -6,7 +6,7 @@ from pathlib import Path
 from prefect import flow
 
 from config.settings import Rerun, Settings
-from data.batches import Cell
+from data.batches import Cell, Tables
 from data.loading import makers_of
 from data.tables import ITEMS, SCORES
 from flows.full_eval import identify_all
@@ -16,7 +16,6 @@ from tasks.plan import resolve
 from tasks.probe import curves, families, probe
 from tasks.query import sharing_failures
 from tasks.report.level import LevelReport, write
-from tasks.report.report_data import Tables
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache, open_store
 from tasks.runtime.telemetry import traced

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from config.settings import Rerun, Settings
-from data.batches import Cell, Ref, spanned_s
+from data.batches import Cell, Ref, Tables, spanned_s
 from data.errors import InputError
 from data.loading import digests_of, makers_of, runs_programs, scorers_of
 from flows.earlier import settings_of
@@ -16,13 +16,12 @@ from tasks import sandbox
 from tasks.compare.facts import judge_prompts
 from tasks.models.recorded import uncut
 from tasks.plan import Identities, Plan
-from tasks.report.report_data import Tables
 from tasks.runtime.storage import open_cache, open_store
 from tasks.store import manifest as manifests
 from tasks.store.repair import remembered
 from tasks.store.tables import Damaged
 
-_log = logging.getLogger("tasks.store.runs")
+_log = logging.getLogger(__name__)
 
 PARTS: Mapping[str, str] = {
     "generate": "generate",
@@ -69,12 +68,11 @@ TAKES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of a run: its folder, its tables, and the exit code (`data.exits`)."""
+    """The result of a run: its folder, its reports, what was asked, and the exit code (`data.exits`)."""
 
     run: str
     folder: str
     reports: list[str]
-    summary: Ref
     requests: dict[str, int]
     results: Mapping[str, Any]
     stages: list[dict[str, Any]]

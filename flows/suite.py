@@ -1,13 +1,13 @@
 """One suite, whichever it is: items → query → sources → verify, score or judge, for every target and batch."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import cast
 
 from prefect import Flow, flow
 from prefect.context import FlowRunContext
 
-from data.batches import Batch, Cell, Opponent, QueryResult, Ref
+from data.batches import Batch, Cell, Opponent, QueryResult, Ref, Tables
 from data.files import release
 from data.loading import digests_of, makers_of, offered, verifiers_of
 from data.plugins import loader, metric
@@ -16,7 +16,7 @@ from data.tables import ITEMS, SCORES
 from data.units import identity_of
 from flows.judges_exam import SUITE as EXAM
 from flows.judges_exam import short_forms
-from metrics.analysis.judged import JudgeStatus, LeftOut, left_out
+from metrics.analysis.judged import LeftOut, left_out
 from prompts import digests
 from tasks.arrange import arrange
 from tasks.decide import MonitoredSuite, decide, monitored_suites
@@ -26,7 +26,6 @@ from tasks.load import Wanted, generate, given, load
 from tasks.models.constancy import told_by_server
 from tasks.plan import Identities, MetricPlan, SuitePlan, resolve
 from tasks.query import prepare, query
-from tasks.report.report_data import Tables
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_store
 from tasks.sandbox import kotlin_tools
@@ -54,20 +53,6 @@ def items_of(plan: SuitePlan) -> list[Ref]:
     if suite.stop is None:
         return items
     return arrange(Cell(suite.name), plan.store, items, suite=suite, stop=suite.stop)
-
-
-@dataclass(frozen=True, slots=True)
-class Examination:
-    """How a suite's judges stand before they are asked, and what the short form of the exam asked them."""
-
-    standings: Sequence[JudgeStatus]
-    judged: list[QueryResult]
-
-    @property
-    def left_out(self) -> dict[str, LeftOut]:
-        """The judges that do not count, by metric."""
-        names = dict.fromkeys(one.metric for one in self.standings)
-        return {name: left_out([one for one in self.standings if one.metric == name]) for name in names}
 
 
 Numbered = Mapping[int | None, Ref]
@@ -212,25 +197,31 @@ def _announce(plan: SuitePlan, items: list[Ref], identities: Identities) -> None
     event("suite_started", run=current_ledger().run, suite=plan.name, items=n_items, calls=calls)
 
 
-def examine(plan: SuitePlan, items: list[Ref], identities: Identities) -> Examination:
+def examine(
+    plan: SuitePlan, items: list[Ref], identities: Identities
+) -> tuple[dict[str, LeftOut], list[QueryResult]]:
     """Have a suite's judges take the short form of the exam, where they are to and have no passport yet.
 
-    Return how all of them stand then, before any of their verdicts is used, and what they were asked.
+    Return who does not count then, by metric, before any verdict is used; and what the exam asked.
     """
+    if not plan.judged:
+        return {}, []
     store = open_store(plan.store)
     spoken = {language for ref in items for language in store.read(ref)["language"].unique()}
     found = PassportFinder([plan], identities.judges, store)
-    before = statuses_in(plan, spoken, found)
+    status = statuses_in(plan, spoken, found)
     judged: list[QueryResult] = []
     this = cast("FlowRunContext", FlowRunContext.get())  # as a part of it, on the same workers
-    for form in short_forms(plan, lacking(plan.suite, before)):
+    for form in short_forms(plan, lacking(plan.suite, status)):
         named = cast("Flow[..., Tables]", this.flow).with_options(name=EXAM, flow_run_name=f"{EXAM} of {plan.name}")
         (exam,) = resolve(form).suites
         part = named(exam, identities)
         scores, drawn = store.read_all(part.scores, SCORES), store.read_all(part.items, ITEMS)
         keep_passports(exam.judges, identities.judges, scores, drawn, store, about={"run": current_ledger().run})
         judged += part.judged
-    return Examination(statuses_in(plan, spoken, found) if judged else before, judged)
+    if judged:
+        status = statuses_in(plan, spoken, found)
+    return {own.name: left_out([one for one in status if one.metric == own.name]) for own in plan.judged}, judged
 
 
 def rounds(plan: SuitePlan, items: list[Ref]) -> Iterator[Numbered]:
@@ -242,27 +233,27 @@ def rounds(plan: SuitePlan, items: list[Ref]) -> Iterator[Numbered]:
         yield {number: batch}
 
 
-def undecided(plan: SuitePlan, tables: Tables, rules: list[MonitoredSuite], names: list[str]) -> list[str]:
-    """Return the targets that have to be asked on: none where all was asked at once, and nothing is watched."""
-    left: list[str] = []
-    for rule in rules:
-        here = Cell(plan.name, batch=len(tables.items) - 1)
-        left = decide(here, plan.store, tables.items, tables.scores, one=replace(rule, targets=tuple(names)))
+def to_ask_on(plan: SuitePlan, tables: Tables, rule: MonitoredSuite | None, names: list[str]) -> list[str]:
+    """Return the targets that have to be asked on: none where all was asked at once."""
     # What waits in a batch at a server is not there to be followed: the next run continues from here.
-    return [] if any(one.submitted for one in (*tables.asked, *tables.judged)) else left
+    if rule is None or any(one.submitted for one in (*tables.asked, *tables.judged)):
+        return []
+    here = Cell(plan.name, batch=len(tables.items) - 1)
+    return decide(here, plan.store, tables.items, tables.scores, one=replace(rule, targets=tuple(names)))
 
 
 @flow(name="suite", validate_parameters=False)
 def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     """Ask every target the suite's items, or as many as its verdict needs, and score the replies by its metrics."""
     items = items_of(plan)
-    examined = examine(plan, items, identities)
+    left_out, judged = examine(plan, items, identities)
     _announce(plan, items, identities)
-    rules = monitored_suites([plan], PassportFinder([plan], identities.judges, open_store(plan.store)))
-    tables, names = Tables(judged=examined.judged), plan.names
+    found = PassportFinder([plan], identities.judges, open_store(plan.store))
+    rule = next(iter(monitored_suites([plan], found)), None)
+    tables, names = Tables(judged=judged), plan.names
     for batches in rounds(plan, items):
         asked = plan.with_opponents(names)
-        tables = tables.join(evaluate(plan, batches, identities, asked, left_out=examined.left_out))
-        if not (names := undecided(plan, tables, rules, names)):
+        tables = tables.join(evaluate(plan, batches, identities, asked, left_out=left_out))
+        if not (names := to_ask_on(plan, tables, rule, names)):
             break
     return tables

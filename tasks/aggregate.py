@@ -9,14 +9,14 @@ from typing import Any
 import polars as pl
 
 from config.settings import Settings
-from data.batches import Ref
+from data.batches import Ref, Tables
 from data.plugins import metric
 from data.suites import Suite
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
 from metrics.analysis.corrected import CorrectedMean, corrected_means
 from metrics.analysis.explainability import EXPLAINED, Terms
 from metrics.analysis.judged import JudgeStatus, withheld_by_judges
-from metrics.analysis.observations import observations
+from metrics.analysis.observations import RepeatedQuestions, observations
 from metrics.analysis.passports import passports
 from metrics.analysis.results import Circumstances, Results, RunTables, build
 from metrics.analysis.scores import THRESHOLD, Labels, Withheld
@@ -26,7 +26,6 @@ from tasks.decide import monitor, monitored_suites
 from tasks.judges.labels import kept_labels
 from tasks.judges.passports import PassportFinder, exam_results, statuses_of
 from tasks.plan import Identities, Plan
-from tasks.report.report_data import Tables
 from tasks.runtime.spending import spending_of
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
@@ -58,32 +57,58 @@ def results(
         InputError: the baseline cannot be compared with, or the labels' file is damaged.
     """
     store = open_store(settings.store)
-    drawn = store.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
-    every = store.read_all(tables.scores, SCORES)
-    once = observations(every, drawn)
-    found = PassportFinder(plan.suites, identities.judges, store)
-    known = circumstances(
-        plan,
-        corrected=corrected_means(once.scores, once.items, settings.suites, found.passport),
-        standings=statuses_of(drawn, found),
-        labels=kept_labels(Path(conduct.labelled), every, drawn) if conduct.labelled else {},
-        stopping=monitor(store, tables.items, tables.scores, monitored_suites(plan.suites, found)),
-        waiting=conduct.waiting,
-        missing=identities.missing,
-    )
+    found = measure_run(plan, tables, identities, waiting=conduct.waiting, labelled=conduct.labelled)
     day = date.fromisoformat(str(conduct.run["started"])[:10])
     texts = _texts(store, tables) if settings.baseline else pl.DataFrame()
     return build(
-        RunTables(once.scores, once.items, store.read(summary), once.doubled),
-        known,
+        RunTables(found.scores, found.items, store.read(summary), found.doubled),
+        found.circumstances,
         run={**conduct.run, "identities": conduct.facts.get("identities", {})},
-        passports=passports(exam_results(every, drawn)),
+        passports=passports(exam_results(found.stored, found.drawn)),
         own_models=plan.own_models,
         # Of this run, not of what it found: one that does it again finds all in the cache.
         spending=spending_of(store, settings, tables.asked, tables.judged, day),
-        baseline=against(settings, conduct.facts, every, drawn, texts),
+        baseline=against(settings, conduct.facts, found.stored, found.drawn, texts),
         terms=terms_of(plan),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """A run's items and scores as they are `drawn` and `stored`, each question once, and their circumstances."""
+
+    drawn: pl.DataFrame
+    stored: pl.DataFrame
+    items: pl.DataFrame
+    scores: pl.DataFrame
+    doubled: tuple[RepeatedQuestions, ...]
+    circumstances: Circumstances
+
+
+def measure_run(
+    plan: Plan, tables: Tables, identities: Identities, *, waiting: Mapping[str, int], labelled: str
+) -> MeasuredRun:
+    """Read what suites found, and measure all that bears on it: judges, labels, stopping.
+
+    Raises:
+        InputError: the labels' file is damaged.
+    """
+    store = open_store(plan.suites[0].store)
+    drawn = store.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
+    stored = store.read_all(tables.scores, SCORES)
+    once = observations(stored, drawn)
+    found = PassportFinder(plan.suites, identities.judges, store)
+    suites = [one.suite for one in plan.suites]
+    known = circumstances(
+        plan,
+        corrected=corrected_means(once.scores, once.items, suites, found.passport),
+        standings=statuses_of(drawn, found),
+        labels=kept_labels(Path(labelled), stored, drawn) if labelled else {},
+        stopping=monitor(store, tables.items, tables.scores, monitored_suites(plan.suites, found)),
+        waiting=waiting,
+        missing=identities.missing,
+    )
+    return MeasuredRun(drawn, stored, once.items, once.scores, once.doubled, known)
 
 
 def _texts(store: Store, tables: Tables) -> pl.DataFrame:

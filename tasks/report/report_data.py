@@ -1,33 +1,16 @@
 """What reports are made of: the tables of one run, read once, and what is known of the run itself."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import polars as pl
 
 from config.settings import Settings
-from data.batches import QueryResult, Ref
+from data.batches import QueryResult, Ref, Tables
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, SUMMARY, VERDICTS
 from tasks.store.tables import Store
-
-
-@dataclass(frozen=True)
-class Tables:
-    """The tables that suites wrote, in batches."""
-
-    items: list[Ref] = field(default_factory=list)
-    asked: list[QueryResult] = field(default_factory=list)
-    judged: list[QueryResult] = field(default_factory=list)
-    judgements: list[Ref] = field(default_factory=list)
-    evidence: list[Ref] = field(default_factory=list)
-    verdicts: list[Ref] = field(default_factory=list)
-    scores: list[Ref] = field(default_factory=list)
-
-    def join(self, other: "Tables") -> "Tables":
-        """Return both suites' tables."""
-        return Tables(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
 
 
 @dataclass(frozen=True)

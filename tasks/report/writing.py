@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from config.settings import Settings
-from data.batches import Ref
+from data.batches import Ref, Tables
 from tasks.report import exports, html, junit, markdown, raw, records, regressions
-from tasks.report.report_data import Tables, gather
+from tasks.report.report_data import gather
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 from tasks.store.tables import write_atomically

@@ -15,9 +15,9 @@ from metrics.analysis.scores import scores_of
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import RunVerdict, decide
 from tasks.aggregate import circumstances
-from tasks.gate import write_explained
 from tasks.plan import resolve
 from tasks.report import raw
+from tasks.report.final_results import write_explained
 from tests.tasks.report.runs import build
 
 ANSWER = {"question": "Who?", "response": "Anna.", "reference": "Anna.", "retrieved_contexts": ["It was Anna."]}
