@@ -102,7 +102,7 @@ def _expected(item: Item) -> str:
     answer = facts.get("answer", item.answer) if EXAM not in facts else item.answer
     listed = sorted({canonical(one) for one in map(_tidy, answer)} if isinstance(answer, list | tuple) else ())
     found = {"answer": listed[0] if len(listed) == 1 else listed or canonical(_tidy(answer))}
-    found |= {name: canonical(_tidy(facts.get(name))) for name in _EXPECTED[1:]}
+    found |= {name: canonical(_tidy(facts[name])) for name in _EXPECTED[1:] if facts.get(name) is not None}
     said = {name: value for name, value in found.items() if value != _NOTHING}
     return content_id("answer", canonical(said)) if said else ""
 

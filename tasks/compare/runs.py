@@ -17,7 +17,6 @@ from metrics.analysis.observations import observations
 from metrics.analysis.pairs import Comparison, Grouping
 from metrics.analysis.questions import QuestionChanges, align
 from prompts.phrases import ENGLISH, phrase
-from tasks.compare.configurations import language_of
 from tasks.compare.sides import FileForm, Side, remarks, shared_metrics, sides, stated_differences
 from tasks.report.moved import moved_lines
 from tasks.store.runs import FinishedRun
@@ -66,7 +65,7 @@ def compare_runs(
     if not named:
         raise InputError("found no run, expected one, whose models are compared, or several.")
     found = sides(named, runs=runs, root=root, form=form)
-    spoken = language_of((side.run.configuration for side in found if side.run), language)
+    spoken = _language([side.run for side in found if side.run], language)
     aligned = align({side.name: side.items for side in found})
     items = aligned.items
     own = {side.name: _renamed(side.scores, aligned.ids[side.name]) for side in found}
@@ -93,6 +92,14 @@ def compare_runs(
         for one in (once.doubled if files else ())
     ]
     return RunComparison(found, compared, shared, stated_differences(found), notes, pairs, grouped, changed, spoken)
+
+
+def _language(known: Sequence[FinishedRun], language: str) -> str:
+    if not known and not language:
+        return ENGLISH
+    from tasks.compare.configurations import language_of
+
+    return language_of((run.configuration for run in known), language)
 
 
 def _nothing(found: Sequence[Side], shared: Mapping[str, tuple[list[int], int]]) -> str:

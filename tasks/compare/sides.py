@@ -3,16 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from config.declared import suites_in
 from data.errors import InputError
 from data.suites import Suite
 from metrics.analysis.baseline import Facts, SuiteRules
 from prompts.phrases import phrase
-from tasks.compare.configurations import differences
-from tasks.compare.items import items_of
 from tasks.exchange.reading import read
 from tasks.exchange.records import Log
 from tasks.exchange.tables import UNNAMED, LogTables, Scales, judges_of, renamed, shared_ids, tabulate
@@ -79,19 +77,18 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     known = {str(one) for side in found.values() for one in side.items["question_id"]}
     ids = shared_ids([*logs.values()], known)
     by_id = any(not any(row.question.strip() for row in log.rows) for log in logs.values())
-    labels = _labels(named)
-    whole = [
-        found[one] if one in found else _side_of_log(labels[n], logs[n], _tables(one, logs[n], ids, by_id, form))
-        for n, one in enumerate(named)
-    ]
-    return _aligned(whole) if logs else whole
+    labels, digests = _labels(named), dict[Any, tuple[str, str]]()
 
+    def table(n: int) -> Side:
+        log = logs.pop(n)  # whose rows are not needed any more
+        try:
+            tables = tabulate(log, ids=ids, by_id=by_id, scales=form.scales, digests=digests)
+        except InputError as error:
+            raise InputError(f"{named[n]}: {error}") from error
+        return _side_of_log(labels[n], log, tables)
 
-def _tables(named: str, log: Log, ids: set[str], by_id: bool, form: FileForm) -> LogTables:  # noqa: FBT001
-    try:
-        return tabulate(log, ids=ids, by_id=by_id, scales=form.scales)
-    except InputError as error:
-        raise InputError(f"{named}: {error}") from error
+    whole = [table(n) if n in logs else found[one] for n, one in enumerate(named)]
+    return _aligned(whole) if len(found) < len(whole) else whole
 
 
 def _labels(named: Sequence[str]) -> list[str]:
@@ -103,6 +100,9 @@ def _labels(named: Sequence[str]) -> list[str]:
 
 
 def _side_of(run: FinishedRun, root: str) -> Side:
+    from config.declared import suites_in  # half a second, which files need not wait for
+    from tasks.compare.items import items_of
+
     listed = tuple(suites_in(run.configuration))
     return Side(
         run.name,
@@ -168,6 +168,8 @@ def stated_differences(found: Sequence[Side]) -> list[tuple[str, list[str | None
     """Return what the sides state otherwise: of runs their configurations, of files what two of them state."""
     known = [side.run for side in found if side.run]
     if len(known) == len(found):
+        from tasks.compare.configurations import differences
+
         return differences(known)
     keys = dict.fromkeys(key for side in found for key in side.stated)
     told = [(key, [side.stated.get(key) for side in found]) for key in keys]

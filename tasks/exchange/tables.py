@@ -19,6 +19,7 @@ from tasks.exchange.records import Log, Recorded, Stated
 
 UNNAMED = "results"
 """The suite of files that name none."""
+_KEY = {name: SCORES.columns[name] for name in ("item_id", "model", "repeat")}
 Scales = Mapping[str, tuple[float, float]]
 """Of metrics whose values lie outside 0 and 1: the least and the most."""
 
@@ -46,66 +47,68 @@ def shared_ids(logs: Sequence[Log], known: Collection[str] = ()) -> set[str]:
     """
     seen = Counter(dict.fromkeys(known, 1))
     for log in logs:
-        texts: dict[str, set[str]] = {}
+        texts: dict[str, int] = {}
+        several = set[str]()
         for row in log.rows:
-            if row.id:
-                texts.setdefault(row.id, set()).add(" ".join(row.question.split()))
-        seen.update(one for one, asked in texts.items() if len(asked) == 1)
+            if row.id and texts.setdefault(row.id, asked := hash(" ".join(row.question.split()))) != asked:
+                several.add(row.id)
+        seen.update(one for one in texts if one not in several)
     return {one for one, n in seen.items() if n > 1}
 
 
 def tabulate(
-    log: Log, *, ids: Collection[str] = (), by_id: bool = False, scales: Scales | None = None
+    log: Log,
+    *,
+    ids: Collection[str] = (),
+    by_id: bool = False,
+    scales: Scales | None = None,
+    digests: dict[Any, tuple[str, str]] | None = None,
 ) -> LogTables:
     """Make a log's tables.
 
     `ids` are the declared ids that count (others are no more than the question's text says); `by_id`: there are no
-    texts on every side, so ids alone say what is asked.
+    texts on every side, so ids alone say what is asked. `digests` keeps those of questions for the next log.
 
     Raises:
         InputError: a row names no question, or no score lies in [0, 1].
     """
     kept, kinds, remarks = _scaled(log, scales or {})
-    items: dict[str, dict[str, Any]] = {}
+    items: dict[str, tuple[str, ...]] = {}
     scores: list[tuple[Any, ...]] = []
     replies: list[tuple[Any, ...]] = []
-    digests: dict[Any, tuple[str, str]] = {}
+    digests = {} if digests is None else digests
     turns = Counter[tuple[str, str]]()
     # Rows of which the file does not tell which came first count in its order.
     for row in sorted(log.rows, key=lambda one: one.repeat or 0):
         item = _item(row, digests, ids=ids, by_id=by_id)
-        items.setdefault(item["item_id"], item)
-        turn = turns[item["item_id"], row.target]
-        turns[item["item_id"], row.target] += 1
-        key = (item["item_id"], row.target, turn)
+        items.setdefault(item[0], item)
+        turn = turns[item[0], row.target]
+        turns[item[0], row.target] += 1
+        key = (item[0], row.target, turn)
         replies.append((*key, row.response, row.error or None))
         scores += ((*key, name, *_cell(row, one, kept[name])) for name, one in row.scores.items() if name in kept)
-    columns = ("item_id", "model", "repeat")
-    texts = pl.String()
-    return LogTables(
-        ITEMS.frame(items.values()),
-        SCORES.check(
-            pl.DataFrame(
-                scores,
-                schema={n: SCORES.columns[n] for n in (*columns, "metric", "value", "status", "reason")},
-                orient="row",
-            )
-            .with_columns(version=pl.lit(0, SCORES.columns["version"]), details=pl.lit("{}"))
-            .select([*SCORES.columns])
-        ),
-        pl.DataFrame(
-            replies, schema={**{n: SCORES.columns[n] for n in columns}, "text": texts, "error": texts}, orient="row"
-        ),
-        tuple(kept),
-        kinds,
-        tuple(remarks),
-    )
+    said = _frame(replies, {**_KEY, "text": pl.String(), "error": pl.String()})
+    return LogTables(_items(items), _scores(scores), said, tuple(kept), kinds, tuple(remarks))
+
+
+def _frame(rows: list[tuple[Any, ...]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Make a frame of rows, and let go of them: there may be many."""
+    columns = [*zip(*rows, strict=True)] or [()] * len(schema)
+    rows.clear()
+    return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=dict(schema))
+
+
+def _scores(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    schema = {name: SCORES.columns[name] for name in (*_KEY, "metric", "value", "status", "reason")}
+    version = pl.lit(0, SCORES.columns["version"])
+    found = _frame(rows, schema).with_columns(version=version, details=pl.lit("{}"))
+    return SCORES.check(found.select([*SCORES.columns]))
 
 
 def _item(
     row: Recorded, digests: dict[Any, tuple[str, str]], *, ids: Collection[str], by_id: bool
-) -> dict[str, Any]:
-    """Return the row's question as an item; rows that ask and expect the same are one."""
+) -> tuple[str, ...]:
+    """Return the row's question as a row of `_items`; rows that ask and expect the same are one."""
     if not (row.question.strip() or row.id):
         raise InputError("a row names no question: found neither a text nor an id, expected one of them.")
     bare = by_id or not row.question.strip()
@@ -118,20 +121,17 @@ def _item(
     text, expected = digests[asked]
     suite = row.suite or UNNAMED
     named = row.id if row.id in ids else text
-    return {
-        "item_id": content_id("recorded", suite, named, text, expected),
-        "suite": suite,
-        "family": "",
-        "level": "",
-        "language": "",
-        "template": row.template,
-        "prompt": row.question or row.id,
-        "answer": answer,
-        "facts": "{}",
-        "question_id": named,
-        "text_digest": text,
-        "answer_digest": expected,
-    }
+    item_id = content_id("recorded", suite, named, text, expected)
+    return item_id, suite, row.template, row.question or row.id, answer, named, text, expected
+
+
+def _items(rows: dict[str, tuple[str, ...]]) -> pl.DataFrame:
+    """Make the items table of rows of `_item`, by id."""
+    names = ("item_id", "suite", "template", "prompt", "answer", "question_id", "text_digest", "answer_digest")
+    blank = {name: pl.lit("") for name in ("family", "level", "language")} | {"facts": pl.lit("{}")}
+    nothing = {name: pl.lit(None, kind) for name, kind in ITEMS.columns.items() if name not in {*names, *blank}}
+    found = _frame([*rows.values()], {name: ITEMS.columns[name] for name in names})
+    return found.with_columns(**blank, **nothing).select([*ITEMS.columns])
 
 
 def _cell(row: Recorded, one: Stated, scale: tuple[float, float]) -> tuple[float | None, str, str]:

@@ -13,7 +13,6 @@ from data.characters import visible
 from metrics.analysis.pairs import Comparison, Scope
 from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
-from tasks.report.junit import case_of, text_of
 from tasks.report.pages import still
 from tasks.report.text import fenced, grouped, p_value, percent, plain, points, table
 from tasks.report.words import remarks
@@ -292,6 +291,8 @@ def document(found: RunComparison) -> str:
 
 def junit(found: RunComparison) -> str:
     """Return a case for each difference as JUnit XML: it fails where the later side is worse."""
+    from tasks.report.junit import case_of, text_of
+
     outcomes = {"worse": "fail", "better": "pass", "same": "pass"}
     cases = [
         case_of(

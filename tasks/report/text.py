@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from data.characters import visible
 from metrics.analysis import summary
-from metrics.analysis.passports import Share
 from metrics.analysis.summary import rounded
 from prompts.phrases import phrase
+
+if TYPE_CHECKING:
+    from metrics.analysis.passports import Share
 
 _SMALLEST_P = 0.001
 _MINUTE, _HOUR = 60, 3600
@@ -49,7 +52,7 @@ def estimated(value: float | None, low: float | None, high: float | None) -> str
     return percent(value) + ("" if low is None or high is None else f" ({percent(low)} – {percent(high)})")
 
 
-def share(found: Share) -> str:
+def share(found: "Share") -> str:
     """Write k of n with its interval, in a form that needs no words: `9/10 = 90% (59.6% – 98.2%)`."""
     counted = estimated(found.share, found.interval.low, found.interval.high)
     return f"{found.k}/{found.n} = {counted}" if found.n else "–"
