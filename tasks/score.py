@@ -87,11 +87,9 @@ def ran(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) 
     """Run the programs that a metric has in replies, all in one go; return what each reply's came to."""
     if unit.programs is None:
         return [{}] * len(replies)
-    from tasks import sandbox
+    from tasks.sandbox.samples import run_programs
 
-    asked = [{} if reply.error_kind else unit.programs(reply.sample, options) for reply in replies]
-    outcomes = iter(sandbox.run([program for each in asked for program in each.values()]))
-    return [{"programs": {key: next(outcomes) for key in each}} for each in asked]
+    return run_programs(unit, [None if reply.error_kind else reply.sample for reply in replies], options)
 
 
 @stage(version=2)

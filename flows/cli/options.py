@@ -159,8 +159,8 @@ class FileOptions:
         Parameter(metavar="METRIC=LOW..HIGH", help="of scores outside 0 and 1, such as help=1..5; may be repeated"),
     ] = ()
 
-    def form(self) -> "FileForm":
-        """Return how files are to be read.
+    def form(self, verify: str = "") -> "FileForm":
+        """Return how files are to be read; `verify` is a metric of ours that scores their replies again.
 
         Raises:
             InputError: an option does not have its form.
@@ -180,7 +180,7 @@ class FileOptions:
             if not name or low >= high:
                 raise InputError(f"--scale {one}: expected METRIC=LOW..HIGH, such as help=1..5.")
             scales[name] = (low, high)
-        return FileForm({ours.strip(): theirs.strip() for ours, _, theirs in listed}, scales)
+        return FileForm({ours.strip(): theirs.strip() for ours, _, theirs in listed}, scales, verify)
 
 
 def _agree(given: RunOptions) -> None:

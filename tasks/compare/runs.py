@@ -70,7 +70,9 @@ def compare_runs(
     items = aligned.items
     own = {side.name: _renamed(side.scores, aligned.ids[side.name]) for side in found}
     shared = common(own, items)
-    _check(found, own)
+    looked = any(side.verified for side in found)
+    if not looked or len(found) > 1:
+        _check(found, own)
     listed = compared_models(
         {name: frame["model"].unique(maintain_order=True).to_list() for name, frame in own.items()}
     )
@@ -81,7 +83,7 @@ def compare_runs(
     files = any(side.run is None for side in found)
     chosen = _known(metrics, scores) or (shared_metrics(found) if files else ())
     pairs, grouped = compare_fields(once.scores, once.items, compared, _suites(found), chosen)
-    if not pairs:
+    if not pairs and not looked:
         raise InputError(_nothing(found, shared))
     said = [_renamed(side.replies, aligned.ids[side.name]) for side in found]
     texts = pl.concat([_labelled(frame, side.name, labels) for frame, side in zip(said, found, strict=True)])

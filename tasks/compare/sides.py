@@ -10,19 +10,25 @@ import polars as pl
 from data.errors import InputError
 from data.suites import Suite
 from metrics.analysis.baseline import Facts, SuiteRules
+from metrics.analysis.other_tools import StatedScore, stated_scores
+from metrics.stated import NAME as STATED
 from prompts.phrases import phrase
 from tasks.exchange.reading import read
-from tasks.exchange.records import Log
+from tasks.exchange.records import Log, name_of
 from tasks.exchange.tables import UNNAMED, LogTables, Scales, judges_of, renamed, shared_ids, tabulate
 from tasks.store.runs import MANIFEST, FinishedRun, find_all, load, replies
 
 
 @dataclass(frozen=True, slots=True)
 class FileForm:
-    """How tables of others are to be read: our names for their columns, the scales of their metrics."""
+    """How files of others are to be read: our names for their columns, the scales of their metrics.
+
+    `verify` is a metric of ours that scores their replies again.
+    """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     scales: Scales = field(default_factory=dict)
+    verify: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ class Side:
     """One side of a comparison; tables as a run's, `replies` with item_id, model, repeat, text and error.
 
     `score` are the metrics that are compared, by suite, the main one first. `stated` is what a file states of
-    versions, options and prompts; `run` is the run of ours, None for a file.
+    versions, options and prompts, `verified` its own scores beside ours; `run` is the run of ours, None for a file.
     """
 
     name: str
@@ -44,6 +50,7 @@ class Side:
     kinds: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     run: FinishedRun | None = None
+    verified: tuple[StatedScore, ...] = ()
 
     @property
     def facts(self) -> Facts:
@@ -73,22 +80,32 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     if files := [one for one in ours if Path(one).suffix and not (runs / one).exists()]:
         read(Path(files[0]))  # which says that there is no such file
     found = {one: _side_of(run, root) for one, run in zip(ours, find_all(ours, runs), strict=True)}
-    logs = {n: read(Path(one), form.columns) for n, one in enumerate(named) if one not in found}
+    logs = {n: _read(Path(one), form) for n, one in enumerate(named) if one not in found}
     known = {str(one) for side in found.values() for one in side.items["question_id"]}
     ids = shared_ids([*logs.values()], known)
     by_id = any(not any(row.question.strip() for row in log.rows) for log in logs.values())
     labels, digests = _labels(named), dict[Any, tuple[str, str]]()
+    apart = name_of(form.verify) if form.verify else ""
 
     def table(n: int) -> Side:
         log = logs.pop(n)  # whose rows are not needed any more
         try:
-            tables = tabulate(log, ids=ids, by_id=by_id, scales=form.scales, digests=digests)
+            tables = tabulate(log, ids=ids, by_id=by_id, scales=form.scales, digests=digests, apart=apart)
         except InputError as error:
             raise InputError(f"{named[n]}: {error}") from error
-        return _side_of_log(labels[n], log, tables)
+        return _side_of_log(labels[n], log, tables, apart)
 
     whole = [table(n) if n in logs else found[one] for n, one in enumerate(named)]
     return _aligned(whole) if len(found) < len(whole) else whole
+
+
+def _read(path: Path, form: FileForm) -> Log:
+    log = read(path, form.columns)
+    if not form.verify:
+        return log
+    from tasks.exchange.verifying import verified
+
+    return verified(log, form.verify)
 
 
 def _labels(named: Sequence[str]) -> list[str]:
@@ -115,7 +132,7 @@ def _side_of(run: FinishedRun, root: str) -> Side:
     )
 
 
-def _side_of_log(name: str, log: Log, tables: LogTables) -> Side:
+def _side_of_log(name: str, log: Log, tables: LogTables, verify: str) -> Side:
     suites = tables.items["suite"].unique(maintain_order=True).to_list()
     return Side(
         name,
@@ -127,7 +144,18 @@ def _side_of_log(name: str, log: Log, tables: LogTables) -> Side:
         judged=dict(judges_of(log)),
         kinds=tables.kinds,
         remarks=tables.remarks,
+        verified=_beside(tables, verify),
     )
+
+
+def _beside(tables: LogTables, verify: str) -> tuple[StatedScore, ...]:
+    """Set the tool's main score beside ours."""
+    if not verify or tables.metrics[0] == verify:
+        return ()
+    both = tables.scores.filter(pl.col("metric").is_in([tables.metrics[0], verify]))
+    called = both.with_columns(pl.col("metric").replace({tables.metrics[0]: STATED}))
+    suites = dict.fromkeys(tables.items["suite"].unique().to_list(), (verify,))
+    return tuple(stated_scores(called, tables.items, suites))
 
 
 def _aligned(whole: Sequence[Side]) -> list[Side]:
@@ -180,8 +208,9 @@ def remarks(found: Sequence[Side], language: str) -> Iterator[str]:
     """Yield what is to be known of the files among the sides: what they lack, what repeats, who judged."""
     files = [side for side in found if not side.run]
     keys = dict.fromkeys(key for side in files for key in side.stated)
+    if plain := [side.name for side in files if not side.verified]:
+        yield phrase("compare.stated", language, names=", ".join(plain))
     for side in files:
-        yield phrase("compare.stated", language, name=side.name)
         yield from (f"{side.name}: {one}" for one in side.remarks)
         yield from _counts(side, language)
         for metric, judge in side.judged.items():

@@ -32,7 +32,7 @@ class Recorded:
     numbers. `target` is the model, with its prompt where there are several. `repeat` is None where the file does
     not tell repeats apart. `template`: questions of one template are not independent. `response` is None where
     nothing was written, `finish_reason` in our terms (`stop`, `length`, …), '' where the file does not say.
-    `error` says why the call failed.
+    `error` says why the call failed; `facts` are the columns of a table that nothing else here stands for.
     """
 
     id: str
@@ -50,6 +50,7 @@ class Recorded:
     tokens_out: int | None = None
     choices: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,13 @@ def stated(value: object, *, judge: str = "", reason: object = "", error: object
     found = None if error else number(value)
     if found is None:
         return Stated(None, "model_error" if error else "judge_failed", judge, _short(error or reason))
-    return Stated(found, "scored", judge, _short(reason) if judge else "")
+    if not judge:
+        return _PLAIN.get(found) or Stated(found)
+    return Stated(found, "scored", judge, _short(reason))
+
+
+_PLAIN = {value: Stated(value) for value in (0.0, 1.0)}
+"""One object for all rows: there may be many."""
 
 
 def _short(reason: object) -> str:
@@ -127,6 +134,11 @@ def text_of(value: object) -> str:
         ]
         return "\n".join(part for part in parts if isinstance(part, str))
     return "" if value is None else str(value)
+
+
+def name_of(metric: str) -> str:
+    """Return what a metric of ours is called beside the tool's own, which may have the same name."""
+    return f"{metric} (ours)"
 
 
 def conversation(messages: object) -> str:

@@ -63,16 +63,18 @@ def tabulate(
     by_id: bool = False,
     scales: Scales | None = None,
     digests: dict[Any, tuple[str, str]] | None = None,
+    apart: str = "",
 ) -> LogTables:
     """Make a log's tables.
 
     `ids` are the declared ids that count (others are no more than the question's text says); `by_id`: there are no
     texts on every side, so ids alone say what is asked. `digests` keeps those of questions for the next log.
+    `apart` is a metric that is kept though it is the same as another.
 
     Raises:
         InputError: a row names no question, or no score lies in [0, 1].
     """
-    kept, kinds, remarks = _scaled(log, scales or {})
+    kept, kinds, remarks = _scaled(log, scales or {}, apart)
     items: dict[str, tuple[str, ...]] = {}
     scores: list[tuple[Any, ...]] = []
     replies: list[tuple[Any, ...]] = []
@@ -143,7 +145,9 @@ def _cell(row: Recorded, one: Stated, scale: tuple[float, float]) -> tuple[float
     return value, "truncated" if row.finish_reason == "length" and value < 1 else "scored", one.reason
 
 
-def _scaled(log: Log, scales: Scales) -> tuple[dict[str, tuple[float, float]], dict[str, str], list[str]]:
+def _scaled(
+    log: Log, scales: Scales, apart: str
+) -> tuple[dict[str, tuple[float, float]], dict[str, str], list[str]]:
     """Return the metrics whose values have a scale, with it, and their kinds; say why others are left out."""
     values = {
         name: [row.scores[name].value if name in row.scores else None for row in log.rows] for name in log.metrics
@@ -157,7 +161,7 @@ def _scaled(log: Log, scales: Scales) -> tuple[dict[str, tuple[float, float]], d
         if outside is not None:
             what = f"{name}: found the value {outside:g}, expected {low:g} to {high:g}; it is left out."
             remarks.append(f"{what} Say its scale: --scale {name}={min(known):g}..{max(known):g}")
-        elif same := next((other for other in kept if known and values[other] == own), ""):
+        elif name != apart and (same := next((other for other in kept if known and values[other] == own), "")):
             remarks.append(f"{name} is the same as {same} in every row, so it is not compared beside it.")
         elif known or not kept:
             kept[name] = (low, high)

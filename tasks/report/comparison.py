@@ -24,6 +24,9 @@ LONGEST, SHORTEST = 20_000, 200
 ROOM = 20_000_000
 """Characters of all texts together: a page that a browser opens at once."""
 
+LISTED = 50
+"""Replies on which the other tool and we differ that a page lists; JSON has all."""
+
 _WORDS = 2_000
 """Words up to which two texts are marked word by word: the work grows with the product of both."""
 
@@ -118,6 +121,21 @@ def groups(found: RunComparison) -> Iterator[str]:
         yield phrase("compare.groups", found.language, suite=suite, metric=metric, groups=said)
 
 
+def verified(found: RunComparison, most: int) -> Iterator[str]:
+    """Yield what a metric of ours says of the replies of files beside their own scores, and where they differ."""
+    for side in found.runs:
+        prompts = dict(side.items.select("item_id", "prompt").iter_rows())
+        texts = {(item, turn): text for item, turn, text in side.replies.select("item_id", "repeat", "text").rows()}
+        for one in side.verified:
+            told = {"name": side.name, "metric": one.metric, "n": one.n, "k": len(one.differing)}
+            ends = {"ours": percent(one.ours), "stated": percent(one.stated)}
+            yield phrase("compare.verified", found.language, **told, **ends)
+            for each in one.differing[:most]:
+                said = {"question": shorten(prompts[each.item_id]), "stated": percent(each.stated)}
+                reply = shorten(texts.get((each.item_id, each.repeat)) or "")
+                yield phrase("compare.unlike", found.language, **said, ours=percent(each.ours), reply=reply)
+
+
 def correction(found: RunComparison) -> str:
     """Say over what the p-values and intervals are corrected."""
     n = sum(pair.p_value is not None for pair in found.pairs)
@@ -168,7 +186,8 @@ def markdown(found: RunComparison) -> str:
     """Return the whole comparison as Markdown."""
     longest, language = cut(found), found.language
     lines = ["# " + plain(title(found)), ""]
-    lines += [f"* {plain(line)}" for line in (*asked(found), *found.notes, *bounds(found))]
+    looked = verified(found, LISTED)
+    lines += [f"* {plain(line)}" for line in (*asked(found), *looked, *found.notes, *bounds(found))]
     if found.differences:
         lines += ["", f"## {phrase('compare.configurations', language)}", ""]
         rows = [[plain(key), *(plain(shorten(v)) for v in values)] for key, values in found.differences]
@@ -237,7 +256,7 @@ def html(found: RunComparison) -> str:
         t=partial(_said, found.language),
         header=header(found.language),
         rows=[(cells(pair, found.language), verdict(pair), itemised(pair)) for pair in found.pairs],
-        asked=[*asked(found), *bounds(found)],
+        asked=[*asked(found), *verified(found, LISTED), *bounds(found)],
         groups=list(groups(found)),
         correction=correction(found),
         shorten=shorten,
@@ -278,6 +297,7 @@ def document(found: RunComparison) -> str:
         "compared": [{"name": one.name, "stated": {**one.stated}, "kinds": {**one.kinds}} for one in found.runs],
         "questions": {suite: {"each": own, "shared": n} for suite, (own, n) in found.shared.items()},
         "notes": found.notes,
+        "verified": [{"name": side.name, **asdict(one)} for side in found.runs for one in side.verified],
         "differing": [{"key": key, "values": values} for key, values in found.differences],
         "pairs": [
             {**pair.as_dict(), "verdict": verdict(pair), "conclusion": conclusion(pair, found.language),

@@ -36,7 +36,7 @@ OTHERS = {
     "prefect": "Prefect's own; tests/flows/test_deployment.py and tests/basic_control/test_wheel.py start them",
 }
 """Commands of others that pages show, and why they are not run here."""
-TRIED = {"estimate", "compare", "label", "leaderboard", "baseline", "runs", "store", "schema"}
+TRIED = {"estimate", "compare", "power", "label", "leaderboard", "baseline", "runs", "store", "schema"}
 """Ours that ask no model and start no server: run in the folder of a finished evaluation."""
 MODEL = {"provider": "python", "function": "app.py:answer"}
 APP = '''

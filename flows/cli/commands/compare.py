@@ -32,6 +32,7 @@ def compare(
     json: Annotated[str, Parameter(metavar="FILE")] = "",
     junit: Annotated[str, Parameter(metavar="FILE")] = "",
     language: str = "",
+    verify: Annotated[str, Parameter(metavar="METRIC")] = "",
     form: FileOptions | None = None,
     at: Where | None = None,
 ) -> None:
@@ -52,6 +53,7 @@ def compare(
         markdown: write everything as Markdown
         json: write everything as JSON
         junit: write a case for each difference, which fails where the later one is worse
+        verify: score the replies of files again by this metric of ours, such as number, and say where it differs
         language: of what is said, such as en or ru (default: that of the last run's report)
     """
     from tasks.compare.runs import compare_runs
@@ -65,7 +67,7 @@ def compare(
         metrics=metric,
         every=pairs == "all",
         language=language,
-        form=(form or FileOptions()).form(),
+        form=(form or FileOptions()).form(verify),
     )
     show(*_parts(found, max(0, most)))
     composed = ((html, comparison.html), (markdown, comparison.markdown), (json, comparison.document),
@@ -83,10 +85,17 @@ def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     from tasks.report import comparison
 
     yield Text(visible(comparison.title(found)), style="bold")
-    for line in (*comparison.asked(found), *found.notes, *comparison.bounds(found)):
+    for line in (
+        *comparison.asked(found),
+        *comparison.verified(found, most),
+        *found.notes,
+        *comparison.bounds(found),
+    ):
         yield Text(visible(line))
     if found.differences:
         yield _configurations(found).terminal(_KEYS, found.language)
+    if not found.pairs:
+        return
     yield _pairs(found).terminal(language=found.language)
     for line in comparison.groups(found):
         yield Text(visible(line))

@@ -9,6 +9,7 @@ from tasks.exchange.source import Source
 
 TOOL = "a table"
 FORM = "table"
+_NOTHING: Mapping[str, Any] = {}
 ANY = True
 """It reads what no other adapter knows."""
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -64,7 +65,9 @@ def _metrics(source: Source, named: Mapping[str, str]) -> dict[str, str]:
 
 
 def _rows(source: Source, named: Mapping[str, str]) -> Iterator[Recorded]:
-    metrics = _metrics(source, named)
+    taken = {*named.values(), *_metrics(source, named).values()}
+    more = [name for name in source.head if str(name) not in taken]
+    metrics, unnamed = _metrics(source, named), source.path.name.partition(".")[0]
 
     def cell(row: Mapping[str, Any], ours: str) -> Any:
         return row.get(named[ours]) if ours in named else None
@@ -78,12 +81,13 @@ def _rows(source: Source, named: Mapping[str, str]) -> Iterator[Recorded]:
             expected(cell(row, "answer")),
             None if said is None else text_of(said),
             _scores(row, metrics, text_of(cell(row, "judge")), error),
-            text_of(cell(row, "model")) or source.path.name.partition(".")[0],
+            text_of(cell(row, "model")) or unnamed,
             text_of(cell(row, "suite")),
             repeat=None if turn is None else counted(int(turn)),
             template=text_of(cell(row, "template")),
             finish_reason=text_of(cell(row, "finish_reason")),
             error=error,
+            facts={str(name): row.get(name) for name in more} if more else _NOTHING,
         )
 
 
