@@ -67,6 +67,16 @@ def spanned_s(asked: Iterable[QueryResult]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class TwinCount:
+    """How many originals of a suite have no twin of a kind, and why; reason '' counts those that have one."""
+
+    suite: str
+    kind: str
+    reason: str
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
 class Opponent:
     """Another target's replies to the same items; `name` is what samples hold them under."""
 
@@ -98,6 +108,15 @@ class Tables:
     evidence: list[Ref] = field(default_factory=list)
     verdicts: list[Ref] = field(default_factory=list)
     scores: list[Ref] = field(default_factory=list)
+    twin_items: list[Ref] = field(default_factory=list)
+    twin_scores: list[Ref] = field(default_factory=list)
+    twin_counts: list[TwinCount] = field(default_factory=list)
+
+    @property
+    def of_twins(self) -> "Tables":
+        """The same tables as those of renewed items, which no score of the suite counts."""
+        asked = Tables(asked=self.asked, judged=self.judged)
+        return asked.join(Tables(twin_items=self.items, twin_scores=self.scores))
 
     def join(self, other: "Tables") -> "Tables":
         """Return both suites' tables."""

@@ -351,7 +351,7 @@ class Metric:
     `opponent(options)` names what responses are compared with: a column, or a target of the run, whose reply to the
     same item then stands in the sample by that name. `stand_in(sample)` is a response to count judges' calls with;
     the expected answer unless given. `measured` are the verdicts whose means a judge's passport corrects. `shown`
-    says how reports show it.
+    says how reports show it. `right`: the part that is 1 where the answer is right, of a metric that grades more.
     """
 
     name: str
@@ -373,6 +373,7 @@ class Metric:
     stand_in: Callable[[Sample], str] | None = None
     measured: tuple[Measured, ...] = ()
     shown: Shown = field(default_factory=Shown)
+    right: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,16 @@ form; nothing else of the project knows one by name.
 import re
 from collections.abc import Mapping
 from pathlib import PurePath
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from data.options import Frozen, Share
+from data.options import Frozen, Seed, Share
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
 GateOn = Literal["mean", "pass_at_k", "pass_all_k"]
+TwinKind = Literal["numbers", "names", "order", "format"]
+TWIN_KINDS: tuple[TwinKind, ...] = get_args(TwinKind)
 TABLE = "table"
 """The loader of a suite that names none: rows of a file, columns by name."""
 MAX_DROP = 0.02
@@ -48,6 +50,19 @@ class Stop(Frozen):
         if self.first > self.most:
             raise ValueError(f"first is {self.first}, expected at most as many as most ({self.most})")
         return self
+
+
+class Twins(Frozen):
+    """Which renewed twins of each item are asked beside it (docs/twins.md); a list stands for the kinds alone."""
+
+    kinds: tuple[TwinKind, ...] = Field(min_length=1, description="what is renewed")
+    k: int = Field(1, ge=1, le=100, description="twins of each kind for an item")
+    seed: Seed = Field(0, description="what the twins are drawn from")
+
+    @field_validator("kinds")
+    @classmethod
+    def _once(cls, value: tuple[TwinKind, ...]) -> tuple[TwinKind, ...]:
+        return tuple(dict.fromkeys(value))
 
 
 class Suite(Frozen):
@@ -89,12 +104,20 @@ class Suite(Frozen):
     system: str | None = Field(None, description="the system prompt; default: the model's own")
     temperature: float | None = Field(None, ge=0, le=2, description="default: the model's own")
     stop: Stop | None = Field(None, description="ask in rounds until the verdict is clear; default: all at once")
+    twins: Twins | None = Field(
+        None, description="renewed items asked beside the items: numbers, names, order, format"
+    )
     responses_of: str = Field("", description="whose responses the data holds; default: named after the file")
 
     @field_validator("items", mode="before")
     @classmethod
     def _loaded(cls, value: object) -> object:
         return {"loader": TABLE, **value} if isinstance(value, Mapping) else value
+
+    @field_validator("twins", mode="before")
+    @classmethod
+    def _renewed(cls, value: object) -> object:
+        return ({"kinds": value} if value else None) if isinstance(value, list | tuple) else value
 
     @field_validator("title", mode="before")
     @classmethod
@@ -133,6 +156,10 @@ class Suite(Frozen):
             raise ValueError("found both prompt and prompts, expected one of them")
         if missing := [name for name in self.score if name not in self.metrics]:
             raise ValueError(f"score names {missing[0]!r}, which is not among metrics ({', '.join(self.metrics)})")
+        if self.twins and self.stop:
+            raise ValueError(
+                "found both twins and stop: twins are pairs, and stop asks some of their originals only"
+            )
         if self.strata and len(self.scored_by) > 1:
             raise ValueError(f"strata: {self.strata} goes with one metric in score, found {len(self.scored_by)}")
         if not self.scored_by:

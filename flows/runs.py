@@ -167,6 +167,8 @@ def describe(
             "evidence": _refs(tables.evidence),
             "verdicts": _refs(tables.verdicts),
             "scores": _refs(tables.scores),
+            "twin_items": _refs(tables.twin_items),
+            "twin_scores": _refs(tables.twin_scores),
             "summary": _refs([summary]),
         },
         "requests": counts_of(tables),

@@ -31,6 +31,7 @@ from tasks.runtime.storage import open_store
 from tasks.sandbox import kotlin_tools
 from tasks.score import measure, score, score_judged
 from tasks.stage import current_ledger
+from tasks.twins.renew import renew
 from tasks.verify import verify
 from tasks.verify_sources import verify_sources
 
@@ -189,6 +190,21 @@ def evaluate(
     return tables
 
 
+def renewed_items(plan: SuitePlan, items: list[Ref]) -> tuple[Numbered, Tables]:
+    """Make the twins of a suite's items, numbered after its batches; say what became of each original."""
+    if plan.suite.twins is None:
+        return {}, Tables()
+    made: dict[int | None, Ref] = {}
+    tables = Tables()
+    for number, batch in enumerate(items):
+        cell, prompts = Cell(plan.name, batch=number), tuple(plan.suite.asked_by.values())
+        found = renew(cell, plan.store, batch, suite=plan.name, twins=plan.suite.twins, prompts=prompts)
+        tables = tables.join(Tables(twin_counts=[*found.counts]))
+        if found.items.rows:
+            made[len(items) + number] = found.items
+    return made, tables
+
+
 def _announce(plan: SuitePlan, items: list[Ref], identities: Identities) -> None:
     """Say how many calls the suite's questions will take, of all its targets that are there: at most."""
     there = sum(target.model.name not in identities.missing for target in plan.asked)
@@ -247,7 +263,8 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     """Ask every target the suite's items, or as many as its verdict needs, and score the replies by its metrics."""
     items = items_of(plan)
     left_out, judged = examine(plan, items, identities)
-    _announce(plan, items, identities)
+    twins, counts = renewed_items(plan, items)
+    _announce(plan, [*items, *twins.values()], identities)
     found = PassportFinder([plan], identities.judges, open_store(plan.store))
     rule = next(iter(monitored_suites([plan], found)), None)
     tables, names = Tables(judged=judged), plan.names
@@ -256,4 +273,8 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
         tables = tables.join(evaluate(plan, batches, identities, asked, left_out=left_out))
         if not (names := to_ask_on(plan, tables, rule, names)):
             break
-    return tables
+    if twins:
+        asked = plan.with_opponents(plan.names)
+        renewed = evaluate(plan, twins, identities, asked, left_out=left_out)
+        tables = tables.join(renewed.of_twins)
+    return tables.join(counts)

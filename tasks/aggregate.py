@@ -21,6 +21,7 @@ from metrics.analysis.passports import passports
 from metrics.analysis.results import Circumstances, Results, RunTables, build
 from metrics.analysis.scores import THRESHOLD, Labels, Withheld
 from metrics.analysis.stopping import ConfidenceSequence
+from metrics.analysis.twins import RenewedScores, counted
 from tasks.compare.baseline import against
 from tasks.decide import monitor, monitored_suites
 from tasks.judges.labels import kept_labels
@@ -30,6 +31,7 @@ from tasks.runtime.spending import spending_of
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 from tasks.store.tables import Store
+from tasks.twins.renew import named
 
 UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
 
@@ -70,6 +72,7 @@ def results(
         spending=spending_of(store, settings, tables.asked, tables.judged, day),
         baseline=against(settings, conduct.facts, found.stored, found.drawn, texts),
         terms=terms_of(plan),
+        twins=_twins(store, tables),
     )
 
 
@@ -109,6 +112,14 @@ def measure_run(
         missing=identities.missing,
     )
     return MeasuredRun(drawn, stored, once.items, once.scores, once.doubled, known)
+
+
+def _twins(store: Store, tables: Tables) -> RenewedScores:
+    """Return the scores of renewed items, each with its kind and its original, and what became of the originals."""
+    if not tables.twin_counts:
+        return RenewedScores()
+    scores = store.read_all(tables.twin_scores, SCORES)
+    return RenewedScores(scores.join(named(store, tables.twin_items), on="item_id"), counted(tables.twin_counts))
 
 
 def _texts(store: Store, tables: Tables) -> pl.DataFrame:

@@ -304,6 +304,11 @@ def _members(settings: Settings, suites: Iterable[SuitePlan]) -> dict[str, tuple
                 f"suite {suite.name}: found no model, expected at least one under `models`, or a response in every "
                 "row of its data."
             )
+        if suite.responses_of and suite.suite.twins:
+            raise InputError(
+                f"suite {suite.name}: found twins and responses that stand in the data, expected a model that is "
+                "asked the twins too. Leave out twins."
+            )
         if suite.responses_of and suite.suite.gate_on != "mean":
             raise InputError(
                 f"suite {suite.name}: found gate_on: {suite.suite.gate_on} and recorded responses, "

@@ -2,10 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
-
-Kind = Literal["numbers", "names", "order", "format", "language"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+from typing import Any
 
 
 class Refused(ValueError):  # noqa: N818 - what is said of an item, no failure

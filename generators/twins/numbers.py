@@ -53,6 +53,8 @@ def renew(question: str, reference: str, language: str, rng: Random) -> Renewed:
     trace = tracer.trace(calculations(lines))
     if trace.values[-1] != number(answer):
         raise Refused("an answer that the last calculation does not give")
+    if trace.values[-1] in [one.value for one in given]:
+        raise Refused("an answer that the question states")  # by chance, or by a slip of the solution
     rewritten(lines, trace, tracer, trace.values)  # what cannot be written is refused before anything is drawn
     for after in _drawn(trace, _domains(question, reference, trace, language, words), found, rng):
         with suppress(Refused):  # two sources of a number in the text part

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from data.batches import TwinCount
 from data.suites import Suite
 from metrics.analysis.baseline import BaselineComparison
 from metrics.analysis.corrected import CorrectedMean
@@ -23,6 +24,7 @@ from metrics.analysis.scores import Labels, ModelScore, Withheld, headline, scor
 from metrics.analysis.spending import Spending
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import SummaryRow, Total, cells
+from metrics.analysis.twins import RenewedScores, TwinResult, twin_results
 from metrics.analysis.values import few_templates
 from metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
 
@@ -38,7 +40,8 @@ class Results:
     which steps, `self_judged`, by suite and judge, the models under test that are the judge's own; `passports` what
     an exam showed of judges that took it in this run; `explainability` the results of SPEC 5; `baseline` what the
     run's outcome against a baseline; `doubled` the suites in whose data questions repeat, `few_templates`
-    those whose intervals hold over their few templates only.
+    those whose intervals hold over their few templates only. `twins` is what renewed items show, `twin_counts` how
+    many originals have a twin of each kind, and why the others have none.
     """
 
     run: Mapping[str, Any]
@@ -61,6 +64,8 @@ class Results:
     standings: Sequence[JudgeStatus] = ()
     self_judged: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     passports: Sequence[Passport] = ()
+    twins: Sequence[TwinResult] = ()
+    twin_counts: Sequence[TwinCount] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,7 @@ def build(
     spending: Spending | None = None,
     baseline: BaselineComparison | None = None,
     terms: Terms | None = None,
+    twins: RenewedScores | None = None,
 ) -> Results:
     """Compute what a run found from its tables; nothing is decided here.
 
@@ -144,6 +150,8 @@ def build(
         standings=known.standings,
         self_judged=_self_judged(known.standings, own_models or {}),
         passports=passports,
+        twins=twin_results(scores, items, twins.scores, suites) if twins else (),
+        twin_counts=twins.counts if twins else (),
     )
 
 

@@ -339,4 +339,5 @@ UNIT = Metric(
     needs=("question", "reference"),
     title={"en": "Chain of thought", "ru": "Цепочка рассуждений"},
     shown=SHOWN,
+    right="l1",
 )

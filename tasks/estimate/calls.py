@@ -1,6 +1,7 @@
 """CostEstimate: what a configuration would ask, of which how much is remembered; nothing is asked or written."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,6 +29,7 @@ from tasks.models.requests import for_items
 from tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target
 from tasks.store.replies import Remembered
 from tasks.store.samples import SampleRow, returned
+from tasks.twins.renew import TWIN, twins_of
 
 CHARACTERS_PER_TOKEN: Mapping[str, float] = {"en": 4.0, "ru": 2.5, "zh": 1.3}
 """Signs that a token stands for, by language; ours, rough: tokenisers differ by a third either way."""
@@ -124,6 +126,10 @@ def estimate(settings: Settings, plan: Plan) -> CostEstimate:
     for one in plan.suites:
         items = ITEMS.frame(items_of(one.suite, one.required))
         effects.append(effect(one.suite, items.height))
+        if one.suite.twins is not None:
+            renewed = ITEMS.frame(_twins(one.suite, items))
+            memory.notes.append(_twins_note(one.suite, items, renewed, memory.language))
+            items = pl.concat([items, renewed])
         answered: list[tuple[SampleRow, bool]] = []
         if whose := one.responses_of:
             answered = [(_sample(item, whose, 0, _facts(item)[RESPONSE]), True) for item in _rows(items)]
@@ -134,6 +140,20 @@ def estimate(settings: Settings, plan: Plan) -> CostEstimate:
         portions += judged(one, answered, memory)
     notes, problems = [*memory.notes, *_notes(settings, plan)], [*memory.problems, *_problems(plan, portions)]
     return CostEstimate(portions, effects, notes, settings.currency, settings.prices, problems, memory.language)
+
+
+def _twins(suite: Suite, items: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the renewed items that are asked beside a suite's."""
+    if suite.twins is not None:
+        yield from twins_of(items, suite.name, suite.twins, tuple(suite.asked_by.values()), Counter())
+
+
+def _twins_note(suite: Suite, items: pl.DataFrame, renewed: pl.DataFrame, language: str) -> str:
+    """Say how many twins of each kind there are."""
+    kinds = Counter(json.loads(facts)[TWIN]["kind"] for facts in renewed["facts"])
+    listed = ", ".join(f"{kind}: {n}" for kind, n in kinds.items()) or "–"
+    said = {"suite": suite.name, "n": renewed.height, "items": items.height, "kinds": listed}
+    return phrase("estimate.twins", language, **said)
 
 
 def effect(suite: Suite, n: int) -> DetectableEffect:

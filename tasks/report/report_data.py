@@ -64,7 +64,7 @@ def gather(
         run=run,
         started=started,
         items=items,
-        replies=_answers(store, tables.asked).join(items, on="item_id", how="left", maintain_order="left"),
+        replies=_answers(store, tables.asked).join(items, on="item_id", how="inner", maintain_order="left"),
         judged=_answers(store, tables.judged),
         verdicts=store.read_all(tables.verdicts, VERDICTS),
         scores=store.read_all(tables.scores, SCORES),

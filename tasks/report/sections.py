@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from tasks.report import operations, passports, spending, stated, stopping
+from tasks.report import operations, passports, spending, stated, stopping, twins
 from tasks.report.report_data import ReportData
 from tasks.report.tables import Table, columns
 from tasks.report.text import estimated, grouped
@@ -16,6 +16,7 @@ def sections(data: ReportData) -> list[Table]:
     found = [
         passports.corrected(data.results, language),
         *passports.passport_tables(data.results, language),
+        *twins.tables(data.results, language),
         stopping.table(data.results, language),
         *stated.tables(data),
         _repeats(data, language),

@@ -9,7 +9,7 @@ from data.plugins import metric
 from metrics.analysis.scores import is_headline
 from metrics.analysis.summary import SummaryRow
 from prompts.phrases import phrase
-from tasks.report import regressions, spending
+from tasks.report import regressions, spending, twins
 from tasks.report.passports import warnings
 from tasks.report.stopping import lines_of
 from tasks.report.tables import Table, columns
@@ -62,6 +62,7 @@ def lines(results: Mapping[str, Any], requests: Mapping[str, int], settings: Set
         for part in parts(model, language):
             yield f"  {_part(part, language)}"
     yield from (f"  {line}" for line in lines_of(results, language))
+    yield from (f"  {line}" for line in twins.lines(results, language))
     warned = dict.fromkeys(
         (*run_warnings(results, language), *(said for _, _, said in warnings(results, language)))
     )

@@ -14,7 +14,7 @@ from generators.twins.base import Refused, Renewed
 from generators.twins.numbers import renew
 from tests.helpers.twin_replay import renaming, replay, stated, value
 
-LEAST = 0.32
+LEAST = 0.3
 
 
 @cache
@@ -79,7 +79,7 @@ def test_no_quantity_is_absurd(made: list[tuple[str, str, Renewed]]) -> None:
                 assert value(number.strip(",.")) <= limit
 
 
-def test_a_third_of_gsm8k_is_renewed_and_the_rest_is_counted(shared: Path) -> None:
+def test_three_in_ten_of_gsm8k_are_renewed_and_the_rest_is_counted(shared: Path) -> None:
     found, refused = twins(shared / "gsm8k_test.parquet")
     every = problems(shared / "gsm8k_test.parquet")
     assert len(found) + refused.total() == len(every) == 1319
@@ -122,6 +122,18 @@ REFUSED = {
     "a clock time": (BASIC.replace("A shop", "At 5:30 a shop"), STEPS, "date or a time"),
     "a year": (BASIC.replace("A shop", "In 1987 a shop"), STEPS, "date or a time"),
     "a date": (BASIC.replace("A shop", "On May 12 a shop"), STEPS, "date or a time"),
+    "an answer that the question states as well": (
+        BASIC.replace("50 loose", "50 loose pens, of 242 that it had,"),
+        STEPS.replace("192+50=<<192+50=242>>242", "242-50=<<242-50=192>>192, 192+50=<<192+50=242>>242"),
+        "the question states",
+    ),
+    "a deal for whole numbers": (BASIC.replace("How", "Buy 8, get more free. How"), STEPS, "deal"),
+    "a second mention of a number that is used once": (
+        BASIC.replace("How", "It has 8 shelves. How"),
+        STEPS,
+        "does not use",
+    ),
+    "ages of kin": (BASIC.replace("How", "His mother is older. How"), STEPS, "kin"),
     "a rounded result": (BASIC, STEPS.replace("192", "190").replace("242", "240"), "rounded"),
     "an answer that is not the last result": (BASIC, STEPS.replace("#### 242", "#### 192"), "last calculation"),
     "a division of two numbers that are equal by chance": (

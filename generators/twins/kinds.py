@@ -1,0 +1,54 @@
+"""The kinds of twins: which of an item's facts each renews, and what its draws depend on."""
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any
+
+from data.draw import source
+from data.suites import TwinKind
+from generators.twins import layout, names, numbers, order
+from generators.twins.base import Refused, Renewed
+
+Facts = Mapping[str, Any]
+
+
+def _numbers(facts: Facts, answer: str, language: str, rng: Random) -> Renewed:
+    del answer  # the reference says it, step by step
+    return numbers.renew(_text(facts, "question"), _text(facts, "reference"), language, rng)
+
+
+def _names(facts: Facts, answer: str, language: str, rng: Random) -> Renewed:
+    reference = str(facts.get("reference") or "")
+    return names.renew(_text(facts, "question"), reference, answer, language, rng)
+
+
+def _order(facts: Facts, answer: str, language: str, rng: Random) -> Renewed:
+    del language
+    return order.renew(facts, answer, rng)
+
+
+def _text(facts: Facts, name: str) -> str:
+    found = facts.get(name)
+    if not isinstance(found, str) or not found.strip():
+        raise Refused(f"a row without a {name}")
+    return found.strip()
+
+
+_RENEW: Mapping[str, tuple[int, Callable[[Facts, str, str, Random], Renewed]]] = {
+    "numbers": (numbers.VERSION, _numbers),
+    "names": (names.VERSION, _names),
+    "order": (order.VERSION, _order),
+    "format": (layout.VERSION, layout.renew),
+}
+
+
+def renew(
+    kind: TwinKind, item: str, facts: Facts, answer: str, language: str, *, seed: int, number: int
+) -> Renewed:
+    """Make an item's twin of a kind, the `number`th; `item` is the digest of what the item asks.
+
+    Raises:
+        Refused: no such twin of the item is surely right; the text is the reason.
+    """
+    version, make = _RENEW[kind]
+    return make(facts, answer, language, source("twin", item, kind, seed, version, number))

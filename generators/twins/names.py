@@ -1,0 +1,140 @@
+"""Rename a text's people, or its things of one kind, in the question and its reference; no quantity moves.
+
+The placebo: what falls on numbers beyond this does not fall on a text that merely looks different.
+
+Source: SPEC 17.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, cached_property
+from random import Random
+
+from pydantic import BaseModel, ConfigDict
+
+from generators._texts import read
+from generators.simple_logic.people import Gender, cases, genders
+from generators.twins.base import Refused, Renewed
+
+VERSION = 1
+LANGUAGES = ("en", "ru")
+_CAPITAL = re.compile(r"(?<![^\W_])[^\W\d_a-zа-яё][a-zа-яё]+(?![^\W_])")
+_TITLE = re.compile(r"(?:Mr|Mrs|Ms|Miss|Dr)\.?\s\Z")
+_OPENS = re.compile(r"(?:\A|[.!?\n:;“\"])\s*\Z")
+_VERB = re.compile(r"\s([a-z]+)")
+_PLACE = re.compile(r"\b(?:in|at|from|to|of|near|the|new)\s\Z", re.IGNORECASE)
+
+
+class Renaming(BaseModel):
+    """A language's words; `renaming.yaml` says of each list what it is for."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+
+    neutral: tuple[str, ...]
+    female: tuple[str, ...]
+    male: tuple[str, ...]
+    capital: frozenset[str]
+    verbs: frozenset[str]
+    things: tuple[Mapping[str, str], ...]
+
+
+@cache
+def _words(language: str) -> Renaming:
+    return read(Renaming, "renaming", language)
+
+
+def renew(question: str, reference: str, answer: str, language: str, rng: Random) -> Renewed:
+    """Make a twin with other names: facts `question` and `reference`; the answer stays.
+
+    Raises:
+        Refused: the text names nobody and nothing that could be called otherwise.
+    """
+    if language not in LANGUAGES:
+        raise Refused("a language without rules for names")
+    words = _words(language)
+    new = _russian(question, rng) if language == "ru" else _people(question, words, rng)
+    new = new or _things(question, words, rng)
+    if not new:
+        raise Refused("nobody and nothing to rename")
+    return Renewed(answer, {name: _renamed(text, new) for name, text in _texts(question, reference).items()})
+
+
+def _texts(question: str, reference: str) -> dict[str, str]:
+    return {"question": question, **({"reference": reference} if reference else {})}
+
+
+def _people(question: str, words: Renaming, rng: Random) -> dict[str, str]:
+    """Return another name for each person, of the same gender where that is known."""
+    found = [*dict.fromkeys(_named(question, words))]
+    lowered = {*re.findall(r"[a-z]+", question)}
+    spoken = [sex for sex, told in (("f", words.female), ("m", words.male)) if lowered & {*told}]
+    new: dict[str, str] = {}
+    for name in found:
+        gender = genders("en").get(name) or (spoken[0] if len(spoken) == len(found) == 1 else None)
+        known = [one for one, sex in genders("en").items() if sex == gender] if gender else words.neutral
+        fresh = [one for one in known if one not in question and one not in new.values()]
+        if fresh:
+            new[name] = rng.choice(fresh)
+    return new
+
+
+def _named(text: str, words: Renaming) -> Iterator[str]:
+    """Yield the words of a text that are names of people, as far as their capitals and neighbours say."""
+    known = genders("en")
+    for match in _CAPITAL.finditer(text):
+        name, before, after = match[0], text[: match.start()], text[match.end() :]
+        alone = not re.match(r"\s[A-Z][a-z]", after) and not re.search(r"[A-Z][a-z]+\s\Z", before)
+        place = _PLACE.search(before) and not _TITLE.search(before)
+        acts = (verb := _VERB.match(after)) and verb[1] in words.verbs
+        opens = _OPENS.search(before) and not acts and not re.match(r"['’]s\b", after)
+        plain = re.search(rf"(?<![^\W_]){name.lower()}(?![^\W_])", text)
+        if name in words.capital or plain:
+            continue
+        if name in known or _TITLE.search(before) or (alone and not place and not opens):
+            yield name
+
+
+def _things(question: str, words: Renaming, rng: Random) -> dict[str, str]:
+    """Return another thing of its kind for each that a text names."""
+    new: dict[str, str] = {}
+    there = {*re.findall(r"[^\W\d_]+", question.lower())}
+    for group in words.things:
+        used = [one for one in group if {one, group[one]} & there]
+        free = [one for one in group if one not in used]
+        rng.shuffle(free)
+        for old, other in zip(used, free, strict=False):
+            new |= {old: other, group[old]: group[other]}
+    return new
+
+
+def _renamed(text: str, new: Mapping[str, str]) -> str:
+    """Write a text with the new names, and the article that goes with each."""
+    both = {**{old.capitalize(): other.capitalize() for old, other in new.items()}, **new}
+    listed = "|".join(sorted(map(re.escape, both), key=len, reverse=True))
+    pattern = re.compile(rf"(?P<article>\b[Aa]n? )?(?<![^\W_])(?P<name>{listed})(?![^\W_])")
+
+    def one(match: re.Match[str]) -> str:
+        article, name = match["article"] or "", both[match["name"]]
+        if article:
+            article = article[0] + ("n " if name[0].lower() in "aeiou" else " ")
+        return article + name
+
+    return pattern.sub(one, text)
+
+
+def _russian(question: str, rng: Random) -> dict[str, str]:
+    """Return another name of the same gender for each person, in every case."""
+    known = genders("ru")
+    there = {*re.findall(r"[^\W\d_]+", question)}
+    found = [name for name in known if there & {*cases(name)}]
+    new: dict[str, str] = {}
+    taken = [*found]
+    for name in found:
+        other = rng.choice([one for one in _of(known, known[name]) if one not in taken])
+        taken.append(other)
+        new |= {old: form for old, form in zip(cases(name), cases(other), strict=True) if old not in new}
+    return new
+
+
+def _of(known: Mapping[str, Gender], gender: Gender) -> Sequence[str]:
+    return [name for name, sex in known.items() if sex == gender]

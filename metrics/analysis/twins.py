@@ -1,0 +1,217 @@
+"""What twins show: whether a model does as well on renewed items as on their originals.
+
+Pairs of a twin and its original, or of two twins of one original; interval, test and decision are those of all
+comparisons (`metrics.analysis.pairs`), by Holm over the kinds.
+
+Source: SPEC 17.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import polars as pl
+
+from data.batches import TwinCount
+from data.plugins import metric
+from data.suites import TWIN_KINDS, Suite
+from metrics.analysis.pairs import Comparison, concluded, drafted
+from metrics.analysis.values import question_values
+from metrics.stats.intervals import Interval, wilson
+
+MARGIN = 0.05
+"""As good: within so much, in either direction."""
+FARTHEST = 1000
+"""Times the pairs at hand beyond which no number of pairs is named."""
+ORIGINAL = "original"
+_PLACEBO = "names"
+
+TwinOutcome = Literal["falls", "rises", "same", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class TwinDifference:
+    """A model's mean on the twins of a kind less that on what they are compared with, in pairs.
+
+    `against` is the originals, or of `numbers` the placebo, `names`, where there is one. The interval is at the
+    level that Holm's correction leaves, as the outcome is: `falls` and `rises` where it excludes 0, `same` where it
+    lies within 5 points of 0, else `unknown`: then `needed` pairs would show 5 points, where that can be said.
+    """
+
+    kind: str
+    against: str
+    n: int
+    mean: float | None
+    mean_against: float | None
+    difference: float | None
+    interval: Interval
+    p_adjusted: float | None
+    detectable: float | None
+    outcome: TwinOutcome
+    needed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TwinResult:
+    """What the twins of a suite show of a model, by a metric.
+
+    `robust` is the share of originals that are right in every twin too, of the `n_robust` that have every kind.
+    """
+
+    suite: str
+    model: str
+    metric: str
+    differences: tuple[TwinDifference, ...]
+    robust: float | None
+    robust_interval: Interval
+    n_robust: int
+
+
+@dataclass(frozen=True)
+class RenewedScores:
+    """The scores of twins, each with its `kind` and its `original`, and what became of the originals."""
+
+    scores: pl.DataFrame = field(default_factory=pl.DataFrame)
+    counts: Sequence[TwinCount] = ()
+
+    def __bool__(self) -> bool:
+        """Whether any suite has twins."""
+        return bool(self.counts)
+
+
+def twin_results(
+    scores: pl.DataFrame,
+    items: pl.DataFrame,
+    twins: pl.DataFrame,
+    suites: Sequence[Suite],
+    *,
+    seed: int = 0,
+) -> list[TwinResult]:
+    """Compare twins with their originals, for each suite, model and metric that says what is right.
+
+    A row of `scores` is a metric's value for an original, a model and a repeat, of `items` an original; of `twins`
+    the same for a twin, with its `kind` and its `original`, the item's id.
+    """
+    found = []
+    for suite in suites:
+        own = items.filter(pl.col("suite") == suite.name)
+        if suite.twins is None or own.is_empty():
+            continue
+        for name in right_by(suite):
+            there = scores.filter(pl.col("metric") == name).join(own.select("item_id"), on="item_id", how="semi")
+            renewed = twins.filter(pl.col("metric") == name).join(
+                own.select(original="item_id"), on="original", how="semi"
+            )
+            for model in there["model"].unique(maintain_order=True):
+                before, after = (one.filter(pl.col("model") == model) for one in (there, renewed))
+                if not after.is_empty():
+                    found.append(_result(suite, str(model), name, (before, after, own), seed))
+    return found
+
+
+def right_by(suite: Suite) -> Iterator[str]:
+    """Yield the metrics, or the parts of such, that say whether a suite's answers are right."""
+    for name in suite.scored_by:
+        right = metric(name).right
+        yield f"{name}.{right}" if right else name
+
+
+def _result(
+    suite: Suite, model: str, name: str, tables: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame], seed: int
+) -> TwinResult:
+    before, after, items = tables
+    values = by_kind(before, after)
+    right, n = _robust(values, items)
+    return TwinResult(
+        suite.name,
+        model,
+        name,
+        tuple(differences(values, items, seed=seed)),
+        robust=right / n if n else None,
+        robust_interval=wilson(right, n) if n else Interval(),
+        n_robust=n,
+    )
+
+
+def by_kind(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
+    """Return one scores table of originals and twins: each kind is a model, each original's twins its repeats."""
+    kinds = after.with_columns(
+        item_id="original",
+        model="kind",
+        repeat=pl.int_range(pl.len()).over("original", "kind", "metric").cast(before.schema["repeat"]),
+    )
+    return pl.concat([before.with_columns(model=pl.lit(ORIGINAL)), kinds.select(before.columns)])
+
+
+def differences(values: pl.DataFrame, items: pl.DataFrame, *, seed: int = 0) -> Iterator[TwinDifference]:
+    """Yield the paired difference of each kind that there is; `values` from `by_kind`, of one model and metric."""
+    there = {*values["model"].unique()}
+    order = [ORIGINAL, *(kind for kind in reversed(TWIN_KINDS) if kind in there)]
+    wanted = {kind: _PLACEBO if kind == "numbers" and _PLACEBO in there else ORIGINAL for kind in order[1:]}
+    drafts = drafted(values, items, metrics=[*values["metric"].unique()], order=order)
+    kept = [one for one in drafts if wanted.get(one.seen.model_a) == one.seen.model_b]
+    told = {one.model_a: one for one in concluded(kept, seed=seed)}
+    for kind in TWIN_KINDS:
+        if kind in told:
+            yield _difference(told[kind])
+
+
+def _difference(one: Comparison) -> TwinDifference:
+    outcome = _outcome(one)
+    return TwinDifference(
+        kind=one.model_a,
+        against=one.model_b,
+        n=one.n,
+        mean=one.mean_a,
+        mean_against=one.mean_b,
+        difference=one.difference,
+        interval=one.interval_adjusted,
+        p_adjusted=one.p_adjusted,
+        detectable=one.detectable,
+        outcome=outcome,
+        needed=_needed(one) if outcome == "unknown" else None,
+    )
+
+
+def _outcome(one: Comparison) -> TwinOutcome:
+    low, high = one.interval_adjusted.low, one.interval_adjusted.high
+    if one.significant and one.difference:
+        return "falls" if one.difference < 0 else "rises"
+    near = low is not None and high is not None and low >= -MARGIN and high <= MARGIN
+    return "same" if near and not one.hangs else "unknown"
+
+
+def _needed(one: Comparison) -> int | None:
+    """Return how many pairs would show 5 points, the spread being as here."""
+    if not one.detectable or not one.n:
+        return None
+    times = (one.detectable / MARGIN) ** 2
+    return math.ceil(one.n * times) if 1 < times <= FARTHEST else None
+
+
+def _robust(values: pl.DataFrame, items: pl.DataFrame) -> tuple[int, int]:
+    """Count the originals right in all, and those that have every kind and are scored in each."""
+    found = question_values(values, items).drop_nulls("value")
+    kinds = found["model"].n_unique()
+    each = found.group_by("item_id").agg(pl.col("model").n_unique(), right=(pl.col("value") == 1).all())
+    whole = each.filter(pl.col("model") == kinds)
+    return int(whole["right"].sum()), whole.height
+
+
+def counted(listed: Sequence[TwinCount]) -> list[TwinCount]:
+    """Join the counts of batches."""
+    joined: dict[tuple[str, str, str], int] = {}
+    for one in listed:
+        key = (one.suite, one.kind, one.reason)
+        joined[key] = joined.get(key, 0) + one.n
+    return [TwinCount(*key, n) for key, n in sorted(joined.items(), key=lambda pair: (*pair[0][:2], -pair[1]))]
+
+
+def shares(listed: Sequence[TwinCount]) -> Mapping[tuple[str, str], tuple[int, int]]:
+    """Return, by suite and kind, how many originals have a twin, of how many."""
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    for one in listed:
+        made, every = found.get((one.suite, one.kind), (0, 0))
+        found[one.suite, one.kind] = (made + (0 if one.reason else one.n), every + one.n)
+    return found

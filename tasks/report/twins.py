@@ -1,0 +1,103 @@
+"""What reports say of renewed items: how a model does on twins, and how many of the originals have one."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from data.batches import TwinCount
+from metrics.analysis.twins import shares
+from prompts.phrases import phrase, translated
+from tasks.report.tables import Table, columns
+from tasks.report.text import estimated, grouped, percent, points
+from tasks.report.titles import metric_title
+from tasks.report.words import shared
+
+HEADER = ("model", "suite", "metric", "twins", "pairs", "mean", "against", "difference", "says")
+Results = Mapping[str, Any]
+_POINT = 100
+
+
+def sentence(one: Mapping[str, Any], language: str) -> str:
+    """Return what a difference says, in words that claim no more than it shows."""
+    name = one["outcome"]
+    if name in {"falls", "rises"}:
+        kind = one["kind"] if one["kind"] in {"numbers", "names"} else "other"
+        alone = kind == "numbers" and one["against"] != "names"
+        name = f"{name}_{'numbers_alone' if alone else kind}"
+    elif name == "unknown" and one["needed"]:
+        name = "unknown_needed"
+    size = _POINT * abs(one["difference"] or 0.0)
+    ends = sorted(_POINT * abs(one["interval"][end] or 0.0) for end in ("low", "high"))
+    said = {"points": f"{size:.1f}", "low": f"{ends[0]:.1f}", "high": f"{ends[1]:.1f}"}
+    needed = grouped(one["needed"]) if one["needed"] else ""
+    return phrase(f"twins.{name}", language, n=grouped(one["n"]), needed=needed, kind=one["kind"], **said)
+
+
+def tables(results: Results, language: str) -> list[Table]:
+    """Return what twins show, and how many originals have one; nothing where a run has none."""
+    counts = [TwinCount(**one) for one in results.get("twin_counts", ())]
+    if not counts:
+        return []
+    rows = []
+    for result in results["twins"]:
+        rows += [_row(result, one, language) for one in result["differences"]]
+        rows.append(_robust_row(result, language))
+    heads = columns(*(_head(name, language) for name in HEADER), numeric=_numbers(language))
+    title, note = phrase("twins.head", language), phrase("twins.note", language)
+    made = [Table(heads, rows, title, note, name="twins")] if rows else []
+    return [*made, _made(counts, language)]
+
+
+def _row(result: Results, one: Mapping[str, Any], language: str) -> tuple[str, ...]:
+    low, high = one["interval"]["low"], one["interval"]["high"]
+    ends = "" if low is None or high is None else f" ({points(low)} … {points(high)})"
+    return (
+        result["model"],
+        result["suite"],
+        metric_title(result["metric"], language),
+        f"{one['kind']} − {one['against']}",
+        str(one["n"]),
+        percent(one["mean"]),
+        percent(one["mean_against"]),
+        points(one["difference"]) + ends,
+        sentence(one, language),
+    )
+
+
+def _made(counts: list[TwinCount], language: str) -> Table:
+    """Return how many originals have a twin of each kind, and why the others have none."""
+    heads = columns(*(_head(name, language) for name in ("suite", "twins", "made", "reasons")))
+    rows = []
+    for (suite, kind), (made, every) in shares(counts).items():
+        reasons = [one for one in counts if (one.suite, one.kind) == (suite, kind) and one.reason]
+        said = "; ".join(f"{translated(one.reason, language)}: {one.n}" for one in reasons)
+        rows.append((suite, kind, f"{made} / {every}", said))
+    title, note = phrase("twins.made_head", language), phrase("twins.made_note", language)
+    return Table(heads, rows, title, note, name="twins-made")
+
+
+def _robust_row(one: Results, language: str) -> tuple[str, ...]:
+    metric, every = metric_title(one["metric"], language), phrase("twins.every", language)
+    said = phrase("twins.right_in_all", language)
+    return (one["model"], one["suite"], metric, every, str(one["n_robust"]), _robust(one), "–", "–", said)
+
+
+def _robust(one: Results) -> str:
+    interval = one["robust_interval"]
+    return estimated(one["robust"], interval["low"], interval["high"])
+
+
+def _head(name: str, language: str) -> str:
+    return shared(name, language) if name in {"model", "suite", "metric"} else phrase(f"twins.{name}", language)
+
+
+def _numbers(language: str) -> tuple[str, ...]:
+    return tuple(_head(name, language) for name in ("pairs", "mean", "against", "difference"))
+
+
+def lines(results: Results, language: str) -> Iterator[str]:
+    """Yield a line for each difference, for a terminal, and the robust share of each model."""
+    for result in results.get("twins", ()):
+        for one in result["differences"]:
+            yield f"{result['model']}, {result['suite']}, {one['kind']}: {sentence(one, language)}"
+        said = {"model": result["model"], "suite": result["suite"], "n": result["n_robust"]}
+        yield phrase("twins.robust", language, share=_robust(result), **said)

@@ -1,0 +1,1 @@
+"""Renewed items: made, asked beside their originals, and told apart from them."""

@@ -1,0 +1,100 @@
+"""Renew: each item's twins, drawn from the item, the kind and the seed alone."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from config.settings import StoreSettings
+from data.batches import Ref, TwinCount
+from data.draw import content_id
+from data.records import Item
+from data.suites import TwinKind, Twins
+from data.tables import ITEMS
+from generators.twins.base import Refused
+from generators.twins.kinds import renew as renewed
+from prompts import fill, read_by
+from tasks.load import row
+from tasks.runtime.storage import open_store
+from tasks.stage import stage
+from tasks.store.tables import Store
+
+TWIN = "twin_of"
+"""The fact of a twin that names its original and its kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenewedItems:
+    """A batch's twins, and what became of its originals."""
+
+    items: Ref
+    counts: tuple[TwinCount, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How twins are drawn and asked: the suite, the seed, its prompt, and the columns that its prompts read."""
+
+    suite: str
+    seed: int
+    prompt: str
+    read: frozenset[str]
+
+
+def twins_of(
+    items: pl.DataFrame, suite: str, twins: Twins, prompts: tuple[str, ...], counts: Counter[tuple[TwinKind, str]]
+) -> Iterator[dict[str, Any]]:
+    """Yield rows of the items table: the twins of some items; count what became of each original of each kind."""
+    asked = _Asked(suite, twins.seed, prompts[0], read_by(prompts))
+    for original in items.iter_rows(named=True):
+        for kind in twins.kinds:
+            seen = {original["text_digest"]}
+            for number in range(twins.k):
+                try:
+                    found = _twin(original, kind, number, asked)
+                except Refused as reason:
+                    counts[kind, str(reason)] += not number
+                    break
+                counts[kind, ""] += not number
+                if found["text_digest"] not in seen:
+                    seen.add(found["text_digest"])
+                    yield found
+
+
+def _twin(original: Mapping[str, Any], kind: TwinKind, number: int, asked: _Asked) -> dict[str, Any]:
+    if not asked.prompt:
+        raise Refused("a prompt of the family's own")
+    facts: dict[str, Any] = json.loads(original["facts"])
+    language, item = original["language"], original["text_digest"] or original["item_id"]
+    twin = renewed(kind, item, facts, original["answer"], language, seed=asked.seed, number=number)
+    facts |= {**twin.facts, TWIN: {"item": original["item_id"], "kind": kind}}
+    same = {name: original[name] for name in ("family", "version", "level", "template", "seed", "index")}
+    found = row(Item("", twin.answer, facts, language=language, suite=asked.suite, **same), asked.read)
+    return found | {
+        "item_id": content_id("twin", original["item_id"], kind, number),
+        "prompt": fill(asked.prompt, language, facts),
+    }
+
+
+@stage(version=1)
+def renew(store: StoreSettings, items: Ref, *, suite: str, twins: Twins, prompts: tuple[str, ...]) -> RenewedItems:
+    """Make the twins of a batch of items."""
+    opened = open_store(store)
+    counts: Counter[tuple[TwinKind, str]] = Counter()
+    frame = ITEMS.frame(twins_of(opened.read(items), suite, twins, prompts, counts))
+    listed = tuple(TwinCount(suite, kind, reason, n) for (kind, reason), n in sorted(counts.items()) if n)
+    return RenewedItems(opened.write(ITEMS, frame), listed)
+
+
+def named(store: Store, items: list[Ref]) -> pl.DataFrame:
+    """Return of each twin: item_id, original, kind."""
+    read = store.read_all(items, ITEMS).select("item_id", "facts").unique("item_id").iter_rows()
+    told = [(item_id, json.loads(facts)[TWIN]) for item_id, facts in read]
+    return pl.DataFrame(
+        [(item_id, one["item"], one["kind"]) for item_id, one in told],
+        schema={"item_id": pl.String, "original": pl.String, "kind": pl.String},
+        orient="row",
+    )

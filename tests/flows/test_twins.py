@@ -1,0 +1,105 @@
+"""Twins in a run: asked beside their originals, counted before, remembered after, and in no score of the suite."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from config.settings import Settings
+from data.errors import InputError
+from data.suites import Twins
+from data.tables import ITEMS
+from tasks.load import items_of
+from tasks.plan import resolve
+from tasks.twins.renew import TWIN, twins_of
+from tests.conftest import Run
+from tests.helpers.runs import at, latest
+from tests.servers.running import serve_openai
+
+N = 30
+
+
+def reply(known: Mapping[str, str], body: Mapping[str, Any]) -> str:
+    """Answer from memory what is remembered word for word, and 7 else."""
+    asked = re.findall(r"Problem: (.*?)\nSolution:", str(body["messages"][-1]["content"]), re.DOTALL)[-1]
+    return known.get(asked.strip(), "3+4=<<3+4=7>>7\n#### 7")
+
+
+def test_a_run_with_twins(run: Run, tmp_path: Path, shared: Path) -> None:
+    path = shared / "gsm8k_test.parquet"
+    known = {question.strip(): answer for question, answer in pl.read_parquet(path).iter_rows()}
+    with serve_openai(lambda body: reply(known, body)) as server:
+        given = (
+            "--set", f"cot.data={path}", "--set", "cot.sample_method=first", "--set", f"cot.n_samples={N}",
+            "--set", at(server), "--set", "suites=[cot]", "--set", "cot.twins=[numbers, names]",
+        )  # fmt: skip
+        told = run(*given, "--dry-run")
+        assert not server.requests
+        first = run(*given)
+        calls = len(server.requests)
+        again = run(*given)
+        assert len(server.requests) == calls, "all of it is remembered"
+    assert first.returncode == again.returncode == 0, first.stderr
+    document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+    made = {one["kind"]: one["n"] for one in document["twin_counts"] if not one["reason"]}
+    assert {kind: sum(one["n"] for one in document["twin_counts"] if one["kind"] == kind) for kind in made} == {
+        "numbers": N,
+        "names": N,
+    }
+    assert made["names"] > made["numbers"] > 0
+    assert calls == N + sum(made.values())
+    assert f"{calls} calls: 0 from the cache" in told.stdout
+    assert f"names: {made['names']}, numbers: {made['numbers']}" in " ".join(told.stdout.split())
+    (cot,) = (suite for model in document["final"]["models"] for suite in model["suites"])
+    assert (cot["n_asked"], cot["n_scored"]) == (N, N), "the headline is the originals'"
+    (found,) = document["twins"]
+    names, numbers = sorted(found["differences"], key=lambda one: str(one["kind"]))
+    assert (names["kind"], names["against"], names["n"], names["mean_against"]) == (
+        "names", "original", made["names"], 1.0,
+    )  # fmt: skip
+    assert names["outcome"] == "falls"
+    assert (numbers["against"], numbers["outcome"]) == ("names", "unknown")
+    assert "falls on renaming by" in first.stdout
+    (page,) = (latest(tmp_path) / "reports").glob("*.html")
+    assert "Renewed twins" in page.read_text(encoding="utf-8")
+    assert "falls on renaming by" in next((latest(tmp_path) / "reports").glob("*.md")).read_text(encoding="utf-8")
+
+
+def settings(tmp_path: Path, **suite: Any) -> Settings:
+    rows = [{"question": f"Alice has {n} pens and Bob has 4. How many?", "answer": str(n + 4)} for n in range(5)]
+    data, more = tmp_path / "rows.jsonl", suite.pop("more", {})
+    data.write_text("".join(json.dumps({**row, **more}) + "\n" for row in rows), encoding="utf-8")
+    own = {"name": "own", "items": {"data": str(data)}, "prompt": "{{ question }}", "metrics": ["number"], **suite}
+    return Settings.model_validate(
+        {
+            "models": [{"name": "m", "provider": "python", "function": "app.py:answer"}],
+            "suites": [own],
+            "store": {"root": str(tmp_path / "store"), "runs": str(tmp_path / "runs")},
+        }
+    )
+
+
+def test_twins_do_not_go_with_stopping_nor_with_given_responses(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="both twins and stop"):
+        settings(tmp_path, twins=["names"], threshold=0.5, stop={"first": 2, "most": 5})
+    given = settings(tmp_path, twins=["names"], more={"response": "7"})
+    with pytest.raises(InputError, match="asked the twins too"):
+        resolve(given)
+
+
+def test_more_twins_of_a_kind_are_more_pairs_of_the_same_original(tmp_path: Path) -> None:
+    suite = settings(tmp_path).suites[0]
+    originals = ITEMS.frame(items_of(suite))
+    twins = Twins(kinds=("names", "format"), k=3)
+    made = [*twins_of(originals, suite.name, twins, tuple(suite.asked_by.values()), Counter())]
+    assert len({one["item_id"] for one in made}) == len(made)
+    assert {one["item_id"] for one in made}.isdisjoint(originals["item_id"])
+    of = Counter((json.loads(one["facts"])[TWIN]["item"], json.loads(one["facts"])[TWIN]["kind"]) for one in made)
+    assert {item for item, _ in of} == {*originals["item_id"]}
+    assert all(n <= 3 for n in of.values())
+    assert {n for (_, kind), n in of.items() if kind == "names"} == {3}

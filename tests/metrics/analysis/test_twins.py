@@ -1,0 +1,118 @@
+"""What twins say: scripted models told apart, pairs by hand, words that claim no more than they show."""
+
+from collections import Counter
+from dataclasses import asdict
+
+import polars as pl
+import pytest
+
+from data.batches import TwinCount
+from data.suites import Suite
+from data.tables import ITEMS, SCORES
+from metrics.analysis.twins import TwinResult, counted, shares, twin_results
+from tasks.report.twins import sentence
+from tests.helpers.scripted_twins import MODELS, told
+
+RUNS = 20
+NUMBERS = {
+    "remembers, also renamed": "falls",
+    "remembers what renaming breaks": "",
+    "honest": "",
+    "bad at large numbers": "",
+    "upset by renaming": "",
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_scripted_models_are_told_apart(model: str) -> None:
+    """Modest here; 500 runs each are measured by tests/benchmarks/twins.py."""
+    found = Counter[tuple[str, str]]()
+    for seed in range(RUNS):
+        found.update((kind, one.outcome) for kind, one in told(model, seed).items())
+    falls = found["numbers", "falls"] / RUNS
+    assert falls >= 0.8 if NUMBERS[model] else falls <= 0.1
+    renaming = found["names", "falls"] / RUNS
+    assert renaming >= 0.8 if "renam" in model and model != "remembers, also renamed" else renaming <= 0.1
+
+
+SUITE = Suite.model_validate(
+    {"name": "s", "items": {"data": "x"}, "metrics": ["exact_match"], "twins": ["numbers", "names"]}
+)
+N = 40
+
+
+def results(right: dict[str, list[int]]) -> TwinResult:
+    """Return what one model's replies show, which are right (1) or not, by kind and original."""
+    base = {"model": "m", "repeat": 0, "metric": "exact_match", "status": "scored"}
+    originals = [{**base, "item_id": str(n), "value": float(one)} for n, one in enumerate(right["original"])]
+    twins = [(kind, str(n), one) for kind in right if kind != "original" for n, one in enumerate(right[kind])]
+    renewed = SCORES.frame({**base, "item_id": f"{kind}{n}", "value": float(one)} for kind, n, one in twins)
+    kinds, names = (pl.Series([one[place] for one in twins]) for place in (0, 1))
+    items = ITEMS.frame({"item_id": one["item_id"], "suite": "s"} for one in originals)
+    marked = renewed.with_columns(kind=kinds, original=names)
+    (found,) = twin_results(SCORES.frame(originals), items, marked, [SUITE])
+    return found
+
+
+def test_numbers_are_compared_with_names_and_names_with_originals() -> None:
+    found = results({"original": [1] * N, "names": [1] * N, "numbers": [0] * 20 + [1] * 20})
+    names, numbers = {one.kind: one for one in found.differences}.values()
+    if names.kind == "numbers":
+        names, numbers = numbers, names
+    assert (names.against, names.difference, names.n) == ("original", 0.0, N)
+    assert (numbers.against, numbers.difference, numbers.outcome) == ("names", -0.5, "falls")
+    assert numbers.interval.high is not None
+    assert numbers.interval.high < 0
+    assert (found.robust, found.n_robust) == (0.5, N)
+
+
+def test_without_a_placebo_numbers_are_compared_with_originals_and_the_sentence_says_so() -> None:
+    (numbers,) = results({"original": [1] * N, "numbers": [0] * 20 + [1] * 20}).differences
+    assert numbers.against == "original"
+    said = sentence(asdict(numbers), "en")
+    assert "renaming alone may be the cause" in said
+    assert "beyond" not in said
+
+
+def test_only_originals_that_have_both_kinds_are_compared() -> None:
+    found = results({"original": [1] * N, "names": [1] * 30, "numbers": [1] * N})
+    assert {one.kind: one.n for one in found.differences} == {"names": 30, "numbers": 30}
+    assert found.n_robust == 30
+
+
+def test_few_pairs_cannot_tell_and_say_how_many_could() -> None:
+    found = results({"original": [1, 0] * 20, "names": [1, 0] * 19 + [0, 1], "numbers": [0, 1] * 3 + [1, 0] * 17})
+    numbers = next(one for one in found.differences if one.kind == "numbers")
+    assert numbers.outcome == "unknown"
+    assert numbers.needed is not None
+    assert numbers.needed > N
+    assert "cannot tell" in sentence(asdict(numbers), "en")
+
+
+def test_no_sentence_says_that_a_model_memorised() -> None:
+    for language in ("en", "ru"):
+        for kind in ("numbers", "names", "order", "format"):
+            for outcome in ("falls", "rises", "same", "unknown"):
+                said = sentence(
+                    {
+                        "kind": kind,
+                        "against": "original",
+                        "outcome": outcome,
+                        "difference": -0.124,
+                        "interval": {"low": -0.167, "high": -0.081},
+                        "n": 10,
+                        "needed": 100,
+                    },
+                    language,
+                )
+                assert "memoris" not in said.lower()
+                assert "memoriz" not in said.lower()
+                assert ("12.4" in said and "8.1–16.7" in said) == (outcome in {"falls", "rises"})
+
+
+def test_counts_of_batches_are_joined() -> None:
+    listed = counted(
+        [TwinCount("s", "names", "", 3), TwinCount("s", "names", "why", 1), TwinCount("s", "names", "", 4)]
+    )
+    assert listed == [TwinCount("s", "names", "", 7), TwinCount("s", "names", "why", 1)]
+    assert shares(listed) == {("s", "names"): (7, 8)}
