@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from flows.environment import QUIET
+from tests.helpers import inside
 from tests.helpers.preloaded import Preloaded
 
 TOP = Path(__file__).parents[1]
@@ -29,6 +31,8 @@ os.environ |= {
     "DO_NOT_TRACK": "1",
     "PREFECT_LOGGING_TO_API_ENABLED": "false",
     "PREFECT_FLOWS": '{"heartbeat_frequency": null}',
+    # As of a command's own process, whichever test imports Prefect first.
+    **QUIET,
     # Small products of matrices, on cores that others use as well: more threads would mostly wait, and burn CPU.
     "OPENBLAS_NUM_THREADS": "1",
 }
@@ -131,7 +135,8 @@ def environment(forks: Preloaded) -> dict[str, str]:
 def run(environment: dict[str, str], forks: Preloaded, tmp_path: Path) -> Run:
     """Return a function that runs `python -m flows.<flow> …` in a fresh store and returns what it printed.
 
-    With `command` it runs that command of `python -m basic_control`.
+    With `command` it runs that command of `python -m basic_control`. It does so in this process unless `apart`
+    asks for one of its own, or the folder does, or what only a process that starts would read of the environment.
     """
 
     def start(
@@ -141,12 +146,18 @@ def run(environment: dict[str, str], forks: Preloaded, tmp_path: Path) -> Run:
         extra: Mapping[str, str] | None = None,
         root: str = "",
         cwd: Path = TOP,
+        apart: bool = False,
         timeout: float = 240,
     ) -> subprocess.CompletedProcess[str]:
         places = ["--set", f"store.root={root or tmp_path / 'store'}", "--set", f"store.runs={tmp_path}/runs"]
         there = {} if cwd == TOP else {"PYTHONPATH": str(TOP)}
+        given = {**environment, **there, **(extra or {})}
+        if not apart and cwd == TOP and inside.fits(given, forks.environment):
+            first = [command] if command else ["run", *([flow] if flow != "full_eval" else [])]
+            code, out, err = inside.call([*first, *arguments, *places], given)
+            return subprocess.CompletedProcess([flow, *arguments], code, out, err)
         module, words = ("basic_control", (command, *arguments)) if command else (f"flows.{flow}", arguments)
-        begun = forks.start(module, [*words, *places], {**environment, **there, **(extra or {})}, cwd)
+        begun = forks.start(module, [*words, *places], given, cwd)
         out, err = begun.communicate(timeout=timeout)
         return subprocess.CompletedProcess([flow, *arguments], begun.wait(), out, err)
 

@@ -2,6 +2,7 @@
 
 import atexit
 import hashlib
+from contextlib import ExitStack, closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,20 @@ def cache_folder() -> Path:
     return platformdirs.user_cache_path("basic-control", appauthor=False)
 
 
+_opened = ExitStack()
+
+
+@atexit.register
+def close() -> None:
+    """Close what is open: SQLite brings its log into the file, and the next process has nothing to look through."""
+    _cache.cache_clear()
+    _submissions.cache_clear()
+    _opened.close()
+
+
 @cache
 def _cache(url: str, root: str) -> ReplyCache:
-    opened = ReplyCache(url, tables=Store(root))
-    # So that SQLite brings its log into the file, and the next process finds nothing to look through.
-    atexit.register(opened.close)
-    return opened
+    return _opened.enter_context(closing(ReplyCache(url, tables=Store(root))))
 
 
 def cache_url(store: StoreSettings) -> str:
@@ -43,9 +52,7 @@ def open_cache(store: StoreSettings) -> ReplyCache:
 
 @cache
 def _submissions(url: str) -> Submissions:
-    opened = Submissions(url)
-    atexit.register(opened.close)
-    return opened
+    return _opened.enter_context(closing(Submissions(url)))
 
 
 def open_submissions(store: StoreSettings) -> Submissions:

@@ -98,7 +98,8 @@ class Database:
         with self._engine.connect() as plain:
             connection = plain.execution_options(isolation_level="READ COMMITTED")
             with connection.begin():
-                # Two who make the same table at once would both fail.
+                # Two who make the same table at once would both fail; many who come at once wait for one another.
+                connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7236121)")
                 if self._create(connection):
                     # As many claims leave as come: by the usual share of the table it is cleaned far too seldom.

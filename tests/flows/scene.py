@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.helpers import inside
 from tests.helpers.preloaded import Preloaded, Process
 from tests.helpers.runs import latest, results
 from tests.servers.running import Server
@@ -63,13 +64,20 @@ class Scene:
     def end(self, process: Process) -> tuple[int, str, str]:
         """Wait for a run; return its exit code and what it printed."""
         out, err = process.communicate(timeout=240)
+        return self._seen(process.wait(), out, err)
+
+    def run(self, folder: Path, *more: str) -> tuple[int, str, str]:
+        """Run in this process; return its exit code and what it printed."""
+        return self._seen(*inside.call(["run", *self.words(folder), *more], self.forks.environment))
+
+    def _seen(self, code: int, out: str, err: str) -> tuple[int, str, str]:
         assert "Traceback" not in err, err
         assert "| INFO " not in err, "what other packages log is not for the terminal"
-        return process.wait(), out, err
+        return code, out, err
 
-    def rerun(self, folder: Path, *more: str) -> str:
-        """Run again; it must end as an undisturbed run does."""
-        code, out, err = self.end(self.start(folder, *more))
+    def rerun(self, folder: Path, *more: str, apart: bool = False) -> str:
+        """Run again, in a process of its own if `apart`; it must end as an undisturbed run does."""
+        code, out, err = self.end(self.start(folder, *more)) if apart else self.run(folder, *more)
         assert code == 0, err
         assert outcome(folder) == self.expected
         return out

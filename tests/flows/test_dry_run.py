@@ -1,9 +1,6 @@
 """`--dry-run` says what would be asked, asks nothing, leaves nothing behind, and is right."""
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,7 @@ from tasks.estimate.judged import stand_in
 from tasks.load import items_of
 from tasks.models.requests import for_items
 from tasks.query import ask, identify
-from tests.conftest import TOP, Run
+from tests.conftest import Run
 from tests.helpers.estimates import estimate
 from tests.helpers.judges import CLAIMS, judged_by
 from tests.helpers.judges import kind as asked_kind
@@ -175,7 +172,7 @@ def test_what_a_run_would_end_by_is_an_error_and_tables_fit_eighty_columns(run: 
             ([at(server, api_key_env="NO_SUCH_KEY")], "NO_SUCH_KEY"),
             (["cot.data=nowhere.jsonl"], "nowhere.jsonl"),
         ):
-            bad = run(*sets(*words, *changes), "--dry-run")
+            bad = run(*sets(*words, "basic_control.n_items=4", *changes), "--dry-run")
             assert bad.returncode == 2, (changes, bad.stdout)
             assert said in bad.stderr
             assert "Traceback" not in bad.stderr
@@ -242,7 +239,7 @@ def test_too_few_items_are_said_to_show_nothing() -> None:
     assert "30 items can detect a difference of 36.2% or more between two models" in thirty
 
 
-def test_an_estimate_of_what_could_only_fail_is_an_error(tmp_path: Path) -> None:
+def test_an_estimate_of_what_could_only_fail_is_an_error(run: Run, tmp_path: Path) -> None:
     """Without a Prefect server: a dead server, and a column, file, judge and key that are not there."""
     rows, other = tmp_path / "rows.jsonl", tmp_path / "other.jsonl"
     for path in (rows, other):
@@ -262,14 +259,7 @@ def test_an_estimate_of_what_could_only_fail_is_an_error(tmp_path: Path) -> None
             ([at(server), "judges=[]", own(metrics={"rubric": {"criteria": "good"}})], "judge"),
             ([at(server, api_key_env="NO_SUCH_KEY"), own()], "NO_SUCH_KEY"),
         ):
-            done = subprocess.run(
-                [sys.executable, "-m", "basic_control", "estimate", *sets(*words, f"store.root={tmp_path}/store")],
-                cwd=TOP,
-                env={**os.environ, "OPENAI_API_KEY": "sk-test-0000"},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            done = run(*sets(*words), command="estimate")
             assert done.returncode == 2, (words, done.stdout)
             assert said in done.stderr
             assert "Traceback" not in done.stderr

@@ -1,6 +1,7 @@
 """One stage failed, or is asked for again: exactly it and what depends on it runs, and no call is paid twice."""
 
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.conftest import Run
-from tests.helpers.preloaded import Preloaded
 from tests.helpers.runs import latest, results
 from tests.servers.running import Server, serve_openai
 from tests.servers.script import Fault
@@ -63,6 +63,25 @@ def stages(tmp_path: Path) -> list[tuple[str, bool]]:
     return [(row["stage"], row["cached"]) for row in manifest["stages"]]
 
 
+def breaking(stage: str, fault: pytest.MonkeyPatch) -> None:
+    """Have a stage fail, by a fault that any may meet."""
+    import flows.full_eval  # noqa: F401 - it has all of them
+    from tasks.stage import Stage
+
+    def fail(*_args: Any, **_named: Any) -> None:
+        raise OSError("made to fail")
+
+    found = {
+        id(one): one
+        for name, module in sys.modules.items()
+        if name.startswith("tasks.")
+        for one in vars(module).values()
+        if isinstance(one, Stage) and one.name == stage
+    }
+    (broken,) = found.values()
+    fault.setattr(broken.task, "fn", fail)
+
+
 @pytest.mark.parametrize(
     ("broken", "calls_before"),
     [
@@ -77,17 +96,17 @@ def stages(tmp_path: Path) -> list[tuple[str, bool]]:
     ],
 )
 def test_after_a_failed_stage_only_it_and_what_follows_runs(
-    forks: Preloaded, run: Run, tmp_path: Path, broken: str, calls_before: int
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str, calls_before: int
 ) -> None:
     with serve_openai(reply) as server:
-        given = arguments(server, tmp_path)
-        failed = forks.start("tests.helpers.broken", [broken, *given], forks.environment)
-        _, err = failed.communicate()
+        with monkeypatch.context() as fault:
+            breaking(broken, fault)
+            failed = run(*arguments(server, tmp_path))
         assert failed.returncode == 2
-        assert "made to fail" in err
-        assert "Traceback" not in err
+        assert "made to fail" in failed.stderr
+        assert "Traceback" not in failed.stderr
         assert len(server.requests) == calls_before
-        done = run("--resume")
+        done = run("--resume", apart=broken == "verify")
         assert len(server.requests) == sum(CALLS.values()), "no call is made twice"
     assert done.returncode == 0, done.stderr
     first = STREET.index(broken)
@@ -162,24 +181,19 @@ def test_what_cannot_be_done_again_is_one_message(run: Run, given: list[str], wo
     assert "Traceback" not in done.stderr
 
 
-def test_what_prune_keeps_of_a_judged_run_reruns_wholly_from_the_cache(
-    run: Run, forks: Preloaded, tmp_path: Path
-) -> None:
+def test_what_prune_keeps_of_a_judged_run_reruns_wholly_from_the_cache(run: Run, tmp_path: Path) -> None:
     with serve_openai(reply) as server:
         given = arguments(server, tmp_path)
         run(*given, "--set", "basic_control.seed=1")
         run(*given)
         kept = latest(tmp_path)
         before, calls = results(kept), len(server.requests)
-        place = ["--set", f"store.root={tmp_path / 'store'}", "--set", f"store.runs={tmp_path / 'runs'}"]
-        wish = ["prune", "--keep", "1", "--grace", "0h", "--replies-unused", "--yes"]
-        pruned = forks.start("basic_control", ["store", *wish, *place], forks.environment)
-        out, err = pruned.communicate()
-        assert pruned.returncode == 0, err
-        assert "Deleted 1 run, " in out
+        pruned = run("prune", "--keep", "1", "--grace", "0h", "--replies-unused", "--yes", command="store")
+        assert pruned.returncode == 0, pruned.stderr
+        assert "Deleted 1 run, " in pruned.stdout
         assert [path.name for path in (tmp_path / "runs").iterdir()] == [kept.name]
-        whole = forks.start("basic_control", ["store", "verify", *place], forks.environment)
-        assert whole.wait() == 0, whole.communicate()[0]
+        whole = run("verify", command="store")
+        assert whole.returncode == 0, whole.stdout
         done = run("--run", kept.name)
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == calls

@@ -21,7 +21,7 @@ def test_a_cluster_comes_to_the_same_scores_as_threads(
 ) -> None:
     if not importlib.util.find_spec(package):
         pytest.skip(f"the extra basic-control[{runner}] is not installed here")
-    scene.rerun(tmp_path, "--set", f"runner={runner}", "--set", "runner_workers=2")
+    scene.rerun(tmp_path, "--set", f"runner={runner}", "--set", "runner_workers=2", apart=True)
     assert set(scene.asked().values()) == {1}, "two workers ask nothing twice"
     assert len(scene.server.requests) == scene.calls
     scene.rerun(tmp_path)

@@ -87,10 +87,10 @@ def texts(seed: object, prompt: str, count: int) -> list[str]:
     return made + [_random(rng, words) for _ in range(count - len(made))]
 
 
-def huge(prompt: str) -> list[str]:
-    """Return texts of a megabyte, made to bring a careless pattern down."""
+def huge(prompt: str, length: int = MEGABYTE) -> list[str]:
+    """Return texts of a megabyte, or of another length, made to bring a careless pattern down."""
     units = ("9", "ANSWER: ", "not a. ", "\\boxed{", '{"emails": [', "a@b.", "+7 (", "1,", "\ud800", f"{prompt}\n")
-    return [(unit * (MEGABYTE // len(unit) + 1))[:MEGABYTE] for unit in units]
+    return [(unit * (length // len(unit) + 1))[:length] for unit in units]
 
 
 def may_be_right(answer: str, text: str) -> bool:

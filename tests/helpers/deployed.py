@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 
+from flows.environment import QUIET
 from tests.conftest import TOP, free_port
 from tests.servers.running import Server
 
@@ -50,7 +51,7 @@ class Place:
         self.tree = tree
         self.port = free_port()
         self.environment = {
-            **{k: v for k, v in os.environ.items() if k != "PREFECT_FLOWS"},
+            **{k: v for k, v in os.environ.items() if k != "PREFECT_FLOWS" and k not in QUIET},
             "PREFECT_HOME": str(tree / "home"),
             "PREFECT_SERVER_API_AUTH_STRING": SECRET,
             "PREFECT_LOGGING_TO_API_ENABLED": "true",

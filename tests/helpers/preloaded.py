@@ -50,6 +50,9 @@ class Preloaded:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = dict(environment)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def _begin(self) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
@@ -71,6 +74,8 @@ class Preloaded:
         ):
             command, pipe = [sys.executable, "-m", module, *words], subprocess.PIPE
             return subprocess.Popen(command, cwd=cwd, env=environment, stdout=pipe, stderr=pipe, text=True)
+        if self._process is None:
+            self._begin()
         job = json.dumps([module, list(words), dict(environment), str(cwd)]).encode()
         ends = [os.pipe() for _ in range(3)]
         socket.send_fds(self._socket, [job], [theirs for _, theirs in ends])
@@ -80,8 +85,9 @@ class Preloaded:
 
     def end(self) -> None:
         """End the process; what it started goes on."""
-        self._socket.close()
-        self._process.wait()
+        if self._process is not None:
+            self._socket.close()
+            self._process.wait()
 
 
 class Started:

@@ -41,9 +41,9 @@ failed = []
 def write(writer):
     # Each writer has a share of its own and half of its neighbour's.
     share = total // every
-    cache = ReplyCache(url)
     numbers = [n % total for n in range(writer * share, writer * share + share * 3 // 2)]
     try:
+        cache = ReplyCache(url)
         for start in range(0, len(numbers), 250):
             cache.remember([
                 Remembered(f"{n:064x}", Reply(f"reply {n} by {writer}", "", "stop", n, 1), n / 8, "m")
@@ -85,9 +85,9 @@ def entry(number: int, text: str = "four") -> Remembered:
 
 
 @pytest.mark.slow
-def test_of_100_000_replies_by_64_writers_none_is_lost_and_none_is_doubled(empty: Postgres) -> None:
+def test_of_32_000_replies_by_64_writers_none_is_lost_and_none_is_doubled(empty: Postgres) -> None:
     """Four processes of sixteen connections each; half of all replies are written by two of them."""
-    total, every = 100_000, 64
+    total, every = 32_000, 64
     commands = [
         [sys.executable, "-c", WRITER, empty.url, str(first), "16", str(every), str(total)]
         for first in range(0, every, 16)
@@ -97,10 +97,9 @@ def test_of_100_000_replies_by_64_writers_none_is_lost_and_none_is_doubled(empty
     with psycopg.connect(empty.dsn) as connection:
         rows = connection.execute("SELECT count(*), count(DISTINCT request_id) FROM replies").fetchone()
     share = total // every
-    # What 64 equal shares leave over belongs to nobody but the last writer's neighbour.
     written = {n % total for w in range(every) for n in range(w * share, w * share + share * 3 // 2)}
     assert rows == (len(written), len(written))
-    assert len(written) >= 99_900
+    assert len(written) == total
     cache = ReplyCache(empty.url)
     known = cache.lookup([f"{n:064x}" for n in sorted(written)])
     cache.close()
@@ -246,7 +245,7 @@ def test_two_evaluations_at_once_never_ask_the_same_request_twice(empty: Postgre
         sets = (at(server, max_concurrency=2), TWO, "suites=[basic_control]", "basic_control.n_items=40")
         arguments = [part for one in (*sets, f"store.cache={empty.url}") for part in ("--set", one)]
         with ThreadPoolExecutor(2) as pool:
-            done = list(pool.map(lambda _: run(*arguments), range(2)))
+            done = list(pool.map(lambda _: run(*arguments, apart=True), range(2)))
         asked = Counter(json.dumps(seen.body["messages"], sort_keys=True) for seen in server.requests)
     assert [d.returncode for d in done] == [0, 0], done[0].stderr + done[1].stderr
     assert all("0 failed" in d.stdout or "No model call was made" in d.stdout for d in done)
