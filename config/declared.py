@@ -182,6 +182,13 @@ def _section(
 
 def _settled(values: dict[str, Any], place: Steps) -> dict[str, Any]:
     """Check the options of a suite's loader and metrics, and fill in their defaults; all else is pydantic's."""
+    for name in values["metrics"] if isinstance(values.get("metrics"), Mapping | list | tuple) else ():
+        try:
+            metric(str(name))
+        except InputError as error:
+            raise DeclarationError(
+                {"loc": (*place, "metrics", str(name)), "type": "unknown", "msg": str(error)}
+            ) from error
     try:
         suite = Suite.model_validate(values)
     except ValidationError:
@@ -200,10 +207,7 @@ def _settled(values: dict[str, Any], place: Steps) -> dict[str, Any]:
     metrics = {}
     for name, given in suite.metrics.items():
         here = (*place, "metrics", name)
-        try:
-            measure = metric(name)
-        except InputError as error:
-            raise DeclarationError({"loc": here, "type": "unknown", "msg": str(error)}) from error
+        measure = metric(name)
         own = suite.options(name)
         metrics[name] = {
             **{key: value for key, value in given.items() if key not in own},

@@ -1,6 +1,5 @@
 """Read a configuration: YAML, `--set` overrides, and the form that seed 001 used."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from config.addresses import mask
 from config.declared import DeclarationError, Resolved, resolve
 from config.prices import KEYS as PRICES
 from config.settings import Settings, StoreSettings
-from data.errors import InputError
+from data.errors import InputError, nearest
 from data.loading import responses_of
 
 SHIPPED = Path(__file__).parent
@@ -74,12 +73,24 @@ def _parse(text: str, origin: str) -> tuple[dict[str, Any], dict[Path_, int]]:
         mark = getattr(error, "problem_mark", None)
         where = f"{origin}, line {mark.line + 1}" if mark else origin
         what = getattr(error, "problem", None) or str(error) or type(error).__name__
-        raise InputError(f"{where}: not valid YAML: {what}.") from error
+        raise InputError(f"{where}: not valid YAML: {what}.{_unquoted(text, error)}") from error
     if not isinstance(raw, dict):
         raise InputError(
             f"{origin}: expected `key: value` lines, found {type(raw).__name__ if raw else 'nothing'}."
         )
     return raw, lines
+
+
+def _unquoted(text: str, error: Exception) -> str:
+    """Say that a template wants quotes, where a line that YAML stumbled over has one; '' elsewhere."""
+    marks = (getattr(error, name, None) for name in ("problem_mark", "context_mark"))
+    lines = text.splitlines()
+    for number in dict.fromkeys(mark.line for mark in marks if mark):
+        key, colon, value = (lines[number] if number < len(lines) else "").strip().partition(":")
+        if colon and "{{" in value and value.strip()[:1] not in {"'", '"'}:
+            value = value.strip().replace("\\", "\\\\").replace('"', '\\"')
+            return f' A text with {{{{ … }}}} stands in quotes: {key}: "{value}"'
+    return ""
 
 
 def _from_seed(raw: dict[str, Any], origin: str) -> dict[str, Any]:
@@ -195,8 +206,7 @@ def _explain(error: Mapping[str, Any], where: Callable[[Path_], str]) -> str:
     dotted = ".".join(map(str, shown))
     if error["type"] == "extra_forbidden":
         allowed = error.get("allowed") or error.get("ctx", {}).get("allowed") or _allowed(path[:-1])
-        near = difflib.get_close_matches(str(path[-1]), allowed, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        hint = nearest(str(path[-1]), allowed)
         return f"{here}: unknown key {dotted[:200]!r}; expected one of {', '.join(allowed)}.{hint}"
     if error["type"] == "missing":
         return f"{here}: {dotted!r} is missing."
@@ -204,7 +214,8 @@ def _explain(error: Mapping[str, Any], where: Callable[[Path_], str]) -> str:
     found = error.get("input")
     hidden = "input" not in error or isinstance(found, dict | list | tuple | BaseModel) or SECRET.search(dotted)
     said = "" if hidden else f", found {found!r}"[:500]
-    return f"{here}: {dotted + ': ' if dotted else ''}{message.removesuffix('.') if not said else message}{said}."
+    told = f"{here}: {dotted + ': ' if dotted else ''}{message.removesuffix('.') if not said else message}{said}"
+    return told if told.endswith("?") else f"{told}."
 
 
 def _error_message(error: Mapping[str, Any], origins: Resolved, where: Callable[[Path_], str]) -> str:

@@ -15,8 +15,9 @@ from config.addresses import ADVICE, holds_key, holds_user, other_scheme, secret
 from config.declared import DeclarationError, resolve
 from config.models import Judge, Model
 from config.prices import Prices, priced
+from data.loading import offered
 from data.options import Frozen, Share
-from data.plugins import metric
+from data.plugins import loader, metric
 from data.suites import MAX_DROP, Stop, Suite
 
 __all__ = ["Judge", "Model", "Settings", "Suite"]
@@ -105,6 +106,8 @@ class Report(Frozen):
     junit: str = Field("", description="a file to write JUnit XML to as well; the same as --junit FILE")
     markdown: str = Field("", description="a file for a summary, such as for a merge request; --markdown FILE")
     results: str = Field("", description="a file for results.json as well; --json FILE")
+    name: str = Field("", description="what lists of runs call it; the same as --name NAME")
+    note: str = Field("", description="what they say of it; --note TEXT")
 
     @field_validator("language")
     @classmethod
@@ -180,7 +183,9 @@ class Settings(Frozen):
 
     @property
     def title(self) -> str:
-        """The models and suites in a line, as lists of runs show it."""
+        """The run's name, or its models and suites in a line, as lists of runs show it."""
+        if self.report.name:
+            return self.report.name
         named, rest = [model.name for model in self.models[:3]], len(self.models) - 3
         return f"{', '.join(named)}{f' and {rest} more' if rest > 0 else ''}: {', '.join(self.named)}"
 
@@ -222,6 +227,21 @@ class Settings(Frozen):
             return suite.model_copy(update={"stop": suite.stop or Stop()})
 
         return self.model_copy(update={"suites": tuple(map(stopping, self.suites))})
+
+    def limited(self, most: int) -> Self:
+        """Return the same evaluation with so many questions of each suite at most; of rows, chosen at random."""
+
+        def fewer(suite: Suite) -> Suite:
+            unit, source = loader(suite.loader), suite.source
+            if unit.generated and unit.count and "n_items" in source:
+                each = unit.count(offered(suite)) // source["n_items"]
+                source = {**source, "n_items": min(source["n_items"], max(1, most // each))}
+            elif isinstance(sample := source.get("sample"), Mapping):
+                method = "random" if sample["method"] == "all" else sample["method"]
+                source = {**source, "sample": {**sample, "method": method, "n": most}}
+            return suite.model_copy(update={"items": {"loader": suite.loader, **source}})
+
+        return self.model_copy(update={"suites": tuple(map(fewer, self.suites))})
 
     def times(self, suite: Suite) -> int:
         """Return how often each question of a suite is asked."""

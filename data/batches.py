@@ -39,7 +39,8 @@ class Cell:
 class QueryResult:
     """The result of a batch of requests; `span_s` is from the first call, at `began_s` (epoch), to the last reply.
 
-    `submitted` ones wait in batches at a server. `model` is the name of the entry that was asked, a judge's too; ''
+    `submitted` ones wait in batches at a server. `given` replies, of a data set or a recording, were asked of
+    nobody, and are in none of the other counts. `model` is the name of the entry that was asked, a judge's too; ''
     where nobody was.
     """
 
@@ -53,6 +54,7 @@ class QueryResult:
     tokens_out: int
     span_s: float
     submitted: int = 0
+    given: int = 0
     began_s: float = 0.0
     model: str = ""
 

@@ -1,5 +1,8 @@
 """The one error that a user is meant to read."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class InputError(Exception):
     """Report bad input in one message: what was found, what was expected, where, what to do.
@@ -10,3 +13,9 @@ class InputError(Exception):
 
 class Stopped(Exception):  # noqa: N818 - said of a run
     """The run was stopped; everything answered so far is kept."""
+
+
+def nearest(name: str, there: Iterable[str]) -> str:
+    """Return the question whether another name was meant, to stand behind a message; '' where none is like it."""
+    near = get_close_matches(name, [*there], n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""

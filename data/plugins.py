@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, TypeVar
 
-from data.errors import InputError
+from data.errors import InputError, nearest
 from data.records import Family, Loader, Metric, Provider
 
 FOLDERS: Mapping[type, str] = {
@@ -291,7 +291,9 @@ def find(kind: type[Unit], name: str) -> Unit:
     unit: Unit | None = _one(FOLDERS[kind], name, os.environ.get(VARIABLE, ""))
     if unit is not None:
         return unit
-    raise InputError(f"unknown {kind.__name__.lower()} {name!r}: expected one of {', '.join(discover(kind))}.")
+    there = [one for one, unit in discover(kind).items() if not getattr(unit, "internal", False)]
+    kinds = kind.__name__.lower()
+    raise InputError(f"unknown {kinds} {name!r}: expected one of {', '.join(there)}.{nearest(name, there)}")
 
 
 def families() -> Mapping[str, Family]:

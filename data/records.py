@@ -348,10 +348,11 @@ class Metric:
     sources are checked first, on the network where that is allowed, and `score` finds them in
     `sample["evidence"]`. `yes_no`: every value is 0 or 1; `all_or_none`: values in between are partial credit, and
     an answer is right where its value is 1.
-    `opponent(options)` names what responses are compared with: a column, or a target of the run, whose reply to the
-    same item then stands in the sample by that name. `stand_in(sample)` is a response to count judges' calls with;
-    the expected answer unless given. `measured` are the verdicts whose means a judge's passport corrects. `shown`
-    says how reports show it. `right`: the part that is 1 where the answer is right, of a metric that grades more.
+    `internal`: only suites that ship use it. `opponent(options)` names what responses are compared with: a column,
+    or a target of the run, whose reply to the same item then stands in the sample by that name. `stand_in(sample)`
+    is a response to count judges' calls with; the expected answer unless given. `measured` are the verdicts whose
+    means a judge's passport corrects. `shown` says how reports show it. `right`: the part that is 1 where the
+    answer is right, of a metric that grades more.
     """
 
     name: str
@@ -369,6 +370,7 @@ class Metric:
     sources: Callable[[Mapping[str, Any]], bool] | None = None
     yes_no: bool = False
     all_or_none: bool = False
+    internal: bool = False
     opponent: Callable[[Mapping[str, Any]], str] | None = None
     stand_in: Callable[[Sample], str] | None = None
     measured: tuple[Measured, ...] = ()

@@ -22,11 +22,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+import yaml
+
 from config.models import Judge, Model
 from config.reading import read
 from data.commands import CHECKOUT, TOP, typed
 from data.errors import InputError
 from data.exits import Exit
+from flows.cli.console import say
 from flows.environment import PRIVACY, SERVER, modules, results_of
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
 PLACE = TOP if CHECKOUT else Path.cwd()
 """Where all of that lies."""
+HERE = Path.cwd()
+"""Where the command was given: its `prefect.yaml` and configurations go before those of the place."""
 PASSWORD = PLACE / ".prefect-auth"
 AUTH = ("PREFECT_SERVER_API_AUTH_STRING", "PREFECT_API_AUTH_STRING")
 """How the environment gives a password in place of that file's."""
@@ -62,8 +67,7 @@ def describe(file: str) -> dict[str, Any]:
     Raises:
         InputError: the file cannot be read, or has a wrong key or value.
     """
-    here = PLACE / file
-    settings = read(here if here.is_file() else TOP / file)
+    settings = read(next((there for folder in (HERE, PLACE) if (there := folder / file).is_file()), TOP / file))
     told = settings.model_dump(mode="json", exclude_unset=True)
     for kind, known in (("models", Model.model_fields), ("judges", Judge.model_fields)):
         for entry in told.get(kind, ()):
@@ -208,14 +212,20 @@ def _reach(url: str, said: str) -> None:
         raise InputError(f"{url}: no Prefect server answers. Start one with `{typed('serve')}`.") from error
 
 
-def deploy(given: Mapping[str, str]) -> int:
-    """Register work pool, automation and deployments; return the exit code."""
+def deploy(given: Mapping[str, str], file: str = "", cron: str = "") -> int:
+    """Register work pool, automation and deployments, or that of a configuration alone; return the exit code.
+
+    Raises:
+        InputError: no server lets us in, or the configuration or its schedule is not good.
+    """
+    if file:
+        read(HERE / file)
     _reach(given["PREFECT_API_URL"], given["PREFECT_API_AUTH_STRING"])
     os.environ.update(given)
     register()
     os.chdir(PLACE)
-    with _declared() as file:
-        sys.argv = ["prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(file)]
+    with _declared(file, cron) as declared:
+        sys.argv = ["prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(declared)]
         try:
             # In this process, which has imported Prefect already: a second one takes seconds.
             runpy.run_module("prefect", run_name="__main__", alter_sys=True)
@@ -225,20 +235,55 @@ def deploy(given: Mapping[str, str]) -> int:
 
 
 @contextmanager
-def _declared() -> Iterator[Path]:
-    """Yield the file that declares the deployments: the one of this place, or else the one that ships.
+def _declared(config: str, cron: str) -> Iterator[Path]:
+    """Yield the file that declares the deployments, and say which: of this folder, of the place, or as they ship.
 
-    Of an installed copy the flow is found by its module, whatever else lies in the folder.
+    With `config` it is made: one deployment of that file. Of an installed copy the flow is found by its module,
+    whatever else lies in the folder.
     """
-    here = PLACE / "prefect.yaml"
-    if here.is_file():
-        yield here
+    own = next((there for folder in (HERE, PLACE) if (there := folder / "prefect.yaml").is_file()), None)
+    if own and not config:
+        say(f"Deploying what {own} declares.")
+        yield own
         return
     text = (TOP / "prefect.yaml").read_text(encoding="utf-8")
+    if not CHECKOUT:
+        text = text.replace("flows/full_eval.py:full_eval", "basic_control.deployed.full_eval")
+    if config:
+        text = scheduled(text, (HERE / config).resolve(), cron)
+        say(f"Deploying {config} at {cron!r} (UTC), as {Path(config).stem}. Paths in it count from {PLACE}.")
+    else:
+        say(f"Deploying what ships with the program; a prefect.yaml in {HERE} would go before it.")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "prefect.yaml"
-        file.write_text(text.replace("flows/full_eval.py:full_eval", "basic_control.deployed.full_eval"), "utf-8")
+        file.write_text(text, "utf-8")
         yield file
+
+
+def scheduled(text: str, config: Path, cron: str) -> str:
+    """Return the text of a `prefect.yaml` with one deployment in place of all: a configuration at a schedule.
+
+    Raises:
+        InputError: the schedule is none.
+    """
+    from prefect.client.schemas.schedules import CronSchedule
+
+    try:
+        CronSchedule(cron=cron)
+    except ValueError as error:
+        raise InputError(
+            f"--cron {cron!r}: found none, expected minute, hour, day, month and weekday, such as '0 3 * * *'."
+        ) from error
+    declared = yaml.safe_load(text)
+    (first, *_) = declared["deployments"]
+    first |= {
+        "name": config.stem,
+        "description": f"{config.name}, on a schedule.",
+        "tags": [POOL],
+        "build": [{"flows.deployment.describe": {"id": "project", "file": str(config)}}],
+        "schedules": [{"cron": cron, "timezone": "UTC", "active": True}],
+    }
+    return yaml.safe_dump({**declared, "deployments": [first]}, sort_keys=False, allow_unicode=True)
 
 
 def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
@@ -249,15 +294,24 @@ def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
     os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], known)  # noqa: S606 - our own words
 
 
-def start(what: Literal["serve", "deploy", "worker"], port: int, host: str = "127.0.0.1") -> int:
+def start(
+    what: Literal["serve", "deploy", "worker"],
+    port: int,
+    host: str = "127.0.0.1",
+    *,
+    file: str = "",
+    cron: str = "",
+) -> int:
     """Become the server or a worker, or deploy and return the exit code; the server listens on `host`.
+
+    `file` is a configuration that alone is deployed, on the schedule `cron`.
 
     Raises:
         InputError: it cannot be done here, or no server lets us in.
     """
     given = environment(port)
     if what == "deploy":
-        return deploy(given)
+        return deploy(given, file, cron)
     if what == "worker":
         _reach(given["PREFECT_API_URL"], given["PREFECT_API_AUTH_STRING"])
         # Whoever sets the port of a worker's pages wants to ask there whether it is well, as compose.yaml does.

@@ -139,6 +139,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
         verdict = gate(Cell(), found, plan.policy)
         document = write(found, verdict, folder)
         manifest |= {**_resources(clock, ledger), "stages": ledger.rows()}
+        wall_s = float(manifest["wall_s"])
         reports = report(
             Cell(),
             settings,
@@ -160,6 +161,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
         requests=manifest["requests"],
         results=document,
         stages=ledger.rows(),
+        wall_s=wall_s,
         exit_code=int(verdict.exit_code),
     )
     publish(outcome, settings)

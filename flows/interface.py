@@ -1,6 +1,5 @@
 """What Prefect's interface shows of an ended run: the report, a table, where it lies, and an event to act on."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,7 @@ from data.characters import inert
 from data.exits import Exit
 from flows.runs import RunResult
 from tasks.models.progress import deployed, has_pages
-from tasks.report.terminal import summary
-from tasks.report.text import percent
-from tasks.report.words import has_overall, shared
+from tasks.report.screen import screen
 from tasks.runtime.logs import event
 
 CONCLUDED = "basic-control.run.concluded"
@@ -23,21 +20,8 @@ _GATES: dict[int, str] = {Exit.PASSED: "passed", Exit.UNDECIDED: "undecided"}
 
 
 def rows(outcome: RunResult, settings: Settings) -> list[dict[str, str]]:
-    """Return a run's summary as a table: a row for each model, category and metric, then each model's verdict."""
-    table = summary(outcome.results, settings)
-    overall, alone = (shared(name, settings.report.language) for name in ("overall", "verdict"))
-    verdicts = [
-        (
-            model["model"],
-            overall if has_overall(model) else alone,
-            f"verdict: {model['outcome']}",
-            percent(model["score"]),
-            "",
-            "",
-        )
-        for model in outcome.results["final"]["models"]
-    ]
-    told = replace(table, rows=[*table.rows, *verdicts]).records()
+    """Return the table of a run's screen: a row for each model."""
+    told = screen(outcome.results, settings, outcome.requests).table().records()
     # Some of Prefect's pages take cells for Markdown.
     return [{name: inert(text) for name, text in row.items()} for row in told]
 

@@ -1,6 +1,6 @@
 """What can be told of a run before Prefect starts: static mistakes, and that it would be vast."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from data.errors import InputError
@@ -90,6 +90,25 @@ def _judged_in(suite: "Suite", item: "Item") -> None:
                 raise InputError(
                     f"suite {suite.name}, row {item.index + 1}: {name} asks judges: {error}"
                 ) from error
+
+
+def unread_responses(plan: "Plan") -> Iterator[str]:
+    """Yield what is to be said of suites that ask models although their data has responses, which nothing reads."""
+    from data.files import rows
+    from data.loading import RESPONSE
+    from data.plugins import loader
+
+    for one in plan.suites:
+        unit = loader(one.suite.loader)
+        if one.responses_of or unit.generated:
+            continue
+        for file in unit.files(one.suite.source):
+            if RESPONSE in next(rows(file), {}):
+                yield (
+                    f"suite {one.suite.name}: {file} has a column {RESPONSE!r}, which the loader {unit.name} does "
+                    "not read: the models are asked. An own suite with `items: {data: …}` scores the responses "
+                    "that are given there (docs/suites.md)."
+                )
 
 
 def too_few_connections(plan: "Plan") -> str:

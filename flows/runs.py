@@ -68,7 +68,7 @@ TAKES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of a run: its folder, its reports, what was asked, and the exit code (`data.exits`)."""
+    """The result of a run: its folder, its reports, what was asked, its time until then, and the exit code."""
 
     run: str
     folder: str
@@ -76,6 +76,7 @@ class RunResult:
     requests: dict[str, int]
     results: Mapping[str, Any]
     stages: list[dict[str, Any]]
+    wall_s: float
     exit_code: int
 
 
@@ -106,6 +107,7 @@ def counts_of(tables: Tables) -> dict[str, int]:
     every = [*tables.asked, *tables.judged]
     return {
         "asked": sum(a.total for a in every),
+        "given": sum(a.given for a in every),
         "cached": sum(a.cached for a in every),
         "answered": sum(a.answered for a in every),
         "failed": sum(a.failed for a in every),
@@ -199,7 +201,7 @@ def check_rerun(plan: Plan, again: Rerun) -> None:
     for option, one, there in (("suite", again.suite, suites), ("model", again.model, [*plan.members])):
         if one and one not in there:
             known = ", ".join(there)
-            raise InputError(f"--{option} {one}: the run has none of that name, expected one of {known}.")
+            raise InputError(f"--only-{option} {one}: the run has none of that name, expected one of {known}.")
 
 
 def open_run(settings: Settings, again: Rerun) -> OpenedRun:

@@ -161,6 +161,7 @@ UNITS = tuple(
         name=f"exam_{exam}",
         version=2,
         bounds=(0.0, 1.0),
+        internal=True,
         score=_score(exam, name),
         steps=(_step(exam, home, name),),
         options=Options,

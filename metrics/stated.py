@@ -24,6 +24,7 @@ UNIT = Metric(
     name=NAME,
     version=1,
     bounds=(0.0, 1.0),
+    internal=True,
     score=score,
     needs=("stated",),
     title={"en": "Stated by the other tool", "ru": "Указано другим инструментом"},

@@ -119,7 +119,7 @@ def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-@stage(version=3)
+@stage(version=4)
 def given(store: StoreSettings, items: Ref, *, model: str) -> QueryResult:
     """Take the responses that a data set holds, as if `model` had been asked: no call is made or counted.
 
@@ -144,4 +144,6 @@ def given(store: StoreSettings, items: Ref, *, model: str) -> QueryResult:
         for item_id, facts in there
     )
     refs = opened.write(REQUESTS, requests), opened.write(RESPONSES, responses)
-    return QueryResult(*refs, total=0, cached=0, answered=0, failed=0, tokens_in=0, tokens_out=0, span_s=0.0)
+    return QueryResult(
+        *refs, total=0, cached=0, answered=0, failed=0, tokens_in=0, tokens_out=0, span_s=0.0, given=len(there)
+    )

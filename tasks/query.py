@@ -211,12 +211,15 @@ def query(
     responses, tally = ask(opened.read(requests), model, store, cell, digest=digest, run=run)
     if needed:
         _refuse_hopeless(model, responses)
+    recorded = model.unit.by_item
+    given = tally.cached + tally.answered if recorded else 0
     return QueryResult(
         requests=requests,
         responses=opened.write(RESPONSES, responses),
-        total=tally.total,
-        cached=tally.cached,
-        answered=tally.answered,
+        total=tally.total - given,
+        cached=0 if recorded else tally.cached,
+        answered=0 if recorded else tally.answered,
+        given=given,
         failed=tally.failed,
         submitted=tally.submitted,
         tokens_in=tally.tokens_in,

@@ -56,11 +56,16 @@ def show(*parts: "RenderableType") -> None:
         _console().print(_Visible(Text(part) if isinstance(part, str) else part), soft_wrap=line)
 
 
+def room() -> tuple[int, bool]:
+    """Return how many characters a line has, and whether that is a terminal's: a file has room for any."""
+    return _console().width, sys.stdout.isatty()
+
+
 def written(paths: "Iterable[object]", language: str = "en") -> None:
     """Say which files were written."""
     from prompts.phrases import phrase
 
-    show(*(phrase("terminal.written", language, path=path) for path in paths))
+    show(*(phrase("screen.written", language, path=path) for path in paths))
 
 
 def say(message: str, *, level: int = logging.INFO) -> None:

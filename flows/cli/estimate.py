@@ -1,11 +1,12 @@
 """Show what a configuration would ask, without asking: `estimate`, and `--dry-run` of a run."""
 
 import datetime as dt
+import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from data.exits import Exit
-from flows.cli.console import complain, show
+from flows.cli.console import complain, say, show
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,7 +26,7 @@ def show_estimate(settings: "Settings") -> int:
         InputError: the items cannot be made, or the cache cannot be read.
     """
     from flows.environment import prepare, results_of
-    from flows.preflight import check_rows, too_many_items
+    from flows.preflight import check_rows, too_many_items, unread_responses
     from prompts.phrases import phrase
 
     language = settings.report.language
@@ -36,6 +37,8 @@ def show_estimate(settings: "Settings") -> int:
 
     plan = resolve(settings)
     check_rows(plan)
+    for said in unread_responses(plan):
+        say(said, level=logging.WARNING)
     prepare(results_of(settings))
     from tasks.estimate.calls import estimate
 

@@ -89,9 +89,10 @@ def serve(
 
 def _serve(settings: "Settings", imported: Callable[[], Callable[[], T]], go_on: Callable[[], str]) -> T:
     from flows.environment import prepare, results_of
-    from flows.preflight import check, too_few_connections
+    from flows.preflight import check, too_few_connections, unread_responses
 
-    if said := too_few_connections(check(settings)):
+    plan = check(settings)
+    for said in filter(None, (*unread_responses(plan), too_few_connections(plan))):
         say(said, level=logging.WARNING)
     prepare(results_of(settings))
     with ExitStack() as stack:

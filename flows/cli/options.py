@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
+from cyclopts.validators import Number
 
 from data.errors import InputError
 from flows.cli.completers import KEY, RUN
@@ -29,6 +30,22 @@ class RunOptions:
     """What is run, and what of an earlier run is done again."""
 
     config: Annotated[str, Parameter(help=f"a YAML file (shipped: {SHIPPED})", metavar="FILE")] = ""
+    model: Annotated[
+        tuple[str, ...],
+        Parameter(
+            json_list=False,
+            metavar="PROVIDER/NAME",
+            help="evaluate this in place of the configuration's models: openai/gpt-4o-mini, ollama/llama3.1:8b "
+            "or embedded; a name without a provider is asked of Ollama; may be repeated",
+        ),
+    ] = ()
+    judge: Annotated[
+        tuple[str, ...],
+        Parameter(json_list=False, metavar="PROVIDER/NAME", help="the same for the judges"),
+    ] = ()
+    limit: Annotated[
+        int | None, Parameter(metavar="N", validator=Number(gte=1), help="questions of each suite at most")
+    ] = None
     sets: Annotated[
         tuple[str, ...],
         Parameter(
@@ -53,6 +70,8 @@ class RunOptions:
     junit: Annotated[str, Parameter(metavar="FILE", help="write the results as JUnit XML as well")] = ""
     markdown: Annotated[str, Parameter(metavar="FILE", help="write a summary, such as for a merge request")] = ""
     json: Annotated[str, Parameter(metavar="FILE", help="write results.json there as well")] = ""
+    name: Annotated[str, Parameter(metavar="NAME", help="what lists of runs call it")] = ""
+    note: Annotated[str, Parameter(metavar="TEXT", help="what they say of it")] = ""
     baseline: Annotated[
         str, Parameter(metavar="NAME", help="compare the run with this baseline (docs/baselines.md)")
     ] = ""
@@ -76,8 +95,8 @@ class RunOptions:
         str,
         Parameter(metavar="STAGE", group=AGAIN, choices=STAGES, help="run this stage again, and what follows"),
     ] = ""
-    suite: Annotated[str, Parameter(group=AGAIN, help="with --rerun: only this suite's stages")] = ""
-    model: Annotated[str, Parameter(group=AGAIN, help="with --rerun: only this model's stages")] = ""
+    only_suite: Annotated[str, Parameter(group=AGAIN, help="with --rerun: only this suite's stages")] = ""
+    only_model: Annotated[str, Parameter(group=AGAIN, help="with --rerun: only this model's stages")] = ""
     only_failed: Annotated[
         bool, Parameter(group=AGAIN, help="with --run: ask again just the calls that failed")
     ] = False
@@ -209,21 +228,44 @@ def _agree(given: RunOptions) -> None:
         raise InputError("--only-truncated and --fresh: expected one of them; --fresh asks everything again.")
     if given.only_failed and given.fresh:
         raise InputError("--only-failed and --fresh: expected one of them; --fresh asks everything again.")
-    if (given.suite or given.model) and not given.rerun:
-        raise InputError("--suite and --model: expected --rerun STAGE as well.")
+    if (given.only_suite or given.only_model) and not given.rerun:
+        raise InputError("--only-suite and --only-model: expected --rerun STAGE as well.")
 
 
-def _gates(given: RunOptions) -> list[str]:
-    """Return the assignments of the options about files and the baseline."""
-    texts = {
-        "report.markdown": given.markdown,
-        "report.results": given.json,
-        "baseline": given.baseline,
-        "fail_on": given.fail_on,
-    }
-    switches = {"allow_different": given.allow_different}
-    told = [f"{path}={json.dumps(value)}" for path, value in texts.items() if value]
-    return [*told, *(f"{path}=true" for path, value in switches.items() if value)]
+KEYS = {
+    "name": "report.name",
+    "note": "report.note",
+    "junit": "report.junit",
+    "markdown": "report.markdown",
+    "json": "report.results",
+    "baseline": "baseline",
+    "fail_on": "fail_on",
+    "allow_different": "allow_different",
+}
+"""Options that are names for keys of the configuration."""
+
+
+def _assignments(given: RunOptions) -> list[str]:
+    """Return what the options of a run assign: entries that it names first, which --set may go into."""
+    from config.named import named
+
+    entries = {"models": given.model, "judges": given.judge}
+    listed = [f"{kind}={json.dumps(named(kind, names))}" for kind, names in entries.items() if names]
+    values = {key: getattr(given, option) for option, key in KEYS.items()}
+    return [*listed, *given.sets, *(f"{key}={json.dumps(value)}" for key, value in values.items() if value)]
+
+
+def _placed(only: str, given: RunOptions) -> tuple[str, RunOptions]:
+    """Return the suite's name and the options; a path in the name's place is a configuration.
+
+    Raises:
+        InputError: two configurations are named.
+    """
+    if not only.endswith((".yaml", ".yml")):
+        return only, given
+    if given.config:
+        raise InputError(f"{only} and --config {given.config}: found two configurations, expected one.")
+    return "", given.but(config=only)
 
 
 def _ready(settings: "Settings") -> None:
@@ -253,7 +295,8 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
     from config.reading import fallback, read
     from config.settings import Rerun
 
-    sets = [*given.sets]
+    only, given = _placed(only, given)
+    sets = _assignments(given)
     if given.data:
         from config.declared import takes_all
 
@@ -264,11 +307,8 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
         sets = [*whole, *sets, f"{only}.data={given.data}"]
     if given.fresh:
         sets.append(f"fresh='{time.strftime('%Y%m%d_%H%M%S')}'")
-    if given.junit:
-        sets.append(f"report.junit={json.dumps(given.junit)}")
     if given.config and (own := fallback(given.config)):
         say(f"{given.config}: there is no such file here; reading the one that ships with the program, {own}.")
-    sets += _gates(given)
     settings = read(given.config or None, sets, only)
     _ready(settings)
     _agree(given)
@@ -284,15 +324,18 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
             say(f"--resume {resume}: this run has ended; it is done again, from the caches.")
     settings = settings.waiting() if given.wait else settings
     settings = settings.until_decided() if given.until_decided else settings
-    if given.suite and given.suite not in settings.named:
+    settings = settings.limited(given.limit) if given.limit else settings
+    if given.only_suite and given.only_suite not in settings.named:
         there = ", ".join(settings.named)
-        raise InputError(f"--suite {given.suite}: the run has none of that name, expected one of {there}.")
+        raise InputError(
+            f"--only-suite {given.only_suite}: the run has none of that name, expected one of {there}."
+        )
     again = Rerun.model_validate(
         {
             "rerun": given.rerun,
             "of": given.run or "",
-            "suite": given.suite,
-            "model": given.model,
+            "suite": given.only_suite,
+            "model": given.only_model,
             "resume": resume,
             "failed": given.only_failed,
             "truncated": given.only_truncated,

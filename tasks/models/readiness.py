@@ -27,9 +27,15 @@ def lacking(model: Model, url: str, usual: str = "", *, needed: bool = False) ->
     if url and _refused(url):
         return (
             f"model {model.name!r}: nothing listens at {bare(url)} (connection refused). Start its server, or "
-            "correct `base_url`."
+            f"correct `base_url`{_assumed(model)}."
         )
     return ""
+
+
+def _assumed(model: Model) -> str:
+    """Say where the provider of a model comes from that names none."""
+    named = "provider" in model.model_fields_set
+    return "" if named else f", or name its `provider`: without one it is {model.provider}"
 
 
 def _refused(url: str) -> bool:

@@ -32,7 +32,7 @@ from tasks.report.report_data import ReportData
 from tasks.report.text import grouped, p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title
 from tasks.report.warnings import alarms
-from tasks.report.words import bound, has_overall, measure, say
+from tasks.report.words import asked, bound, has_overall, measure, say
 from tasks.store.tables import replacing
 
 _SCRIPT = ("page.js", "chunks.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
@@ -152,6 +152,7 @@ def _filled(data: ReportData, found: chunks.Chunks) -> dict[str, Any]:
         "bound": bound,
         "alarms": list(alarms(data.results, language)),
         "has_overall": has_overall,
+        "asked": partial(asked, language=language),
         "suite_title": partial(suite_title, data),
         "most": charts.SERIES,
     }

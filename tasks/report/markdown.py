@@ -23,7 +23,7 @@ from tasks.report.sections import markdown, sections, usage
 from tasks.report.text import code, percent, plain, table, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
 from tasks.report.warnings import alarms, run_warnings
-from tasks.report.words import parts, scored, shared, why
+from tasks.report.words import asked, parts, scored, shared, why
 from tasks.store.tables import write_atomically
 
 SHOWN_ERRORS = 5
@@ -245,7 +245,7 @@ def compose(data: ReportData) -> str:
         "",
         f"**{shared('date', language)}:** {data.started:%Y-%m-%d %H:%M:%S}  ",
         f"**{shared('models', language)}:** {', '.join(code(m.name) for m in settings.models)}  ",
-        f"**{shared('run', language)}:** {code(data.run)}. {shared('calls', language, **counts)}",
+        f"**{shared('run', language)}:** {code(data.run)}. {asked(counts, language)}",
         "",
     ]
     for suite in settings.suites:

@@ -1,16 +1,10 @@
-"""A run against its baseline, in words: one line a suite, and the summary for a merge request."""
+"""A run against its baseline, in words."""
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from prompts.phrases import phrase
 from tasks.report.moved import moved_lines
-from tasks.report.report_data import ReportData
-from tasks.report.text import code, percent, plain, table
-from tasks.report.warnings import alarms
-from tasks.report.words import parts, scored, shared, why
-from tasks.store.tables import write_atomically
 
 _POINTS = 100
 
@@ -20,7 +14,8 @@ def points(value: float | None) -> str:
     return "–" if value is None else f"{_POINTS * value:+.1f}".replace("-", "−")
 
 
-def _around(part: Mapping[str, Any]) -> str:
+def around(part: Mapping[str, Any]) -> str:
+    """Return the interval of a difference."""
     low, high = part["interval"]["low"], part["interval"]["high"]
     return f"{points(low)} … {points(high)}"
 
@@ -39,7 +34,7 @@ def regression(part: Mapping[str, Any], language: str = "en") -> str:
     said = say(
         "line",
         difference=points(part["difference"]),
-        around=_around(part),
+        around=around(part),
         tolerated=f"{_POINTS * part['max_drop']:g}",
         n=part["n"],
         outcome=say("improved" if part["improved"] else part["outcome"]),
@@ -78,81 +73,37 @@ def apart(held: Mapping[str, Any], language: str) -> Iterator[str]:
         yield phrase(f"regression.{how}", language, **spoken)
 
 
-def summary(data: ReportData) -> str:
-    """Return the Markdown for a merge request: the verdict, the baseline's table, what changed most, files."""
-    language = data.settings.report.language
-    final, held = data.results["final"], data.results.get("baseline")
-    verdict = phrase(f"regression.exit_{final['exit_code']}", language)
-    text = [*(f"**{plain(said)}**\n" for said in alarms(data.results, language))]
-    text += [f"## Basic Control: {verdict}", ""]
-    names = ("model", "suite", "score", "threshold_head", "outcome", "why")
-    rows = [
-        [
-            plain(model["model"]),
-            plain(part["suite"]),
-            scored(part, language),
-            percent(part["threshold"]),
-            f"**{shared(part['outcome'], language)}**",
-            plain(why(part, language)),
-        ]
-        for model in final["models"]
-        for part in parts(model, language)
-    ]
-    text += [*table([shared(name, language) for name in names], rows, left=2), ""]
-    if held:
-        text += list(_against(held, language))
-    files = ", ".join(code(name) for name in ("results.json", "reports/", "raw/"))
-    text += [phrase("regression.files", language, run=code(data.run), files=files), ""]
-    return "\n".join(text)
+_ORDER = ("regressed", "undecided", "held")
+"""From the worst outcome to the best."""
 
 
-def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
-    yield f"### {plain(phrase('regression.head', language, name=held['name'], run=held['run']))}"
-    yield ""
-    yield from (f"- {plain(line)}" for line in apart(held, language))
-    moved = (part["moved"] for model in held["models"] for part in model["suites"])
-    yield from dict.fromkeys(f"- {plain(line)}" for one in moved for line in moved_lines(one, language))
-    names = ("baseline", "now", "difference", "interval", "lost_won", "outcome")
-    header = [shared("model", language), shared("suite", language)]
-    header += [phrase(f"regression.{name}", language) for name in names]
-    rows = [
-        [
-            plain(model["model"]),
-            plain(part["suite"]),
-            percent(part["baseline"]),
-            percent(part["mean"]),
-            points(part["difference"]),
-            _around(part),
-            f"{part['lost']} / {part['won']}",
-            f"**{plain(regression(part, language).partition(': ')[2] or regression(part, language))}**",
-        ]
-        for model in held["models"]
-        for part in model["suites"]
-    ]
-    yield from ("", *table(header, rows, left=2), "")
-    changed = [one for model in held["models"] for one in model["changed"]]
-    if changed:
-        yield f"### {phrase('regression.changed', language)}"
-        yield ""
-        header = [phrase(f"regression.{name}", language) for name in ("item", "baseline", "now", "prompt")]
-        rows = [
-            [
-                f"{plain(one['suite'])} {code(one['item_id'])}",
-                f"{one['before']:g}",
-                f"{one['after']:g}" + ("" if one["status"] == "scored" else f" ({one['status']})"),
-                plain(_clipped(one["prompt"])),
-            ]
-            for one in changed
-        ]
-        yield from (*table(header, rows, left=1), "")
+def headline(held: Mapping[str, Any] | None, language: str) -> Iterator[str]:
+    """Yield a line for a run's screen: how many suites came to what against its baseline, and the worst of them."""
+    if not held:
+        return
+    parts = _worst_first(held)
+    said = phrase("regression.head", language, name=held["name"], run=held["run"])
+    if parts:
+        model, part = parts[0]
+        said += f": {part['suite']} {model}: {regression(part, language)}"
+    outcomes = [part["outcome"] for _, part in parts[1:]]
+    more = [f"{phrase(f'regression.{one}', language)} {n}" for one in _ORDER if (n := outcomes.count(one))]
+    yield f"{said}; {phrase('regression.others', language, counts=', '.join(more))}" if more else said
 
 
-def _clipped(text: str | None, longest: int = 120) -> str:
-    flat = " ".join((text or "").split())
-    return flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
+def regressed(held: Mapping[str, Any], changes: Sequence[str], language: str) -> str:
+    """Say what a run that its baseline judges comes to, and by what: the worst suite, or what is gone."""
+    worst = min(changes, key=_ORDER.index)
+    outcome = phrase(f"common.{'fail' if worst == 'regressed' else 'pass' if worst == 'held' else worst}", language)
+    said = phrase(
+        "regression.verdict", language, outcome=phrase(f"regression.{worst}", language), name=held["name"]
+    )
+    causes = [
+        phrase("regression.missing", language, what=what) for what in held["missing"] if not held["allowed"]
+    ] + [f"{part['suite']} {model} {points(part['difference'])}" for model, part in _worst_first(held)]
+    return f"{outcome}: {said}" if worst == "held" or not causes else f"{outcome}: {said} ({causes[0]})"
 
 
-def write(data: ReportData, path: Path) -> Path:
-    """Write the summary for a merge request."""
-    write_atomically(path, summary(data).encode("utf-8", "replace"))
-    return path
+def _worst_first(held: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    parts = [(model["model"], part) for model in held["models"] for part in model["suites"]]
+    return sorted(parts, key=lambda one: _ORDER.index(one[1]["outcome"]))

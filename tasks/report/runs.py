@@ -53,7 +53,7 @@ def _outcome_name(outcome: str, language: str) -> str:
 
 
 def _texts(one: HistoryEntry) -> Iterator[str]:
-    yield from (one.name, one.started, one.status, verdict(one), one.note, one.commit, one.baseline)
+    yield from (one.name, one.title, one.started, one.status, verdict(one), one.note, one.commit, one.baseline)
     for several in (one.models, one.suites, one.tags):
         yield from several
 

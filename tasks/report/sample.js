@@ -108,7 +108,7 @@ function siblings(i) {
 function call(i) {
   const [cached, tokensIn, tokensOut, request] = ["cached", "tokens_in", "tokens_out", "request_id"].map((name) => cell("rows", name)(i));
   const facts = [];
-  if (cached !== null) facts.push(cached ? words.cached : words.fresh);
+  if (cached !== null) facts.push(cached ? (S.latency(i) === null ? words.given : words.cached) : words.fresh);
   if (S.latency(i) !== null) facts.push(`${words.latency} ${S.latency(i).toFixed(3)} s`);
   if (tokensIn !== null || tokensOut !== null) facts.push(`${words.tokens} ${tokensIn ?? "–"} → ${tokensOut ?? "–"}`);
   if (S.finish(i)) facts.push(`${words.finish} ${plain(S.finish(i))}`);

@@ -1,9 +1,8 @@
 """What reports say of suites that were asked until they were decided: how their intervals narrowed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from prompts.phrases import phrase
 from tasks.report.tables import Table, columns
 from tasks.report.text import percent, points
 from tasks.report.words import shared
@@ -39,15 +38,6 @@ def table(results: Results, language: str) -> Table:
     ]
     title, note = shared("stopping", language), shared("stopping_note", language)
     return Table(columns(*texts, *numbers, numeric=numbers), rows, title, note, name="stopping")
-
-
-def lines_of(results: Results, language: str) -> Iterator[str]:
-    """Yield a line for each sequence, for a terminal."""
-    for one in followed(results):
-        after = one["decided"]
-        came = phrase("terminal.open", language) if after is None else phrase("terminal.decided", language, n=after)
-        said = {key: one[key] for key in ("suite", "who", "asked", "most", "low", "high")}
-        yield phrase("terminal.stopping", language, **said, came=came, alpha=f"{one['alpha']:.4g}")
 
 
 def _shown(one: Mapping[str, Any]) -> dict[str, str]:

@@ -58,6 +58,7 @@ class Table:
             caption_justify="left",
             box=SIMPLE_HEAD,
             pad_edge=False,
+            collapse_padding=True,
             show_edge=False,
         )
         for one in self.columns:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from metrics.analysis.passports import Share
 
 _SMALLEST_P = 0.001
+_MOST_PLACES = 4
+_NAMED = 4
 _MINUTE, _HOUR = 60, 3600
 
 
@@ -40,6 +42,23 @@ def fenced(text: str) -> list[str]:
 def percent(share: float | None) -> str:
     """Write a share of 1 as a percentage; without decimals where there are none."""
     return "–" if share is None else summary.percent(share)
+
+
+def whole_percent(share: float | None, threshold: float | None = None) -> str:
+    """Write a share of 1 in whole percents, without a sign; with decimals where rounding crosses the threshold.
+
+    `threshold` is in [0, 1] too: 0.796 is 80 beside none, and 79.6 beside 0.8, which it does not reach.
+    """
+    from metrics.analysis.scores import reaches  # with polars, which a command line does without
+
+    if share is None:
+        return "–"
+    limit = None if threshold is None else 100 * threshold
+    for places in range(_MOST_PLACES):
+        value = rounded(100 * share, places)
+        if limit is None or (value >= limit) == reaches(share, threshold or 0.0):
+            break
+    return f"{value:.{places}f}"
 
 
 def total_percent(percentage: float | None) -> str:
@@ -85,6 +104,28 @@ def duration(seconds: float | None, language: str) -> str:
     if seconds < _HOUR:
         return phrase("common.minutes", language, n=f"{seconds / _MINUTE:.0f}")
     return phrase("common.hours", language, n=f"{seconds / _HOUR:.1f}")
+
+
+def shortened(name: str, most: int) -> str:
+    """Return a name of so many characters at most, cut in the middle: beginnings and ends tell names apart."""
+    name = visible(" ".join(name.split()))
+    if len(name) <= most:
+        return name
+    end = (most - 1) // 2
+    return f"{name[: most - 1 - end]}…{name[len(name) - end :]}"
+
+
+def clipped(text: str, most: int) -> str:
+    """Return a text of so many characters at most."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def listed(names: Sequence[str], language: str) -> str:
+    """Join names as people do, `a, b and c`; of many the first, and how many more there are."""
+    if len(names) > _NAMED:
+        names = [*names[: _NAMED - 1], phrase("common.others", language, n=len(names) - _NAMED + 1)]
+    first, last = ", ".join(names[:-1]), names[-1]
+    return phrase("common.and", language, names=first, last=last) if first else last
 
 
 def table(

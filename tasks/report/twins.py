@@ -94,10 +94,20 @@ def _numbers(language: str) -> tuple[str, ...]:
     return tuple(_head(name, language) for name in ("pairs", "mean", "against", "difference"))
 
 
+MOST = 3
+"""Lines of a run's last screen."""
+
+
 def lines(results: Results, language: str) -> Iterator[str]:
-    """Yield a line for each difference, for a terminal, and the robust share of each model."""
+    """Yield lines of differences and of models' robust shares: what falls first, and how many more there are."""
+    falling, others = list[str](), list[str]()
     for result in results.get("twins", ()):
         for one in result["differences"]:
-            yield f"{result['model']}, {result['suite']}, {one['kind']}: {sentence(one, language)}"
-        said = {"model": result["model"], "suite": result["suite"], "n": result["n_robust"]}
-        yield phrase("twins.robust", language, share=_robust(result), **said)
+            said = f"{result['model']}, {result['suite']}, {one['kind']}: {sentence(one, language)}"
+            (falling if one["outcome"] == "falls" else others).append(said)
+        named = {"model": result["model"], "suite": result["suite"], "n": result["n_robust"]}
+        others.append(phrase("twins.robust", language, share=_robust(result), **named))
+    every = [*falling, *others]
+    yield from every[:MOST]
+    if len(every) > MOST:
+        yield phrase("screen.folded", language, n=len(every) - MOST)

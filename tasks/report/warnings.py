@@ -21,5 +21,5 @@ def run_warnings(results: Mapping[str, Any], language: str) -> Iterator[str]:
     for one in results.get("doubled", ()):
         counts = {"k": one["n_repeating"], "n": one["n_rows"]}
         yield phrase("common.doubled", language, suite=one["suite"], **counts)
-    for suite in results.get("few_templates", ()):
-        yield phrase("common.few_templates", language, suite=suite)
+    if few := results.get("few_templates"):
+        yield phrase("common.few_templates", language, suite=", ".join(few))

@@ -50,6 +50,17 @@ def parts(model: Mapping[str, Any], language: str) -> list[Mapping[str, Any]]:
     return [*model["suites"], *whole]
 
 
+def asked(requests: Mapping[str, int], language: str) -> str:
+    """Say what became of a run's requests, and how many replies were given: those nobody was asked for."""
+    n, given = requests["asked"], requests.get("given", 0)
+    said = [phrase("common.given" if n else "common.only_given", language, n=given)] if given else []
+    if n and requests["cached"] == n:
+        said.append(phrase("common.no_call", language, n=n))
+    elif n or not given:
+        said.append(phrase("common.calls", language, **requests))
+    return " ".join(said)
+
+
 def measure(part: Mapping[str, Any]) -> str:
     """Return what a suite is gated on where that is no mean: pass@3, pass^3; '' elsewhere."""
     sign = {"pass_at_k": "@", "pass_all_k": "^"}.get(part.get("gate_on", "mean"))

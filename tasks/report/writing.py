@@ -8,7 +8,7 @@ from typing import Any
 
 from config.settings import Settings
 from data.batches import Ref, Tables
-from tasks.report import exports, html, junit, markdown, raw, records, regressions
+from tasks.report import exports, html, junit, markdown, merge_request, raw, records
 from tasks.report.report_data import gather
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
@@ -43,7 +43,7 @@ def report(
     if settings.report.junit:
         junit.write(data, Path(settings.report.junit))
     if settings.report.markdown:
-        regressions.write(data, Path(settings.report.markdown))
+        merge_request.write(data, Path(settings.report.markdown))
     if settings.report.results:
         write_atomically(Path(settings.report.results), json.dumps(results, ensure_ascii=False, indent=1).encode())
     written += records.write(data, there)

@@ -19,7 +19,7 @@ from tasks.store.tables import write_atomically
 INDEX = ".index.sqlite"
 LABELS = "labels.json"
 _FILES = ("manifest.json", "results.json", LABELS)
-_FORM = 3
+_FORM = 4
 """Of what is indexed: raised with it, so that runs which are known already are read again."""
 
 _metadata = sa.MetaData()
@@ -38,10 +38,11 @@ class HistoryEntry:
     """A run: `commit` of the project that made it, `scores` by model; `exit_code` is None where there is none.
 
     `verdict` is the worst of its models (a regression fails it), whatever the gate made of it; '' without one.
-    `language` is that of its reports; '' where it is not known.
+    `language` is that of its reports; '' where it is not known. `title` is what it was called (`report.name`).
     """
 
     name: str
+    title: str
     started: str
     status: str
     models: tuple[str, ...]
@@ -151,6 +152,7 @@ def _row(folder: Path, stamp: str) -> dict[str, str]:
 def _nothing(name: str) -> dict[str, Any]:
     known: dict[str, Any] = {
         "name": name,
+        "title": "",
         "started": "",
         "status": "damaged",
         "commit": "",
@@ -165,9 +167,11 @@ def _read(folder: Path) -> dict[str, Any]:
     """Return what is indexed of a run; what cannot be read is left blank."""
     manifest, final = _json(folder / "manifest.json"), _json(folder / "results.json").get("final") or {}
     configuration = manifest.get("configuration") or {}
-    said = labels(folder)
+    report, said = configuration.get("report") or {}, labels(folder)
+    said["note"] = said["note"] or str(report.get("note") or "")
     return {
         "name": folder.name,
+        "title": str(report.get("name") or ""),
         "started": str(manifest.get("started", "")),
         "status": str(manifest.get("status", "completed")) if manifest else "damaged",
         "models": _names(configuration.get("models")),
@@ -177,7 +181,7 @@ def _read(folder: Path) -> dict[str, Any]:
         "verdict": _verdict(final),
         "scores": {str(model["model"]): model["score"] for model in final.get("models", ())},
         "baseline": str(configuration.get("baseline") or ""),
-        "language": str((configuration.get("report") or {}).get("language") or ""),
+        "language": str(report.get("language") or ""),
         **said,
     }
 

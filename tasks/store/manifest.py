@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from data.errors import InputError
+from data.errors import InputError, nearest
 from tasks.store.tables import write_atomically
 
 SCHEMA = 1
@@ -75,7 +75,9 @@ def read(folder: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         there = sorted(p.parent.name for p in folder.parent.glob("*/manifest.json"))[-5:]
-        raise InputError(f"{path}: no such run; the latest are {', '.join(there) or 'none'}.") from error
+        latest = ", ".join(there) or "none"
+        said = f"{folder}: no such run; the latest are {latest}.{nearest(folder.name, there)}"
+        raise InputError(said) from error
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read ({error}).") from error
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:

@@ -108,6 +108,11 @@ suites:
         (f"{OWN}    models: [m, n]", ["line 7: suites.0.models: own names 'n', which is not among models (m)"]),
         (f"{OWN}    judges: [j]", ["line 7: suites.0.judges: own names 'j', which is not among judges (none)"]),
         (f"{OWN}      rubric: {{criteria: x, judges: [j]}}", ["line 7: suites.0.metrics.rubric.judges: own"]),
+        (f"{OWN}      exact_mach: {{}}", ["line 7", "unknown metric 'exact_mach'", "Did you mean 'exact_match'?"]),
+        (f"{OWN}      llm-rubric: polite", ["line 7", "unknown metric 'llm-rubric'", "Did you mean 'rubric'?"]),
+        (f"{OWN}    prompt: {{{{ question }}}}", ["line 7", 'stands in quotes: prompt: "{{ question }}"']),
+        (f"{OWN}    prompt: {{{{ question }}}} in a word", ['quotes: prompt: "{{ question }} in a word"']),
+        (f"{OWN}    prompt: Well. {{{{ q }}}}: so", ["line 7", 'in quotes: prompt: "Well. {{ q }}: so"']),
         (f"{OWN}      correct: {{}}", ["line 7: suites.0.metrics.correct", "the loader table has none"]),
     ],
 )  # fmt: skip
@@ -117,6 +122,12 @@ def test_bad_input_gets_one_clear_message(tmp_path: Path, text: str, words: list
     assert "\n" not in said
     for word in words:
         assert word in said
+
+
+def test_a_metric_that_is_not_for_own_suites_is_not_offered(tmp_path: Path) -> None:
+    said = refusal(tmp_path, f"{OWN}      contans: {{}}")
+    assert "contains, correct" in said
+    assert not [name for name in ("exam_", "stated") if name in said]
 
 
 def test_of_one_suite_alone_the_lines_stay_its_own(tmp_path: Path) -> None:

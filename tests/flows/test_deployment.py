@@ -21,7 +21,7 @@ from config.reading import read
 from config.settings import Model, Settings
 from data.errors import InputError
 from flows.cli.application import main
-from flows.deployment import DATABASE, dead_runs, describe, environment, password, welcome
+from flows.deployment import DATABASE, dead_runs, describe, environment, password, scheduled, welcome
 from tests.conftest import TOP
 from tests.helpers.deployed import SECRET, Place, deploy, group, standing
 from tests.servers.running import serve_openai
@@ -57,6 +57,25 @@ def test_keys_that_only_a_provider_has_are_deployed_where_prefects_server_takes_
     assert (first["options"], second["options"]["text"]) == ({"api": "responses"}, "answer")
     assert told["judges"][0]["exam"] == 3
     assert Settings.model_validate(told) == read(file)
+
+
+def test_a_configuration_is_scheduled_without_a_file_of_deployments(tmp_path: Path) -> None:
+    shipped = (TOP / "prefect.yaml").read_text(encoding="utf-8")
+    (made,) = yaml.safe_load(scheduled(shipped, tmp_path / "eval.yaml", "0 3 * * *"))["deployments"]
+    assert made["name"] == "eval"
+    assert made["schedules"] == [{"cron": "0 3 * * *", "timezone": "UTC", "active": True}]
+    assert made["build"] == [{"flows.deployment.describe": {"id": "project", "file": f"{tmp_path}/eval.yaml"}}]
+    kept = ("entrypoint", "parameters", "concurrency_limit", "work_pool", "enforce_parameter_schema")
+    nightly = deployments()["nightly"]
+    assert {key: made[key] for key in kept} == {key: nightly[key] for key in kept}
+    with pytest.raises(InputError, match="--cron 'daily at 3': found none, expected minute, hour"):
+        scheduled(shipped, tmp_path / "eval.yaml", "daily at 3")
+
+
+@pytest.mark.parametrize("words", [["--config", "eval.yaml"], ["--cron", "0 3 * * *"]])
+def test_a_schedule_and_its_configuration_go_together(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["deploy", *words]) == 2
+    assert "expected --config FILE and --cron" in capsys.readouterr().err
 
 
 def test_no_deployment_names_a_path_of_a_machine() -> None:
@@ -160,11 +179,39 @@ def test_a_run_that_ended_or_waits_is_not_watched_for_heartbeats(name: str) -> N
     assert "prefect.flow-run.Running" not in trigger.expect, "a run that begins is watched at once"
 
 
+CRON = ["--config", "eval.yaml", "--cron", "5 4 * * 0"]
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """Yield a copy of the project, its Prefect server up."""
     with standing(tmp_path_factory.mktemp("deployed") / "tree") as there:
         yield there
+
+
+def test_a_folder_elsewhere_deploys_its_own_declarations_or_one_configuration(place: Place, tmp_path: Path) -> None:
+    """The folder's own `prefect.yaml` goes before that of the place, and a configuration before both."""
+    (tmp_path / "eval.yaml").write_text(
+        "models: [{name: m, provider: openai, base_url: 'http://127.0.0.1:1/v1'}]\nsuites: [basic_control]\n"
+    )
+    text = (TOP / "prefect.yaml").read_text(encoding="utf-8")
+    (tmp_path / "prefect.yaml").write_text(text.replace("name: nightly", "name: elsewhere"), encoding="utf-8")
+    for words, said in (
+        ([], f"what {tmp_path}/prefect.yaml declares"),
+        (CRON, "Deploying eval.yaml at '5 4 * * 0'"),
+    ):
+        done = subprocess.run(
+            [*place.command("deploy"), *words],
+            cwd=tmp_path, env=place.environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert said in done.stderr
+    found = {one["name"]: one for one in place.find("deployments")}
+    assert "elsewhere" in found
+    assert found["eval"]["schedules"][0]["schedule"]["cron"] == "5 4 * * 0"
+    assert found["eval"]["parameters"]["settings"]["models"][0]["name"] == "m"
+    for one in found.values():
+        place.send("DELETE", f"/deployments/{one['id']}")
 
 
 @pytest.mark.slow

@@ -161,7 +161,7 @@ def test_an_earlier_run_is_read_before_prefect_is_imported() -> None:
 def test_a_run_goes_on_from_the_cache_and_starts_no_server(run: Run, tmp_path: Path) -> None:
     with serve_openai("yes") as server:
         run("--set", at(server), *ONLY)
-        done = run("--resume", latest(tmp_path).name)
+        done = run("--resume", latest(tmp_path).name, "--verbose")
     assert "Prefect" not in done.stderr
     assert "verify basic_control acme/tiny:1b: from the cache" in done.stdout, done.stderr
     assert "INFO" not in done.stderr, "no log of Prefect's"

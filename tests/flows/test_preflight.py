@@ -5,9 +5,13 @@ import os
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from config.settings import Settings
+from flows.preflight import unread_responses
+from tasks.plan import resolve
 from tests.conftest import TOP, free_port
 
 # Ends with a defect's message if Prefect is asked for, or any process started, on the way.
@@ -36,6 +40,16 @@ OWN = {"name": "own", "prompt": "{{ question }}", "metrics": {"exact_match": {}}
 def at(**changes: object) -> str:
     model = {"name": "m", "provider": "openai", "base_url": f"http://127.0.0.1:{free_port()}/v1", **changes}
     return f"models=[{json.dumps(model)}]"
+
+
+def test_responses_that_nothing_reads_are_said(tmp_path: Path) -> None:
+    """The loader of worked answers has no responses; that of own rows takes them as given."""
+    (tmp_path / "rows.jsonl").write_text('{"question": "1 + 2?", "answer": "#### 3", "response": "3"}\n', "utf-8")
+    data = {"data": str(tmp_path / "rows.jsonl")}
+    suites = [{"name": "cot", "items": data}, {**OWN, "items": data}]
+    settings = Settings(models=[{"name": "m"}], suites=suites)
+    (said,) = unread_responses(resolve(settings))
+    assert said.startswith(f"suite cot: {data['data']} has a column 'response', which the loader word_problems")
 
 
 @pytest.fixture(scope="module")

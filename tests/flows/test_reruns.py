@@ -128,12 +128,12 @@ def test_a_named_stage_runs_anew_with_what_follows_and_nothing_else(run: Run, tm
             ("score", {"score", "score_judged", "aggregate", "results", "gate", "report"}),
             ("report", {"results", "gate", "report"}),
         ):
-            done = run("--run", name, "--rerun", stage)
+            done = run("--run", name, "--rerun", stage, "--verbose")
             assert {s for s, cached in stages(tmp_path) if not cached} == again | NEVER_CACHED, stage
             assert results(latest(tmp_path)) == before
             assert "No model call was made" in done.stdout
             assert "asked to run again" in done.stdout
-        run("--run", name, "--rerun", "score", "--suite", "basic_control")
+        run("--run", name, "--rerun", "score", "--only-suite", "basic_control")
         fresh = Counter(s for s, cached in stages(tmp_path) if not cached)
         assert fresh["score"] == 1
         assert fresh["score_judged"] == 0, "the other suite is left alone"
@@ -169,7 +169,7 @@ def test_only_what_failed_is_asked_again_whatever_became_of_the_cache(run: Run, 
     ("given", "words"),
     [
         (["--only-failed"], "expected --run RUN"),
-        (["--suite", "cot"], "expected --rerun STAGE"),
+        (["--only-suite", "cot"], "expected --rerun STAGE"),
         (["--run", "19990101_000000"], "no such run"),
         (["--resume"], "found no run"),
     ],

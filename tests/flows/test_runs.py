@@ -51,8 +51,8 @@ def test_a_model_named_for_a_rerun_is_that_one_and_not_one_whose_name_begins_so(
 
 
 BAD = [
-    (["--rerun", "verify", "--suite", "nosuch"], "--suite nosuch: the run has none"),
-    (["--rerun", "verify", "--suite", "cot"], "--suite cot: the run has none"),
+    (["--rerun", "verify", "--only-suite", "nosuch"], "--only-suite nosuch: the run has none"),
+    (["--rerun", "verify", "--only-suite", "cot"], "--only-suite cot: the run has none"),
     (["--resume", "other"], "found two runs"),
     (["--only-failed", "--fresh"], "expected one of them"),
 ]
@@ -72,7 +72,7 @@ def test_what_the_run_does_not_have_is_refused(
 
 def test_a_model_that_the_run_does_not_have_is_refused(tmp_path: Path) -> None:
     place = settings(tmp_path)
-    with pytest.raises(InputError, match="--model tin: the run has none of that name, expected one of tiny"):
+    with pytest.raises(InputError, match="--only-model tin: the run has none of that name, expected one of tiny"):
         check_rerun(resolve(place), Rerun(rerun="verify", model="tin"))
     data = tmp_path / "answers.jsonl"
     row = {"question": "?", "response": "a", "reference": "a", "retrieved_contexts": ["a"]}

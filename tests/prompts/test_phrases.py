@@ -16,7 +16,8 @@ from data.errors import InputError
 from flows.cli.estimate import parts
 from prompts import languages as languages_of
 from prompts import phrases, render
-from tasks.report import html, markdown, terminal
+from tasks.report import html, markdown
+from tasks.report.screen import screen
 from tasks.report.titles import texts
 from tests.conftest import TOP
 from tests.helpers.estimates import estimate
@@ -105,17 +106,10 @@ def test_another_language_is_a_folder_with_a_catalogue_and_prompts(tmp_path: Pat
     assert "xx" in languages_of("cot/task")
     assert render("cot/task", "xx", question="2 + 2") == "Ξ: 2 + 2"
     data = build(2, report=Report(language="xx"))
-    results, requests = data.results, data.manifest["requests"]
     written = {
         "markdown": markdown.compose(data),
         "page": CONFIGURATION.sub("", html.compose(data)),
-        "terminal": "\n".join(
-            [
-                *terminal.header("xx"),
-                *(" · ".join(row) for row in terminal.rows(results, data.settings)),
-                *terminal.lines(results, requests, data.settings),
-            ]
-        ),
+        "screen": "\n".join(screen(data.results, data.settings, data.manifest["requests"], 7.0).markdown()),
     }
     said = [text for text in phrases.catalogue("en").phrases.values() if " " in text and "{" not in text]
     said += [text["en"] for text in texts(SUITES).values() if " " in text["en"] and text["en"] != PRODUCT]

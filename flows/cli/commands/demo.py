@@ -42,8 +42,7 @@ def demo(*, folder: Annotated[str, Parameter(metavar="FOLDER")] = FOLDER, langua
 
     show_outcome(outcome, settings)
     show(
-        phrase("terminal.demo", language),
-        phrase("terminal.demo_next", language, command=typed("run --config config/ollama.yaml")),
-        phrase("terminal.demo_open", language, address=Path(outcome.reports[0]).resolve().as_uri()),
+        phrase("screen.demo", language),
+        phrase("screen.demo_next", language, command=typed("run --config config/ollama.yaml")),
     )
     return outcome.exit_code

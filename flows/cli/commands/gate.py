@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from data.suites import MAX_DROP
 from flows.cli.completers import RUN
 from flows.cli.console import show, written
 from flows.cli.options import FileOptions, Where
@@ -21,7 +20,7 @@ def gate(
     /,
     *,
     baseline: Annotated[str, RUN] = "",
-    max_drop: float = MAX_DROP,
+    max_drop: float | None = None,
     threshold: float | None = None,
     metric: str = "",
     junit: Annotated[str, Parameter(metavar="FILE")] = "",
@@ -43,6 +42,7 @@ def gate(
     """
     from data.characters import visible
     from data.errors import InputError
+    from data.suites import MAX_DROP
     from tasks.compare.gating import gate as gated
     from tasks.report import comparison
 
@@ -58,7 +58,7 @@ def gate(
         root=where.root,
         baseline=baseline,
         metric=metric,
-        max_drop=max_drop,
+        max_drop=MAX_DROP if max_drop is None else max_drop,
         threshold=threshold,
         form=(form or FileOptions()).form(),
     )

@@ -22,6 +22,7 @@ def run(
     options: RunOptions | None = None,
     dry_run: bool = False,
     yes: bool = False,
+    verbose: bool = False,
 ) -> int:
     """Evaluate models: generate, query, verify, score, aggregate, report. The default command.
 
@@ -31,6 +32,7 @@ def run(
         only: one suite alone; all that the configuration names unless given
         dry_run: say what would be asked, what it may cost and take, and ask nothing
         yes: begin even a run of hundreds of thousands of calls, without a question
+        verbose: print the whole report and every stage as well, above the last screen
     """
     given = options or RunOptions()
     begin(given.log)
@@ -41,11 +43,10 @@ def run(
         return show_estimate(settings)
     _agree(settings, yes=yes)
     outcome = evaluate(settings, again, only_failed=given.only_failed)
-    from flows.cli.outcome import show_outcome, show_stages
+    from flows.cli.outcome import show_outcome
 
-    show_outcome(outcome, settings)
-    if again.rerun or again.resume or again.of:
-        show_stages(outcome, settings)
+    repeated = bool(again.rerun or again.resume or again.of)
+    show_outcome(outcome, settings, verbose=verbose, again=repeated)
     return Exit(outcome.exit_code)
 
 

@@ -70,9 +70,9 @@ def list_(
         code = "" if one.exit_code is None else f"  exit {one.exit_code}"
         tags = "".join(f"  #{name}" for name in one.tags)
         note = f"  {one.note}" if one.note else ""
-        _show(
-            f"{one.name}  {one.started[:16]}  {one.status}{code}  {scores}  [{', '.join(one.suites)}]{tags}{note}"
-        )
+        named = f"{one.name}  {one.title}" if one.title else one.name
+        outcome = f"{one.started[:16]}  {one.status}{code}  {scores}"
+        _show(f"{named}  {outcome}  [{', '.join(one.suites)}]{tags}{note}")
     if len(found) > n:
         _show(f"{len(found) - n} more: --n N shows them.")
     if not found:
@@ -112,7 +112,8 @@ def show_(run: Annotated[str, RUN], /, *, at: Where | None = None) -> None:
 
     there = _run_folder(at, run).parent
     one = next(entry for entry in history(there) if entry.name == run)
-    _show(f"Run {one.name}, {one.started[:19]}: {one.status}")
+    called = f" ({one.title})" if one.title else ""
+    _show(f"Run {one.name}{called}, {one.started[:19]}: {one.status}")
     _show(f"  suites: {', '.join(one.suites)}")
     for name in one.models:
         _show(f"  {name}: {percent(one.scores.get(name))}")

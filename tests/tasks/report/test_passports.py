@@ -8,9 +8,9 @@ from metrics.analysis.passports import ExamResult, passports
 from metrics.stats.intervals import Interval
 from tasks.report import html, junit, markdown
 from tasks.report.operations import notes
+from tasks.report.panel import panel
 from tasks.report.passports import passport_tables, warnings
 from tasks.report.report_data import ReportData
-from tasks.report.terminal import lines
 from tests.tasks.report.runs import MODELS
 
 SAID = "rag: judged by gpt-judge, whose errors have not been measured; `basic-control exam` measures them"
@@ -38,6 +38,9 @@ def told(data: ReportData, **changes: Any) -> ReportData:
     )
 
 
+RATED = "21 of 140 ratings could not be had"
+
+
 def warned(run: ReportData) -> list[str]:
     return [said for model, suite, said in warnings(run.results, "en") if (model, suite) == (MODELS[0], "rag")]
 
@@ -45,8 +48,7 @@ def warned(run: ReportData) -> list[str]:
 def test_every_report_warns_of_a_judge_without_a_passport(data: ReportData) -> None:
     run = told(data, judges_unmeasured=["gpt-judge"], judges_left_out={})
     assert warned(run) == [SAID]
-    counted = {"asked": 1, "cached": 0, "answered": 1, "failed": 0}
-    assert f"Warning: {SAID}" in list(lines(run.results, counted, run.settings))
+    assert "gpt-judge: its errors are not measured (`basic-control exam`)" in " ".join(panel(run.results, "en"))
     assert ("warn", SAID) in notes(run, list(MODELS))
     assert "whose errors have not been measured" in markdown.compose(run)
     assert "whose errors have not been measured" in html.compose(run)
@@ -60,7 +62,9 @@ def test_every_report_names_a_judge_that_does_not_count_and_why(data: ReportData
     run = told(data, judges_left_out={"always, response_groundedness": why}, judges_unmeasured=[])
     said = f"rag: always, response_groundedness does not count: {why}"
     assert warned(run) == [said]
-    assert said in " ".join(lines(run.results, {"asked": 0, "cached": 0, "answered": 0, "failed": 0}, run.settings))
+    assert f"3 judges: 1 do not count; {RATED}" in [*panel(run.results, "en")]
+    alone = {**run.results, "judges": {}}
+    assert [*panel(alone, "en")] == [f"Judge always: does not count: {why}"]
     assert ("warn", said) in notes(run, list(MODELS))
     assert "specificity 0% of 40" in markdown.compose(run)
     assert "specificity 0% of 40" in html.compose(run)
@@ -72,8 +76,6 @@ def test_every_report_names_a_judge_that_does_not_count_and_why(data: ReportData
 
 def test_corrected_means_stand_once_in_the_judges_section(data: ReportData) -> None:
     run = told(data)
-    counted = {"asked": 1, "cached": 0, "answered": 1, "failed": 0}
-    assert not [line for line in lines(run.results, counted, run.settings) if "10% – 70%" in line]
     for page in (markdown.compose(run), html.compose(run)):
         assert "50% (20% – 80%)" in page
         assert page.count("10% – 70%") == 1
@@ -117,7 +119,7 @@ def test_every_report_says_that_a_judge_grades_its_own_model(data: ReportData) -
     run = replace(run, results={**run.results, "self_judged": {"rag": {"gpt": [MODELS[0]]}}})
     said = f"rag: gpt judges the answers of its own model, {MODELS[0]}; models favour their own answers"
     assert warned(run) == [said]
-    counted = {"asked": 1, "cached": 0, "answered": 1, "failed": 0}
-    assert f"Warning: {said}" in list(lines(run.results, counted, run.settings))
+    alone = {**run.results, "judges": {}}
+    assert [*panel(alone, "en")] == [f"Judge gpt: grades its own model ({MODELS[0]})"]
     assert ("warn", said) in notes(run, list(MODELS))
     assert "judges the answers of its own model" in markdown.compose(run)

@@ -1,0 +1,83 @@
+"""A run's one verdict with its reason, as a sentence: the worst of its models, or what fell below its baseline."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from data.exits import OUTCOMES
+from prompts.phrases import phrase, translated
+from tasks.report.regressions import regressed
+from tasks.report.text import listed, percent, shortened, whole_percent
+from tasks.report.words import measure, parts, say, why
+
+Results = Mapping[str, Any]
+Part = Mapping[str, Any]
+_NAME = 26
+
+
+def conclusion(results: Results, language: str) -> str:
+    """Say what a run comes to and why."""
+    final, held = results["final"], results.get("baseline")
+    models = final["models"]
+    worst = max((model["verdict"] for model in models), key=OUTCOMES.index)
+    if final["changes"] and (final["gate"] == "off" or "regressed" in final["changes"]) and worst != "error":
+        return regressed(held or {}, final["changes"], language)
+    if final["waiting"] and worst in {"none", "pass"}:
+        reason = f"submitted: {final['waiting']} requests wait in batches"
+        return f"{say('undecided', language)}: {translated(reason, language)}"
+    if worst == "none":
+        return f"{say(worst, language)}: {phrase('screen.no_threshold', language)}"
+    named = [model for model in models if model["verdict"] == worst]
+    cause = _furthest(named, language) if worst == "fail" and len(models) > 1 else _causes(named, models, language)
+    counted = say(f"says_{worst}", language, k=len(named), n=len(models)) if len(models) > 1 else ""
+    told = counted if worst == "pass" else "; ".join(filter(None, (counted, cause)))
+    return f"{say(worst, language)}: {told or cause}"
+
+
+def _causes(named: Sequence[Part], models: Sequence[Part], language: str) -> str:
+    """Return why models have their verdict: of one all causes, of several the first, and how many more."""
+    causes = [
+        f"{shortened(model['model'], _NAME)}: {told}" if len(models) > 1 else told
+        for model in named
+        for told in _reasons(model, language)
+    ]
+    if len(models) == 1:
+        return listed(causes, language)
+    return causes[0] + (f" ({phrase('screen.more', language, n=len(causes) - 1)})" if len(causes) > 1 else "")
+
+
+def _reasons(model: Part, language: str) -> list[str]:
+    """Return a cause where there is no result at all, else what each part of the model's verdict came to."""
+    if model["failed"] or model["missing"]:
+        return [translated(model["reason"], language)]
+    own = [part for part in parts(model, language) if part["outcome"] == model["verdict"]]
+    if model["verdict"] == "pass":
+        own = own[-1:]
+    return [_cause(part, language) for part in own]
+
+
+def _cause(part: Part, language: str) -> str:
+    if part["reason"]:
+        return f"{part['suite']}: {why(part, language)}"
+    figures = _figures(part)
+    if part["outcome"] in {"pass", "fail"}:
+        return phrase("screen.score", language, **figures)
+    if part["n_deciding"]:
+        return phrase("screen.deciding", language, **figures, n=part["n_deciding"])
+    return phrase("screen.not_settled", language, **figures)
+
+
+def _figures(part: Part) -> dict[str, str]:
+    limit = part["threshold"]
+    name = " ".join(filter(None, (part["suite"], measure(part))))
+    return {
+        "name": name,
+        "score": whole_percent(part["score"], limit),
+        "threshold": percent(limit).removesuffix("%"),
+    }
+
+
+def _furthest(named: Sequence[Part], language: str) -> str:
+    """Return the part of a model that is furthest below its threshold."""
+    below = [(model, part) for model in named for part in parts(model, language) if part["outcome"] == "fail"]
+    model, part = max(below, key=lambda one: one[1]["threshold"] - one[1]["score"])
+    return phrase("screen.furthest", language, model=shortened(model["model"], _NAME), cause=_cause(part, language))

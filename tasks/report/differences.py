@@ -1,0 +1,123 @@
+"""Who differs from whom on the whole of a run, as sentences: who is better, and who cannot be told apart."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from metrics.analysis.summary import rounded
+from prompts.phrases import phrase
+from tasks.report.text import listed, p_value, shortened
+from tasks.report.words import remarks
+
+NAME = 26
+Results = Mapping[str, Any]
+Pair = Mapping[str, Any]
+_SCOPES = ("suite", "total", "metric")
+
+
+def differences(results: Results, language: str) -> Iterator[str]:
+    """Yield who beats whom, then the groups that cannot be told apart; nothing where there is one model."""
+    pairs, groups = _whole(results)
+    if not pairs:
+        return
+    there = {name for pair in pairs if pair["difference"] is not None for name in _both(pair)}
+    groups = [group for one in groups if (group := [name for name in one if name in there])]
+    if not groups:
+        return
+    best = groups[0][0]
+    beaten = {_other(pair, best): pair for pair in pairs if pair["significant"] and best in _both(pair)}
+    if beaten:
+        yield _beats(best, beaten, language)
+    alike = [[shortened(name, NAME) for name in group] for group in groups if len(group) > 1]
+    if len(alike) == 1 and len(pairs) == 1:
+        yield _alike(pairs[0], language)
+    elif alike:
+        told = [phrase("screen.alike", language, names=listed(group, language)) for group in alike]
+        yield "; ".join(told)
+
+
+def _both(pair: Pair) -> tuple[str, str]:
+    return pair["model_a"], pair["model_b"]
+
+
+def _other(pair: Pair, model: str) -> str:
+    return next(one for one in _both(pair) if one != model)
+
+
+def _whole(results: Results) -> tuple[list[Pair], list[list[str]]]:
+    """Return pairs and groups of the score that decides: the overall one, else that of the suite that weighs."""
+    found = results.get("comparisons", ())
+    weighing = [
+        part["suite"] for model in results["final"]["models"][:1] for part in model["suites"] if part["weight"]
+    ]
+    wanted = [("", "overall"), *((suite, scope) for suite in weighing for scope in _SCOPES)]
+    for suite, scope in wanted:
+        if pairs := [one for one in found if (one["suite"], one["scope"]) == (suite, scope)]:
+            named = pairs[0]["metric"]
+            groups = [
+                one["groups"]
+                for one in results["groups"]
+                if (one["suite"], one["scope"], one["metric"]) == (suite, scope, named)
+            ]
+            return [one for one in pairs if one["metric"] == named], groups[0] if groups else []
+    return _raced(results, weighing)
+
+
+def _raced(results: Results, weighing: list[str]) -> tuple[list[Pair], list[list[str]]]:
+    """Return two models that were asked until they were told apart as a pair."""
+    races = [one for one in results.get("races", ()) if one["suite"] in weighing and one["looks"]]
+    if len(races) != 1:
+        return [], []
+    (race,) = races
+    last = race["looks"][-1]
+    pair = {
+        "model_a": race["model"],
+        "model_b": race["against"],
+        "difference": last["mean"],
+        "interval_adjusted": last,
+        "p_adjusted": None,
+        "significant": bool(race["side"]),
+    }
+    both = sorted(_both(pair), key=lambda name: (name == race["against"]) == (last["mean"] > 0))
+    return [pair], [[one] for one in both] if pair["significant"] else [both]
+
+
+def _beats(best: str, beaten: Mapping[str, Pair], language: str) -> str:
+    """Say by how much the best is better than the nearest that it beats, and whom else it beats."""
+    nearest, *others = sorted(beaten, key=lambda name: abs(beaten[name]["difference"]))
+    pair = beaten[nearest]
+    names = {"better": shortened(best, NAME), "worse": shortened(nearest, NAME)}
+    said = phrase("screen.beats", language, **names, **_by(pair, best))
+    if pair["p_adjusted"] is not None:
+        p = p_value(pair["p_adjusted"])
+        said += f", p\u00a0{p if p.startswith('<') else f'= {p}'}".replace("< ", "<\u00a0").replace("= ", "=\u00a0")
+    if others:
+        also = listed([shortened(one, NAME) for one in others], language)
+        said += phrase("screen.beats_also", language, names=also)
+    return said
+
+
+def _alike(pair: Pair, language: str) -> str:
+    """Say of two models that they cannot be told apart, who is ahead all the same, and what it hangs on."""
+    names = [shortened(name, NAME) for name in _both(pair)]
+    said = phrase("screen.alike", language, names=listed(names, language))
+    if pair["difference"] is None:
+        return said
+    better = pair["model_a"] if pair["difference"] >= 0 else pair["model_b"]
+    told = phrase("screen.ahead", language, better=shortened(better, NAME), **_by(pair, better))
+    more = remarks(pair, language) if "hangs" in pair else []
+    return "; ".join([f"{said}: {told}", *more])
+
+
+def _by(pair: Pair, better: str) -> dict[str, str]:
+    """Return a difference as the points that one model is better by, and what stands around it."""
+    sign = 100 if pair["model_a"] == better else -100
+    interval = pair["interval_adjusted"]
+    value = _number(sign * pair["difference"])
+    if interval["low"] is None:
+        return {"points": value, "around": ""}
+    low, high = sorted((sign * interval["low"], sign * interval["high"]))
+    return {"points": value, "around": f" ({_number(low)}{'–' if low >= 0 else ' … '}{_number(high)})"}
+
+
+def _number(points: float) -> str:
+    return f"{rounded(points, 1) + 0.0:g}".replace("-", "−")

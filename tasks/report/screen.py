@@ -1,0 +1,280 @@
+"""A run's end on one screen: the verdict, one table, who differs from whom, what to know, where to look.
+
+The same text is printed at the end of a run and begins the Markdown summary.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from config.settings import Settings
+from data.characters import visible
+from prompts.phrases import phrase
+from tasks.report import twins
+from tasks.report.cautions import cautions
+from tasks.report.conclusion import conclusion
+from tasks.report.differences import differences
+from tasks.report.panel import panel
+from tasks.report.regressions import headline as against
+from tasks.report.spending import money
+from tasks.report.tables import Column, Table
+from tasks.report.text import duration, listed, plain, shortened, total_percent, whole_percent
+from tasks.report.titles import title_of
+from tasks.report.words import asked, has_overall, measure, shared
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Results = Mapping[str, Any]
+MARKS = {"pass": "✓", "fail": "✗", "undecided": "?", "error": "!", "none": ""}
+MODELS = 6
+"""Rows of the table; of more models the best and the worst are shown."""
+WORST = 2
+NAME = 26
+"""Characters of a name."""
+WARNINGS = 3
+HEIGHT = 24
+"""Lines of a terminal."""
+_LINES = ((3, 2), (2, 2), (2, 1), (1, 1))
+"""Lines that a sentence may take, and a warning: the first with which all of the screen is seen."""
+GAP = 2
+"""Characters between two columns."""
+_FITS = ((NAME, NAME, True), (NAME, 13, True), (18, 10, True), (NAME, 13, False), (18, 10, False), (14, 8, False))
+"""Widths of models' and columns' names, and whether there are intervals: the first that a terminal has room for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell: a score, its interval where it has one, and the mark of its outcome."""
+
+    score: str = "–"
+    around: str = ""
+    mark: str = ""
+
+    def text(self, *, around: bool = True) -> str:
+        """Return the cell's text."""
+        return " ".join(filter(None, (self.score, self.around if around else "", self.mark)))
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What a run came to. `rows` are models with their cells; after `fold` of them come the last ones only."""
+
+    verdict: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[Cell]]]
+    folded: int
+    differences: Sequence[str]
+    notes: Sequence[str]
+    warnings: Sequence[str]
+    calls: str
+    links: Sequence[str]
+    language: str
+
+    def table(self, width: int | None = None) -> Table:
+        """Return the table, of at most so many characters: names and intervals give way, then columns."""
+        for names, heads, around in _FITS:
+            made = self._table(names, heads, len(self.columns), around=around)
+            if width is None or _width(made) <= width:
+                return made
+        names, heads, around = _FITS[-1]
+        least = (self._table(names, heads, n, around=around) for n in range(len(self.columns) - 1, 0, -1))
+        return next((made for made in least if _width(made) <= (width or 0)), made)
+
+    def _table(self, names: int, heads: int, shown: int, *, around: bool) -> Table:
+        there = [*self.columns[:shown], *(["…"] if shown < len(self.columns) else [])]
+        head = [Column(phrase("common.model", self.language), whole=True)]
+        head += [Column(shortened(name, heads), numeric=True, whole=True) for name in there]
+        more = [""] * (len(there) - shown)
+        rows = [
+            [shortened(name, names), *(cell.text(around=around) for cell in cells[:shown]), *more]
+            for name, cells in self.rows
+        ]
+        if self.folded:
+            between = phrase("screen.folded", self.language, n=self.folded)
+            rows.insert(len(rows) - WORST, [between, *([""] * len(there))])
+        return Table(head, rows)
+
+    def terminal(self, width: int, *, whole: bool = False) -> "Iterator[RenderableType]":
+        """Yield the parts for a terminal of so many characters; `whole`: for a file, which nothing is cut for.
+
+        Sentences are cut where they take more lines than there are; the reports have them whole.
+        """
+        table = self.table(width)
+        shown = table.terminal(len(table.rows))
+        above, below = [self.verdict], [*self.differences, *self.notes]
+        if whole:
+            yield self.verdict
+            yield shown
+            yield from (*below, *self._warned(), self.calls, *self.links)
+            return
+        height = len(table.rows) + 2 + sum(-(-len(link) // width) for link in self.links)
+        for most, warned in _LINES:
+            first, then, rest = (_wrapped(lines, width, most) for lines in (above, below, [self.calls]))
+            then += _wrapped([*self._warned()], width, warned)
+            room = HEIGHT - 1 - height - sum(map(len, (first, then, rest)))
+            if room >= 0:
+                break
+        gaps = [""] if room >= bool(then) + 2 else []
+        yield from (*first, *gaps)
+        yield shown
+        yield from (*gaps, *then, *(gaps if then else []), *rest, *self.links)
+
+    def _warned(self) -> Iterator[str]:
+        for line in self.warnings[:WARNINGS]:
+            yield f"{shared('warning', self.language)}: {line}"
+        if (more := len(self.warnings) - WARNINGS) > 0:
+            yield phrase("screen.more_warnings", self.language, n=more)
+
+    def markdown(self) -> list[str]:
+        """Return the lines in Markdown, without links: a merge request is read elsewhere."""
+        lines = (*self.differences, *self.notes, *self._warned(), self.calls)
+        return [
+            f"**{plain(self.verdict)}**",
+            "",
+            *self.table().markdown(),
+            "",
+            *(f"- {plain(one)}" for one in lines),
+        ]
+
+
+def _wrapped(lines: Iterable[str], width: int, most: int) -> list[str]:
+    """Break lines at words, each into so many at most."""
+    return [
+        part
+        for line in lines
+        for part in wrap(visible(line), width, max_lines=most, placeholder=" …", break_on_hyphens=False)
+    ]
+
+
+def _width(table: Table) -> int:
+    texts = zip([one.name for one in table.columns], *table.rows, strict=True)
+    return sum(max(len(visible(one)) for one in column) + GAP for column in texts) - GAP
+
+
+def screen(
+    results: Results,
+    settings: Settings,
+    requests: Mapping[str, int],
+    wall_s: float | None = None,
+    files: Sequence[str | Path] = (),
+) -> Screen:
+    """Return a run's screen from its results, what became of its requests, its time, and files to look at."""
+    language = settings.report.language
+    models = _best_first(results["final"]["models"])
+    columns, cells = _families(results, settings) if _alone(settings) else _suites(models, language)
+    named = [model["model"] for model in models]
+    if fold := max(0, len(named) - MODELS):
+        named = [*named[: MODELS - WORST - 1], *named[-WORST:]]
+    return Screen(
+        verdict=conclusion(results, language),
+        columns=columns,
+        rows=[(name, [cells.get((name, column), Cell("")) for column in columns]) for name in named],
+        folded=fold + 1 if fold else 0,
+        differences=[*differences(results, language), *against(results.get("baseline"), language)],
+        notes=[
+            *_stopping(models, language),
+            *_beside(models, language),
+            *twins.lines(results, language),
+            *panel(results, language),
+        ],
+        warnings=[*cautions(results, settings, language)],
+        calls=calls(results, requests, wall_s, language),
+        links=[
+            phrase(f"screen.{name}", language, link=Path(path).resolve().as_uri())
+            for name, path in zip(("report", "results"), files, strict=False)
+        ],
+        language=language,
+    )
+
+
+def _best_first(models: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return sorted(models, key=lambda one: -1.0 if one["score"] is None else one["score"], reverse=True)
+
+
+def _alone(settings: Settings) -> bool:
+    """Say whether the run's one suite is shown family by family, as the seed has it."""
+    return len(settings.suites) == 1 and bool(settings.suites[0].strata)
+
+
+def _families(results: Results, settings: Settings) -> tuple[list[str], dict[tuple[str, str], Cell]]:
+    """Return the seed's table: a share for each family, and TOTAL."""
+    suite, language = settings.suites[0], settings.report.language
+    found, columns = {}, dict[str, None]()
+    for one in results["cells"]:
+        own = one["suite"] == suite.name and one["metric"] == suite.scored_by[0]
+        if own and one["family"] and not one["level"] and not one["language"]:
+            title = title_of(one["family"], language)
+            columns[title] = None
+            found[one["model"], title] = Cell(whole_percent(one["mean"]))
+    total = shared("total", language)
+    for model in results["final"]["models"]:
+        (part,) = model["suites"]
+        whole = results["totals"].get(model["model"], {}).get("percent")
+        score = total_percent(whole).removesuffix("%")
+        found[model["model"], total] = Cell(score, mark=MARKS[part["outcome"]])
+    return [*columns, total], found
+
+
+def _suites(models: Sequence[Mapping[str, Any]], language: str) -> tuple[list[str], dict[tuple[str, str], Cell]]:
+    """Return a column for the overall score, where there is one, and one for each suite."""
+    overall = shared("overall", language)
+    columns = [overall] if any(map(has_overall, models)) else []
+    found = {}
+    for model in models:
+        if has_overall(model):
+            found[model["model"], overall] = _cell(model, language)
+        for part in model["suites"]:
+            title = " ".join(filter(None, (part["suite"], measure(part))))
+            columns += [title] if title not in columns else []
+            found[model["model"], title] = _cell(part, language)
+    return columns, found
+
+
+def _cell(part: Mapping[str, Any], language: str) -> Cell:
+    mark, limit = MARKS[part["outcome"]], part["threshold"]
+    if not part.get("measured", True):
+        return Cell(shared("unmeasured", language), mark=mark)
+    low, high = part["interval"]["low"], part["interval"]["high"]
+    around = "" if low is None else f"{whole_percent(low, limit)}–{whole_percent(high, limit)}"
+    return Cell(whole_percent(part["score"], limit), around, mark)
+
+
+def _stopping(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[str]:
+    """Say of suites that were asked until they were decided how many questions that took."""
+    found: dict[str, list[str]] = {}
+    for model in models:
+        for part in model["suites"]:
+            if one := part.get("stopping"):
+                counted = shared("of", language, k=one["asked"], n=one["most"])
+                found.setdefault(part["suite"], []).append(f"{shortened(model['model'], NAME)} {counted}")
+    for suite, each in found.items():
+        yield phrase("screen.stopping", language, suite=suite, each=listed(each, language))
+
+
+def _beside(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[str]:
+    """Say what stands beside a suite's score, in a line for each: what it can tell, a document says."""
+    names = {(part["suite"], name): None for model in models for part in model["suites"] for name in part["beside"]}
+    for suite, name in names:
+        told = [
+            (model["model"], whole_percent(part["beside"][name]))
+            for model in models
+            for part in model["suites"]
+            if part["suite"] == suite and part["beside"].get(name) is not None
+        ]
+        each = listed([f"{shortened(model, NAME)} {share}" for model, share in told], language)
+        yield phrase("screen.beside", language, name=name, each=told[0][1] if len(models) == 1 and told else each)
+
+
+def calls(results: Results, requests: Mapping[str, int], wall_s: float | None, language: str) -> str:
+    """Say in one line what was asked, what it cost, and how long it took."""
+    said = [asked(requests, language)]
+    spent = (results.get("run") or {}).get("spending") or {}
+    if spent.get("cost") is not None:
+        now, whole = (money(spent[name], spent["currency"], language) for name in ("cost_now", "cost"))
+        said.append(shared("cost_line", language, now=now, all=whole))
+    if wall_s is not None:
+        said.append(phrase("screen.took", language, time=duration(wall_s, language)))
+    return " ".join(said)

@@ -1,0 +1,112 @@
+"""How a run is begun without a file: models by name, so many questions, a path, and what `init` writes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config.named import named
+from data.errors import InputError
+from flows.cli.application import main
+from flows.cli.options import RunOptions, choose
+from tests.conftest import Run
+from tests.helpers.runs import at, latest
+from tests.servers.running import serve_openai
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "provider"),
+    [
+        ("ollama/llama3.1:8b", "llama3.1:8b", "ollama"),
+        ("openai/gpt-4o-mini", "gpt-4o-mini", "openai"),
+        ("janhq/Jan-v1-4B-GGUF", "janhq/Jan-v1-4B-GGUF", "ollama"),
+        ("openai/org/model", "org/model", "openai"),
+        ("phi3", "phi3", "ollama"),
+    ],
+)
+def test_what_stands_before_a_slash_counts_where_it_is_a_provider(spec: str, name: str, provider: str) -> None:
+    assert named("models", [spec]) == [{"name": name, "provider": provider}]
+
+
+def test_a_provider_alone_is_the_entry_that_ships_if_one_does() -> None:
+    (model,), (judge,) = named("models", ["embedded"]), named("judges", ["embedded"])
+    assert (model["name"], model["provider"], judge["exam"]) == ("smollm2-135m", "embedded", 4)
+    with pytest.raises(InputError, match="--judge openai: found a provider alone, expected --judge openai/NAME"):
+        named("judges", ["openai"])
+
+
+def test_one_name_at_two_providers_keeps_them_apart() -> None:
+    both = named("models", ["ollama/phi3", "openai/phi3"])
+    assert [one["name"] for one in both] == ["ollama/phi3", "openai/phi3"]
+    assert {one["model"] for one in both} == {"phi3"}
+
+
+def test_models_and_judges_that_are_named_replace_those_of_the_configuration() -> None:
+    given = RunOptions(model=("openai/a", "b"), judge=("openai/j",), sets=("models.1.temperature=0.5",))
+    settings, _ = choose("cot", given)
+    assert [(one.name, one.provider, one.temperature) for one in settings.models] == [
+        ("a", "openai", 0.0), ("b", "ollama", 0.5),
+    ]  # fmt: skip
+    assert [one.name for one in settings.judges] == ["j"]
+    assert settings.named == ("cot",)
+
+
+def test_a_limit_bounds_the_questions_of_every_suite(tmp_path: Path) -> None:
+    """Rows: so many of them; generated items: as many of each family, level and language as go into it."""
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps({"question": n}) + "\n" for n in range(40)), "utf-8")
+    own = {"name": "own", "items": {"data": str(tmp_path / "rows.jsonl")}, "prompt": "{{ question }}"}
+    suites = json.dumps(["basic_control", "cot", {**own, "metrics": {"exact_match": {}}}])
+    sets = (f"suites={suites}", "basic_control.families=[simple_logic, arithmetic]", "basic_control.n_items=10")
+    settings, _ = choose("", RunOptions(sets=(*sets, "basic_control.levels=[easy, hard]"), limit=13))
+    generated, cot, rows = (suite.items for suite in settings.suites)
+    assert generated["n_items"] == 3, "3 x 2 families x 2 levels are 12"
+    assert (cot["sample"]["n"], cot["sample"]["method"]) == (13, "random")
+    assert (rows["sample"]["n"], rows["sample"]["method"]) == (13, "random"), "of all rows so many at random"
+    larger, _ = choose("basic_control", RunOptions(sets=sets[1:], limit=1000))
+    assert larger.suites[0].items["n_items"] == 10, "a limit adds none"
+
+
+def test_a_path_is_a_configuration(tmp_path: Path) -> None:
+    path = tmp_path / "eval.yaml"
+    path.write_text("models: [{name: mine}]\nsuites: [cot]\n", encoding="utf-8")
+    settings, _ = choose(str(path), RunOptions(name="first", note="a note"))
+    assert (settings.models[0].name, settings.named, settings.title) == ("mine", ("cot",), "first")
+    assert settings.report.note == "a note"
+    with pytest.raises(InputError, match="found two configurations, expected one"):
+        choose(str(path), RunOptions(config=str(path)))
+
+
+def test_init_writes_an_evaluation_says_what_it_asks_and_overwrites_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init"]) == 0
+    said = capsys.readouterr().out
+    assert "10 calls: 0 from the cache, 10 to ask." in said
+    assert said.splitlines()[-1].endswith("run eval.yaml")
+    assert main(["init", "my evals"]) == 0
+    assert "10 to ask" in capsys.readouterr().out
+    (tmp_path / "eval.yaml").write_text("mine", encoding="utf-8")
+    assert main(["init"]) == 2
+    assert "eval.yaml: is there already" in capsys.readouterr().err
+    assert (tmp_path / "eval.yaml").read_text(encoding="utf-8") == "mine"
+
+
+def test_what_init_wrote_runs_under_a_name_that_lists_show(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", str(tmp_path / "own")]) == 0
+    with serve_openai("Paris") as server:
+        words = ["--limit", "4", "--name", "capitals", "--note", "first try"]
+        done = run(str(tmp_path / "own" / "eval.yaml"), "--set", at(server, name="m"), *words)
+        assert len(server.requests) == 4, done.stderr
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("Fail: questions ")
+    results: dict[str, Any] = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+    assert results["run"]["configuration"]["report"]["name"] == "capitals"
+    capsys.readouterr()
+    assert main(["runs", "list", "--set", f"store.runs={latest(tmp_path).parent}"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert f"{latest(tmp_path).name}  capitals  " in line
+    assert line.endswith("first try")

@@ -1,0 +1,204 @@
+"""The last screen of a run: kept as it was read by eye, at 80 x 24 and 120 x 40; `python -m` writes them anew."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from io import StringIO
+from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from config.settings import Report
+from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
+from metrics.analysis.verdict import ModelResult, RunVerdict, SuiteResult
+from metrics.stats.intervals import Interval
+from tasks.report.merge_request import summary
+from tasks.report.report_data import ReportData
+from tasks.report.screen import Screen, screen
+from tasks.report.text import shortened, whole_percent
+from tests.conftest import TOP
+from tests.helpers.recorded import written
+from tests.tasks.report.runs import MODELS, Row, build, chance, complete, settings
+
+KEPT = TOP / "tests" / "fixtures" / "screens"
+SIZES = {80: 24, 120: 40}
+RUN = "/home/ann/evals/artifacts/runs/20261105_140233"
+FILES = (f"{RUN}/reports/report_20261105_140233.html", f"{RUN}/results.json")
+
+
+def failed_model(_: Path) -> ReportData:
+    def away(_item: Row, asked: Row) -> Row:
+        gone = {"text": None, "error": "connection refused", "error_kind": "connection", "finish_reason": None}
+        return asked if asked["model"] != MODELS[2] else {**asked, **gone}
+
+    return build(4, change=away, suites=["basic_control", "cot"])
+
+
+def two_prompts(folder: Path) -> ReportData:
+    """Two prompts of one model on the same 60 questions, of which the one is right more often."""
+    suite = {
+        "name": "tickets",
+        "items": {"data": written(folder / "tickets.jsonl", [{"question": "?", "answer": "!"}])},
+        "prompts": {"plain": "{{ question }}", "steps": "{{ question }} Step by step."},
+        "metrics": {"exact_match": {}},
+        "threshold": 0.7,
+    }
+    given = settings(models=[{"name": "gpt-4o-mini", "provider": "openai"}], judges=[], suites=[suite])
+    blank = dict.fromkeys(ITEMS.columns, "") | {"suite": "tickets", "version": 1, "seed": 0, "facts": "{}"}
+    items = ITEMS.frame({**blank, "item_id": f"t{n}", "index": n, "question_id": f"q{n}"} for n in range(60))
+    shares = {"gpt-4o-mini [plain]": 0.5, "gpt-4o-mini [steps]": 0.85}
+    scores = [
+        {"item_id": item, "model": target, "repeat": 0, "metric": "exact_match", "status": "scored", "reason": "",
+         "value": float(chance(item) < share), "details": "{}"}
+        for target, share in shares.items()
+        for item in items["item_id"]
+    ]  # fmt: skip
+    columns = {**REQUESTS.columns, **RESPONSES.columns}
+    nothing = pl.DataFrame(schema={name: kind for name, kind in columns.items() if name != "payload"})
+    made = complete(given, items, nothing, verdicts=VERDICTS.frame([]), scores=SCORES.frame(scores), judged=nothing)
+    counts = {"asked": 120, "cached": 0, "answered": 120, "failed": 0}
+    return replace(made, manifest={**made.manifest, "requests": counts})
+
+
+RUNS: Mapping[str, Callable[[Path], ReportData]] = {
+    "one suite": lambda _: build(4, suites=["basic_control"]),
+    "four suites": lambda _: build(4),
+    "two prompts": two_prompts,
+    "three models and two judges": lambda _: build(4, suites=["citation", "rag"]),
+    "failed model": failed_model,
+    "Russian": lambda _: build(4, report=Report(language="ru")),
+}
+
+
+def made(run: ReportData) -> Screen:
+    """Return the screen of a run, as its end shows it."""
+    return screen(run.results, run.settings, run.manifest["requests"], run.manifest["wall_s"], FILES)
+
+
+def shown(made_: Screen, width: int, *, whole: bool = False) -> str:
+    """Return what a terminal of so many characters shows."""
+    out = StringIO()
+    console = Console(file=out, width=width)
+    for part in made_.terminal(width, whole=whole):
+        console.print(part, soft_wrap=isinstance(part, str), markup=False, highlight=False)
+    return out.getvalue()
+
+
+def lines_of(text: str, width: int) -> int:
+    """Count the lines that a terminal needs, which breaks those that are longer than it is wide."""
+    return sum(max(1, -(-len(line) // width)) for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_last_screen_is_the_one_that_was_read_and_fits(name: str, tmp_path: Path) -> None:
+    made_ = made(RUNS[name](tmp_path))
+    for width, height in SIZES.items():
+        said = shown(made_, width)
+        assert said == (KEPT / f"{name} {width}.txt").read_text(encoding="utf-8")
+        assert lines_of(said, width) < height, "one line is left for what is typed next"
+        assert all(len(line) <= width for line in said.splitlines() if "file://" not in line)
+
+
+def results(models: int, suites: int, name: str = "an-owner/a-model-of-a-long-name-{}:70b-instruct") -> Row:
+    """Return the results of models that fail in each of their judged suites, of which the best beats the others."""
+    parts = [
+        SuiteResult(f"suite_{n}", 0.5, Interval(0.4, 0.6, "wilson", 40), 1 / suites, n_asked=40, n_scored=40,
+                    threshold=0.8, outcome="fail", n_truncated=3, judges_unmeasured=("one judge", "another judge"))
+        for n in range(suites)
+    ]  # fmt: skip
+    each = [
+        ModelResult(
+            name.format(n),
+            0.9 - n / 10,
+            tuple(parts),
+            Interval(0.4, 0.6, "wilson", 40),
+            outcome="fail",
+            threshold=0.95,
+        )
+        for n in range(models)
+    ]
+    names = [one.model for one in each]
+    pairs = [
+        {"suite": "", "metric": "", "scope": "overall", "model_a": a, "model_b": b, "difference": 0.4,
+         "significant": True, "interval_adjusted": {"low": 0.3, "high": 0.5}, "p_adjusted": 0.0123}
+        for a, b in combinations(names, 2)
+    ]  # fmt: skip
+    return {
+        "run": {"run": "20261105_140233"},
+        "final": RunVerdict("point", tuple(each)).as_dict(),
+        "comparisons": pairs,
+        "groups": [{"suite": "", "metric": "", "scope": "overall", "groups": [[one] for one in names]}],
+        "few_templates": [part.suite for part in parts],
+        "doubled": [{"suite": part.suite, "n_repeating": 9, "n_rows": 12} for part in parts],
+    }
+
+
+COUNTS = {"asked": 40, "cached": 4, "answered": 36, "failed": 0}
+
+
+@pytest.mark.parametrize("models", [1, 2, 6, 30])
+@pytest.mark.parametrize("suites", [1, 4, 12])
+def test_it_fits_whatever_there_is_to_say(models: int, suites: int) -> None:
+    """Names of 40 characters, three warnings and more, two judges of whom nobody knows: still one screen."""
+    made_ = screen(results(models, suites), settings(), COUNTS, 7200.0, FILES)
+    for width, height in SIZES.items():
+        said = shown(made_, width)
+        assert lines_of(said, width) < height, said
+        assert all(len(line) <= width for line in said.splitlines() if "file://" not in line), said
+    listed = [line for line in said.splitlines() if line.startswith("an-ow")]
+    assert sum("✗" in line for line in listed) == min(models, 5 if models > 6 else 6)
+    assert ("… 25 more" in said) == (models == 30), "the best and the worst are shown"
+
+
+def test_what_is_cut_at_a_terminal_stands_whole_in_a_file() -> None:
+    made_ = screen(results(6, 4), settings(), COUNTS, 7200.0, FILES)
+    said = shown(made_, 160, whole=True)
+    for one in (made_.verdict, *made_.differences, *made_.notes, *made_.warnings[:3], made_.calls, *made_.links):
+        assert f"{one}\n" in said
+    assert made_.links[0] == f"Report: file://{FILES[0]}"
+
+
+@pytest.mark.parametrize(
+    ("share", "threshold", "said"),
+    [
+        (0.796, None, "80"), (0.796, 0.8, "79.6"), (0.804, 0.8, "80"), (0.7996, 0.8, "79.96"), (0.8, 0.8, "80"),
+        (0.844, 0.845, "84"), (0.845, 0.845, "85"), (0.8449, 0.845, "84"), (1.0, 0.8, "100"), (None, 0.8, "–"),
+    ],
+)  # fmt: skip
+def test_percents_are_whole_unless_rounding_would_cross_the_threshold(
+    share: float | None, threshold: float | None, said: str
+) -> None:
+    assert whole_percent(share, threshold) == said
+
+
+def test_a_name_is_cut_in_the_middle() -> None:
+    name = "an-owner/a-model-of-a-long-name:70b-instruct"
+    assert shortened(name, 26) == "an-owner/a-mo…70b-instruct"
+    assert len(shortened(name, 26)) == 26
+    assert shortened("short", 26) == "short"
+
+
+def test_the_summary_for_a_merge_request_begins_with_the_same_text(data: ReportData) -> None:
+    text, made_ = summary(data), made(data)
+    head, verdict, *rest = [line for line in text.splitlines() if line]
+    assert head == "## Basic Control: error"
+    assert verdict.startswith("**Error: 1 of 3 models cannot be judged; acme/small:8b: ")
+    assert rest[: len(made_.table().markdown())] == made_.table().markdown()
+    assert "- acme/large:70b beats other-model by 22.5 points" in text
+
+
+def write() -> None:
+    """Write the screens, to be read."""
+    KEPT.mkdir(exist_ok=True)
+    for name, run in RUNS.items():
+        for width in SIZES:
+            with TemporaryDirectory() as folder:
+                said = shown(made(run(Path(folder))), width)
+            (KEPT / f"{name} {width}.txt").write_text(said, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()
