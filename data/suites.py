@@ -15,7 +15,7 @@ from data.options import Frozen, Seed, Share
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
 GateOn = Literal["mean", "pass_at_k", "pass_all_k"]
-TwinKind = Literal["numbers", "names", "order", "format"]
+TwinKind = Literal["numbers", "names", "order", "format", "language"]
 TWIN_KINDS: tuple[TwinKind, ...] = get_args(TwinKind)
 TABLE = "table"
 """The loader of a suite that names none: rows of a file, columns by name."""
@@ -105,7 +105,7 @@ class Suite(Frozen):
     temperature: float | None = Field(None, ge=0, le=2, description="default: the model's own")
     stop: Stop | None = Field(None, description="ask in rounds until the verdict is clear; default: all at once")
     twins: Twins | None = Field(
-        None, description="renewed items asked beside the items: numbers, names, order, format"
+        None, description="renewed items asked beside the items: numbers, names, order, format, language"
     )
     responses_of: str = Field("", description="whose responses the data holds; default: named after the file")
 

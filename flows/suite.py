@@ -31,7 +31,7 @@ from tasks.runtime.storage import open_store
 from tasks.sandbox import kotlin_tools
 from tasks.score import measure, score, score_judged
 from tasks.stage import current_ledger
-from tasks.twins.renew import renew
+from tasks.twins.renew import renew, wanted_of
 from tasks.verify import verify
 from tasks.verify_sources import verify_sources
 
@@ -192,13 +192,13 @@ def evaluate(
 
 def renewed_items(plan: SuitePlan, items: list[Ref]) -> tuple[Numbered, Tables]:
     """Make the twins of a suite's items, numbered after its batches; say what became of each original."""
-    if plan.suite.twins is None:
+    wanted = wanted_of(plan.suite)
+    if wanted is None:
         return {}, Tables()
     made: dict[int | None, Ref] = {}
     tables = Tables()
     for number, batch in enumerate(items):
-        cell, prompts = Cell(plan.name, batch=number), tuple(plan.suite.asked_by.values())
-        found = renew(cell, plan.store, batch, suite=plan.name, twins=plan.suite.twins, prompts=prompts)
+        found = renew(Cell(plan.name, batch=number), plan.store, batch, wanted=wanted)
         tables = tables.join(Tables(twin_counts=[*found.counts]))
         if found.items.rows:
             made[len(items) + number] = found.items

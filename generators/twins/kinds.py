@@ -1,4 +1,4 @@
-"""The kinds of twins: which of an item's facts each renews, and what its draws depend on."""
+"""The kinds of twins that are made of an item alone: what each renews, and what its draws depend on."""
 
 from collections.abc import Callable, Mapping
 from random import Random

@@ -29,7 +29,7 @@ from tasks.models.requests import for_items
 from tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target
 from tasks.store.replies import Remembered
 from tasks.store.samples import SampleRow, returned
-from tasks.twins.renew import TWIN, twins_of
+from tasks.twins.renew import TWIN, twins_of, wanted_of
 
 CHARACTERS_PER_TOKEN: Mapping[str, float] = {"en": 4.0, "ru": 2.5, "zh": 1.3}
 """Signs that a token stands for, by language; ours, rough: tokenisers differ by a third either way."""
@@ -126,8 +126,8 @@ def estimate(settings: Settings, plan: Plan) -> CostEstimate:
     for one in plan.suites:
         items = ITEMS.frame(items_of(one.suite, one.required))
         effects.append(effect(one.suite, items.height))
-        if one.suite.twins is not None:
-            renewed = ITEMS.frame(_twins(one.suite, items))
+        if wanted := wanted_of(one.suite):
+            renewed = ITEMS.frame(twins_of(items, wanted, Counter()))
             memory.notes.append(_twins_note(one.suite, items, renewed, memory.language))
             items = pl.concat([items, renewed])
         answered: list[tuple[SampleRow, bool]] = []
@@ -140,12 +140,6 @@ def estimate(settings: Settings, plan: Plan) -> CostEstimate:
         portions += judged(one, answered, memory)
     notes, problems = [*memory.notes, *_notes(settings, plan)], [*memory.problems, *_problems(plan, portions)]
     return CostEstimate(portions, effects, notes, settings.currency, settings.prices, problems, memory.language)
-
-
-def _twins(suite: Suite, items: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the renewed items that are asked beside a suite's."""
-    if suite.twins is not None:
-        yield from twins_of(items, suite.name, suite.twins, tuple(suite.asked_by.values()), Counter())
 
 
 def _twins_note(suite: Suite, items: pl.DataFrame, renewed: pl.DataFrame, language: str) -> str:

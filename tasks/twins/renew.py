@@ -12,15 +12,16 @@ from config.settings import StoreSettings
 from data.batches import Ref, TwinCount
 from data.draw import content_id
 from data.records import Item
-from data.suites import TwinKind, Twins
+from data.suites import Suite, TwinKind, Twins
 from data.tables import ITEMS
-from generators.twins.base import Refused
+from generators.twins.base import Refused, Renewed
 from generators.twins.kinds import renew as renewed
 from prompts import fill, read_by
 from tasks.load import row
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 from tasks.store.tables import Store
+from tasks.twins.pairs import PairedData, paired_data, partner
 
 TWIN = "twin_of"
 """The fact of a twin that names its original and its kind."""
@@ -42,13 +43,34 @@ class _Asked:
     seed: int
     prompt: str
     read: frozenset[str]
+    paired: Mapping[int, Item]
+
+
+@dataclass(frozen=True, slots=True)
+class TwinsWanted:
+    """Which twins a suite's items get: its name and prompts, and its data in another language where there are."""
+
+    suite: str
+    twins: Twins
+    prompts: tuple[str, ...]
+    paired: PairedData | None = None
+
+
+def wanted_of(suite: Suite) -> TwinsWanted | None:
+    """Return which twins a suite asks for; None where it has none."""
+    if suite.twins is None:
+        return None
+    paired = paired_data(suite) if "language" in suite.twins.kinds else None
+    return TwinsWanted(suite.name, suite.twins, tuple(suite.asked_by.values()), paired)
 
 
 def twins_of(
-    items: pl.DataFrame, suite: str, twins: Twins, prompts: tuple[str, ...], counts: Counter[tuple[TwinKind, str]]
+    items: pl.DataFrame, wanted: TwinsWanted, counts: Counter[tuple[TwinKind, str]]
 ) -> Iterator[dict[str, Any]]:
     """Yield rows of the items table: the twins of some items; count what became of each original of each kind."""
-    asked = _Asked(suite, twins.seed, prompts[0], read_by(prompts))
+    twins, prompts = wanted.twins, wanted.prompts
+    paired = wanted.paired.items() if wanted.paired else {}
+    asked = _Asked(wanted.suite, twins.seed, prompts[0], read_by(prompts), paired)
     for original in items.iter_rows(named=True):
         for kind in twins.kinds:
             seen = {original["text_digest"]}
@@ -69,7 +91,11 @@ def _twin(original: Mapping[str, Any], kind: TwinKind, number: int, asked: _Aske
         raise Refused("a prompt of the family's own")
     facts: dict[str, Any] = json.loads(original["facts"])
     language, item = original["language"], original["text_digest"] or original["item_id"]
-    twin = renewed(kind, item, facts, original["answer"], language, seed=asked.seed, number=number)
+    if kind == "language":
+        other = partner(original, asked.paired)
+        language, twin = other.language, Renewed(original["answer"], other.facts)
+    else:
+        twin = renewed(kind, item, facts, original["answer"], language, seed=asked.seed, number=number)
     facts |= {**twin.facts, TWIN: {"item": original["item_id"], "kind": kind}}
     same = {name: original[name] for name in ("family", "version", "level", "template", "seed", "index")}
     found = row(Item("", twin.answer, facts, language=language, suite=asked.suite, **same), asked.read)
@@ -80,12 +106,12 @@ def _twin(original: Mapping[str, Any], kind: TwinKind, number: int, asked: _Aske
 
 
 @stage(version=1)
-def renew(store: StoreSettings, items: Ref, *, suite: str, twins: Twins, prompts: tuple[str, ...]) -> RenewedItems:
+def renew(store: StoreSettings, items: Ref, *, wanted: TwinsWanted) -> RenewedItems:
     """Make the twins of a batch of items."""
     opened = open_store(store)
     counts: Counter[tuple[TwinKind, str]] = Counter()
-    frame = ITEMS.frame(twins_of(opened.read(items), suite, twins, prompts, counts))
-    listed = tuple(TwinCount(suite, kind, reason, n) for (kind, reason), n in sorted(counts.items()) if n)
+    frame = ITEMS.frame(twins_of(opened.read(items), wanted, counts))
+    listed = tuple(TwinCount(wanted.suite, kind, reason, n) for (kind, reason), n in sorted(counts.items()) if n)
     return RenewedItems(opened.write(ITEMS, frame), listed)
 
 

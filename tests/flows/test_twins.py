@@ -10,13 +10,14 @@ from typing import Any
 import polars as pl
 import pytest
 
+from config.declared import resolve as declared
 from config.settings import Settings
 from data.errors import InputError
-from data.suites import Twins
+from data.suites import TwinKind, Twins
 from data.tables import ITEMS
 from tasks.load import items_of
 from tasks.plan import resolve
-from tasks.twins.renew import TWIN, twins_of
+from tasks.twins.renew import TWIN, TwinsWanted, twins_of, wanted_of
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai
@@ -96,10 +97,30 @@ def test_more_twins_of_a_kind_are_more_pairs_of_the_same_original(tmp_path: Path
     suite = settings(tmp_path).suites[0]
     originals = ITEMS.frame(items_of(suite))
     twins = Twins(kinds=("names", "format"), k=3)
-    made = [*twins_of(originals, suite.name, twins, tuple(suite.asked_by.values()), Counter())]
+    wanted = TwinsWanted(suite.name, twins, tuple(suite.asked_by.values()))
+    made = [*twins_of(originals, wanted, Counter())]
     assert len({one["item_id"] for one in made}) == len(made)
     assert {one["item_id"] for one in made}.isdisjoint(originals["item_id"])
     of = Counter((json.loads(one["facts"])[TWIN]["item"], json.loads(one["facts"])[TWIN]["kind"]) for one in made)
     assert {item for item, _ in of} == {*originals["item_id"]}
     assert all(n <= 3 for n in of.values())
     assert {n for (_, kind), n in of.items() if kind == "names"} == {3}
+
+
+def test_the_same_problems_in_another_language_are_pairs_with_equal_answers(shared: Path) -> None:
+    values = {
+        "models": [{"name": "m", "provider": "python", "function": "app.py:answer"}],
+        "suites": ["cot"],
+        "cot": {"data": str(shared / "mgsm_en.parquet"), "n_samples": 20, "twins": ["language"]},
+    }
+    (suite,) = Settings.model_validate(declared(values).raw).suites
+    wanted = wanted_of(suite)
+    assert wanted is not None
+    originals, counts = ITEMS.frame(items_of(suite)), Counter[tuple[TwinKind, str]]()
+    made = ITEMS.frame(twins_of(originals, wanted, counts))
+    assert counts == {("language", ""): 20}
+    assert {*made["language"]} == {"ru"}
+    russian = dict(pl.read_parquet(shared / "mgsm_ru.parquet").select("question", "answer_number").iter_rows())
+    asked = [json.loads(facts)["question"] for facts in made["facts"]]
+    assert [russian[question] for question in asked] == [float(one.replace(",", "")) for one in originals["answer"]]
+    assert all("Задача" in prompt for prompt in made["prompt"])
