@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ LARGEST = 512 << 20
 """Bytes of a file, unpacked: JSON is read whole, and takes some five times that much memory."""
 FORMS = (".eval", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 _CHUNK = 1 << 20
+_HEAD = 100
 
 
 @dataclass(frozen=True)
@@ -43,14 +45,16 @@ class Source:
 
     @cached_property
     def head(self) -> Mapping[str, Any]:
-        """The object that a JSON file holds, or the first of its list, or the first row; empty where none is."""
+        """The object that a JSON file holds; of rows the first, with the columns of some more; else empty."""
         if self.path.suffix.lower() == ".eval":
             return {}
         whole = self.whole
-        if whole is None:
-            return next(self.rows(), {})
-        first = whole[0] if isinstance(whole, list) and whole else whole
-        return first if isinstance(first, Mapping) else {}
+        if isinstance(whole, Mapping):
+            return whole
+        found: dict[str, Any] = {}
+        for row in islice(self.rows(), _HEAD):  # JSON leaves out what a row does not have
+            found = {**row, **found}
+        return found
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Yield the rows: of a table, of JSON lines, or of a JSON list of objects.

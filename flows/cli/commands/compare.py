@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from tasks.report.tables import Table
 
 _KEYS = 12
-_CHARACTERS = 600
+_CHARACTERS = 300
 
 
 def compare(
     *named: Annotated[str, RUN],
     metric: tuple[str, ...] = (),
     pairs: Literal["same", "all"] = "same",
-    most: Annotated[int, Parameter(name="--show", metavar="N")] = 5,
+    most: Annotated[int, Parameter(name="--show", metavar="N")] = 3,
     html: Annotated[str, Parameter(metavar="FILE")] = "",
     markdown: Annotated[str, Parameter(metavar="FILE")] = "",
     json: Annotated[str, Parameter(metavar="FILE")] = "",
@@ -48,7 +48,7 @@ def compare(
         named: a run's id or folder, or a file or folder of another tool
         metric: compare this metric, such as cot.l1; may be repeated (default: those that the scores are made of)
         pairs: same: a model with itself in another run (all, where no model is in two); all: every two
-        most: changed items to print with their texts (default: 5)
+        most: changed items to print with their texts (default: 3)
         html: write everything as one HTML page
         markdown: write everything as Markdown
         json: write everything as JSON

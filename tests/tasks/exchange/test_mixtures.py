@@ -1,0 +1,113 @@
+"""A run of ours beside another tool's file, columns that the user names, scales, folders, what is missing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.cli.application import main
+from tests.helpers.recorded import recorded_run, suite, written
+from tests.tasks.exchange.forms import FORMS, Line
+
+LINES = [Line(f"q{k}", f"What is {k} plus one?", right=k % 4 > 0, answer=f"answer {k}") for k in range(100)]
+
+
+def said(folder: Path, *words: str) -> dict[str, Any]:
+    out = folder / "out.json"
+    assert main(["compare", *words, "--json", str(out)]) == 0
+    found: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("form", ["inspect_eval", "lm_eval", "promptfoo", "table_csv"])
+def test_a_run_of_ours_compares_with_a_file(form: str, tmp_path: Path) -> None:
+    """The same replies, of which the later file has twenty more wrong; nothing has one name on both sides."""
+    rows = [{"question": one.question, "answer": one.answer, "response": one.reply} for one in LINES]
+    recorded_run(tmp_path, "ours", [suite(written(tmp_path / "rows.jsonl", rows))])
+    worse = [Line(one.id, one.question, one.right and k >= 27, one.answer) for k, one in enumerate(LINES)]
+    file = FORMS[form](tmp_path, "theirs", worse)
+    place = ["--set", f"store.runs={tmp_path / 'runs'}"]
+    (pair,) = said(tmp_path, "ours", str(file), *place)["pairs"]
+    assert (pair["n"], pair["only_b"], pair["only_a"], pair["conclusion"]) == (100, 20, 0, "worse")
+    assert main(["gate", str(file), "--baseline", "ours", *place]) == 1
+    assert main(["gate", "ours", "--baseline", str(file), *place]) == 0
+
+
+def test_columns_are_named_by_the_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, right in (("a", 60), ("b", 20)):
+        text = "".join(f"case {k},{'ok' if k < 3 else '-'},{k < right:d}\n" for k in range(80))
+        (tmp_path / f"{name}.csv").write_text("was gefragt wurde,note,ergebnis\n" + text, encoding="utf-8")
+    files = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    assert main(["compare", *files]) == 2
+    told = capsys.readouterr().err
+    assert "found the keys was gefragt wurde, note, ergebnis" in told
+    assert "--columns question=…,score=…" in told
+    columns = "question=was gefragt wurde,score=ergebnis"
+    (pair,) = said(tmp_path, *files, "--columns", columns)["pairs"]
+    assert (pair["n"], pair["only_b"], pair["conclusion"]) == (80, 40, "worse")
+    assert main(["compare", *files, "--columns", "question=frage,score=ergebnis"]) == 2
+    assert "found no column 'frage'" in capsys.readouterr().err
+    assert main(["compare", *files, "--columns", "score"]) == 2
+    assert "expected OURS=THEIRS" in capsys.readouterr().err
+
+
+def test_scores_outside_0_and_1_need_a_scale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, more in (("a", 0), ("b", 1)):
+        rows = [{"id": f"q{k}", "score": 1 + (k + more) % 5} for k in range(100)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    files = [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
+    assert main(["compare", *files]) == 2
+    assert "Say its scale: --scale score=1..5" in capsys.readouterr().err
+    found = said(tmp_path, *files, "--scale", "score=1..5")
+    (pair,) = found["pairs"]
+    assert (pair["mean_a"], pair["mean_b"], pair["yes_no"]) == (0.5, 0.5, False)
+    assert found["compared"][0]["kinds"] == {"score": "rating"}
+    assert main(["compare", *files, "--scale", "score=5..1"]) == 2
+
+
+def test_a_folder_is_all_its_files(tmp_path: Path) -> None:
+    """Of two logs about the same, the later by name stands, and it is said."""
+    for name, right in (("a", 60), ("b", 20)):
+        (tmp_path / name).mkdir()
+        lines = [Line(f"q{k}", f"Is {k}?", right=k < right) for k in range(80)]
+        FORMS["inspect_json"](tmp_path / name, "2026-01-01", lines[::-1])
+        FORMS["inspect_json"](tmp_path / name, "2026-01-02", lines)
+    found = said(tmp_path, str(tmp_path / "a"), str(tmp_path / "b"))
+    (pair,) = found["pairs"]
+    assert (pair["n"], pair["only_b"]) == (80, 40)
+    assert any("of several files about sums m, 2026-01-02.json is read" in note for note in found["notes"])
+
+
+def test_missing_and_cut_replies_bound_the_difference(tmp_path: Path) -> None:
+    """Of 38 that are not right any more, 30 are failed calls: had they been right, little would have changed."""
+    old = [{"id": f"q{k}", "score": 1} for k in range(100)]
+    new = [{"id": f"q{k}", "score": None, "error": "timeout"} if k < 30 else
+           {"id": f"q{k}", "score": int(k >= 38), "finish_reason": "length" if k < 36 else "stop"}
+           for k in range(100)]  # fmt: skip
+    for name, rows in (("a", old), ("b", new)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (pair,) = said(tmp_path, str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))["pairs"]
+    assert (pair["n"], pair["n_lost"], pair["n_cut"], pair["only_b"]) == (70, 30, 6, 8)
+    assert (pair["low"], pair["high"]) == (pytest.approx(-0.38), pytest.approx(-0.02))
+    assert pair["hangs"]
+    assert pair["conclusion"].startswith("cannot be told apart; depends on")
+    assert main(["gate", str(tmp_path / "b.jsonl"), "--baseline", str(tmp_path / "a.jsonl")]) == 3
+
+
+def test_a_judge_is_marked(tmp_path: Path) -> None:
+    rows = [{"id": f"q{k}", "score": k % 2, "judge": "gpt-4o"} for k in range(20)]
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = said(tmp_path, str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
+    assert any("score is given by a judge (gpt-4o)" in note for note in found["notes"])
+
+
+def test_questions_of_one_template_are_one_unit(tmp_path: Path) -> None:
+    """Five templates of twenty: what all questions of one share is one observation: 40 changes decide nothing."""
+    for name, right in (("a", 100), ("b", 60)):
+        rows = [{"id": f"q{k}", "score": int(k < right), "template": f"t{k // 20}"} for k in range(100)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = said(tmp_path, str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
+    assert found["pairs"][0]["conclusion"] != "worse"
+    assert any("share 5 templates" in note for note in found["notes"])
