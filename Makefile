@@ -38,9 +38,10 @@ demo: $(READY)
 server deploy worker: $(READY)
 	@$(BIN)/python -m basic_control $(patsubst server,serve,$@) $(ARGS)
 
-# The tests' processes write the bytecode of what they import beside that, once for all of them.
+# The tests' processes write the bytecode of what they import beside that, once for all of them. Three for two cores:
+# some wait. Files keep their order, in which those come first that take longest (tests/conftest.py).
 test: $(READY)
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --durations 10 $(ARGS)
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 10 $(ARGS)
 
 # The tests on every Python from 3.11 to 3.14 that is found, each in an environment of its own.
 test-all:

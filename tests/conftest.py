@@ -20,6 +20,7 @@ from tests.helpers import inside
 from tests.helpers.preloaded import Preloaded
 
 TOP = Path(__file__).parents[1]
+LONG = ("tests/tasks/sandbox/", "tests/flows/", "tests/basic_control/", "tests/acceptance/", "tests/tasks/store/")
 SHARED = TOP.parent / "shared" / "data"
 
 # Before any test imports Prefect: a home of this session's own, no telemetry, quiet.
@@ -42,6 +43,11 @@ for _name in ("PREFECT_API_URL", "PREFECT_PROFILE", "OPENAI_API_KEY", "OLLAMA_HO
 # Both count wall time: a busy machine fails no property.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what starts processes: a file of it that comes last would keep one core busy for a minute."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 
 def pytest_collection_finish() -> None:

@@ -81,12 +81,6 @@ def test_a_judge_that_there_is_not_is_one_message(run: Run, tmp_path: Path) -> N
     assert "Traceback" not in done.stderr
 
 
-def command(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command that asks nobody."""
-    listed = [sys.executable, "-m", "basic_control", *words]
-    return subprocess.run(listed, cwd=TOP, capture_output=True, text=True, timeout=120, check=False)
-
-
 def answers(tmp_path: Path) -> Path:
     path = tmp_path / "answers.jsonl"
     rows = [
@@ -196,9 +190,9 @@ def test_a_gate_that_wants_labels_goes_by_what_people_said(run: Run, tmp_path: P
         done = latest(tmp_path)
         sheet = done / "labels.csv"
         asked = len(server.requests)
-        drawn = command("label", str(done), "--n", "40")
+        drawn = run(str(done), "--n", "40", command="label")
         sheets = [labelled(sheet, f"{name}.csv", lambda n: "yes" if n % 2 else "no") for name in ("ann", "bob")]
-        joined = command("label", str(done), "--labels", sheets[0], "--labels", sheets[1])
+        joined = run(str(done), "--labels", sheets[0], "--labels", sheets[1], command="label")
         after = run("--run", done.name, "--rerun", "report")
         assert len(server.requests) == asked
     assert before.returncode == 3, before.stderr

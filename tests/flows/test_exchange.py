@@ -35,9 +35,9 @@ def test_a_log_is_verified_here_and_set_beside_what_it_states(
     assert [m["score"] for m in results["final"]["models"]] == [0.5], "the stated score is no part of ours"
 
     (path,) = (latest(tmp_path) / "reports").glob("*.md")
-    section = path.read_text(encoding="utf-8").partition("## Stated by the other tool")[2].partition("\n## ")[0]
-    assert "| 100% | 50% | 1 / 2 |" in " ".join(section.split())
-    assert "What is 4 + 4?" in section
+    section = path.read_text(encoding="utf-8").partition("## Stated by the other tool")[2]
+    assert "| 100% | 50% | 1 / 2 |" in " ".join(section.partition("\n## ")[0].split())
+    assert "What is 4 + 4?" in section.partition("\n## Replies that differ")[2].partition("\n## ")[0]
     (path,) = (latest(tmp_path) / "reports").glob("*.html")
     assert "Stated by the other tool" in path.read_text(encoding="utf-8")
 

@@ -362,11 +362,9 @@ def test_a_replay_file_with_missing_columns_says_which(run: Run, tmp_path: Path)
     assert "Traceback" not in done.stderr
 
 
-def test_a_place_that_cannot_be_written_is_one_message(environment: dict[str, str]) -> None:
+def test_a_place_that_cannot_be_written_is_one_message(run: Run) -> None:
     with serve_openai("yes") as server:
-        command = [sys.executable, "-m", "flows.full_eval", "--set", at(server), *ONLY]
-        command += ["--set", "store.root=/proc/nowhere", "--set", "store.runs=/proc/nowhere"]
-        done = subprocess.run(command, cwd=TOP, env=environment, capture_output=True, text=True, check=False)
+        done = run("--set", at(server), *ONLY, root="/proc/nowhere")
     assert done.returncode == 2
     assert "/proc/nowhere" in done.stderr
     assert "Traceback" not in done.stderr

@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import quote
 
 import polars as pl
-import pytest
 
 from tests.conftest import Run
 from tests.servers.running import serve_openai
@@ -26,19 +25,29 @@ def holding(folder: Path, secret: str) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
 
 
-@pytest.mark.parametrize("place", [{"api_key_query": "key"}, {"api_key_header": "X-Api-Key"}])
-def test_a_key_by_name_is_sent_and_kept_nowhere(run: Run, tmp_path: Path, place: dict[str, str]) -> None:
-    refused = Fault("status", 400, f"the key {KEY} may not ask this")
-    with serve_openai("ANSWER: 4", faults=[None, refused]) as server:
-        model = {"name": "m", "provider": "openai", "base_url": server.base_url, "api_key_env": "MY_KEY", **place}
+def test_a_key_by_name_is_sent_and_kept_nowhere(run: Run, tmp_path: Path) -> None:
+    """Sent in the address by one model, in a header of its own by another."""
+
+    def refused(_number: int, body: dict[str, Any]) -> Fault | None:
+        """Refuse one of a model's two questions."""
+        told.append(body["model"])
+        again = told.count(body["model"]) == 2
+        return Fault("status", 400, f"the key {KEY} may not ask this") if again else None
+
+    told: list[str] = []
+    places = {"a": {"api_key_query": "key"}, "b": {"api_key_header": "X-Api-Key"}}
+    with serve_openai("ANSWER: 4", faults=refused) as server:
+        shared = {"provider": "openai", "base_url": server.base_url, "api_key_env": "MY_KEY"}
+        models = [{"name": name, **shared, **place} for name, place in places.items()]
         done = run(
-            "--set", f"models=[{json.dumps(model)}]", "--set", "suites=[basic_control]",
+            "--set", f"models={json.dumps(models)}", "--set", "suites=[basic_control]",
             "--set", "basic_control.families=[arithmetic]", "--set", "basic_control.n_items=2",
             extra={"MY_KEY": KEY, "PREFECT_LOGGING_LEVEL": "DEBUG"},
         )  # fmt: skip
-        sent = [f"{seen.query} {seen.headers}" for seen in server.requests]
-    assert all(KEY in one for one in sent)
-    assert len(sent) == 2
+        sent = {name: [r for r in server.requests if r.body["model"] == name] for name in places}
+    assert [len(seen) for seen in sent.values()] == [2, 2]
+    assert all(KEY in str(seen.query) for seen in sent["a"])
+    assert all(KEY in str(seen.headers) for seen in sent["b"])
     assert list((tmp_path / "runs").iterdir()), done.stderr
     assert KEY not in done.stdout + done.stderr
     assert not holding(tmp_path, KEY)

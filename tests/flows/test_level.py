@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from tests.helpers.preloaded import Preloaded
+from tests.conftest import Run
 from tests.helpers.runs import latest
 from tests.servers.running import Server, serve_openai
 
@@ -41,17 +41,9 @@ def rises(body: dict[str, Any]) -> str:
     return f"ANSWER: {solve(body['messages'][-1]['content']) + (not right)}"
 
 
-def search(
-    server: Server, folder: Path, forks: Preloaded, *words: str, model: str = "m"
-) -> subprocess.CompletedProcess[str]:
+def search(run: Run, server: Server, *words: str, model: str = "m") -> subprocess.CompletedProcess[str]:
     models = json.dumps([{"name": "m", "provider": "openai", "base_url": server.base_url}])
-    command = [
-        "level", model, "--family", "arithmetic", *words,
-        "--set", f"models={models}", "--set", f"store.root={folder}/store", "--set", f"store.runs={folder}/runs",
-    ]  # fmt: skip
-    started = forks.start("basic_control", command, forks.environment)
-    out, err = started.communicate(timeout=600)
-    return subprocess.CompletedProcess(command, started.wait(), out, err)
+    return run(model, "--family", "arithmetic", *words, "--set", f"models={models}", command="level")
 
 
 def document(folder: Path) -> dict[str, Any]:
@@ -59,15 +51,13 @@ def document(folder: Path) -> dict[str, Any]:
     return found
 
 
-def test_the_level_of_a_known_curve_is_found_and_no_question_is_asked_twice(
-    forks: Preloaded, tmp_path: Path
-) -> None:
+def test_the_level_of_a_known_curve_is_found_and_no_question_is_asked_twice(run: Run, tmp_path: Path) -> None:
     with serve_openai(falls) as server:
-        done = search(server, tmp_path, forks, "--language", "ru", "--language", "en")
+        done = search(run, server, "--language", "ru", "--language", "en")
         assert done.returncode == 0, done.stderr
         first = document(tmp_path)
         asked = len(server.requests)
-        again = search(server, tmp_path, forks, "--language", "en", "--language", "ru", "--questions", "48")
+        again = search(run, server, "--language", "en", "--language", "ru", "--questions", "48")
         assert again.returncode == 0, again.stderr
         more = len(server.requests) - asked
     assert asked == 2 * 40
@@ -88,16 +78,16 @@ def test_the_level_of_a_known_curve_is_found_and_no_question_is_asked_twice(
     assert text.count("| Arithmetic |") == 2
 
 
-def test_a_scale_that_does_not_hold_is_told(forks: Preloaded, tmp_path: Path) -> None:
+def test_a_scale_that_does_not_hold_is_told(run: Run, tmp_path: Path) -> None:
     with serve_openai(rises) as server:
-        done = search(server, tmp_path, forks)
+        done = search(run, server)
     assert done.returncode == 0, done.stderr
     (curve,) = document(tmp_path)["curves"]
     assert not curve["order"]["falls"]
     assert "the answers contradict the scale" in " ".join(done.stdout.split())
 
 
-def test_a_model_family_or_number_that_there_is_not_is_one_message(forks: Preloaded, tmp_path: Path) -> None:
+def test_a_model_family_or_number_that_there_is_not_is_one_message(run: Run) -> None:
     with serve_openai(falls) as server:
         for words, model, said in (
             ((), "nobody", "expected one of m"),
@@ -105,7 +95,7 @@ def test_a_model_family_or_number_that_there_is_not_is_one_message(forks: Preloa
             (("--language", "xx"), "m", "xx"),
             (("--questions", "0"), "m", "expected at least 1"),
         ):
-            done = search(server, tmp_path, forks, *words, model=model)
+            done = search(run, server, *words, model=model)
             assert done.returncode == 2, done.stdout
             assert said in done.stderr
             assert len(done.stderr.strip().splitlines()) == 1

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Run
+from tests.helpers import inside
 from tests.helpers.preloaded import Preloaded, Process
 from tests.helpers.runs import latest
 from tests.servers.running import Server, serve_openai
@@ -97,7 +98,7 @@ def test_a_killed_and_resumed_run_asks_the_same_and_two_workers_share_it(forks: 
 
     with serve_openai(answer) as server:
         calm = tmp_path / "calm"
-        begin(command(server, calm, tmp_path)).communicate()
+        inside.call(["run", *command(server, calm, tmp_path)], forks.environment)
         undisturbed = asked(server)
         calls = len(server.requests)
         assert set(undisturbed.values()) == {1}
