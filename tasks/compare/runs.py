@@ -76,11 +76,13 @@ def compare_runs(
     listed = compared_models(
         {name: frame["model"].unique(maintain_order=True).to_list() for name, frame in own.items()}
     )
+    files = any(side.run is None for side in found)
     compared = fields(listed, every=every)
+    if files and {one.run for field in compared for one in field} < {side.name for side in found}:
+        compared = fields(listed, every=True)  # each file was named to be compared with another
     labels = {(one.run, one.model): one.label for one in listed}
     scores = pl.concat([SCORES.frame([]), *(_labelled(frame, run, labels) for run, frame in own.items())])
     once = observations(scores, items)
-    files = any(side.run is None for side in found)
     chosen = _known(metrics, scores) or (shared_metrics(found) if files else ())
     pairs, grouped = compare_fields(once.scores, once.items, compared, _suites(found), chosen)
     if not pairs and not looked:

@@ -62,13 +62,13 @@ def gate(
         threshold=threshold,
         form=(form or FileOptions()).form(),
     )
-    show(*map(visible, _lines(verdict, held)))
+    show(*map(visible, _lines(verdict, held, f"{new}, compared with {baseline}:")))
     if junit:
         written([comparison.write(_cases(verdict, held, new), Path(junit))])
     return verdict.exit_code
 
 
-def _lines(verdict: "RunVerdict", held: "BaselineComparison | None") -> Iterator[str]:
+def _lines(verdict: "RunVerdict", held: "BaselineComparison | None", both: str) -> Iterator[str]:
     from dataclasses import asdict
 
     from prompts.phrases import ENGLISH, phrase
@@ -76,7 +76,8 @@ def _lines(verdict: "RunVerdict", held: "BaselineComparison | None") -> Iterator
 
     yield from (f"{name}: {said}" for _, name, _, said in _thresholds(verdict))
     if held:
-        yield from regressions.lines(asdict(held), ENGLISH)
+        yield both
+        yield from [*regressions.lines(asdict(held), ENGLISH)][1:]  # whose first names a pinned run
     yield phrase(f"regression.exit_{int(verdict.exit_code)}", ENGLISH)
 
 

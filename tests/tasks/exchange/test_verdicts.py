@@ -148,3 +148,12 @@ def test_a_threshold_alone_and_both(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert gate(file, file, "--threshold", "0.8") == 1
     assert main(["gate", str(file)]) == 2
     assert "expected --baseline OLD, or --threshold SHARE" in capsys.readouterr().err
+
+
+def test_of_three_files_each_is_compared_with_each(tmp_path: Path) -> None:
+    """Two name their model alike and the third another way: none is left aside."""
+    files = [FORMS["promptfoo"](tmp_path, "a", lines()), FORMS["promptfoo"](tmp_path, "b", lines(30, 4)),
+             FORMS["lm_eval"](tmp_path, "c", lines(30, 4))]  # fmt: skip
+    found = compare(tmp_path, *files)
+    assert [pair["conclusion"] for pair in found["pairs"]] == ["worse", "worse", "no difference"]
+    assert found["groups"][0]["groups"] == [["m @ a.json"], ["m @ b.json", "model"]]
