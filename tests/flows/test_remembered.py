@@ -115,7 +115,7 @@ def test_an_edited_rule_scores_again_without_a_call_and_says_so_and_nothing_else
 
         def again(calls: int = 0) -> str:
             before = len(server.requests)
-            done = run("--config", config, apart=True)  # nothing read before the edit is known any more
+            done = run("--config", config)
             assert done.returncode == 0, done.stderr
             assert len(server.requests) - before == calls
             return done.stderr

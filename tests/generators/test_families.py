@@ -106,13 +106,16 @@ def test_neighbouring_seeds_share_no_items_beyond_chance(name: str, language: st
 @pytest.mark.slow
 @every_cell
 def test_thousands_of_items_without_a_repeated_prompt(name: str, language: str, level: str) -> None:
+    """Two thousand; six hundred in a family's further languages, which have other words for the same items."""
+    family = families()[name]
+    many = MANY if language == family.languages[0] else 600
     try:
-        items = draw(families()[name], level=level, language=language, seed=11, count=MANY)
+        items = draw(family, level=level, language=language, seed=11, count=many)
     except InputError as error:
         assert "different items" in str(error)  # noqa: PT017 - a smaller space is allowed, if it says so
         return
-    assert len({item.prompt for item in items}) == MANY
-    assert len({item.item_id for item in items}) == MANY
+    assert len({item.prompt for item in items}) == many
+    assert len({item.item_id for item in items}) == many
 
 
 def test_an_exhausted_space_says_how_many_items_there_are() -> None:

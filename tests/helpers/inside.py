@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import prompts
 from data import plugins
 
 OUTSIDE = ("PREFECT_", "PYTHON", "AWS_", "OTEL_", "BASIC_CONTROL_PLUGINS")
@@ -90,8 +91,11 @@ def _become(environment: Mapping[str, str]) -> None:
 
 
 def _forget(folders: Sequence[Path]) -> None:
-    """Forget plug-ins, and what they imported from beside them."""
+    """Forget plug-ins, what they imported from beside them, and their templates."""
     plugins.forget()
+    for known in vars(prompts).values():
+        if hasattr(known, "cache_clear"):
+            known.cache_clear()
     for name, module in [*sys.modules.items()]:
         if (file := getattr(module, "__file__", None)) and any(Path(file).is_relative_to(one) for one in folders):
             del sys.modules[name]

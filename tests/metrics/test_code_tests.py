@@ -22,7 +22,7 @@ def scored(row: dict[str, Any], **options: Any) -> Score:
     """Run a row's tests in the sandbox and score it."""
     used = options_of(UNIT, options)
     asked = programs(row, used)
-    outcomes = dict(zip(asked, sandbox.run(list(asked.values())), strict=True))
+    outcomes = dict(zip(asked, sandbox.run(list(asked.values()), cpu_s=1.0), strict=True))
     return UNIT.score(row, {"programs": outcomes}, used)
 
 
