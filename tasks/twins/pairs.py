@@ -3,17 +3,16 @@
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from data.loading import makers_of
-from data.plugins import loader
+from data.plugins import family, loader
 from data.records import Item
 from data.sources import given_file
 from data.suites import Suite
-from data.units import UnitIdentity
 from generators.twins.base import Refused
+from generators.twins.parity import in_language
 
 LANGUAGES = ("en", "ru", "zh")
 _NAMED = re.compile(r"(?<![A-Za-z0-9])(?:en|ru|zh)(?![A-Za-z0-9])")
@@ -21,18 +20,15 @@ _NAMED = re.compile(r"(?<![A-Za-z0-9])(?:en|ru|zh)(?![A-Za-z0-9])")
 
 @dataclass(frozen=True, slots=True)
 class PairedData:
-    """A data set whose rows are those of a suite's in another language: `mgsm_ru` beside `mgsm_en`.
+    """A data set whose rows are those of a suite's in another language: `mgsm_ru` beside `mgsm_en`."""
 
-    The first of the `units` is the loader; `digest` is the file's.
-    """
-
-    units: tuple[UnitIdentity, ...]
+    loader: str
     options: Mapping[str, Any]
     digest: str
 
     def items(self) -> dict[int, Item]:
         """Return the items by their places."""
-        return {item.index: item for item in loader(self.units[0].name).load(self.options, ())}
+        return {item.index: item for item in loader(self.loader).load(self.options, ())}
 
 
 def paired_data(suite: Suite) -> PairedData | None:
@@ -43,7 +39,7 @@ def paired_data(suite: Suite) -> PairedData | None:
             sample = suite.source.get("sample")
             every = {"sample": {**sample, "method": "all"}} if isinstance(sample, Mapping) else {}
             options = {**suite.source, **every, "data": name, "language": ""}
-            return PairedData(makers_of(suite), options, hashlib.sha256(path.read_bytes()).hexdigest())
+            return PairedData(suite.loader, options, hashlib.sha256(path.read_bytes()).hexdigest())
     return None
 
 
@@ -67,3 +63,14 @@ def partner(item: Mapping[str, Any], paired: Mapping[int, Item]) -> Item:
     if found.answer.replace(",", "") != str(item["answer"]).replace(",", ""):
         raise Refused("another answer in the other language")
     return found
+
+
+def in_family(item: Mapping[str, Any], families: Mapping[str, Mapping[str, Any]]) -> Item:
+    """Return a family's item in the first of its other languages, from the same draw.
+
+    Raises:
+        Refused: the same draw makes another item there.
+    """
+    unit = family(item["family"])
+    other = next((one for one in unit.languages if one != item["language"]), "")
+    return replace(in_language(unit, item, families.get(unit.name, {}), other), language=other)

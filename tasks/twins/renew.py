@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -11,9 +11,12 @@ import polars as pl
 from config.settings import StoreSettings
 from data.batches import Ref, TwinCount
 from data.draw import content_id
+from data.loading import families_of, makers_of
+from data.plugins import family
 from data.records import Item
 from data.suites import Suite, TwinKind, Twins
 from data.tables import ITEMS
+from data.units import UnitIdentity
 from generators.twins.base import Refused, Renewed
 from generators.twins.kinds import renew as renewed
 from prompts import fill, read_by
@@ -21,7 +24,7 @@ from tasks.load import row
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 from tasks.store.tables import Store
-from tasks.twins.pairs import PairedData, paired_data, partner
+from tasks.twins.pairs import PairedData, in_family, paired_data, partner
 
 TWIN = "twin_of"
 """The fact of a twin that names its original and its kind."""
@@ -44,16 +47,22 @@ class _Asked:
     prompt: str
     read: frozenset[str]
     paired: Mapping[int, Item]
+    families: Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class TwinsWanted:
-    """Which twins a suite's items get: its name and prompts, and its data in another language where there are."""
+    """Which twins a suite's items get: its name and prompts, and its data in another language where there are.
+
+    `units` make the items; `families` are the options of those that draw them.
+    """
 
     suite: str
     twins: Twins
     prompts: tuple[str, ...]
     paired: PairedData | None = None
+    units: tuple[UnitIdentity, ...] = ()
+    families: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def wanted_of(suite: Suite) -> TwinsWanted | None:
@@ -61,7 +70,9 @@ def wanted_of(suite: Suite) -> TwinsWanted | None:
     if suite.twins is None:
         return None
     paired = paired_data(suite) if "language" in suite.twins.kinds else None
-    return TwinsWanted(suite.name, suite.twins, tuple(suite.asked_by.values()), paired)
+    options = {family(name).name: own for name, own in suite.source.get("options", {}).items()}
+    drawn = {unit.name: options.get(unit.name, {}) for unit in families_of(suite)}
+    return TwinsWanted(suite.name, suite.twins, tuple(suite.asked_by.values()), paired, makers_of(suite), drawn)
 
 
 def twins_of(
@@ -70,7 +81,7 @@ def twins_of(
     """Yield rows of the items table: the twins of some items; count what became of each original of each kind."""
     twins, prompts = wanted.twins, wanted.prompts
     paired = wanted.paired.items() if wanted.paired else {}
-    asked = _Asked(wanted.suite, twins.seed, prompts[0], read_by(prompts), paired)
+    asked = _Asked(wanted.suite, twins.seed, prompts[0], read_by(prompts), paired, wanted.families)
     for original in items.iter_rows(named=True):
         for kind in twins.kinds:
             seen = {original["text_digest"]}
@@ -87,21 +98,21 @@ def twins_of(
 
 
 def _twin(original: Mapping[str, Any], kind: TwinKind, number: int, asked: _Asked) -> dict[str, Any]:
-    if not asked.prompt:
+    if not asked.prompt and kind != "language":
         raise Refused("a prompt of the family's own")
     facts: dict[str, Any] = json.loads(original["facts"])
     language, item = original["language"], original["text_digest"] or original["item_id"]
     if kind == "language":
-        other = partner(original, asked.paired)
-        language, twin = other.language, Renewed(original["answer"], other.facts)
+        other = partner(original, asked.paired) if asked.prompt else in_family(original, asked.families)
+        language, twin = other.language, Renewed(other.answer, other.facts, other.prompt)
     else:
         twin = renewed(kind, item, facts, original["answer"], language, seed=asked.seed, number=number)
     facts |= {**twin.facts, TWIN: {"item": original["item_id"], "kind": kind}}
     same = {name: original[name] for name in ("family", "version", "level", "template", "seed", "index")}
-    found = row(Item("", twin.answer, facts, language=language, suite=asked.suite, **same), asked.read)
+    found = row(Item(twin.prompt, twin.answer, facts, language=language, suite=asked.suite, **same), asked.read)
     return found | {
         "item_id": content_id("twin", original["item_id"], kind, number),
-        "prompt": fill(asked.prompt, language, facts),
+        "prompt": twin.prompt or fill(asked.prompt, language, facts),
     }
 
 

@@ -124,3 +124,24 @@ def test_the_same_problems_in_another_language_are_pairs_with_equal_answers(shar
     asked = [json.loads(facts)["question"] for facts in made["facts"]]
     assert [russian[question] for question in asked] == [float(one.replace(",", "")) for one in originals["answer"]]
     assert all("Задача" in prompt for prompt in made["prompt"])
+
+
+def test_a_family_writes_its_twins_prompts_itself(tmp_path: Path) -> None:
+    values = settings(tmp_path).model_dump() | {
+        "suites": ["basic_control"],
+        "basic_control": {
+            "families": ["arithmetic", "data_extraction"],
+            "n_items": 3,
+            "twins": ["language", "names"],
+        },
+    }
+    (suite,) = Settings.model_validate(declared(values).raw).suites
+    wanted = wanted_of(suite)
+    assert wanted is not None
+    originals, counts = ITEMS.frame(items_of(suite)), Counter[tuple[TwinKind, str]]()
+    made = ITEMS.frame(twins_of(originals, wanted, counts))
+    assert counts["language", "another item in the other language"] == 3 * made.height / counts["language", ""]
+    assert {*made["family"]} == {"arithmetic"}
+    assert {*made["language"]} == {"ru"}
+    assert made["prompt"].str.contains("[а-я]").all()
+    assert {*made["answer"]} <= {*originals["answer"]}

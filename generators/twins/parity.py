@@ -1,0 +1,57 @@
+"""Render a family's item in another language, from the same draw.
+
+The two are one item where their facts are alike: the same numbers and commands, and names and sentences that stand
+in the same places. Families whose draws hang on their words (letters of a sentence, names of a country) have none.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from data.draw import source
+from data.options import options_of
+from data.records import Family, Item
+from generators.twins.base import Refused
+
+ATTEMPTS = 100
+"""Draws of one item that were tried again since their prompts had been there."""
+_COMMAND = re.compile(r"[a-z_]+")
+
+
+def in_language(unit: Family, item: Mapping[str, Any], options: Mapping[str, Any], language: str) -> Item:
+    """Return an item's twin in another language; `item` is its row, `options` are the family's.
+
+    Raises:
+        Refused: the family has not that language, or the same draw makes another item in it.
+    """
+    if language not in unit.languages:
+        raise Refused("not there in another language")
+    steps = {**unit.rungs, **unit.levels}
+    given = {**steps[item["level"]], **options_of(unit, options)}
+    for attempt in range(ATTEMPTS):
+        own = (unit.name, unit.version, item["level"], item["language"], item["seed"], item["index"], attempt)
+        drawn = unit.generate(source(*own), **given, language=item["language"])
+        if drawn.prompt == item["prompt"]:
+            other: Item = unit.generate(source(*own), **given, language=language)
+            if alike(drawn, other):
+                return other
+            break
+    raise Refused("another item in the other language")
+
+
+def alike(one: Item, other: Item) -> bool:
+    """Say whether two items have the same facts and answer, but for words."""
+    return bool(_shape([one.facts, one.answer], {}) == _shape([other.facts, other.answer], {}))
+
+
+def _shape(value: Any, seen: dict[str, int]) -> Any:
+    """Return a value with the place of its first occurrence for each text; digits and commands stay."""
+    if isinstance(value, Mapping):
+        return {
+            key: _shape(one, seen) for key, one in value.items() if key != "language" or one not in {"en", "ru"}
+        }
+    if isinstance(value, list | tuple):
+        return [_shape(one, seen) for one in value]
+    if not isinstance(value, str) or _COMMAND.fullmatch(value):
+        return value
+    return re.findall(r"[0-9]+", value), seen.setdefault(value, len(seen))
