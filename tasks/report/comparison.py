@@ -48,9 +48,41 @@ def verdict(pair: Comparison) -> str:
 
 def conclusion(pair: Comparison, language: str) -> str:
     """Return the outcome of a comparison, with what qualifies it."""
+    return "; ".join([phrase(f"compare.{outcome_of(pair)}", language), *remarks(asdict(pair), language)])
+
+
+def answers(found: RunComparison, most: int | None = None) -> Iterator[str]:
+    """Yield a sentence for each of the first `most` comparisons: who is better, and by how much."""
+    shown = found.pairs[:most]
+    for pair in shown:
+        yield _answer(pair, found.language)
+    if more := len(found.pairs) - len(shown):
+        yield phrase("compare.more_answers", found.language, n=more)
+
+
+def _answer(pair: Comparison, language: str) -> str:
+    low, high = pair.interval_adjusted.low, pair.interval_adjusted.high
+    size = {"points": points(pair.difference), "low": points(low), "high": points(high)}
+    told = {
+        "after": pair.model_a,
+        "before": pair.model_b,
+        "what": ": ".join(headline(pair.suite, pair.metric, pair.scope, language)),
+        "by": phrase("compare.by" if low is None else "compare.by_around", language, **size),
+        "p": p_value(pair.p_adjusted),
+        "n": pair.n,
+    }
+    outcome = "none" if pair.difference is None else outcome_of(pair)
+    more = remarks(asdict(pair), language)
+    if outcome in {"same", "equal"} and pair.detectable is not None:
+        found_from = {"detectable": points(pair.detectable).lstrip("+")}
+        more = [*more, phrase("compare.found_from", language, **found_from)]
+    return "; ".join([phrase(f"compare.answer_{outcome}", language, **told), *more])
+
+
+def outcome_of(pair: Comparison) -> str:
+    """Return the outcome of a comparison: better, worse, same, or equal where no question tells the two apart."""
     alike = pair.n and not (pair.only_a or pair.only_b or pair.hangs)
-    outcome = "equal" if alike and not pair.difference else verdict(pair)
-    return "; ".join([phrase(f"compare.{outcome}", language), *remarks(asdict(pair), language)])
+    return "equal" if alike and not pair.difference else verdict(pair)
 
 
 def bounds(found: RunComparison) -> Iterator[str]:
@@ -185,13 +217,9 @@ def outcome(row: Mapping[str, Any], side: str, language: str) -> str:
 def markdown(found: RunComparison) -> str:
     """Return the whole comparison as Markdown."""
     longest, language = cut(found), found.language
-    lines = ["# " + plain(title(found)), ""]
+    lines = ["# " + plain(title(found)), "", *(f"**{plain(line)}.**  " for line in answers(found)), ""]
     looked = verified(found, LISTED)
     lines += [f"* {plain(line)}" for line in (*asked(found), *looked, *found.notes, *bounds(found))]
-    if found.differences:
-        lines += ["", f"## {phrase('compare.configurations', language)}", ""]
-        rows = [[plain(key), *(plain(shorten(v)) for v in values)] for key, values in found.differences]
-        lines += table([phrase("compare.key", language), *(plain(run.name) for run in found.runs)], rows)
     lines += ["", f"## {phrase('compare.differences', language)}", ""]
     rows = [[plain(cell) for cell in cells(pair, language)] for pair in found.pairs]
     lines += table(header(language), rows, left=4)
@@ -204,6 +232,10 @@ def markdown(found: RunComparison) -> str:
         lines += ["", f"### {said}", "", phrase("compare.changed", language, k=frame.height, n=pair.n)]
         for row in frame.iter_rows(named=True):
             lines += _markdown_change(row, pair, longest, language)
+    if found.differences:
+        lines += ["", f"## {phrase('compare.configurations', language)}", ""]
+        rows = [[plain(key), *(plain(shorten(v)) for v in values)] for key, values in found.differences]
+        lines += table([phrase("compare.key", language), *(plain(run.name) for run in found.runs)], rows)
     return "\n".join(lines) + "\n"
 
 
@@ -254,6 +286,7 @@ def html(found: RunComparison) -> str:
         language=found.language,
         title=title(found),
         t=partial(_said, found.language),
+        answers=list(answers(found)),
         header=header(found.language),
         rows=[(cells(pair, found.language), verdict(pair), itemised(pair)) for pair in found.pairs],
         asked=[*asked(found), *verified(found, LISTED), *bounds(found)],

@@ -78,6 +78,7 @@ def test_two_runs_of_a_model_are_paired_over_the_command_line(
     )
     assert done.returncode == 0, done.stderr[-2000:]
     said = " ".join(done.stdout.split())
+    assert re.match(r"acme/tiny:1b @ \S+ is worse than acme/tiny:1b @ \S+: basic_control: TOTAL −40", said), said[:200]
     assert f"basic_control: 20 questions in all runs ({names[0]}: 20, {names[1]}: 20)" in said
     assert "70%" in said
     assert "30%" in said
@@ -152,7 +153,7 @@ def test_it_speaks_the_language_of_the_last_runs_report(
         assert "неверно → верно" in folded, form
         assert "Имя m в разных запусках обозначает разные модели: digest d1 / d2." in folded, form
     assert main(["compare", "r1", "r2", "--set", f"store.runs={tmp_path / 'runs'}", "--language", "en"]) == 0
-    assert "Runs compared: r1, r2" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith("m @ r2 is better than m @ r1: basic_control: TOTAL +50.0 points (")
     assert main(["compare", "r1", "r2", "--set", f"store.runs={tmp_path / 'runs'}", "--language", "xx"]) == 2
     assert "no catalogue of phrases in language 'xx'; expected one of en, ru" in capsys.readouterr().err
 
@@ -205,7 +206,9 @@ def test_equal_runs_say_that_nothing_changed(tmp_path: Path, capsys: pytest.Capt
     finished(tmp_path, "r1")
     finished(tmp_path, "r2")
     assert main(["compare", "r1", "r2", "--set", f"store.runs={tmp_path / 'runs'}"]) == 0
-    assert "Nothing changed on any item." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert said.startswith("No difference: "), "the answer comes first"
+    assert "Nothing changed on any item." in said
 
 
 def test_many_long_texts_are_cut_to_what_a_page_can_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

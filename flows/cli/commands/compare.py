@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tasks.compare.runs import RunComparison
     from tasks.report.tables import Table
 
+_ANSWERS = 3
 _KEYS = 12
 _CHARACTERS = 300
 
@@ -84,7 +85,19 @@ def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     from prompts.phrases import phrase
     from tasks.report import comparison
 
-    yield Text(visible(comparison.title(found)), style="bold")
+    for line in comparison.answers(found, _ANSWERS):
+        yield Text(visible(line), style="bold")
+    if found.pairs:
+        yield _pairs(found).terminal(language=found.language)
+    for line in comparison.groups(found):
+        yield Text(visible(line))
+    total = sum(frame.height for frame in found.changed)
+    for pair, row in _chosen(found, most):
+        yield _change(pair, row, found.language)
+    if total > most:
+        yield Text(phrase("compare.not_shown", found.language, k=total - most, n=total))
+    elif found.pairs and not total:
+        yield Text(phrase("compare.nothing_changed", found.language))
     for line in (
         *comparison.asked(found),
         *comparison.verified(found, most),
@@ -94,18 +107,6 @@ def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
         yield Text(visible(line))
     if found.differences:
         yield _configurations(found).terminal(_KEYS, found.language)
-    if not found.pairs:
-        return
-    yield _pairs(found).terminal(language=found.language)
-    for line in comparison.groups(found):
-        yield Text(visible(line))
-    total = sum(frame.height for frame in found.changed)
-    for pair, row in _chosen(found, most):
-        yield _change(pair, row, found.language)
-    if total > most:
-        yield Text(phrase("compare.not_shown", found.language, k=total - most, n=total))
-    elif not total:
-        yield Text(phrase("compare.nothing_changed", found.language))
 
 
 def _chosen(found: "RunComparison", most: int) -> Iterator[tuple["Comparison", Mapping[str, Any]]]:
@@ -132,7 +133,7 @@ def _configurations(found: "RunComparison") -> "Table":
 
 def _pairs(found: "RunComparison") -> "Table":
     from prompts.phrases import phrase
-    from tasks.report.comparison import COLUMNS, cells, correction, verdict
+    from tasks.report.comparison import COLUMNS, cells, verdict
     from tasks.report.tables import Column, Table, columns
 
     language = found.language
@@ -146,7 +147,6 @@ def _pairs(found: "RunComparison") -> "Table":
     return Table(
         (*columns(*words, *numbers, numeric=numbers), Column("")),
         rows,
-        caption=f"{phrase('compare.about', language)} {correction(found)}",
         tones=[{"better": "green", "worse": "red"}.get(verdict(pair), "") for pair in found.pairs],
     )
 
@@ -158,17 +158,19 @@ def _change(pair: "Comparison", row: Mapping[str, Any], language: str) -> "Rende
 
     from data.characters import visible
     from prompts.phrases import phrase
+    from tasks.compare.runs import shorten
     from tasks.report.comparison import change_of, clip, headline, outcome, place_of
 
     named = ": ".join(headline(pair.suite, pair.metric, pair.scope, language))
-    said = f"{change_of(row, language)}: {named}: {place_of(row, language)}"
+    said = f"{change_of(row, language)}: {named}: {shorten(row['prompt'] or place_of(row, language))}"
     title = Text(visible(said), style="bold")
     table = Sides(title=title, title_justify="left", box=ROUNDED, expand=True)
     for label, side in ((pair.model_b, "before"), (pair.model_a, "after")):
         table.add_column(Text(visible(f"{label}: {outcome(row, side, language)}")), ratio=1, overflow="fold")
     texts = [clip(str(row[f"{side}_text"] or ""), _CHARACTERS, language) for side in ("before", "after")]
     table.add_row(*(Text(visible(text)) for text in texts))
-    answer = clip(str(row["answer"]), 200, language)
-    table.caption = Text(visible(phrase("compare.expected_is", language, answer=answer)))
-    table.caption_justify = "left"
+    if row["answer"]:
+        answer = clip(str(row["answer"]), 200, language)
+        table.caption = Text(visible(phrase("compare.expected_is", language, answer=answer)))
+        table.caption_justify = "left"
     return table
