@@ -78,7 +78,9 @@ def test_two_runs_of_a_model_are_paired_over_the_command_line(
     )
     assert done.returncode == 0, done.stderr[-2000:]
     said = " ".join(done.stdout.split())
-    assert re.match(r"acme/tiny:1b @ \S+ is worse than acme/tiny:1b @ \S+: basic_control: TOTAL −40", said), said[:200]
+    assert re.match(r"acme/tiny:1b @ \S+ is worse than acme/tiny:1b @ \S+: basic_control: TOTAL −40", said), said[
+        :200
+    ]
     assert f"basic_control: 20 questions in all runs ({names[0]}: 20, {names[1]}: 20)" in said
     assert "70%" in said
     assert "30%" in said
