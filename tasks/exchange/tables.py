@@ -43,10 +43,12 @@ class LogTables:
 def shared_ids(logs: Sequence[Log], known: Collection[str] = ()) -> set[str]:
     """Return the declared ids that name one question in two logs at least (or in `known`, those of runs).
 
-    An id under which one log asks several texts names none.
+    An id under which one log asks several texts names none, nor do row numbers beside texts.
     """
     seen = Counter(dict.fromkeys(known, 1))
     for log in logs:
+        if _numbered(log):
+            continue
         texts: dict[str, int] = {}
         several = set[str]()
         for row in log.rows:
@@ -54,6 +56,13 @@ def shared_ids(logs: Sequence[Log], known: Collection[str] = ()) -> set[str]:
                 several.add(row.id)
         seen.update(one for one in texts if one not in several)
     return {one for one, n in seen.items() if n > 1}
+
+
+def _numbered(log: Log) -> bool:
+    """Say whether a log's ids only count its rows, from 0 or 1 on, while texts say what is asked."""
+    ids = dict.fromkeys(row.id for row in log.rows)
+    counting = any(all(one == str(n) for n, one in enumerate(ids, first)) for first in (0, 1))
+    return counting and all(row.question.strip() for row in log.rows)
 
 
 def tabulate(

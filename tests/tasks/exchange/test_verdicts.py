@@ -157,3 +157,17 @@ def test_of_three_files_each_is_compared_with_each(tmp_path: Path) -> None:
     found = compare(tmp_path, *files)
     assert [pair["conclusion"] for pair in found["pairs"]] == ["worse", "worse", "no difference"]
     assert found["groups"][0]["groups"] == [["m @ a.json"], ["m @ b.json", "model"]]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_row_numbers_are_no_ids(first: int, tmp_path: Path) -> None:
+    """The same questions in another order, each file counting its rows: they pair by their texts."""
+    old, new = lines(), lines(30, 4)[::-1]
+    files = [
+        FORMS["table_csv"](
+            tmp_path, name, [Line(str(k), one.question, one.right) for k, one in enumerate(own, first)]
+        )
+        for name, own in (("old", old), ("new", new))
+    ]
+    pair = compare(tmp_path, *files)["pairs"][0]
+    assert (pair["n"], pair["only_b"], pair["only_a"]) == (N, 30, 4)
