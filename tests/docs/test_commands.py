@@ -142,6 +142,7 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """Follow the tutorial in a folder, all suites in one run, and pin its baseline; return the run's name too."""
     folder = tmp_path_factory.mktemp("reader")
     write_files(folder, "docs/servers.md")
+    write_files(folder, "docs/seeds.md")
     write_files(folder, "docs/tutorial.md")
     (folder / "app.py").write_text(APP, encoding="utf-8")
     for name in ("old.json", "new.json"):  # docs/foreign.md

@@ -35,6 +35,7 @@ FILES: Mapping[str, str | list[dict[str, Any]]] = {
         {"question": "No cakes, please.", "answer": {"item": "cake", "count": 0}},
     ],
     "quiz.csv": "question,A,B,key\nWhich is a planet?,Mars,Pluto,A\nWhich is a moon?,Sirius,Titan,B\n",
+    "answers.jsonl": [{"question": "Q?", "reference": "A.", "response": "A.", "retrieved_contexts": ["A."]}],
     "programs.jsonl": [{"question": "It doubles.", "entry": "twice", "tests": ["assert twice(2) == 4"]}],
     "letters.jsonl": [{"question": "to a friend"}, {"question": "to a bank"}],
     "recorded.jsonl": [{"output": "yes", "expected": "yes"}, {"output": "no", "expected": "yes"}],
