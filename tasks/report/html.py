@@ -91,7 +91,9 @@ def _charts(data: ReportData, context: Mapping[str, Any]) -> dict[str, Markup]:
     language = data.settings.report.language
     first = context["models"][: charts.SERIES]
     drawn: dict[str, Markup] = {}
-    if rows := overview.profile_rows(context["heat_map"], first):
+    several = len({column.suite for column in context["heat_map"]["columns"]}) > 1
+    # Of one suite the chart would say once more what the table says.
+    if several and (rows := overview.profile_rows(context["heat_map"], first)):
         drawn["profile"] = charts.profile(rows, first, language)
     if rows := [row for row in operations.usage(data) if row["p50"] is not None]:
         drawn["latency"] = charts.ranges(rows, label=say("latency_chart", language), title=say("latency", language))

@@ -15,7 +15,7 @@ from tasks.report import html
 from tasks.report.report_data import ReportData
 from tasks.report.samples import primary
 from tests.tasks.report.conftest import UNFOLD, Open
-from tests.tasks.report.runs import MODELS, settings
+from tests.tasks.report.runs import MODELS, build, settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -47,6 +47,18 @@ def test_it_opens_without_a_word_on_the_console_or_a_request(visit: Open, page_f
     assert page.locator("h1").inner_text() == "Evaluation report"
     assert page.locator(".banner").inner_text()
     assert page.locator("svg.chart").count() >= 4
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_of_one_suite_a_score_stands_once(visit: Open, tmp_path: Path, scheme: str) -> None:
+    """No table of categories, no chart of them: the verdict's table says it all; families have the seed's."""
+    page = visit(html.write(build(4, suites=["citation"]), tmp_path / "one"), color_scheme=scheme)
+    assert page.locator("#categories, a[href='#categories']").count() == 0
+    score = page.locator(".standings .big").first.inner_text()
+    assert page.locator("#verdict .standings").inner_text().count(score) == 1
+    page = visit(html.write(build(4, suites=["basic_control"]), tmp_path / "families"), color_scheme=scheme)
+    assert page.locator("#categories .heatmap").is_visible()
+    assert page.locator("#categories svg").count() == 0
 
 
 def test_filters_leave_what_the_tables_say(visit: Open, page_file: Path, data: ReportData) -> None:
