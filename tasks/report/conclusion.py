@@ -21,7 +21,7 @@ def conclusion(results: Results, language: str) -> str:
     worst = max((model["verdict"] for model in models), key=OUTCOMES.index)
     if final["changes"] and (final["gate"] == "off" or "regressed" in final["changes"]) and worst != "error":
         return regressed(held or {}, final["changes"], language)
-    if final["waiting"] and worst in {"none", "pass"}:
+    if final["waiting"] and worst in {"none", "pass", "undecided"}:
         reason = f"submitted: {final['waiting']} requests wait in batches"
         return f"{say('undecided', language)}: {translated(reason, language)}"
     if worst == "none":
