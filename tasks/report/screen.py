@@ -3,6 +3,7 @@
 The same text is printed at the end of a run and begins the Markdown summary.
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,14 +75,16 @@ class Screen:
     language: str
 
     def table(self, width: int | None = None) -> Table:
-        """Return the table, of at most so many characters: names and intervals give way, then columns."""
+        """Return the table, whole, or of at most so many characters: names and intervals give way, then columns."""
+        if width is None:
+            return self._table(sys.maxsize, sys.maxsize, len(self.columns), around=True)
         for names, heads, around in _FITS:
             made = self._table(names, heads, len(self.columns), around=around)
-            if width is None or _width(made) <= width:
+            if _width(made) <= width:
                 return made
         names, heads, around = _FITS[-1]
         least = (self._table(names, heads, n, around=around) for n in range(len(self.columns) - 1, 0, -1))
-        return next((made for made in least if _width(made) <= (width or 0)), made)
+        return next((made for made in least if _width(made) <= width), made)
 
     def _table(self, names: int, heads: int, shown: int, *, around: bool) -> Table:
         there = [*self.columns[:shown], *(["…"] if shown < len(self.columns) else [])]
