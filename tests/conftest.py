@@ -142,7 +142,7 @@ def run(environment: dict[str, str], forks: Preloaded, tmp_path: Path) -> Run:
     """Return a function that runs `python -m flows.<flow> …` in a fresh store and returns what it printed.
 
     With `command` it runs that command of `python -m basic_control`. It does so in this process unless `apart`
-    asks for one of its own, or the folder does, or what only a process that starts would read of the environment.
+    asks for one of its own, or `extra` holds what only a process that starts would read.
     """
 
     def start(
@@ -156,13 +156,14 @@ def run(environment: dict[str, str], forks: Preloaded, tmp_path: Path) -> Run:
         timeout: float = 240,
     ) -> subprocess.CompletedProcess[str]:
         places = ["--set", f"store.root={root or tmp_path / 'store'}", "--set", f"store.runs={tmp_path}/runs"]
-        there = {} if cwd == TOP else {"PYTHONPATH": str(TOP)}
-        given = {**environment, **there, **(extra or {})}
-        if not apart and cwd == TOP and inside.fits(given, forks.environment):
+        given = {**environment, **(extra or {})}
+        if not apart and inside.fits(given, forks.environment):
             first = [command] if command else ["run", *([flow] if flow != "full_eval" else [])]
-            code, out, err = inside.call([*first, *arguments, *places], given)
+            code, out, err = inside.call([*first, *arguments, *places], given, cwd)
             return subprocess.CompletedProcess([flow, *arguments], code, out, err)
         module, words = ("basic_control", (command, *arguments)) if command else (f"flows.{flow}", arguments)
+        if cwd != TOP:
+            given["PYTHONPATH"] = str(TOP)
         begun = forks.start(module, [*words, *places], given, cwd)
         out, err = begun.communicate(timeout=timeout)
         return subprocess.CompletedProcess([flow, *arguments], begun.wait(), out, err)

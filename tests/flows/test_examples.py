@@ -14,7 +14,7 @@ import yaml
 from aiohttp import web
 
 from tests.conftest import TOP
-from tests.helpers.preloaded import Preloaded
+from tests.helpers import inside
 from tests.helpers.runs import latest
 from tests.servers.running import serve, serve_openai
 from tests.servers.service import Service
@@ -134,17 +134,17 @@ def words(case: Case, raw: Mapping[str, Any], stack: ExitStack) -> Iterator[str]
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_an_example_runs_elsewhere_and_comes_to_its_scores(name: str, tmp_path: Path, forks: Preloaded) -> None:
+def test_an_example_runs_elsewhere_and_comes_to_its_scores(
+    name: str, tmp_path: Path, environment: dict[str, str]
+) -> None:
     case, folder = CASES[name], tmp_path / name
     shutil.copytree(EXAMPLES / name, folder)
     raw = yaml.safe_load((folder / "run.yaml").read_text(encoding="utf-8"))
     with ExitStack() as stack:
         sets = [*words(case, raw, stack), "gate=off", f"store.root={tmp_path}/store", f"store.runs={tmp_path}/runs"]
-        line = ["--config", "run.yaml", *(word for one in sets for word in ("--set", one))]
-        given = {**forks.environment, "PYTHONPATH": str(TOP), "OPENAI_API_KEY": "k"}
-        started = forks.start("flows.full_eval", line, given, folder)
-        out, err = started.communicate(timeout=240)
-    assert started.returncode == 0, out + err
+        line = ["run", "--config", "run.yaml", *(word for one in sets for word in ("--set", one))]
+        code, out, err = inside.call(line, {**environment, "OPENAI_API_KEY": "k"}, folder)
+    assert code == 0, out + err
     document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     parts = {model["model"]: model["suites"][0]["parts"] for model in document["final"]["models"]}
     assert parts == {system: pytest.approx(means) for system, means in case.parts.items()}

@@ -15,6 +15,7 @@ from pathlib import Path
 import prompts
 from data import plugins
 
+TOP = Path(__file__).parents[2]
 OUTSIDE = ("PREFECT_", "PYTHON", "AWS_", "OTEL_", "BASIC_CONTROL_PLUGINS")
 """What a process reads as it starts, or once: who says it otherwise needs a process of its own."""
 
@@ -24,12 +25,13 @@ def fits(environment: Mapping[str, str], usual: Mapping[str, str]) -> bool:
     return not any(name.startswith(OUTSIDE) for name, _ in environment.items() ^ usual.items())
 
 
-def call(words: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str, str]:
-    """Run `basic-control WORDS`; return its exit code and what it printed to stdout and stderr."""
+def call(words: Sequence[str], environment: Mapping[str, str], cwd: Path = TOP) -> tuple[int, str, str]:
+    """Run `basic-control WORDS` in a folder; return its exit code and what it printed to stdout and stderr."""
     from flows.cli.application import main
 
     out, err = io.StringIO(), io.StringIO()
     with (
+        contextlib.chdir(cwd),
         _as_at_a_start(environment),
         _collecting(),
         contextlib.redirect_stdout(out),
