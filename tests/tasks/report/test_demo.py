@@ -13,6 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from flows.earlier import settings_of
+from tasks.report.screen import screen
 from tasks.verify import ReplyToVerify, verify_all
 from tests.conftest import TOP
 from tests.tasks.report.conftest import UNFOLD, Open
@@ -79,6 +81,22 @@ def test_no_model_is_asked_and_every_reply_is_a_recorded_one(shown: tuple[str, P
     assert "88 replies given; no model was asked." in said
     assert "without the suites that judges score" in said
     assert "--only-truncated" not in said, "a recording cannot be asked again"
+
+
+def test_what_is_printed_is_the_screen_of_the_results(shown: tuple[str, Path], results: dict[str, Any]) -> None:
+    said, run = shown
+    (report,) = (run / "reports").glob("*.html")
+    settings, manifest = settings_of(str(run.parent), run.name)
+    made = screen(results, settings, manifest["requests"], None, (report, run / "results.json"))
+    printed = said.splitlines()
+    assert printed[0] == made.verdict
+    assert [name for name, _ in made.rows] == [LARGE, SMALL], "the best first"
+    for name, cells in made.rows:
+        assert " ".join([name, *(cell.text() for cell in cells)]) in {" ".join(line.split()) for line in printed}
+    told = [*made.differences, *made.notes, *(f"Warning: {one}" for one in made.warnings), *made.links]
+    first = printed.index(told[0])
+    assert printed[first : first + len(told) + 1] == [*told[:-2], printed[-5], *told[-2:]]
+    assert printed[-5].startswith(made.calls)
 
 
 def test_the_shares_are_those_of_the_recorded_replies(
