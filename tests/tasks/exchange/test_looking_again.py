@@ -50,6 +50,28 @@ def test_a_false_verdict_of_the_tool_is_found(form: str, tmp_path: Path) -> None
     assert [(one["stated"], one["ours"]) for one in found["differing"]] == [(1.0, 0.0)] * 2
 
 
+def test_programs_of_another_tools_replies_run_in_the_sandbox_alone(tmp_path: Path) -> None:
+    """One was called right and is not; one that was called wrong is right, and leaves no file behind."""
+    mark = tmp_path / "written"
+    hostile = f"open({str(mark)!r}, 'w')\n"
+    programs = [("double", "2 * x", 1, ""), ("triple", "2 * x", 1, ""), ("thrice", "3 * x", 0, hostile)]
+    rows = [
+        {
+            "question": f"Write {name}.",
+            "response": f"```python\n{before}def {name}(x):\n    return {body}\n```",
+            "score": score,
+            "tests": f"assert {name}(2) == {4 if name == 'double' else 6}",
+        }
+        for name, body, score, before in programs
+    ]
+    file, out = tmp_path / "code.jsonl", tmp_path / "out.json"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert main(["compare", str(file), "--verify", "code_tests", "--json", str(out)]) == 0
+    (found,) = json.loads(out.read_text(encoding="utf-8"))["verified"]
+    assert (found["n"], [(one["stated"], one["ours"]) for one in found["differing"]]) == (3, [(1.0, 0.0), (0.0, 1.0)])
+    assert not mark.exists()
+
+
 def test_a_metric_that_asks_a_judge_cannot_verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = promptfoo(tmp_path, "one", [Line("a", "Is it?", right=True)])
     assert main(["compare", str(file), "--verify", "rubric"]) == 2
