@@ -68,7 +68,10 @@ def test_programs_of_another_tools_replies_run_in_the_sandbox_alone(tmp_path: Pa
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     assert main(["compare", str(file), "--verify", "code_tests", "--json", str(out)]) == 0
     (found,) = json.loads(out.read_text(encoding="utf-8"))["verified"]
-    assert (found["n"], [(one["stated"], one["ours"]) for one in found["differing"]]) == (3, [(1.0, 0.0), (0.0, 1.0)])
+    assert (found["n"], [(one["stated"], one["ours"]) for one in found["differing"]]) == (
+        3,
+        [(1.0, 0.0), (0.0, 1.0)],
+    )
     assert not mark.exists()
 
 
