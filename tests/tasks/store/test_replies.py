@@ -132,7 +132,7 @@ def test_an_unusable_url_is_explained_without_its_password(url: str, words: str)
 def test_a_file_that_was_never_a_cache_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "thesis.txt"
     path.write_bytes(b"this is not a database" * 1000)
-    with pytest.raises(InputError, match="is no SQLite file"):
+    with pytest.raises(InputError, match="is not an SQLite file"):
         ReplyCache(f"sqlite:///{path}")
     assert path.read_bytes() == b"this is not a database" * 1000
     assert {p.name for p in tmp_path.iterdir()} <= {"thesis.txt", "thesis.txt.lock"}
