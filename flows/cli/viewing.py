@@ -8,10 +8,11 @@ import hashlib
 import socket
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 # Prefect, which serves its own pages with them, brings both.
 import uvicorn
@@ -80,17 +81,22 @@ class HostGuard:
 
 
 class Pages:
-    """Answers for a folder of runs, in one language: that of each page's own runs, or the newest, unless given."""
+    """Answers for a folder of runs, in one language: that of each page's own runs, or the newest, unless given.
 
-    def __init__(self, runs: Path, language: str = "") -> None:
+    `files` of other tools, by name, stand before the runs and are compared with them and with each other.
+    """
+
+    def __init__(self, runs: Path, language: str = "", files: Mapping[str, Path] | None = None) -> None:
         self.runs = runs
         self.language = language
+        self.files = files or {}
         self._compared: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._lock = Lock()
 
     def index(self, request: Request) -> Response:
         """Show the runs that are asked for, the newest first."""
-        found, asked = entries(self.runs), pages.RunFilter.read(request.query_params)
+        others = [replace(HistoryEntry.blank(name), status="completed") for name in self.files]
+        found, asked = [*others, *entries(self.runs)], pages.RunFilter.read(request.query_params)
         return HTMLResponse(pages.index(found, asked, partial(address_of, self.runs), self._language_of(found)))
 
     def leaderboard(self, _: Request) -> Response:
@@ -103,7 +109,7 @@ class Pages:
     def compare(self, request: Request) -> Response:
         """Show two runs side by side."""
         named = [request.query_params.get(side, "") for side in ("before", "after")]
-        there = folders(self.runs)
+        there = {**folders(self.runs), **self.files}
         if not all(name in there for name in named):
             raise InputError("found no two runs, expected both to be chosen among those that are listed.")
         return HTMLResponse(self._comparison([there[name] for name in named]))
@@ -168,12 +174,13 @@ class Pages:
 
 def folders(runs: Path) -> dict[str, Path]:
     """Return the folders of runs by name."""
-    return {path.name: path for path in runs.iterdir() if path.is_dir() and not path.name.startswith(".")}
+    there = runs.iterdir() if runs.is_dir() else ()
+    return {path.name: path for path in there if path.is_dir() and not path.name.startswith(".")}
 
 
 def entries(runs: Path) -> list[HistoryEntry]:
     """Return all runs, the newest first; those without a manifest, which never began or lost it, at the end."""
-    found = history(runs)
+    found = history(runs) if runs.is_dir() else []
     known = {one.name for one in found}
     return [*found, *(HistoryEntry.blank(name) for name in sorted({*folders(runs)} - known, reverse=True))]
 
@@ -192,12 +199,37 @@ def address_of(runs: Path, run: str) -> str:
 
 
 def digest(folder: Path) -> str:
-    """Return what changes with what is known of a run: its manifest, which names its tables, and its results."""
-    found = hashlib.sha256()
+    """Return what changes with what is known of a run: its manifest, which names its tables, and its results.
+
+    Of another tool's file, its size and time; a folder of them is read as it was at first.
+    """
+    found = hashlib.sha256(str(folder).encode())
+    if folder.is_file():
+        known = folder.stat()
+        found.update(f"{known.st_size} {known.st_mtime_ns}".encode())
     for name in ("manifest.json", "results.json"):
         path = folder / name
         found.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
     return found.hexdigest()
+
+
+def files_of(named: Sequence[str]) -> dict[str, Path]:
+    """Return the files of other tools among what was named, by short names that differ.
+
+    Raises:
+        InputError: several are named, and one of them is no file.
+    """
+    paths = [Path(name) for name in named]
+    missing = [str(path) for path in paths if not path.is_file()]
+    if missing and len(paths) > 1:
+        raise InputError(f"view: {missing[0]} is no file. Expected one run, or files of other tools.")
+    names = [path.name for path in paths]
+    return {str(path) if names.count(path.name) > 1 else path.name: path for path in paths if not missing}
+
+
+def comparison_address(before: str, after: str) -> str:
+    """Return where two of what is listed are compared."""
+    return f"/compare?{urlencode({'before': before, 'after': after})}"
 
 
 def report_path(runs: Path, run: str) -> tuple[Path, str]:
@@ -232,9 +264,9 @@ def bind(port: int) -> socket.socket:
     return found
 
 
-def server(runs: Path, port: int, language: str = "") -> uvicorn.Server:
-    """Return a server for a folder of runs; `run(sockets=[...])` serves until `should_exit`."""
-    guarded = HostGuard(Pages(runs, language).application(), port)
+def server(runs: Path, port: int, language: str = "", files: Mapping[str, Path] | None = None) -> uvicorn.Server:
+    """Return a server for runs and files of other tools; `run(sockets=[...])` serves until `should_exit`."""
+    guarded = HostGuard(Pages(runs, language, files).application(), port)
     told = uvicorn.Config(
         guarded, log_level="critical", access_log=False, lifespan="off", server_header=False, ws="none",
         timeout_graceful_shutdown=1,

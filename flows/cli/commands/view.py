@@ -9,22 +9,23 @@ from flows.cli.completers import RUN
 from flows.cli.console import say, show
 from flows.cli.options import Where
 
+_TWO = 2
+
 
 def view(
-    run: Annotated[str, RUN] = "",
-    /,
-    *,
+    *named: Annotated[str, RUN],
     port: Annotated[int, Parameter(metavar="PORT", validator=Number(gte=0, lte=65535))] = 0,
     open_: Annotated[bool, Parameter(name="--open")] = False,
     language: str = "",
     at: Where | None = None,
 ) -> None:
-    """Serve the runs to this machine's browser: an index, reports, trends, and any two runs compared.
+    """Serve the runs to this machine's browser: an index, reports, trends, and any two runs or files compared.
 
     Only 127.0.0.1 is listened at, nothing can be changed, and nothing is asked of a model. Ctrl-C ends it.
 
     Args:
-        run: a run's id, or the path of its folder: its report is the page to open first
+        named: a run's id or folder, whose report is the page to open first; or files of other tools, as `compare`
+            reads them, which stand beside the runs: of two, the page to open first compares them
         port: where to listen (default: a free one)
         open_: open the page in a browser
         language: of what is said, such as en or ru (default: that of the runs' reports; for all runs, the newest's)
@@ -36,9 +37,12 @@ def view(
     if language:
         catalogue(language)
     folder, page = (at or Where()).runs, "/"
-    if run:
-        folder, page = viewing.report_path(folder, run)
-    if not folder.is_dir():
+    files = viewing.files_of(named)
+    if len(files) == _TWO:
+        page = viewing.comparison_address(*files)
+    elif named and not files:
+        folder, page = viewing.report_path(folder, named[0])
+    if not folder.is_dir() and not files:
         raise InputError(
             f"{folder}: there is no such folder of runs. Name it with --set store.runs=FOLDER, or run an "
             "evaluation first."
@@ -52,6 +56,6 @@ def view(
 
             webbrowser.open(address)
         try:
-            viewing.server(folder, taken, language).run(sockets=[listening])
+            viewing.server(folder, taken, language, files).run(sockets=[listening])
         except KeyboardInterrupt:
             say("Stopped.")

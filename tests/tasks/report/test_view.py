@@ -146,6 +146,28 @@ def test_reports_comparisons_and_trends_are_the_pages_that_the_commands_write(
     assert ask(port, "/leaderboard")[2] == leaderboard.page(gather(runs))
 
 
+def test_files_of_other_tools_stand_beside_the_runs_and_open_compared(runs: Path, tmp_path: Path) -> None:
+    def asked(query: bytes) -> Request:
+        return Request({"type": "http", "query_string": query})
+
+    rows = [json.dumps({"question": f"Is {n} a number?", "score": n % 2, "response": HOSTILE}) for n in range(20)]
+    for name in ("old.jsonl", "new.jsonl"):
+        (tmp_path / name).write_text("\n".join(rows), encoding="utf-8")
+    files = viewing.files_of([str(tmp_path / "old.jsonl"), str(tmp_path / "new.jsonl")])
+    assert [*files] == ["old.jsonl", "new.jsonl"]
+    for folder, beside in ((runs, 6), (tmp_path / "none", 0)):
+        pages = viewing.Pages(folder, files=files)
+        index = bytes(pages.index(asked(b"")).body).decode()
+        assert index.count('type="radio"') == beside + 4
+        address = viewing.comparison_address(*files)
+        page = bytes(pages.compare(asked(address.partition("?")[2].encode())).body).decode()
+        assert "No difference: " in page
+        assert "<script" not in page.replace("&lt;script", "")
+    assert viewing.files_of(["r01"]) == {}
+    with pytest.raises(InputError, match=r"nosuch\.csv is no file"):
+        viewing.files_of([str(tmp_path / "old.jsonl"), "nosuch.csv"])
+
+
 def test_a_comparison_is_made_once_for_what_the_runs_are_now(runs: Path) -> None:
     pages = viewing.Pages(runs)
     both = [runs / "r01", runs / "r02"]
