@@ -179,7 +179,8 @@ def test_a_server_that_dies_for_good_and_is_back_for_the_next_run(scene: Scene, 
     scene.server.stop()
     code, out, _ = scene.end(process)
     assert code == 2, out
-    assert "error: nothing scored" in out
+    assert out.startswith("Error: "), out
+    assert "nothing scored" in out, out
     before = len(scene.server.requests)
     scene.server.start()
     scene.rerun(tmp_path)
