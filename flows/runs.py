@@ -27,6 +27,7 @@ PARTS: Mapping[str, str] = {
     "generate": "generate",
     "load": "generate",
     "arrange": "generate",
+    "renew": "generate",
     "probe": "generate",
     "prepare": "query",
     "given": "query",
@@ -45,9 +46,10 @@ PARTS: Mapping[str, str] = {
 }
 """Each task's place among the stages that a user names; `verify_sources`, which fetches, goes with the replies."""
 
-_ITEMS = ("generate", "load", "arrange", "probe")
+_ITEMS = ("generate", "load", "arrange", "renew", "probe")
 TAKES: Mapping[str, tuple[str, ...]] = {
     "arrange": ("generate", "load"),
+    "renew": ("generate", "load", "arrange"),
     "decide": ("score", "measure", "score_judged"),
     "prepare": _ITEMS,
     "given": _ITEMS,

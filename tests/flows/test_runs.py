@@ -1,11 +1,14 @@
 """What of an earlier run is done again, and where finished stages are remembered."""
 
+import importlib
 import json
+import pkgutil
 import shutil
 from pathlib import Path
 
 import pytest
 
+import tasks
 from config.settings import Rerun, Settings
 from data.batches import Cell
 from data.errors import InputError
@@ -15,16 +18,27 @@ from flows.cli.application import main
 from flows.cli.options import RunOptions, choose
 from flows.earlier import ended, interrupted_fresh_run, settings_of, to_resume
 from flows.environment import results_of
-from flows.runs import check_rerun, layers_of, open_run, refresh_rule, restore
+from flows.runs import PARTS, TAKES, check_rerun, layers_of, open_run, refresh_rule, restore
 from metrics.judging import JudgeRequest
 from tasks.compare.configurations import modern
 from tasks.judge import pose_question
 from tasks.plan import resolve
+from tasks.stage import Stage
 from tasks.store.replies import ReplyCache
 from tasks.store.samples import SampleRow
 from tasks.store.tables import Store
 
 RECORDED = Path(__file__).parents[1] / "fixtures" / "recorded"
+
+
+def test_every_stage_has_its_place_among_those_that_are_run_again() -> None:
+    """One that is missing would keep its old result, whatever is asked for."""
+    modules = [importlib.import_module(one.name) for one in pkgutil.walk_packages(tasks.__path__, "tasks.")
+               if not one.name.endswith("python_child")]  # fmt: skip
+    stages = {found.name for module in modules for found in vars(module).values() if isinstance(found, Stage)}
+    assert stages == {*PARTS}
+    assert {*TAKES} | {"generate", "load", "probe"} == stages
+    assert {name for sources in TAKES.values() for name in sources} <= stages
 
 
 @pytest.mark.parametrize(
