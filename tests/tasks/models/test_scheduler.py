@@ -166,8 +166,9 @@ def test_requests_a_minute_are_spaced(tmp_path: Path) -> None:
 
     with serve_openai(reply) as server:
         model = model_at(server, requests_per_minute=600)
+        begun = time.monotonic()  # not the first arrival, which may be late
         ask(requests_of(model, NUMBERS[:11]), model, StoreSettings(root=str(tmp_path)), Cell("x"))
-    assert times[-1] - times[0] >= 0.95, "eleven calls at ten a second span a second"
+    assert times[-1] - begun >= 0.95, "eleven calls at ten a second take a second"
 
 
 def test_a_hang_ends_with_the_deadline_and_the_others_are_answered(tmp_path: Path) -> None:
