@@ -80,7 +80,8 @@ def _mention(text: str, match: re.Match[str], words: Wording) -> Mention:
     most = next((most for most, pattern in words.limits if value <= most and pattern.match(after)), 0)
     return Mention(
         value, match.start(), match.end(), len(decimals), "," in written, percent, share,
-        99 if percent and value < 100 else most, words.facts_after.match(after) is not None,  # noqa: PLR2004
+        99 if percent and value < 100 else most,  # noqa: PLR2004 - less than the whole stays so
+        words.facts_after.match(after) is not None,
     )  # fmt: skip
 
 

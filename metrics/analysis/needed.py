@@ -6,6 +6,7 @@ Source: SPEC 9, 10 (power 0.8, the decision of `metrics.stats.margins`).
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -56,21 +57,21 @@ def spread(values: Floats, other: Floats | None = None) -> Spread:
 def needed(found: Spread, drops: Sequence[float]) -> tuple[NeededQuestions, ...]:
     """Return how many questions show each drop (in (0, 1)), two-sided at 5 %."""
     shown = _counts(found) if found.yes_no else _grades(found)
-    return tuple(NeededQuestions(drop, _least(lambda n, drop=drop: shown(n, drop))) for drop in drops)  # type: ignore[misc]
+    return tuple(NeededQuestions(drop, _least(partial(shown, drop))) for drop in drops)
 
 
-def _counts(found: Spread) -> Callable[[int, float], bool]:
-    def shown(n: int, drop: float) -> bool:
+def _counts(found: Spread) -> Callable[[float, int], bool]:
+    def shown(drop: float, n: int) -> bool:
         least = detectable_drop(n, found.discordance, found.mean, max_drop=0.0, level=ALPHA / 2)
         return least is not None and least <= drop
 
     return shown
 
 
-def _grades(found: Spread) -> Callable[[int, float], bool]:
+def _grades(found: Spread) -> Callable[[float, int], bool]:
     normal = NormalDist()
     reach = normal.inv_cdf(1 - ALPHA / 2) + normal.inv_cdf(POWER)
-    return lambda n, drop: reach * math.sqrt(found.discordance / n) <= drop
+    return lambda drop, n: reach * math.sqrt(found.discordance / n) <= drop
 
 
 def _least(enough: Callable[[int], bool]) -> int | None:

@@ -102,7 +102,7 @@ def _score(given: object, scorer: str, judge: str) -> dict[str, Stated]:
     return {name: stated(one, judge=judge, reason=why) for name, one in marked.items()}
 
 
-def _recorded(sample: Mapping[str, Any], declared: bool, facts: Mapping[str, str], epochs: int) -> Recorded:  # noqa: FBT001
+def _recorded(sample: Mapping[str, Any], *, declared: bool, facts: Mapping[str, str], epochs: int) -> Recorded:
     output = mapped(sample.get("output"))
     attached = mapped(sample.get("attachments"))
     choices = output.get("choices") or [{}]
@@ -191,7 +191,7 @@ def read(source: Source) -> Log:
         one if one.get("scores") or not one.get("error") else {**one, "scores": dict.fromkeys(scorers)}
         for one in samples
     ]
-    rows = tuple(_recorded(one, declared, facts, epochs) for one in whole)
+    rows = tuple(_recorded(one, declared=declared, facts=facts, epochs=epochs) for one in whole)
     return Log(TOOL, rows, facts, tuple(_remarks(header, samples)))
 
 

@@ -24,6 +24,8 @@ from tasks.exchange.source import Source
 TOOL = "OpenAI Evals (hosted)"
 FORM = "openai-evals"
 _ITEM = "eval.run.output_item"
+_ID = 32
+"""Characters of the id that the service adds to each grader's name, at least."""
 _QUESTIONS = ("question", "input", "prompt", "query", "text", "messages")
 _EXPECTED = ("answer", "expected", "ideal", "reference", "correct_label", "label", "ground_truth", "target")
 _JUDGED = ("label_model", "score_model", "score-model", "label-model")
@@ -50,8 +52,8 @@ def _scores(item: Mapping[str, Any], error: str) -> dict[str, Stated]:
         judge = text_of(mapped(one.get("sample")).get("model")) or ("a model" if kind in _JUDGED else "")
         value = one.get("passed") if one.get("score") is None else one.get("score")
         name = text_of(one.get("name")) or kind or "score"
-        # The service adds an id to each grader's name.
-        name = name.rpartition("-")[0] if len(name.rpartition("-")[2]) >= 32 else name  # noqa: PLR2004
+        bare, _, last = name.rpartition("-")
+        name = bare if len(last) >= _ID else name
         found[name] = stated(value, judge=judge, error=error)
         passed.append(one.get("passed"))
     judges = [one.judge for one in found.values() if one.judge]
