@@ -135,7 +135,8 @@ class Family:
     """A category of generated tasks: its generator and its verifier.
 
     `generate(rng, *, language?, **level parameters, **options)` gets `language` only when it has such a
-    parameter. `verify(item, reply)` is pure and never raises; a family whose replies are programs declares
+    parameter, and `drawn` when it has one: the language whose draw it words in `language`, as that item's twin.
+    `verify(item, reply)` is pure and never raises; a family whose replies are programs declares
     `program(item, reply)` (None: nothing to run), and then `verify(item, reply, outcomes)` receives one outcome
     for each call (None when there was no program). `reference(item)` is a reply that must be accepted,
     `near_misses(item)` replies that must be refused: every family is tested on them. Items are drawn from

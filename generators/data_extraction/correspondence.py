@@ -1,8 +1,8 @@
 """The grammar of e-mails, memos, notes and notices in which entities stand: people, scenarios, sentences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -35,7 +35,7 @@ class Scenario:
 class Language:
     """All that a text in one language is drawn from; its file says what stands for what."""
 
-    names: Mapping[str, Sequence[Any]]
+    names: Mapping[str, Any]
     scenarios: tuple[Scenario, ...]
     emails: tuple[str, ...]
     phones: tuple[str, ...]
@@ -45,25 +45,43 @@ class Language:
     forms: tuple[str, ...]
     signs: tuple[str, ...]
 
-    @cached_property
-    def people(self) -> tuple[Person, ...]:
-        """Everybody: each given name with each surname."""
-        names = self.names
-        if "given" in names:  # the language has no cases
-            both = [(f"{g} {f}", g, f) for g, f in product(names["given"], names["families"])]
-            return tuple(Person(n, n, n, g, "", (g.lower(), f.lower())) for n, g, f in both)
-        women = (
-            Person(f"{n} {f}а", f"{d} {f}ой", f"{i} {f}ой", n, "а", (latin, f"{family}a"))
-            for (n, d, i, latin), (f, family) in product(names["women"], names["families"])
-        )
-        men = (
-            Person(f"{n} {f}", f"{d} {f}у", f"{i} {f}ым", n, "", (latin, family))
-            for (n, d, i, latin), (f, family) in product(names["men"], names["families"])
-        )
-        return (*women, *men)
-
 
 @cache
 def correspondence(language: str) -> Language:
     """Return what a language's texts are drawn from."""
     return read(Language, "data_extraction", language)
+
+
+@cache
+def people(drawn: str, language: str) -> tuple[Person, ...]:
+    """Return everybody whom a language's texts name, each given name with each surname, worded in a language."""
+    names = correspondence(drawn).names
+    if "given" in names:  # the language has no cases
+        worded = _in_russian if language == "ru" else _in_english
+        return tuple(worded((g.lower(), f.lower())) for g, f in product(names["given"], names["families"]))
+    women = (
+        Person(f"{n} {f}а", f"{d} {f}ой", f"{i} {f}ой", n, "а", (latin, f"{family}a"))
+        for (n, d, i, latin), (f, family) in product(names["women"], names["families"])
+    )
+    men = (
+        Person(f"{n} {f}", f"{d} {f}у", f"{i} {f}ым", n, "", (latin, family))
+        for (n, d, i, latin), (f, family) in product(names["men"], names["families"])
+    )
+    every = (*women, *men)
+    return every if language == "ru" else tuple(_in_english(one.latin) for one in every)
+
+
+def _in_english(latin: tuple[str, str]) -> Person:
+    """Return a person whose name has no cases."""
+    given, family = map(str.title, latin)
+    full = f"{given} {family}"
+    return Person(full, full, full, given, "", latin)
+
+
+def _in_russian(latin: tuple[str, str]) -> Person:
+    """Return an English name in Russian: surnames that end in a consonant have cases, of men."""
+    abroad = correspondence("ru").names["abroad"]
+    n, d, i, ending = abroad["given"][latin[0]]
+    family = abroad["families"][latin[1]]
+    cases = ("", "") if ending or family[-1] in "аиоуэюяы" else ("у", "ом")
+    return Person(f"{n} {family}", f"{d} {family}{cases[0]}", f"{i} {family}{cases[1]}", n, ending, latin)

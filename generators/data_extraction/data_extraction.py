@@ -38,7 +38,10 @@ SLOW_READS = 3
 """Values of a reply that dateparser is asked about."""
 _LONGEST_LINE = 300
 _SLOT = "\x00"
-_COUNTRIES = {"US": "US", "GB": "UK", "RU": "российские"}
+_COUNTRIES = {
+    "en": {"US": "US", "GB": "UK", "RU": "Russian"},
+    "ru": {"US": "американские", "GB": "британские", "RU": "российские"},
+}
 _NOTHING = frozenset(
     {"", "none", "n/a", "null", "-", "—", "[]", "none found", "not found", "нет", "отсутствует", "отсутствуют"}
     | {"не найдено", "не найдены", "не указано", "не указаны"}
@@ -50,7 +53,7 @@ _JOINTS = (re.compile(r"[;\n]|\band\b|\bи\b"), re.compile(r"[,;\n]|\band\b|\bи
 @cache
 def _frame(language: str, region: str) -> tuple[str, str]:
     """Return the prompt before and after the text: rendered once, since the text is all that changes."""
-    prompt = render("data_extraction/task", language, text=_SLOT, country=_COUNTRIES[region])
+    prompt = render("data_extraction/task", language, text=_SLOT, country=_COUNTRIES[language][region])
     before, after = prompt.split(_SLOT)
     return before, after.rstrip("\n")
 
@@ -60,13 +63,16 @@ def _listed(values: Sequence[str]) -> str:
     return '["' + '", "'.join(values) + '"]' if values else "[]"
 
 
-def generate(rng: Random, *, language: str, least: int, most: int, distractors: int, twists: bool) -> Item:
+def generate(
+    rng: Random, *, language: str, least: int, most: int, distractors: int, twists: bool, drawn: str = ""
+) -> Item:
     """Draw a text with `least` to `most` entities of at least two kinds.
 
     `distractors` are order numbers, prices, times, handles, dates without a year and room numbers; `twists` are
-    capitals in addresses, numbers from abroad, and one entity named again in another notation.
+    capitals in addresses, numbers from abroad, and one entity named again in another notation. The entities are
+    those of the same draw in the language `drawn`.
     """
-    draft = LetterDraft(rng, language, twists=twists)
+    draft = LetterDraft(rng, language, drawn or language, twists=twists)
     count = least + int(rng.random() * (most - least + 1))
     first = int(rng.random() * 3)
     second = (first + 1 + int(rng.random() * 2)) % 3

@@ -70,6 +70,11 @@ _DAY_PAST_12: dict[str, tuple[str, ...]] = {
 }
 DATE_FORMS = {region: (_ONE_WAY[region], (*_ONE_WAY[region], *_DAY_PAST_12[region])) for region in _ONE_WAY}
 """Region -> (forms for a day up to 12, forms for a later day)."""
+DATE_FORMS |= {
+    "en": (_ENGLISH, _ENGLISH),
+    "ru": (tuple(form for form in _ONE_WAY["RU"] if "}.{" not in form),) * 2,
+}
+"""Language -> forms that are read one way wherever the text is from: its own words, or the year first."""
 _SURE_DAY = 12
 _FIRST_YEAR, _YEARS = 2019, 13
 
@@ -127,10 +132,10 @@ def draw_date(rng: Random) -> tuple[int, int, int]:
     return _FIRST_YEAR + int(draw() * _YEARS), 1 + int(draw() * 12), 1 + int(draw() * 28)
 
 
-def write_date(when: tuple[int, int, int], region: str, language: str, chance: float) -> str:
-    """Write a date in a form that can be read one way; `chance` in [0, 1) picks the form."""
+def write_date(when: tuple[int, int, int], where: str, language: str, chance: float) -> str:
+    """Write a date in a form that can be read one way there; `chance` in [0, 1) picks the form."""
     y, m, d = when
-    forms = DATE_FORMS[region][d > _SURE_DAY]
+    forms = DATE_FORMS[where][d > _SURE_DAY]
     form = forms[int(chance * len(forms))]
     return form.format(y, m, d, MONTHS[language][m - 1], SHORT[language][m - 1], _ORDINALS[d])
 

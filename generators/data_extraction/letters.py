@@ -4,7 +4,7 @@ from functools import cache
 from random import Random
 from typing import NamedTuple
 
-from generators.data_extraction.correspondence import Language, Person, Scenario, correspondence
+from generators.data_extraction.correspondence import Language, Person, Scenario, correspondence, people
 from generators.data_extraction.entities import (
     ABROAD,
     CODES,
@@ -18,6 +18,8 @@ from generators.data_extraction.entities import (
 
 KINDS = ("emails", "phones", "dates")
 _EMAILS, _PHONES = 0, 1
+_SIGNS = {"US": "$", "GB": "£", "RU": "RUB "}
+_ROUBLES = {"US": "долл.", "GB": "ф. ст.", "RU": "руб."}
 _FROM_ABROAD = 0.25
 """Share of numbers that are from abroad, where a level has twists."""
 _OTHER_FORM = 0.4
@@ -49,17 +51,20 @@ class LetterDraft:
     """A text in the making: its sentences, and the entities that they hold, by kind in the order of `KINDS`."""
 
     __slots__ = (
-        "again", "found", "language", "lines", "region", "rng", "scenario", "sentences", "turn", "twists", "words",
-        "written",
+        "again", "dates", "found", "language", "lines", "people", "region", "rng", "scenario", "sentences", "turn",
+        "twists", "words", "written",
     )  # fmt: skip
 
-    def __init__(self, rng: Random, language: str, *, twists: bool) -> None:
+    def __init__(self, rng: Random, language: str, drawn: str, *, twists: bool) -> None:
+        """Begin a text in a language, drawn as one in the language `drawn` is: its region, people and entities."""
         draw = rng.random
         self.rng = rng
         self.language = language
         self.words: Language = correspondence(language)
         self.twists = twists
-        self.region = "RU" if language == "ru" else ("US", "GB")[int(draw() * 2)]
+        self.people = people(drawn, language)
+        self.region = "RU" if drawn == "ru" else ("US", "GB")[int(draw() * 2)]
+        self.dates = self.region if drawn == language else language
         self.found: tuple[list[str], list[str], list[str]] = ([], [], [])
         self.written: list[str] = []
         self.lines: list[str] = []
@@ -69,8 +74,7 @@ class LetterDraft:
         self.turn = int(draw() * 8)
 
     def _person(self) -> Person:
-        people = self.words.people
-        return people[int(self.rng.random() * len(people))]
+        return self.people[int(self.rng.random() * len(self.people))]
 
     def add(self, kind: int) -> None:
         """Add a sentence with a new entity; one that the text has already is drawn again."""
@@ -118,8 +122,8 @@ class LetterDraft:
     def _date(self) -> tuple[str, str, str]:
         y, m, d = when = draw_date(self.rng)
         chance = self.rng.random()
-        written = write_date(when, self.region, self.language, chance)
-        other = write_date(when, self.region, self.language, (chance + _OTHER_FORM) % 1) if self.twists else ""
+        written = write_date(when, self.dates, self.language, chance)
+        other = write_date(when, self.dates, self.language, (chance + _OTHER_FORM) % 1) if self.twists else ""
         return written, other, f"{y}-{m:02d}-{d:02d}"
 
     def repeat(self) -> None:
@@ -151,8 +155,10 @@ class LetterDraft:
             return f"{number}-{int(draw() * 90) + 10}"  # six digits: a seventh would make a local US number
         if kind == "a price":
             thousands, rest = divmod(number, 1000)
-            sign = "£" if self.region == "GB" else "$"
-            return f"{thousands} {rest:03d} руб." if self.language == "ru" else f"{sign}{thousands},{rest:03d}"
+            form = (
+                "{} {:03d} " + _ROUBLES[self.region] if self.language == "ru" else _SIGNS[self.region] + "{},{:03d}"
+            )
+            return form.format(thousands, rest)
         if kind == "a time":
             return f"{number % 12 + 8}:{number % 4 * 15:02d}"
         if kind == "a handle":
@@ -160,7 +166,7 @@ class LetterDraft:
         if kind == "a partial date":
             month = MONTHS[self.language][number % 12]
             day = int(draw() * 28) + 1
-            return f"{month} {day}" if self.region == "US" else f"{day} {month}"
+            return f"{month} {day}" if self.dates == "US" else f"{day} {month}"
         return str(number % 400 + 100)
 
     def text(self) -> str:
@@ -181,4 +187,4 @@ class LetterDraft:
             body=f"{opening}{joint}{joint.join(self.lines)}{joint}{closing}",
         )
         # A date's own full stop ends its sentence too.
-        return text.replace("г..", "г.") if self.region == "RU" else text
+        return text.replace("г..", "г.") if self.language == "ru" else text

@@ -125,10 +125,17 @@ def _tells(text: str, commands: Sequence[str], language: str) -> bool:
 
 
 def generate(
-    rng: Random, *, commands: tuple[int, int], pool: tuple[str, ...], code: bool, place: bool, language: str
+    rng: Random,
+    *,
+    commands: tuple[int, int],
+    pool: tuple[str, ...],
+    code: bool,
+    place: bool,
+    language: str,
+    drawn: str = "",
 ) -> Item:
-    """Draw a sentence and commands, each of which changes something."""
-    text = sentence(rng, language, code=code, place=place)
+    """Draw a sentence, from the words of the language `drawn`, and commands, each of which changes something."""
+    text = sentence(rng, language, code=code, place=place, drawn=drawn)
     while True:
         chosen = rng.sample(pool, rng.randint(*commands))
         if pool is BASIC or _tells(text, chosen, language):  # the four basic ones always change something

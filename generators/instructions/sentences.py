@@ -1,12 +1,14 @@
 """Random sentences of plain words: somebody does something to a thing, somewhere, with a code in it."""
 
+from collections.abc import Sequence
 from functools import cache
 from random import Random
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from generators._texts import read
 
+Word = TypeVar("Word")
 _CODE_LETTERS = MappingProxyType({"en": "BCDFGHKLMNPRTVXZ", "ru": "БВГДЖЗКЛМНПРСТФЦ"})
 
 
@@ -45,13 +47,21 @@ def words(language: str) -> SentenceWords:
     return SentenceWords(tuple(who), tuple(what), tuple(where), tuple(mark))
 
 
-def sentence(rng: Random, language: str, *, code: bool, place: bool) -> str:
-    """Draw a sentence; its digits, if it has any, stand in a code such as K27, never as a word of their own."""
-    known = words(language)
-    who, verbs = rng.choice(known.who)
-    parts = [who, rng.choice(verbs), rng.choice(known.what)]
+def sentence(rng: Random, language: str, *, code: bool, place: bool, drawn: str = "") -> str:
+    """Draw a sentence; its digits, if it has any, stand in a code such as K27, never as a word of their own.
+
+    `drawn`: the language whose lists the words are drawn from; they stand at about the same places of this one's.
+    """
+    known, there = words(language), words(drawn or language)
+
+    def one(of: Sequence[Word], own: Sequence[Word]) -> Word:
+        return own[rng.randrange(len(of)) * len(own) // len(of)]
+
+    who, verbs = one(there.who, known.who)
+    parts = [who, one(there.who[0][1], verbs), one(there.what, known.what)]
     if code:
-        parts += [rng.choice(known.mark), f"{rng.choice(_CODE_LETTERS[language])}{rng.randint(10, 99)}"]
+        letters = _CODE_LETTERS[language]
+        parts += [one(there.mark, known.mark), f"{rng.choice(letters)}{rng.randint(10, 99)}"]
     if place:
-        parts.append(rng.choice(known.where))
+        parts.append(one(there.where, known.where))
     return f"{' '.join(parts)}."

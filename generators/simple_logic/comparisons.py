@@ -31,7 +31,10 @@ class Property(NamedTuple):
 
 
 class ComparisonTexts(NamedTuple):
-    """The words of a language, as its file explains them; `ordinals` are the places from the top with a word."""
+    """The words of a language, as its file explains them; `ordinals` are the places from the top with a word.
+
+    `in_english` are the places of the properties among the English ones.
+    """
 
     properties: tuple[tuple[str, ...], ...]
     sentences: Mapping[str, tuple[str, ...]]
@@ -39,6 +42,7 @@ class ComparisonTexts(NamedTuple):
     scenes: tuple[str, ...]
     counts: Mapping[int, str]
     ordinals: tuple[str, ...]
+    in_english: tuple[int, ...]
 
 
 @cache
@@ -102,9 +106,11 @@ def _russian(given: Sequence[str]) -> Property:
 
 
 @cache
-def properties(language: str) -> tuple[Property, ...]:
-    """Return the properties that people are compared by in a language."""
-    return tuple(map(_russian if language == "ru" else _english, texts(language).properties))
+def properties(language: str, order: str) -> tuple[Property, ...]:
+    """Return the properties that people are compared by in a language, in the order of another."""
+    listed, places = texts(language).properties, texts(language).in_english
+    given = [listed[places.index(place)] for place in texts(order).in_english]
+    return tuple(map(_russian if language == "ru" else _english, given))
 
 
 def wordings(by: Property, kind: str, first: str, language: str) -> tuple[str, ...]:

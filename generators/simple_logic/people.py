@@ -1,5 +1,6 @@
 """First names with their gender and, in Russian, their case forms."""
 
+from collections.abc import Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import Literal
@@ -34,6 +35,19 @@ def genders(language: str) -> MappingProxyType[str, Gender]:
 def names(language: str) -> tuple[str, ...]:
     """Return the names of a language."""
     return tuple(genders(language))
+
+
+def renamed(people: Sequence[str], drawn: str, language: str) -> list[str]:
+    """Return for each name one of the same gender in another language, for different ones different ones."""
+    if drawn == language:
+        return [*people]
+    there, here, new = genders(drawn), genders(language), list[str]()
+    for name in people:
+        known = [one for one in here if here[one] == there[name]]
+        first = [one for one in there if there[one] == there[name]].index(name)
+        ring = [known[(first + step) % len(known)] for step in range(len(known))]
+        new.append(next(one for one in ring if one not in new))
+    return new
 
 
 @cache

@@ -12,7 +12,7 @@ from data.records import Family, Item, Scale, Verdict
 from generators._naming import Forms, fold, hangs, named, read
 from generators.simple_logic.comparisons import Property, ask, listed, properties, state, texts, wordings
 from generators.simple_logic.orderings import DIRECT, INDIRECT, Fact, Puzzle, chained, puzzles
-from generators.simple_logic.people import cases, names
+from generators.simple_logic.people import cases, names, renamed
 from generators.simple_logic.statements import (
     asked_words,
     breaks_off,
@@ -62,16 +62,17 @@ def generate(
     inner_places: bool,
     language: str,
     chain: bool = False,
+    drawn: str = "",
 ) -> Item:
     """Draw people, a property, and facts that settle one question about their order.
 
     Two people are settled by one comparison: the other facts then compare them by other properties. In a chain,
-    each is compared with the next, and an inner place is asked for.
+    each is compared with the next, and an inner place is asked for. `drawn`: the language of the names drawn.
     """
+    drawn = drawn or language
     size, count = rng.randint(*people), rng.randint(*statements)
-    asked, *aside = (
-        rng.sample(properties(language), count) if size == _PAIR else (rng.choice(properties(language)),)
-    )
+    known = properties(language, drawn)
+    asked, *aside = rng.sample(known, count) if size == _PAIR else (rng.choice(known),)
     if aside:
         puzzle = Puzzle(_PAIR, (("above", (0, 1)),), rng.randrange(2))
     elif chain:
@@ -79,7 +80,7 @@ def generate(
     else:
         places = tuple(range(size)) if inner_places else (0, size - 1)
         puzzle = rng.choice(puzzles(size, count, kinds, places))
-    order = rng.sample(names(language), size)
+    order = renamed(rng.sample(names(drawn), size), drawn, language)
     told = [_word_fact(rng, asked, fact, order, language) for fact in puzzle.facts]
     told += [_aside(rng, by, order, language) for by in aside]
     rng.shuffle(told)

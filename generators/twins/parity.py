@@ -1,9 +1,11 @@
 """Render a family's item in another language, from the same draw.
 
-The two are one item where their facts are alike: the same numbers and commands, and names and sentences that stand
-in the same places. Families whose draws hang on their words (letters of a sentence, names of a country) have none.
+A family whose draws hang on its words takes the draw's language (`drawn`) beside the one in which it words it: its
+facts are carried over. Of another the two are one item where their facts are alike: the same numbers and commands,
+and texts that stand in the same places.
 """
 
+import inspect
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -28,12 +30,15 @@ def in_language(unit: Family, item: Mapping[str, Any], options: Mapping[str, Any
         raise Refused("not there in another language")
     steps = {**unit.rungs, **unit.levels}
     given = {**steps[item["level"]], **options_of(unit, options)}
+    carried = "drawn" in inspect.signature(unit.generate).parameters
     for attempt in range(ATTEMPTS):
         own = (unit.name, unit.version, item["level"], item["language"], item["seed"], item["index"], attempt)
         drawn = unit.generate(source(*own), **given, language=item["language"])
         if drawn.prompt == item["prompt"]:
+            if carried:
+                given["drawn"] = item["language"]
             other: Item = unit.generate(source(*own), **given, language=language)
-            if alike(drawn, other):
+            if drawn.template == other.template if carried else alike(drawn, other):
                 return other
             break
     raise Refused("another item in the other language")

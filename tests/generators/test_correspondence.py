@@ -5,7 +5,7 @@ import re
 import pymorphy3
 from email_validator import validate_email
 
-from generators.data_extraction.correspondence import correspondence
+from generators.data_extraction.correspondence import people
 from generators.data_extraction.entities import (
     DOMAINS,
     MAILBOXES,
@@ -22,7 +22,7 @@ def test_russian_names_are_inflected_as_pymorphy_does() -> None:
         forms = {form.word for p in parses if (form := p.inflect({case, "sing"}))}
         return {form.replace("ё", "е") for form in forms}
 
-    for person in correspondence("ru").people:
+    for person in people("ru", "ru"):
         gender = "femn" if person.a else "masc"
         for case, form in (("datv", person.d), ("ablt", person.i)):
             for word, cased, tag in zip(person.n.split(), form.split(), ("Name", "Surn"), strict=True):

@@ -19,17 +19,16 @@ from generators.data_extraction.entities import (
     ABROAD,
     AREAS,
     CODES,
-    DATE,
     DATE_FORMS,
     PHONE_FORMS,
     clean,
-    date_of,
     draw_phone,
     read_date,
     read_phone,
     write_date,
 )
 from generators.data_extraction.letters import KINDS
+from tests.helpers.parity import entities
 
 TEXT = (
     "The tram museum in the old depot would like to thank every component of its opening day. "
@@ -249,13 +248,14 @@ def test_every_form_of_a_phone_is_a_valid_number_for_phonenumbers(region: str) -
 @pytest.mark.parametrize("region", sorted(DATE_FORMS))
 def test_every_form_of_a_date_reads_back_and_can_be_read_one_way_only(region: str) -> None:
     """dateparser, told either order of day and month, comes to the same day (in Russian: day first is the rule)."""
-    language = "ru" if region == "RU" else "en"
+    language = "ru" if region in {"RU", "ru"} else "en"
     orders = ("DMY",) if region == "RU" else ("DMY", "MDY")
+    home = {"en": "RU", "ru": "US"}.get(region, region)  # a form for any region, in a text from another one
     for year, month, day in product((2019, 2031), range(1, 13), (1, 2, 3, 11, 12, 13, 21, 22, 28)):
         forms = len(DATE_FORMS[region][day > 12])
         for form in range(forms):
             written = write_date((year, month, day), region, language, (form + 0.5) / forms)
-            assert read_date(clean(written), region, language) == date(year, month, day).isoformat(), written
+            assert read_date(clean(written), home, language) == date(year, month, day).isoformat(), written
             if month in (2, 9) and year == 2031 and "«" not in written:
                 for order in orders:
                     settings = {"DATE_ORDER": order, "REQUIRE_PARTS": ["day", "month", "year"]}
@@ -272,13 +272,7 @@ def test_a_text_holds_exactly_its_entities(language: str, level: str) -> None:
         text, region = facts["text"], facts["region"]
         assert item.prompt.count(text) == 1
         assert all(written in text for written in facts["written"])
-        assert sorted({found.lower() for found in re.findall(r"[\w.]+@[\w.-]+\w", text)}) == facts["emails"]
-        # 13.10.2021 reads like a Canadian service number: the dates, known by now, are blanked.
-        matches = phonenumbers.PhoneNumberMatcher(DATE.sub("-", text.lower()), region)
-        phones = {phonenumbers.format_number(m.number, phonenumbers.PhoneNumberFormat.E164) for m in matches}
-        assert sorted(phones) == facts["phones"], text
-        dates = {date_of(match, region) for match in DATE.finditer(text.lower())}
-        assert sorted(d for d in dates if d) == facts["dates"], text
+        assert entities(text, region) == {kind: facts[kind] for kind in KINDS}, text
         assert ".." not in text
         assert "{" not in text
 

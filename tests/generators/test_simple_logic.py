@@ -11,6 +11,7 @@ from generators.simple_logic.comparisons import adjective, texts
 from generators.simple_logic.orderings import DIRECT, HOLDS, INDIRECT, puzzles
 from generators.simple_logic.people import cases, genders, names
 from generators.simple_logic.simple_logic import UNIT, verify
+from tests.helpers.logic_prompts import asked_place, holds, read
 
 VERA = Item(prompt="", answer="Vera", facts={"names": ["Anna", "Boris", "Vera"]}, language="en")
 ВЕРА = Item(prompt="", answer="Вера", facts={"names": ["Анна", "Борис", "Вера"]}, language="ru")  # noqa: PLC2401 - as it is read
@@ -82,71 +83,13 @@ def test_verdict_and_reason(item: Item, reply: str, correct: bool | None, reason
     assert (found.correct, found.reason) == (correct, reason)
 
 
-MORE = {  # what stands before 'than', and the property that it speaks of, upwards or downwards
-    "taller": ("tall", 1), "shorter": ("tall", -1), "older": ("old", 1), "younger": ("old", -1),
-    "faster": ("fast", 1), "slower": ("fast", -1), "stronger": ("strong", 1), "weaker": ("strong", -1),
-    "heavier": ("heavy", 1), "lighter": ("heavy", -1), "richer": ("rich", 1), "poorer": ("rich", -1),
-    "happier": ("happy", 1), "sadder": ("happy", -1), "tidier": ("tidy", 1), "messier": ("tidy", -1),
-    **{f"{sign} {word}": (word, up) for sign, up in (("more", 1), ("less", -1))
-       for word in ("patient", "polite", "generous", "courageous", "talkative", "cautious")},
-}  # fmt: skip
-MOST = {
-    **{
-        word.replace("more ", "most ").replace("less ", "least "): means
-        for word, means in MORE.items()
-        if " " in word
-    },
-    **{re.sub("er$", "est", word): means for word, means in MORE.items() if " " not in word},
-}
-COUNTS = {"two": 2, "three": 3}
-PLACES = {"second": 1, "third": 2, "fourth": 3}
-
-
-def holds(sentence: str, asked: str, at: dict[str, int]) -> bool:
-    """Read an English sentence, as a person would, and tell whether it holds of an order (0: most of `asked`)."""
-    comparative = "|".join(sorted(MORE, key=len, reverse=True))
-    superlative = "|".join(sorted(MOST, key=len, reverse=True))
-
-    def above(one: str, word: str, other: str) -> bool:
-        return (at[one] < at[other]) == (MORE[word][1] > 0)
-
-    if found := re.fullmatch(rf"(\w+) is (not )?({comparative}) than (\w+)", sentence):
-        one, denied, word, other = found.groups()
-        return MORE[word][0] != asked or above(one, word, other) != bool(denied)
-    if found := re.fullmatch(rf"(\w+) is ({comparative}) than (\w+) but ({comparative}) than (\w+)", sentence):
-        one, word, other, second, third = found.groups()
-        return above(one, word, other) and above(one, second, third)
-    if found := re.fullmatch(rf"Only (\w+) is ({comparative}) than (\w+)", sentence):
-        return [name for name in at if name != found[3] and above(name, found[2], found[3])] == [found[1]]
-    if found := re.fullmatch(rf"Exactly (\w+) people are ({comparative}) than (\w+)", sentence):
-        return sum(above(name, found[2], found[3]) for name in at if name != found[3]) == COUNTS[found[1]]
-    end = {word: 0 if up > 0 else len(at) - 1 for word, (_, up) in MOST.items()}
-    if found := re.fullmatch(rf"(\w+) is not the ({superlative})", sentence):
-        return at[found[1]] != end[found[2]]
-    if found := re.fullmatch(rf"(\w+) is neither the ({superlative}) nor the ({superlative})", sentence):
-        return at[found[1]] not in {end[found[2]], end[found[3]]}
-    raise AssertionError(sentence)
-
-
-def asked_place(question: str, size: int) -> tuple[str, int]:
-    """Read an English question: the property and the place from the top."""
-    if found := re.fullmatch(r"Who is (?:the )?(.+)\?", question):
-        word, up = (MOST if "the " in question else MORE)[found[1]]
-        return word, 0 if up > 0 else size - 1
-    found = re.fullmatch(
-        r"If everyone is lined up from the (.+) to the .+, who stands in the (\w+) place\?", question
-    )
-    assert found, question
-    return MOST[found[1]][0], PLACES[found[2]]
-
-
+@pytest.mark.parametrize("language", UNIT.languages)
 @pytest.mark.parametrize("level", UNIT.levels)
-def test_read_from_the_prompt_exactly_one_person_can_be_the_answer(level: str) -> None:
+def test_read_from_the_prompt_exactly_one_person_can_be_the_answer(level: str, language: str) -> None:
     """The prompt's own words are read again, and every ordering is tried; no fact follows from the others."""
-    for item in draw(UNIT, level=level, language="en", seed=9, count=80):
-        _, statements, _, question, *_ = item.prompt.splitlines()
-        sentences = re.split(r"\. ?", statements)[:-1]
+    for item in draw(UNIT, level=level, language=language, seed=9, count=80 if language == "en" else 30):
         people = item.facts["names"]
+        sentences, question = read(item.prompt, people, language)
         asked, place = asked_place(question, len(people))
         orders = [dict(zip(order, range(len(people)), strict=True)) for order in permutations(people)]
         left = [at for at in orders if all(holds(sentence, asked, at) for sentence in sentences)]
