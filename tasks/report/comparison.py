@@ -14,7 +14,8 @@ from metrics.analysis.pairs import Comparison, Scope
 from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
 from tasks.report.pages import still
-from tasks.report.text import fenced, grouped, p_value, percent, plain, points, table
+from tasks.report.tables import Table, columns
+from tasks.report.text import fenced, grouped, p_value, percent, plain, points
 from tasks.report.words import remarks
 from tasks.store.tables import write_atomically
 
@@ -221,8 +222,7 @@ def markdown(found: RunComparison) -> str:
     looked = verified(found, LISTED)
     lines += [f"* {plain(line)}" for line in (*asked(found), *looked, *found.notes, *bounds(found))]
     lines += ["", f"## {phrase('compare.differences', language)}", ""]
-    rows = [[plain(cell) for cell in cells(pair, language)] for pair in found.pairs]
-    lines += table(header(language), rows, left=4)
+    lines += Table(columns(*header(language)), [cells(pair, language) for pair in found.pairs]).markdown()
     lines += ["", *(f"* {plain(line)}" for line in (correction(found), *groups(found)))]
     lines += ["", f"## {phrase('compare.changed_head', language)}"]
     for pair, frame in zip(found.pairs, found.changed, strict=True):
@@ -233,10 +233,16 @@ def markdown(found: RunComparison) -> str:
         for row in frame.iter_rows(named=True):
             lines += _markdown_change(row, pair, longest, language)
     if found.differences:
-        lines += ["", f"## {phrase('compare.configurations', language)}", ""]
-        rows = [[plain(key), *(plain(shorten(v)) for v in values)] for key, values in found.differences]
-        lines += table([phrase("compare.key", language), *(plain(run.name) for run in found.runs)], rows)
+        differing = configurations(found)
+        lines += ["", f"## {differing.title}", "", *differing.markdown()]
     return "\n".join(lines) + "\n"
+
+
+def configurations(found: RunComparison) -> Table:
+    """Return by which keys the runs' configurations differ."""
+    names = (phrase("compare.key", found.language), *(run.name for run in found.runs))
+    rows = [(key, *map(shorten, values)) for key, values in found.differences]
+    return Table(columns(*names), rows, phrase("compare.configurations", found.language))
 
 
 def _markdown_change(row: Mapping[str, Any], pair: Comparison, longest: int, language: str) -> Iterator[str]:

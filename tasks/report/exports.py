@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from tasks.report.verdict_table import suites_below
 from tasks.store.tables import write_atomically
 
 if TYPE_CHECKING:  # the tables' writers serve commands that do without Prefect, which it imports
@@ -58,7 +59,7 @@ def _scores(data: "ReportData") -> pl.DataFrame:
 
 
 def write(data: "ReportData", folder: Path) -> list[Path]:
-    """Write `tables/`: items, replies, judged, verdicts, scores and summary as Parquet; summary and scores as CSV.
+    """Write `tables/`: items, replies, judged, verdicts, scores, summary as Parquet; three tables as CSV.
 
     A row of `replies` is a reply of a model with its item's columns, of `judged` a judge's; `scores.csv` has the
     items' columns beside the scores. Model names, reasons and details are guarded in CSV against being read as
@@ -76,4 +77,7 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
     written = [write_parquet(frame, there / f"{name}.parquet") for name, frame in frames.items()]
     written.append(write_csv(data.summary, there / "summary.csv"))
     written.append(write_csv(_scores(data), there / "scores.csv"))
+    verdict = suites_below(data.results, data.settings.report.language)
+    frame = pl.DataFrame(verdict.rows, {one.name: pl.String for one in verdict.columns}, orient="row")
+    written.append(write_csv(frame, there / "verdict.csv"))
     return written

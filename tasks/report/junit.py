@@ -1,15 +1,17 @@
 """JUnit XML: a case for each gate, which fails where the exit code says so."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from prompts.phrases import ENGLISH, phrase
 from tasks.report.passports import warnings
 from tasks.report.regressions import regression
 from tasks.report.report_data import ReportData
+from tasks.report.verdict_table import VerdictRow, beside
 from tasks.report.words import measure, parts, shared, why
 from tasks.store.tables import write_atomically
 
@@ -47,21 +49,10 @@ def gates(data: ReportData) -> ET.Element:
     cases = []
     for model in results.get("final", {}).get("models", ()):
         for part in parts(model, ENGLISH):
-            score = "no score" if part["score"] is None else f"score {part['score']:.4f}"
-            if not part.get("measured", True):
-                score = "no measured score"
-            low, high = (part["score"] if part.get(end) is None else part[end] for end in ("lower", "upper"))
-            bound = "" if low == high else f" (from {low:.4f} to {high:.4f})"
-            if named := measure(part):
-                score = (
-                    f"{named} {score}, mean {part['mean']:.4f}" if part["mean"] is not None else f"{named} {score}"
-                )
-            limit = "no threshold" if part["threshold"] is None else f"threshold {part['threshold']:g}"
-            told = f"{score}{bound}, {limit}: {part['outcome']}"
-            said = why(part, settings.report.language)
-            told = f"{told}; {said}" if said else told
+            told = _told(part, language)
             counts = settings.gate != "off"
             case = case_of(part["suite"], model["model"], part["outcome"], told, counts=counts, passes=passes)
+            _add_properties(case, beside(VerdictRow(results, model, part), language))
             if told_of := warned.get((model["model"], part["suite"])):
                 ET.SubElement(case, "system-err").text = clean("\n".join(told_of))
             cases.append(case)
@@ -84,6 +75,27 @@ def gates(data: ReportData) -> ET.Element:
         said = phrase("regression.missing", language, what=what)
         cases.append(case_of(what, f"baseline {held['name']}", "regressed", said, counts=counts, passes=passes))
     return suite_of(cases, data.started.isoformat(timespec="seconds"))
+
+
+def _told(part: Mapping[str, Any], language: str) -> str:
+    """Say what a suite or a model comes to: its score and bounds, its threshold, its outcome, and why."""
+    score = "no score" if part["score"] is None else f"score {part['score']:.4f}"
+    if not part.get("measured", True):
+        score = "no measured score"
+    low, high = (part["score"] if part.get(end) is None else part[end] for end in ("lower", "upper"))
+    bound = "" if low == high else f" (from {low:.4f} to {high:.4f})"
+    if named := measure(part):
+        score = f"{named} {score}, mean {part['mean']:.4f}" if part["mean"] is not None else f"{named} {score}"
+    limit = "no threshold" if part["threshold"] is None else f"threshold {part['threshold']:g}"
+    told = f"{score}{bound}, {limit}: {part['outcome']}"
+    said = why(part, language)
+    return f"{told}; {said}" if said else told
+
+
+def _add_properties(case: ET.Element, found: Mapping[str, str]) -> None:
+    listed = ET.SubElement(case, "properties") if found else case
+    for name, value in found.items():
+        ET.SubElement(listed, "property", name=clean(name), value=clean(value))
 
 
 def suite_of(cases: Sequence[ET.Element], started: str) -> ET.Element:

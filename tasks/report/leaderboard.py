@@ -1,7 +1,7 @@
 """The leaderboard in words: remarks, the columns and rows of its boards, and all of it as Markdown."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from data.commands import typed
 from data.exits import OUTCOMES
@@ -16,12 +16,6 @@ from tasks.report.trends import table as trend_table
 
 NAMED = 5
 """Runs that are named where a remark is about many."""
-
-WORDS = frozenset({"model", "verdict", "judge", "run"})
-"""Columns of texts; the others hold numbers."""
-
-WHOLE = frozenset({"date", "run"})
-"""Columns whose texts are never folded."""
 
 
 def heading(found: Leaderboard, number: int, board: Board) -> str:
@@ -58,48 +52,38 @@ def notes(found: Leaderboard, board: Board) -> Iterator[str]:
         yield phrase("leaderboard.not_comparable", found.language, note=said)
 
 
-def columns(board: Board) -> list[tuple[str, str]]:
-    """Return the columns of a board: ('suite', its name), or the name of a column and ''."""
-    suites = [("suite", name) for name in board.entries[0].suites]
-    judges = [("judge", "")] if any(one.judges for one in board.entries) else []
-    first, then = ("rank", "model", "overall"), ("scored", "verdict")
-    return [
-        *((name, "") for name in first),
-        *(suites if len(suites) > 1 else ()),
-        *((name, "") for name in then),
-        *judges,
-        ("date", ""),
-        ("run", ""),
-    ]
-
-
 def table(found: Leaderboard, board: Board) -> Table:
     """Return a board, the best first."""
-    heads = [
-        Column(suite or phrase(f"leaderboard.{name}", found.language), name not in WORDS, name in WHOLE)
-        for name, suite in columns(board)
-    ]
-    return Table(heads, [_row(found, board, rank, one) for rank, one in enumerate(board.entries, 1)])
+    language, suites = found.language, [*board.entries[0].suites]
+
+    def column(name: str, take: Callable[[LeaderboardEntry], str], *, numeric: bool = True) -> Column:
+        head, whole = phrase(f"leaderboard.{name}", language), name in {"date", "run"}
+        return Column(head, lambda row: take(row[1]), numeric=numeric, whole=whole)
+
+    return Table.of(
+        enumerate(board.entries, 1),
+        Column(phrase("leaderboard.rank", language), lambda row: str(row[0]), numeric=True),
+        column("model", lambda one: one.model, numeric=False),
+        column("overall", lambda one: estimated(one.score, one.low, one.high)),
+        *(Column(name, partial(_score, name), numeric=True) for name in suites if len(suites) > 1),
+        column("scored", lambda one: " / ".join(map(str, one.n))),
+        column("verdict", partial(_verdict, language), numeric=False),
+        *([column("judge", _judges, numeric=False)] if any(one.judges for one in board.entries) else []),
+        column("date", lambda one: f"{one.started:%Y-%m-%d %H:%M}"),
+        column("run", lambda one: one.run, numeric=False),
+    )
 
 
-def _row(found: Leaderboard, board: Board, rank: int, one: LeaderboardEntry) -> list[str]:
-    scored, asked = one.n
-    cells = {
-        "rank": str(rank),
-        "model": one.model,
-        "overall": estimated(one.score, one.low, one.high),
-        "scored": f"{scored} / {asked}",
-        "verdict": phrase(f"common.{one.verdict}", found.language).lower()
-        if one.verdict in OUTCOMES
-        else one.verdict,
-        "judge": ", ".join(one.judges),
-        "date": f"{one.started:%Y-%m-%d %H:%M}",
-        "run": one.run,
-    }
-    return [_score(one.suites[suite]) if suite else cells[name] for name, suite in columns(board)]
+def _verdict(language: str, one: LeaderboardEntry) -> str:
+    return phrase(f"common.{one.verdict}", language).lower() if one.verdict in OUTCOMES else one.verdict
 
 
-def _score(part: Mapping[str, Any]) -> str:
+def _judges(one: LeaderboardEntry) -> str:
+    return ", ".join(one.judges)
+
+
+def _score(suite: str, row: tuple[int, LeaderboardEntry]) -> str:
+    part = row[1].suites[suite]
     return estimated(part["score"], part["interval"]["low"], part["interval"]["high"])
 
 

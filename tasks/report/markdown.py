@@ -4,12 +4,15 @@ Source: seed 001, section 5.3; its analysis, left open there, is computed from t
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from data.plugins import metric, metrics
+from data.records import Metric
 from data.suites import Suite
 from metrics.analysis.bands import FLOORS, band
 from metrics.analysis.scores import THRESHOLD, reaches
@@ -20,10 +23,12 @@ from tasks.report import spending
 from tasks.report.passports import warnings
 from tasks.report.report_data import ReportData
 from tasks.report.sections import markdown, sections, usage
-from tasks.report.text import code, percent, plain, table, total_percent
+from tasks.report.tables import Column, Table, lines
+from tasks.report.text import code, percent, plain, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
+from tasks.report.verdict_table import around, suites_below
 from tasks.report.warnings import alarms, run_warnings
-from tasks.report.words import asked, parts, scored, shared, why
+from tasks.report.words import asked, shared
 from tasks.store.tables import write_atomically
 
 SHOWN_ERRORS = 5
@@ -72,7 +77,8 @@ def summary_table(data: ReportData, suite: Suite) -> list[str]:
         shown = total_percent(whole.percent)
         rows.append([f"**{plain(short)}**", *(_cell(by_model.get((model, f))) for f in order), f"**{shown}**"])
         notes += _notes(data, suite, model, whole)
-    return [*table(header, rows), "", shared("note", language), *notes]
+    marks = [":---", *([":---:"] * (len(header) - 1))]
+    return [*lines(header, marks, rows), "", shared("note", language), *notes]
 
 
 def _notes(data: ReportData, suite: Suite, model: str, whole: Total) -> list[str]:
@@ -110,7 +116,7 @@ def analysis(data: ReportData, suite: Suite, model: str) -> list[str]:
     said = "; ".join(f"{plain(title_of(c.family, language))} ({percent(c.mean)})" for c in strong)
     if not said:
         said = shared("no_strengths" if own else "nothing_scored", language, floor=f"{100 * floor:g}")
-    lines = [f"*   **{shared('strengths', language, model=plain(model))}:** {said}"]
+    listed = [f"*   **{shared('strengths', language, model=plain(model))}:** {said}"]
     errors = []
     for family, cell in own.items():
         for reason, status, n in _reasons(data, suite, model, family).head(SHOWN_ERRORS).iter_rows():
@@ -120,118 +126,95 @@ def analysis(data: ReportData, suite: Suite, model: str) -> list[str]:
                     f"    *   {plain(title_of(family, language))}: {plain(translated(reason, language))} ({share})"
                 )
     head = f"*   **{shared('errors', language, model=plain(model))}:**"
-    return [*lines, *([head, *errors] if errors else [f"{head} {shared('no_errors', language)}"]), ""]
+    return [*listed, *([head, *errors] if errors else [f"{head} {shared('no_errors', language)}"]), ""]
 
 
-def counts_table(data: ReportData) -> list[str]:
+def counts_table(data: ReportData) -> Table:
     """Return every mean with its interval and its counts."""
     language = data.settings.report.language
-    names = ("scored", "no_answer", "truncated", "model_error", "judge_failed", "not_applicable")
-    header = [shared(n, language) for n in ("model", "category", "metric", "mean", "interval", *names)]
-    rows = []
-    for cell in cells(data.summary):
-        if cell.level or cell.language or not cell.family:
-            continue
-        interval = "–" if cell.ci_low is None else f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"
-        counts = (cell.n_no_answer, cell.n_truncated, cell.n_model_error, cell.n_judge_failed)
-        rows.append(
-            [
-                plain(cell.model),
-                plain(title_of(cell.family, language)),
-                plain(cell.metric),
-                percent(cell.mean),
-                interval,
-                f"{cell.n_scored} / {cell.n_asked}",
-                *map(str, (*counts, cell.n_not_applicable)),
-            ]
-        )
-    return table(header, rows, left=3)
+
+    def column(name: str, take: Callable[[SummaryRow], object]) -> Column:
+        return Column(shared(name, language), lambda cell: str(take(cell)), numeric=True)
+
+    return Table.of(
+        (cell for cell in cells(data.summary) if cell.family and not (cell.level or cell.language)),
+        Column(shared("model", language), lambda cell: cell.model),
+        Column(shared("category", language), lambda cell: title_of(cell.family, language)),
+        Column(shared("metric", language), lambda cell: cell.metric),
+        column("mean", lambda cell: percent(cell.mean)),
+        column("interval", _interval),
+        column("scored", lambda cell: f"{cell.n_scored} / {cell.n_asked}"),
+        column("no_answer", lambda cell: cell.n_no_answer),
+        column("truncated", lambda cell: cell.n_truncated),
+        column("model_error", lambda cell: cell.n_model_error),
+        column("judge_failed", lambda cell: cell.n_judge_failed),
+        column("not_applicable", lambda cell: cell.n_not_applicable),
+        title=shared("intervals", language),
+    )
 
 
-def verdict_table(data: ReportData) -> list[str]:
-    """Return each model's score in each suite and overall, beside its threshold, with what it comes to and why."""
+def _interval(cell: SummaryRow | None) -> str:
+    return around({"low": cell.ci_low, "high": cell.ci_high} if cell and cell.ci_low is not None else None)
+
+
+def beside_tables(data: ReportData) -> Iterator[Table]:
+    """Yield, for each metric with a headline of its own, that beside the score, and what both are worth."""
     language = data.settings.report.language
-    names = ("model", "suite", "score", "interval", "threshold_head", "weight", "outcome", "why")
-    rows = []
-    for model in data.results["final"]["models"]:
-        for part in parts(model, language):
-            interval, weight = part["interval"], part.get("weight")
-            rows.append(
-                [
-                    plain(model["model"]),
-                    plain(part["suite"]),
-                    scored(part, language),
-                    f"{percent(interval['low'])} – {percent(interval['high'])}" if interval else "–",
-                    percent(part["threshold"]),
-                    "–" if weight is None else f"{weight:g}",
-                    f"**{shared(part['outcome'], language)}**",
-                    plain(why(part, language)),
-                ]
-            )
-    return table([shared(name, language) for name in names], rows, left=2)
-
-
-def beside_tables(data: ReportData) -> list[str]:
-    """Return, for each metric with a headline of its own, that beside the score, and what both are worth."""
-    language = data.settings.report.language
-    lines = []
     for suite in data.settings.suites:
-        for name in suite.used:
-            unit = metric(name)
-            headlines = [f"{name}.{part}" for part in unit.shown.headline]
+        for unit in map(metric, suite.used):
             own = data.summary.filter(OF_SUITES, suite=suite.name)
             found = {(cell.model, cell.metric): cell for cell in cells(own)}
-            models = dict.fromkeys(model for model, of in found if of == name)
-            if not headlines or not models:
+            models = dict.fromkeys(model for model, of in found if of == unit.name)
+            if not unit.shown.headline or not models:
                 continue
-            titles = [part_title(unit, part, language) for part in unit.shown.headline]
-            header = [shared("model", language), shared("score", language)]
-            header += [text for title in titles for text in (title, shared("interval", language))]
-            rows = [
-                [
-                    plain(model),
-                    _cell(found.get((model, name))),
-                    *(text for one in headlines for text in _interval_and_counts(found.get((model, one)))),
-                ]
-                for model in models
-            ]
-            lines += [f"## {plain(titled(suite, language))}", "", *table(header, rows), ""]
-            lines += [note, ""] if (note := shown_text(unit, "note", unit.shown.note, language)) else []
-    return lines
+            heads = [Column(shared("model", language))]
+            heads.append(Column(shared("score", language), partial(_counted, found, unit.name), numeric=True))
+            for part in unit.shown.headline:
+                title, of = part_title(unit, part, language), f"{unit.name}.{part}"
+                heads.append(Column(title, partial(_counted, found, of), numeric=True))
+                heads.append(Column(shared("interval", language), partial(_interval_of, found, of), numeric=True))
+            note = shown_text(unit, "note", unit.shown.note, language)
+            yield Table.of(models, *heads, title=titled(suite, language), caption=note)
 
 
-def _interval_and_counts(cell: SummaryRow | None) -> tuple[str, str]:
-    around = "–"
-    if cell is not None and cell.ci_low is not None:
-        around = f"{percent(cell.ci_low)} – {percent(cell.ci_high)}"
-    return _cell(cell), around
+Found = Mapping[tuple[str, str], SummaryRow]
 
 
-def band_tables(data: ReportData) -> list[str]:
-    """Return what the bands of each judged metric mean, and how many of each model's answers lie in each."""
+def _counted(found: Found, of: str, model: str) -> str:
+    return _cell(found.get((model, of)))
+
+
+def _interval_of(found: Found, of: str, model: str) -> str:
+    return _interval(found.get((model, of)))
+
+
+def band_tables(data: ReportData) -> Iterator[Table]:
+    """Yield what the bands of each judged metric mean, and how many of each model's answers lie in each."""
     language = data.settings.report.language
-    lines = []
     for name, unit in metrics().items():
-        if not unit.shown.bands:
-            continue
         values = data.scores.filter(metric=name).drop_nulls("value").select("model", "value").rows()
-        if not values:
-            continue
-        models = list(dict.fromkeys(model for model, _ in values))
-        counts = Counter((model, band(value)) for model, value in values)
-        header = [shared(word, language) for word in ("band", "from", "meaning")]
-        rows = [
-            [
-                shared(one, language),
-                percent(floor),
-                shown_text(unit, f"band {one}", unit.shown.meanings.get(one, {}), language),
-                *(str(counts[model, one]) for model in models),
-            ]
-            for floor, one in FLOORS
-        ]
-        lines += [f"## {shared('bands_head', language, metric=plain(name))}", ""]
-        lines += [*table([*header, *map(plain, models)], rows, left=3), ""]
-    return lines
+        if unit.shown.bands and values:
+            yield _bands(unit, values, language)
+
+
+def _bands(unit: Metric, values: Sequence[tuple[str, float]], language: str) -> Table:
+    counts = Counter((model, band(value)) for model, value in values)
+
+    def meaning(row: tuple[float, str]) -> str:
+        return shown_text(unit, f"band {row[1]}", unit.shown.meanings.get(row[1], {}), language)
+
+    return Table.of(
+        FLOORS,
+        Column(shared("band", language), lambda row: shared(row[1], language)),
+        Column(shared("from", language), lambda row: percent(row[0]), numeric=True),
+        Column(shared("meaning", language), meaning),
+        *(Column(model, partial(_count, counts, model), numeric=True) for model in dict(values)),
+        title=shared("bands_head", language, metric=unit.name),
+    )
+
+
+def _count(counts: Mapping[tuple[str, Any], int], model: str, row: tuple[float, str]) -> str:
+    return str(counts[model, row[1]])
 
 
 def compose(data: ReportData) -> str:
@@ -239,7 +222,7 @@ def compose(data: ReportData) -> str:
     settings = data.settings
     language = settings.report.language
     counts = data.manifest.get("requests", {})
-    lines = [
+    text = [
         *(f"**{plain(said)}**\n" for said in alarms(data.results, language)),
         f"# {shared('title', language)}",
         "",
@@ -250,25 +233,22 @@ def compose(data: ReportData) -> str:
     ]
     for suite in settings.suites:
         if suite.strata:
-            lines += [f"## {shared('summary', language)}", "", *summary_table(data, suite), ""]
-            lines += [f"## {shared('analysis', language)}", ""]
+            text += [f"## {shared('summary', language)}", "", *summary_table(data, suite), ""]
+            text += [f"## {shared('analysis', language)}", ""]
             for model in _asked(data, suite):
-                lines += analysis(data, suite, model)
+                text += analysis(data, suite, model)
     if data.results:
-        lines += [f"## {shared('verdict', language)}", "", *verdict_table(data), ""]
+        text += markdown([suites_below(data.results, language, title=shared("verdict", language))])
         of_judges = dict.fromkeys(said for _, _, said in warnings(data.results, language))
         for said in (*run_warnings(data.results, language), *of_judges):
-            lines += [f"**{shared('warning', language)}:** {plain(said)}.", ""]
-    lines += markdown(sections(data))
-    lines += beside_tables(data)
-    lines += [f"## {shared('intervals', language)}", "", *counts_table(data), ""]
-    lines += band_tables(data)
+            text += [f"**{shared('warning', language)}:** {plain(said)}.", ""]
+    text += markdown((*sections(data), *beside_tables(data), counts_table(data), *band_tables(data)))
     if told := [plain(line) for line in spending.lines(data.results, language)]:
-        lines += [*markdown([usage(data)]), *told, ""]
+        text += [*markdown([usage(data)]), *told, ""]
     if held := data.manifest.get("sandbox"):
         layers = "; ".join(f"{plain(name)} {code(translated(how, language))}" for name, how in held.items())
-        lines += [f"**{shared('sandbox', language)}:** {layers}", ""]
-    return "\n".join(lines)
+        text += [f"**{shared('sandbox', language)}:** {layers}", ""]
+    return "\n".join(text)
 
 
 def write(data: ReportData, folder: Path) -> Path:

@@ -9,7 +9,8 @@ from tasks.report.moved import moved_lines
 from tasks.report.regressions import apart, around, points, regression
 from tasks.report.report_data import ReportData
 from tasks.report.screen import screen
-from tasks.report.text import clipped, code, percent, plain, table
+from tasks.report.tables import Column, Table
+from tasks.report.text import clipped, code, percent, plain
 from tasks.report.words import shared
 from tasks.store.tables import write_atomically
 
@@ -37,39 +38,41 @@ def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
     yield from (f"- {plain(line)}" for line in apart(held, language))
     moved = (part["moved"] for model in held["models"] for part in model["suites"])
     yield from dict.fromkeys(f"- {plain(line)}" for one in moved for line in moved_lines(one, language))
-    names = ("baseline", "now", "difference", "interval", "lost_won", "outcome")
-    header = [shared("model", language), shared("suite", language)]
-    header += [phrase(f"regression.{name}", language) for name in names]
-    rows = [
-        [
-            plain(model["model"]),
-            plain(part["suite"]),
-            percent(part["baseline"]),
-            percent(part["mean"]),
-            points(part["difference"]),
-            around(part),
-            f"{part['lost']} / {part['won']}",
-            f"**{plain(regression(part, language).partition(': ')[2] or regression(part, language))}**",
-        ]
-        for model in held["models"]
-        for part in model["suites"]
-    ]
-    yield from ("", *table(header, rows, left=2), "")
-    changed = [one for model in held["models"] for one in model["changed"]]
-    if changed:
-        yield f"### {phrase('regression.changed', language)}"
-        yield ""
-        header = [phrase(f"regression.{name}", language) for name in ("item", "baseline", "now", "prompt")]
-        rows = [
-            [
-                f"{plain(one['suite'])} {code(one['item_id'])}",
-                f"{one['before']:g}",
-                f"{one['after']:g}" + ("" if one["status"] == "scored" else f" ({one['status']})"),
-                plain(clipped(" ".join((one["prompt"] or "").split()), LONGEST)),
-            ]
-            for one in changed
-        ]
-        yield from (*table(header, rows, left=1), "")
+    yield ""
+
+    def say(name: str) -> str:
+        return phrase(f"regression.{name}", language)
+
+    def how(part: Mapping[str, Any]) -> str:
+        whole = regression(part, language)
+        return whole.partition(": ")[2] or whole
+
+    yield from Table.of(
+        [(model["model"], part) for model in held["models"] for part in model["suites"]],
+        Column(shared("model", language), lambda one: one[0]),
+        Column(shared("suite", language), lambda one: one[1]["suite"]),
+        Column(say("baseline"), lambda one: percent(one[1]["baseline"]), numeric=True),
+        Column(say("now"), lambda one: percent(one[1]["mean"]), numeric=True),
+        Column(say("difference"), lambda one: points(one[1]["difference"]), numeric=True),
+        Column(say("interval"), lambda one: around(one[1]), numeric=True),
+        Column(say("lost_won"), lambda one: f"{one[1]['lost']} / {one[1]['won']}", numeric=True),
+        Column(say("outcome"), lambda one: how(one[1]), strong=True),
+    ).markdown()
+    yield ""
+    if changed := [one for model in held["models"] for one in model["changed"]]:
+        made = Table.of(
+            changed,
+            Column(say("item"), lambda one: f"{one['suite']} {one['item_id']}"),
+            Column(say("baseline"), lambda one: f"{one['before']:g}", numeric=True),
+            Column(say("now"), _now, numeric=True),
+            Column(say("prompt"), lambda one: clipped(" ".join((one["prompt"] or "").split()), LONGEST)),
+            title=say("changed"),
+        )
+        yield from (f"### {made.title}", "", *made.markdown(), "")
+
+
+def _now(one: Mapping[str, Any]) -> str:
+    return f"{one['after']:g}" + ("" if one["status"] == "scored" else f" ({one['status']})")
 
 
 def write(data: ReportData, path: Path) -> Path:

@@ -23,6 +23,7 @@ from tasks.report.spending import money
 from tasks.report.tables import Column, Table
 from tasks.report.text import duration, listed, plain, shortened, total_percent, whole_percent
 from tasks.report.titles import title_of
+from tasks.report.verdict_table import beside, whole_models
 from tasks.report.words import asked, has_overall, measure, shared
 
 if TYPE_CHECKING:
@@ -168,6 +169,10 @@ def screen(
     language = settings.report.language
     models = _best_first(results["final"]["models"])
     columns, cells = _families(results, settings) if _alone(settings) else _suites(models, language)
+    for row in whole_models(results, language):
+        for title, text in beside(row, language).items():
+            columns += [title] if title not in columns else []
+            cells[row.model["model"], title] = Cell(text)
     named = [model["model"] for model in models]
     if fold := max(0, len(named) - MODELS):
         named = [*named[: MODELS - WORST - 1], *named[-WORST:]]

@@ -1,11 +1,11 @@
 """The tables beside a report's verdict, each built once: the page and the Markdown file show the same."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from tasks.report import operations, passports, spending, stated, stopping, twins
 from tasks.report.report_data import ReportData
 from tasks.report.tables import Table, columns
-from tasks.report.text import estimated, grouped
+from tasks.report.text import estimated, grouped, plain
 from tasks.report.titles import where
 from tasks.report.words import say
 
@@ -88,9 +88,9 @@ def stages(data: ReportData) -> Table:
     return Table(columns(say("name", language), *numbers, numeric=numbers), rows, say("stages", language))
 
 
-def markdown(made: Sequence[Table]) -> Iterator[str]:
-    """Yield the lines of tables with their headings and notes."""
+def markdown(made: Iterable[Table]) -> Iterator[str]:
+    """Yield the lines of tables with their headings and notes, which are ours and may be Markdown."""
     for one in made:
-        yield from (f"## {one.title}", "", *one.markdown(), "")
+        yield from (f"## {plain(one.title)}", "", *one.markdown(), "")
         if one.caption:
             yield from (one.caption, "")

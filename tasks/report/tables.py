@@ -1,12 +1,12 @@
-"""One table, shown three ways: at a terminal, as Markdown, and in Prefect's interface."""
+"""One table, shown in many ways: at a terminal, as Markdown, on a page, in Prefect's interface, in files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from data.characters import visible
 from prompts.phrases import phrase
-from tasks.report.text import plain, table
+from tasks.report.text import plain
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -17,17 +17,22 @@ MOST = 60
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: of numbers, which stand to the right; `whole` where a cell is never broken."""
+    """A column, and how its cell is taken from what a row is about.
+
+    Numbers stand to the right; `whole` cells are never broken; Markdown shows `strong` ones bold.
+    """
 
     name: str
+    take: Callable[[Any], str] = str
     numeric: bool = False
     whole: bool = False
+    strong: bool = False
 
 
 def columns(*names: str, numeric: Iterable[str] = (), whole: Iterable[str] = ()) -> tuple[Column, ...]:
     """Return columns of these names; `numeric` and `whole` name some of them."""
     numbers, unbroken = {*numeric}, {*whole}
-    return tuple(Column(name, name in numbers, name in unbroken) for name in names)
+    return tuple(Column(name, numeric=name in numbers, whole=name in unbroken) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,13 @@ class Table:
     caption: str = ""
     tones: Sequence[str] = ()
     name: str = ""
+
+    @classmethod
+    def of(
+        cls, found: Iterable[Any], *heads: Column, title: str = "", caption: str = "", name: str = ""
+    ) -> "Table":
+        """Return a table with a row for each of what is found, whose cells the columns take from it."""
+        return cls(heads, [[one.take(row) for one in heads] for row in found], title, caption, name=name)
 
     def terminal(self, most: int = MOST, language: str = "en") -> "RichTable":
         """Return the table for a terminal, its first `most` rows; `language` says how many more there are."""
@@ -79,14 +91,20 @@ class Table:
 
     def markdown(self) -> list[str]:
         """Return the table's lines in Markdown."""
-        rows = [[plain(cell) for cell in row] for row in self.rows]
         marks = ["---:" if one.numeric else ":---" for one in self.columns]
-        return table([plain(one.name) for one in self.columns], rows, marks=marks)
+        bold = ["**" if one.strong else "" for one in self.columns]
+        rows = [[f"{b}{plain(cell)}{b}" for b, cell in zip(bold, row, strict=True)] for row in self.rows]
+        return lines([plain(one.name) for one in self.columns], marks, rows)
 
     def records(self) -> list[dict[str, str]]:
         """Return the rows by column, as Prefect shows them."""
         names = [one.name for one in self.columns]
         return [dict(zip(names, map(_line, row), strict=True)) for row in self.rows]
+
+
+def lines(header: Sequence[str], marks: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return a table in Markdown, of cells that are Markdown already; `marks` say how its columns are aligned."""
+    return [f"| {' | '.join(row)} |" for row in (header, marks, *rows)]
 
 
 def _line(text: str) -> str:

@@ -1,7 +1,7 @@
 """Texts and numbers as people read them; text from models and data sets made harmless to what shows it."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from data.characters import visible
@@ -126,11 +126,3 @@ def listed(names: Sequence[str], language: str) -> str:
         names = [*names[: _NAMED - 1], phrase("common.others", language, n=len(names) - _NAMED + 1)]
     first, last = ", ".join(names[:-1]), names[-1]
     return phrase("common.and", language, names=first, last=last) if first else last
-
-
-def table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1, marks: Sequence[str] = ()
-) -> list[str]:
-    """Return a Markdown table: its first `left` columns to the left, the others centred; or as `marks` say."""
-    marks = marks or [":---" if column < left else ":---:" for column in range(len(header))]
-    return [f"| {' | '.join(row)} |" for row in (header, marks, *rows)]

@@ -1,6 +1,6 @@
 """Trends in words and pictures: scores with their intervals over time, for a terminal, Markdown and a page."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,21 +22,22 @@ def table(found: Leaderboard, listed: Sequence[Trend]) -> Table:
     """Return the latest runs of each trend as a table: a row a run, oldest first, its interval drawn."""
     low, high = span([*listed])
     axis = f"{100 * low:.0f} – {100 * high:.0f}%"
-    names = ("model", "date", "overall")
-    heads = [Column(phrase(f"leaderboard.{name}", found.language), whole=name == "date") for name in names]
-    heads += [Column(axis, whole=True), Column(phrase("leaderboard.run", found.language), whole=True)]
-    rows = [
-        [
-            trend.model if not number else "",
-            f"{one.started:%Y-%m-%d}",
-            _score(one),
-            drawn(one, low, high),
-            one.run,
-        ]
-        for trend in listed
-        for number, one in enumerate(trend.entries[-LATEST:])
-    ]
-    return Table(heads, rows, phrase("leaderboard.trends", found.language), caption=notes(found, listed))
+
+    def head(
+        name: str, take: Callable[[tuple[int, Trend, LeaderboardEntry]], str], *, whole: bool = False
+    ) -> Column:
+        return Column(phrase(f"leaderboard.{name}", found.language), take, whole=whole)
+
+    return Table.of(
+        ((n, trend, one) for trend in listed for n, one in enumerate(trend.entries[-LATEST:])),
+        head("model", lambda row: row[1].model if not row[0] else ""),
+        head("date", lambda row: f"{row[2].started:%Y-%m-%d}", whole=True),
+        head("overall", lambda row: _score(row[2])),
+        Column(axis, lambda row: drawn(row[2], low, high), whole=True),
+        head("run", lambda row: row[2].run, whole=True),
+        title=phrase("leaderboard.trends", found.language),
+        caption=notes(found, listed),
+    )
 
 
 def notes(found: Leaderboard, listed: Sequence[Trend]) -> str:

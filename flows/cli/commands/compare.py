@@ -106,7 +106,7 @@ def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     ):
         yield Text(visible(line))
     if found.differences:
-        yield _configurations(found).terminal(_KEYS, found.language)
+        yield comparison.configurations(found).terminal(_KEYS, found.language)
 
 
 def _chosen(found: "RunComparison", most: int) -> Iterator[tuple["Comparison", Mapping[str, Any]]]:
@@ -119,16 +119,6 @@ def _chosen(found: "RunComparison", most: int) -> Iterator[tuple["Comparison", M
         sides = (frame.filter(side).head(most).iter_rows(named=True) for side in (gain < 0, gain > 0))
         queues.append([(pair, row) for row in chain.from_iterable(zip_longest(*sides)) if row])
     yield from islice((one for turn in zip_longest(*queues) for one in turn if one), most)
-
-
-def _configurations(found: "RunComparison") -> "Table":
-    from prompts.phrases import phrase
-    from tasks.compare.runs import shorten
-    from tasks.report.tables import Table, columns
-
-    names = (phrase("compare.key", found.language), *(run.name for run in found.runs))
-    rows = [(key, *map(shorten, values)) for key, values in found.differences]
-    return Table(columns(*names), rows, phrase("compare.configurations", found.language))
 
 
 def _pairs(found: "RunComparison") -> "Table":

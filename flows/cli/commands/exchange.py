@@ -9,6 +9,9 @@ from data.commands import typed
 from flows.cli.completers import RUN
 from flows.cli.console import show, written
 from flows.cli.options import Where
+from tasks.exchange.discovery import forms
+
+DEFAULT = "every-eval-ever"
 
 
 def read(
@@ -52,15 +55,14 @@ def write(
     /,
     *,
     to: Annotated[Path, Parameter(metavar="FOLDER")],
-    form: str = "every-eval-ever",
+    form: Annotated[str, Parameter(help=", ".join(f"{one} ({what})" for one, what in forms().items()))] = DEFAULT,
     at: Where | None = None,
 ) -> None:
-    """Write a finished run as logs of Inspect or records of Every Eval Ever, for each suite and model.
+    """Write a finished run as logs or records of another tool, for each suite and model.
 
     Args:
         run: the run's name
         to: the folder to write
-        form: inspect (.eval, which its viewer opens) or every-eval-ever (JSON and JSONL)
     """
     from tasks.exchange.export import export
     from tasks.store.runs import find

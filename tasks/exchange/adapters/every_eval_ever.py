@@ -18,6 +18,7 @@ from tasks.exchange.source import Source, open_source
 
 TOOL = "Every Eval Ever"
 FORM = "every-eval-ever"
+WRITES = "JSON and JSONL"
 SCHEMA = "0.3.0"
 UNNAMED = "unnamed"
 """The developer of a model whose name says none: the form wants one."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 TOOL = "Inspect"
 FORM = "inspect"
+WRITES = ".eval, which its viewer opens"
 _MARKS: Mapping[Any, float] = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """Inspect's own values of correct, incorrect, partial and no answer."""
 _REASONS = {"stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}

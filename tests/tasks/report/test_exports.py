@@ -32,7 +32,12 @@ HOSTILE = [
 def test_parquet_holds_the_tables_as_they_are(data: ReportData, tmp_path: Path) -> None:
     written = exports.write(data, tmp_path)
     tables = ("items", "replies", "judged", "verdicts", "scores", "summary")
-    assert {path.name for path in written} == {*(f"{t}.parquet" for t in tables), "summary.csv", "scores.csv"}
+    assert {path.name for path in written} == {
+        *(f"{t}.parquet" for t in tables),
+        "summary.csv",
+        "scores.csv",
+        "verdict.csv",
+    }
     assert all(path.parent == tmp_path / "tables" for path in written)
     for name in tables:
         assert_frame_equal(pl.read_parquet(tmp_path / "tables" / f"{name}.parquet"), getattr(data, name))
