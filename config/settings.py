@@ -218,11 +218,11 @@ class Settings(Frozen):
     def until_decided(self) -> Self:
         """Return the same evaluation with every suite asked until it is decided, as it says or by default.
 
-        A suite that is gated on k answers is asked whole: sequences follow means. So is one without a threshold.
+        A suite with twins, without a threshold, or gated on k answers is asked whole: sequences follow means.
         """
 
         def stopping(suite: Suite) -> Suite:
-            if suite.gate_on != "mean" or suite.threshold is None:
+            if suite.gate_on != "mean" or suite.twins or suite.threshold is None:
                 return suite
             return suite.model_copy(update={"stop": suite.stop or Stop()})
 
@@ -344,12 +344,14 @@ class Settings(Frozen):
     @model_validator(mode="after")
     def _repeated(self) -> Self:
         for suite in self.suites:
-            if suite.gate_on == "mean":
-                if suite.k:
-                    raise ValueError(
-                        f"{suite.name}.k is {suite.k}, and {suite.name}.gate_on is mean; k goes with pass_at_k and "
-                        "pass_all_k"
-                    )
+            if not suite.of_k and suite.k:
+                raise ValueError(
+                    f"{suite.name}.k is {suite.k}, and {suite.name}.gate_on is {suite.gate_on}; k goes with "
+                    "pass_at_k and pass_all_k"
+                )
+            if suite.gate_on == "robust" and (lacking := _lacks_for_robust(suite)):
+                raise ValueError(f"{suite.name}.gate_on is robust, and {lacking}")
+            if not suite.of_k:
                 continue
             if suite.stop:
                 raise ValueError(
@@ -400,3 +402,20 @@ class Settings(Frozen):
         """Return what a suite's score is: the mean, pass@k or pass^k."""
         sign = {"pass_at_k": "@", "pass_all_k": "^"}.get(suite.gate_on)
         return f"pass{sign}{suite.k or self.times(suite)}" if sign else "the mean"
+
+
+def _lacks_for_robust(suite: Suite) -> str:
+    """Say why a suite has no robust share to gate on, '' where it has."""
+    if suite.twins is None:
+        return f"{suite.name}.twins is not set; set it, for example to [numbers, names]"
+    if suite.threshold is None:
+        return f"{suite.name}.threshold is not set; set what the share must reach"
+    units = [metric(name) for name in suite.scored_by]
+    if len(units) > 1:
+        return f"{len(units)} metrics make the score; name one in {suite.name}.score"
+    graded = not (units[0].yes_no or units[0].all_or_none or units[0].right)
+    return (
+        f"{units[0].name} grades answers; name a metric in {suite.name}.score by which they are right or wrong"
+        if graded
+        else ""
+    )

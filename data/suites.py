@@ -14,7 +14,7 @@ from pydantic import Field, field_validator, model_validator
 from data.options import Frozen, Seed, Share
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
-GateOn = Literal["mean", "pass_at_k", "pass_all_k"]
+GateOn = Literal["mean", "pass_at_k", "pass_all_k", "robust"]
 TwinKind = Literal["numbers", "names", "order", "format", "language"]
 TWIN_KINDS: tuple[TwinKind, ...] = get_args(TwinKind)
 TABLE = "table"
@@ -95,7 +95,8 @@ class Suite(Frozen):
     gate_on: GateOn = Field(
         "mean",
         description="what the score is. mean: of all answers; pass_at_k: the share of questions of which at least "
-        "one of k answers is right; pass_all_k: of which all k are. The last two need repeats",
+        "one of k answers is right; pass_all_k: of which all k are; these two need repeats. robust: the mean, "
+        "beside which the share of questions that are right in all their twins meets the threshold",
     )
     k: int | None = Field(None, ge=1, description="of pass_at_k and pass_all_k; default: repeats")
     models: tuple[str, ...] = Field((), description="names of models; default: all")
@@ -208,6 +209,11 @@ class Suite(Frozen):
     def scored_by(self) -> tuple[str, ...]:
         """The enabled metrics that make the score."""
         return tuple(name for name in self.score or self.metrics if name in self.used)
+
+    @property
+    def of_k(self) -> bool:
+        """Whether the score is of k answers to each question, not a mean."""
+        return self.gate_on in {"pass_at_k", "pass_all_k"}
 
     def use(self, metric: str) -> Use:
         """Return how a metric is used."""

@@ -72,7 +72,7 @@ def results(
         spending=spending_of(store, settings, tables.asked, tables.judged, day),
         baseline=against(settings, conduct.facts, found.stored, found.drawn, texts),
         terms=terms_of(plan),
-        twins=_twins(store, tables),
+        twins=renewed_scores(store, tables),
     )
 
 
@@ -114,7 +114,7 @@ def measure_run(
     return MeasuredRun(drawn, stored, once.items, once.scores, once.doubled, known)
 
 
-def _twins(store: Store, tables: Tables) -> RenewedScores:
+def renewed_scores(store: Store, tables: Tables) -> RenewedScores:
     """Return the scores of renewed items, each with its kind and its original, and what became of the originals."""
     if not tables.twin_counts:
         return RenewedScores()
@@ -169,7 +169,7 @@ def _counted(plan: Plan) -> list[Suite]:
     """Return the suites with how often each question was asked, and with the k that they are gated on, if any."""
     found = []
     for one in plan.suites:
-        k = one.suite.k if one.suite.gate_on == "mean" else one.suite.k or one.repeats
+        k = one.suite.k or one.repeats if one.suite.of_k else None
         found.append(one.suite.model_copy(update={"repeats": one.repeats, "k": k}))
     return found
 

@@ -9,9 +9,11 @@ from data.batches import Tables
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Results, RunTables, build_interim
 from metrics.analysis.summary import summarise
+from metrics.analysis.twins import right_by
 from metrics.analysis.verdict import RunVerdict, decide
-from tasks.aggregate import measure_run
+from tasks.aggregate import measure_run, renewed_scores
 from tasks.plan import Identities, Plan
+from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 
@@ -28,9 +30,11 @@ def interim(
     (one,) = plan.suites
     scored = Tables(items=tables.items, scores=tables.scores)
     measured = measure_run(plan, scored, identities, waiting=waiting, labelled=labelled)
-    own = measured.scores.filter(pl.col("metric").is_in(one.suite.scored_by))
+    telling = {*one.suite.scored_by, *(right_by(one.suite) if one.suite.twins else ())}
+    own = measured.scores.filter(pl.col("metric").is_in(telling))
     counted = RunTables(own, measured.items, summarise(own, measured.items))
-    verdict = decide(build_interim(counted, measured.circumstances), plan.policy)
+    renewed = renewed_scores(open_store(plan.suites[0].store), tables)
+    verdict = decide(build_interim(counted, measured.circumstances, renewed), plan.policy)
     told = ("score", "outcome", "reason", "n_scored", "n_asked", "n_deciding", "gate_on", "k", "mean", "measured")
     return {
         model.model: {

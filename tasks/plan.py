@@ -336,6 +336,7 @@ def _policy(settings: Settings) -> Policy:
         thresholds={suite.name: suite.threshold for suite in settings.suites},
         undecided=settings.undecided,
         regressions=settings.fail_on == "regression",
+        robust=frozenset(suite.name for suite in settings.suites if suite.gate_on == "robust"),
     )
 
 

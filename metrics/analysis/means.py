@@ -103,7 +103,7 @@ def suite_intervals(
             continue
         own = of_suite(scores, items, suite)
         for end in ENDS:
-            plain = suite.gate_on == "mean"
+            plain = not suite.of_k
             rows = question_values(own if plain else k_answers(own, suite, bound=end), items)
             counted: End = end if plain else "value"
             for (model,), part in rows.group_by("model"):

@@ -142,7 +142,7 @@ def headlines(suites: Sequence[Suite], metrics: Collection[str]) -> list[Headlin
             found.append(Headline("suite", suite.name, "", (whole,)))
         if suite.weight and names:
             weighed.append(whole)
-    if len(weighed) > 1 and all(suite.gate_on == "mean" and not suite.stop for suite in suites if suite.weight):
+    if len(weighed) > 1 and all(not suite.of_k and not suite.stop for suite in suites if suite.weight):
         found.append(Headline("overall", "", "", tuple(weighed)))
     return found
 

@@ -18,7 +18,8 @@ class Policy:
     code is 0 unless there is an error. `thresholds` are the suites'; one without is measured, not judged.
     `threshold` is that of the weighted whole of several suites: unless given `THRESHOLD`, where each of them has
     one. `undecided` says what an undecided gate counts as: itself, or a pass. `regressions`: what fell below its
-    baseline fails the run as well.
+    baseline fails the run as well. Of `robust` suites the threshold is that of the share of originals right in all
+    their twins.
     """
 
     gate: Gate = "point"
@@ -26,3 +27,4 @@ class Policy:
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
     undecided: Undecided = "undecided"
     regressions: bool = False
+    robust: frozenset[str] = frozenset()

@@ -26,7 +26,7 @@ def repeated(
     found = []
     for suite in suites:
         own = of_suite(scores, items, suite)
-        if suite.gate_on == "mean" or own.is_empty():
+        if not suite.of_k or own.is_empty():
             continue
         drawn = items.filter(pl.col("suite") == suite.name)
         cells = summarise(k_answers(own, suite), drawn)

@@ -124,7 +124,7 @@ def build(
         InputError: no model, a model without a suite, or only with suites of weight 0.
     """
     scores, items, suites = tables.scores, tables.items, known.suites
-    lone = build_interim(tables, known)
+    lone = build_interim(tables, known, twins)
     leading = scores.filter(pl.col("metric").is_in(headline(suites)))
     # A suite that was looked at in between has its sequences in place of tests that hold once.
     pairs = compare(leading, items, [suite for suite in suites if not suite.stop], order=[*known.members])
@@ -150,13 +150,14 @@ def build(
         standings=known.standings,
         self_judged=_self_judged(known.standings, own_models or {}),
         passports=passports,
-        twins=twin_results(scores, items, twins.scores, suites) if twins else (),
+        twins=lone.twins,
         twin_counts=twins.counts if twins else (),
     )
 
 
-def build_interim(tables: RunTables, known: Circumstances) -> Results:
+def build_interim(tables: RunTables, known: Circumstances, twins: RenewedScores | None = None) -> Results:
     """Compute no more than a verdict needs."""
+    renewed = twin_results(tables.scores, tables.items, twins.scores, known.suites) if twins else ()
     models = scores_of(
         tables.summary,
         known.members,
@@ -170,7 +171,7 @@ def build_interim(tables: RunTables, known: Circumstances) -> Results:
         corrected=known.corrected,
         intervals=suite_intervals(tables.scores, tables.items, known.members),
     )
-    return Results({}, models, known.waiting, standings=known.standings)
+    return Results({}, models, known.waiting, standings=known.standings, twins=renewed)
 
 
 def _self_judged(

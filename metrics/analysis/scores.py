@@ -55,8 +55,8 @@ class SuiteScore:
     of them (the fewest of a metric), and `as_judged` is what it was. `corrected` is what the score would be if its
     judges err here as on their exam's texts, with its interval; None where that is not defined.
 
-    With `gate_on` other than `mean` the score is that of `k` answers to each question (pass@k, pass^k), its rows
-    are questions, and `mean` is that of all answers, with its interval.
+    With `gate_on` `pass_at_k` or `pass_all_k` the score is that of `k` answers to each question, its rows are
+    questions, and `mean` is that of all answers, with its interval.
     """
 
     suite: str
@@ -304,7 +304,7 @@ def _suite(summary: pl.DataFrame, suite: Suite, model: str, judged: _Judged | No
         return replace(blank, problem=f"nothing scored: {counts}; look at the statuses of its rows")
     if suite.strata:
         return _total(summary, blank, model, names[0])
-    return _of_metrics(blank, applicable, own, judged.corrected if judged and suite.gate_on == "mean" else ())
+    return _of_metrics(blank, applicable, own, judged.corrected if judged and not suite.of_k else ())
 
 
 def _of_metrics(
@@ -388,8 +388,8 @@ def _by_labels(cell: SummaryRow, found: Powered) -> SummaryRow:
 
 def _with_k_answers(result: SuiteScore, suite: Suite, summary: pl.DataFrame, model: str) -> SuiteScore:
     """Say what a suite's score is of; where it is of k answers, with the mean beside it."""
-    if suite.gate_on == "mean":
-        return result
+    if not suite.of_k:
+        return replace(result, gate_on=suite.gate_on)
     plain = _suite(summary, suite, model)
     return replace(result, gate_on=suite.gate_on, k=suite.k, mean=plain.score, mean_interval=plain.interval)
 

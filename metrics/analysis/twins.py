@@ -18,7 +18,7 @@ from data.plugins import metric
 from data.suites import TWIN_KINDS, Suite
 from metrics.analysis.pairs import Comparison, concluded, drafted
 from metrics.analysis.values import question_values
-from metrics.stats.intervals import Interval, wilson
+from metrics.stats.intervals import Interval, MeanEstimate, mean_interval
 
 MARGIN = 0.05
 """As good: within so much, in either direction."""
@@ -56,7 +56,9 @@ class TwinDifference:
 class TwinResult:
     """What the twins of a suite show of a model, by a metric.
 
-    `robust` is the share of originals that are right in every twin too, of the `n_robust` that have every kind.
+    `robust` is the share of originals that are right in every twin too, of the `n_robust` that have every kind and
+    are scored in all; `n_lost` more are not, and of `n_cut` a reply was cut. `robust_bounds` are the shares of all
+    these were what is missing wrong, and were it and what was cut right; none where nothing is.
     """
 
     suite: str
@@ -66,6 +68,9 @@ class TwinResult:
     robust: float | None
     robust_interval: Interval
     n_robust: int
+    n_lost: int = 0
+    n_cut: int = 0
+    robust_bounds: tuple[MeanEstimate, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,16 +127,25 @@ def _result(
 ) -> TwinResult:
     before, after, items = tables
     values = by_kind(before, after)
-    right, n = _robust(values, items)
+    each = _in_all(values, items)
+    found = each.drop_nulls("value")
+    robust, n_lost, n_cut = _share(found, "value"), each["value"].null_count(), int(each["cut"].sum())
     return TwinResult(
         suite.name,
         model,
         name,
         tuple(differences(values, items, seed=seed)),
-        robust=right / n if n else None,
-        robust_interval=wilson(right, n) if n else Interval(),
-        n_robust=n,
+        robust=robust.mean,
+        robust_interval=robust.interval,
+        n_robust=found.height,
+        n_lost=n_lost,
+        n_cut=n_cut,
+        robust_bounds=(_share(each, "lower"), _share(each, "upper")) if n_lost or n_cut else (),
     )
+
+
+def _share(each: pl.DataFrame, column: str) -> MeanEstimate:
+    return mean_interval(each[column].to_numpy(), clusters=each["cluster"].to_numpy(), yes_no=True)
 
 
 def by_kind(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
@@ -190,13 +204,21 @@ def _needed(one: Comparison) -> int | None:
     return math.ceil(one.n * times) if 1 < times <= FARTHEST else None
 
 
-def _robust(values: pl.DataFrame, items: pl.DataFrame) -> tuple[int, int]:
-    """Count the originals right in all, and those that have every kind and are scored in each."""
-    found = question_values(values, items).drop_nulls("value")
-    kinds = found["model"].n_unique()
-    each = found.group_by("item_id").agg(pl.col("model").n_unique(), right=(pl.col("value") == 1).all())
-    whole = each.filter(pl.col("model") == kinds)
-    return int(whole["right"].sum()), whole.height
+def _in_all(values: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+    """Say of each original that has every kind whether it is right in all: 1, 0, or null where one is not scored.
+
+    `lower` and `upper` say the same at the bounds of what is missing or was cut.
+    """
+    found = question_values(values, items)
+    right = (pl.col(name) == 1 for name in ("value", "lower", "upper"))
+    each = found.group_by("item_id", "cluster").agg(
+        *(one.all(ignore_nulls=False).cast(pl.Float64) for one in right),
+        lost=pl.col("value").is_null().any(),
+        cut=(pl.col("n_cut") > 0).any(),
+        kinds=pl.col("model").n_unique(),
+    )
+    scored = pl.when(~pl.col("lost")).then("value")
+    return each.filter(pl.col("kinds") == found["model"].n_unique()).with_columns(value=scored).sort("item_id")
 
 
 def counted(listed: Sequence[TwinCount]) -> list[TwinCount]:

@@ -6,14 +6,15 @@ from typing import Any
 
 from data.exits import OUTCOMES, Exit, GateOutcome
 from metrics.analysis.failures import lost
-from metrics.analysis.judged import Estimated, JudgeStatus, at, panel_status
+from metrics.analysis.judged import Estimated, at, panel_status
 from metrics.analysis.judged import decide as decide_judged
 from metrics.analysis.policy import Gate, Policy, Undecided
 from metrics.analysis.results import Results
 from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, bound_scores, weighted
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import percent
-from metrics.stats.intervals import Interval
+from metrics.analysis.twins import TwinResult
+from metrics.stats.intervals import Interval, MeanEstimate
 from metrics.stats.power import deciding_n
 from metrics.stats.regression import Change
 from metrics.stats.sequential import Side, side
@@ -123,14 +124,16 @@ def decide(results: Results, policy: Policy) -> RunVerdict:
     is undecided where scores are lacking. Where only one suite weighs anything, there is no overall score to
     decide.
     """
-    models = tuple(_model(model, policy, results.standings) for model in results.models)
+    models = tuple(_model(model, policy, results) for model in results.models)
     changes = results.baseline.outcomes if results.baseline and policy.regressions else ()
     return RunVerdict(policy.gate, models, policy.undecided, changes, sum(results.waiting.values()))
 
 
-def _suite(score: SuiteScore, policy: Policy, standings: Sequence[JudgeStatus]) -> SuiteResult:
+def _suite(score: SuiteScore, policy: Policy, results: Results, model: str) -> SuiteResult:
     known = {one.name: getattr(score, one.name) for one in fields(SuiteScore)}
-    judges = panel_status([one for one in standings if one.suite == score.suite and one.metric in score.parts])
+    judges = panel_status(
+        [one for one in results.standings if one.suite == score.suite and one.metric in score.parts]
+    )
     result = SuiteResult(
         **known,
         threshold=policy.thresholds.get(score.suite),
@@ -138,6 +141,9 @@ def _suite(score: SuiteScore, policy: Policy, standings: Sequence[JudgeStatus]) 
         judges_unmeasured=judges.unmeasured if score.as_judged is None else (),
     )
     gated = _gated(result, policy.gate)
+    if score.suite in policy.robust and gated.outcome != "error" and not gated.withheld:
+        renewed = (one for one in results.twins if (one.suite, one.model) == (score.suite, model))
+        gated = _on_robust(result, next(renewed, None), policy.gate)
     if not gated.waiting or gated.coverage == 1:
         return gated
     reason = f"{SUBMITTED}: {gated.waiting} requests wait in batches"
@@ -169,6 +175,24 @@ def _gated(result: SuiteResult, gate: Gate) -> SuiteResult:  # noqa: PLR0911 - a
     outcome, why = decide_judged(Estimated(result.score, result.interval), _corrected(result), threshold, gate)
     n = None if why else deciding_n(result.score, result.interval, threshold, result.n_scored)
     return replace(result, outcome=outcome, reason=why, n_deciding=n)
+
+
+def _on_robust(result: SuiteResult, twins: TwinResult | None, gate: Gate) -> SuiteResult:
+    """Decide a suite as its score would, by the share of originals that are right in all twins; the score stays."""
+    if twins is None or not (whole := twins.n_robust + twins.n_lost):
+        return replace(result, outcome="error", reason="gated on twins, and no original has one of every kind")
+    (lower, upper) = twins.robust_bounds or (MeanEstimate(None, Interval()),) * 2
+    share = replace(
+        result, score=twins.robust, interval=twins.robust_interval, corrected=None, coverage=twins.n_robust / whole,
+        n_scored=twins.n_robust, n_failed=twins.n_lost, n_unread=0, n_truncated=twins.n_cut, failures=(),
+        lower=lower.mean, lower_interval=lower.interval, upper=upper.mean, upper_interval=upper.interval,
+    )  # fmt: skip
+    found = _gated(share, gate)
+    said = (
+        f"gated on twins: {percent(twins.robust or 0.0)} of {twins.n_robust} originals are right in every one too"
+    )
+    reason = "; ".join(filter(None, (said, found.reason)))
+    return replace(result, outcome=found.outcome, reason=reason, n_deciding=found.n_deciding)
 
 
 def _corrected(score: SuiteScore | ModelScore) -> Estimated | None:
@@ -218,8 +242,8 @@ def _missing(suites: Sequence[SuiteScore]) -> str:
     return f"rows that are not scored ({n})" if n else ""
 
 
-def _model(score: ModelScore, policy: Policy, standings: Sequence[JudgeStatus]) -> ModelResult:
-    suites = tuple(_suite(suite, policy, standings) for suite in score.suites)
+def _model(score: ModelScore, policy: Policy, results: Results) -> ModelResult:
+    suites = tuple(_suite(suite, policy, results, score.model) for suite in score.suites)
     known = {one.name: getattr(score, one.name) for one in fields(ModelScore)}
     result = _whole(ModelResult(**{**known, "suites": suites}), policy)
     if score.missing:

@@ -43,9 +43,10 @@ def test_a_run_with_twins(run: Run, tmp_path: Path, shared: Path) -> None:
         assert not server.requests
         first = run(*given)
         calls = len(server.requests)
-        again = run(*given)
+        before = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+        again = run(*given, "--set", "cot.gate_on=robust", "--set", "gate=point")
         assert len(server.requests) == calls, "all of it is remembered"
-    assert first.returncode == again.returncode == 0, first.stderr
+    assert (first.returncode, again.returncode) == (0, 1), (first.stderr, again.stderr)
     document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     made = {one["kind"]: one["n"] for one in document["twin_counts"] if not one["reason"]}
     assert {kind: sum(one["n"] for one in document["twin_counts"] if one["kind"] == kind) for kind in made} == {
@@ -58,7 +59,10 @@ def test_a_run_with_twins(run: Run, tmp_path: Path, shared: Path) -> None:
     assert f"names: {made['names']}, numbers: {made['numbers']}" in " ".join(told.stdout.split())
     (cot,) = (suite for model in document["final"]["models"] for suite in model["suites"])
     assert (cot["n_asked"], cot["n_scored"]) == (N, N), "the headline is the originals'"
-    (found,) = document["twins"]
+    (found,), ((first_cot,),) = document["twins"], (one["suites"] for one in before["final"]["models"])
+    assert (first_cot["outcome"], cot["outcome"], cot["score"]) == ("pass", "fail", first_cot["score"])
+    assert cot["reason"] == f"gated on twins: 0% of {found['n_robust']} originals are right in every one too"
+    assert cot["reason"] in again.stdout
     names, numbers = sorted(found["differences"], key=lambda one: str(one["kind"]))
     assert (names["kind"], names["against"], names["n"], names["mean_against"]) == (
         "names", "original", made["names"], 1.0,

@@ -9,7 +9,11 @@ import pytest
 from data.batches import TwinCount
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
-from metrics.analysis.twins import TwinResult, counted, shares, twin_results
+from metrics.analysis.policy import Gate, Policy
+from metrics.analysis.results import Circumstances, RunTables, build_interim
+from metrics.analysis.summary import summarise
+from metrics.analysis.twins import RenewedScores, TwinResult, counted, shares, twin_results
+from metrics.analysis.verdict import SuiteResult, decide
 from tasks.report.twins import sentence
 from tests.helpers.scripted_twins import MODELS, told
 
@@ -43,15 +47,67 @@ N = 40
 
 def results(right: dict[str, list[int]]) -> TwinResult:
     """Return what one model's replies show, which are right (1) or not, by kind and original."""
-    base = {"model": "m", "repeat": 0, "metric": "exact_match", "status": "scored"}
-    originals = [{**base, "item_id": str(n), "value": float(one)} for n, one in enumerate(right["original"])]
-    twins = [(kind, str(n), one) for kind in right if kind != "original" for n, one in enumerate(right[kind])]
-    renewed = SCORES.frame({**base, "item_id": f"{kind}{n}", "value": float(one)} for kind, n, one in twins)
-    kinds, names = (pl.Series([one[place] for one in twins]) for place in (0, 1))
-    items = ITEMS.frame({"item_id": one["item_id"], "suite": "s"} for one in originals)
-    marked = renewed.with_columns(kind=kinds, original=names)
-    (found,) = twin_results(SCORES.frame(originals), items, marked, [SUITE])
+    (found,) = twin_results(*tables(right), [SUITE])
     return found
+
+
+def tables(right: dict[str, list[int]]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Return the scores, the items and the twins' scores; -1 is a failed call, -2 a reply that was cut."""
+    base = {"model": "m", "repeat": 0, "metric": "exact_match"}
+
+    def scored(item: str, one: int) -> dict[str, object]:
+        status = {-1: "model_error", -2: "truncated"}.get(one, "scored")
+        value = None if status == "model_error" else max(0.0, float(one))
+        return {**base, "item_id": item, "value": value, "status": status}
+
+    originals = [scored(str(n), one) for n, one in enumerate(right["original"])]
+    twins = [(kind, str(n), one) for kind in right if kind != "original" for n, one in enumerate(right[kind])]
+    renewed = SCORES.frame(scored(f"{kind}{n}", one) for kind, n, one in twins)
+    kinds, names = (pl.Series([one[place] for one in twins], dtype=pl.String) for place in (0, 1))
+    items = ITEMS.frame({"item_id": one["item_id"], "suite": "s"} for one in originals)
+    return SCORES.frame(originals), items, renewed.with_columns(kind=kinds, original=names)
+
+
+def gated(right: dict[str, list[int]], threshold: float, gate: Gate = "point") -> SuiteResult:
+    """Return the verdict on a suite that is gated on what is right in all."""
+    scores, items, twins = tables(right)
+    known = Circumstances([SUITE], {"m": [SUITE]})
+    renewed = RenewedScores(twins, [TwinCount("s", "names", "", 1)])
+    found = build_interim(RunTables(scores, items, summarise(scores, items)), known, renewed)
+    policy = Policy(gate, thresholds={"s": threshold}, robust=frozenset({"s"}))
+    (model,) = decide(found, policy).models
+    assert model.outcome == model.suites[0].outcome, "the only suite's outcome is the model's"
+    return model.suites[0]
+
+
+def test_a_gate_on_twins_takes_the_share_right_in_all_and_the_score_stays() -> None:
+    right = {"original": [1] * N, "names": [1] * N, "numbers": [0] * 10 + [1] * 30}
+    found = gated(right, 0.8)
+    assert (found.outcome, found.score, found.n_scored) == ("fail", 1.0, N)
+    assert found.reason == "gated on twins: 75% of 40 originals are right in every one too"
+    assert gated(right, 0.7).outcome == "pass"
+    by_interval = gated(right, 0.7, "interval")  # Wilson: 60 to 86 %
+    assert (by_interval.outcome, by_interval.score) == ("undecided", 1.0)
+    assert gated(right, 0.59, "interval").outcome == "pass"
+
+
+def test_a_gate_on_twins_hangs_on_what_is_missing_there() -> None:
+    right = {"original": [1] * N, "numbers": [-1] * 2 + [0] * 2 + [1] * 36}  # 36 to 38 of 40
+    found = gated(right, 0.92)
+    assert found.outcome == "undecided"
+    assert found.reason == (
+        "gated on twins: 94.7% of 38 originals are right in every one too; it depends on rows that are not scored "
+        "(2): 90% if they are wrong, 95% if they are right; ask them again with --only-failed"
+    )
+    assert (gated(right, 0.9).outcome, gated(right, 0.96).outcome) == ("pass", "fail")
+    cut = {"original": [1] * N, "numbers": [-2] * 2 + [1] * 38}  # 38 to 40 of 40
+    assert [gated(cut, at).outcome for at in (0.95, 0.97)] == ["pass", "undecided"]
+    assert gated({**right, "numbers": [-1] * 5 + [1] * 35}, 0.5).outcome == "error", "less than 90 % are scored"
+
+
+def test_a_gate_on_twins_without_an_original_that_has_all_is_an_error() -> None:
+    found = gated({"original": [1] * N, "names": []}, 0.5)
+    assert (found.outcome, found.reason) == ("error", "gated on twins, and no original has one of every kind")
 
 
 def test_numbers_are_compared_with_names_and_names_with_originals() -> None:
