@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 
 import uvicorn
-from prefect.context import refresh_global_settings_context
+from prefect import context
 from prefect.events.clients import NullEventsClient
 from prefect.events.worker import EventsWorker
 from prefect.settings import get_current_settings
@@ -115,7 +115,8 @@ def _told(variables: Mapping[str, str]) -> Iterator[None]:
     """Have Prefect, which has read its settings already, go by these variables while the block runs."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ |= variables
-    refresh_global_settings_context()
+    known = context.GLOBAL_SETTINGS_CONTEXT
+    context.refresh_global_settings_context()
     try:
         yield
     finally:
@@ -123,4 +124,4 @@ def _told(variables: Mapping[str, str]) -> Iterator[None]:
             os.environ.pop(name)
             if value is not None:
                 os.environ[name] = value
-        refresh_global_settings_context()
+        context.GLOBAL_SETTINGS_CONTEXT = known

@@ -24,6 +24,7 @@ from flows.interface import publish
 from flows.runners import running
 from flows.runs import RunResult, check_rerun, describe, facts, open_run, recorded, refresh_rule
 from flows.suite import run_suite
+from flows.variants import variant
 from tasks.aggregate import RunContext, results
 from tasks.compare.baseline import check as check_baseline
 from tasks.decide import monitored_suites
@@ -95,7 +96,8 @@ def run_suites(
     with running(settings) as runner:
         ledger.distributed = runner is not None
         for suite in plan.suites:
-            named = run_suite.with_options(name=suite.name, flow_run_name=suite.name, task_runner=runner)
+            named = variant(run_suite, name=suite.name, flow_run_name=suite.name)
+            named.task_runner = runner or named.task_runner
             part = named(suite, identities)
             waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
             tables = tables.join(part)

@@ -16,6 +16,7 @@ from data.tables import ITEMS, SCORES
 from data.units import identity_of
 from flows.judges_exam import SUITE as EXAM
 from flows.judges_exam import short_forms
+from flows.variants import variant
 from metrics.analysis.judged import LeftOut, left_out
 from prompts import digests
 from tasks.arrange import arrange
@@ -227,11 +228,10 @@ def examine(
     found = PassportFinder([plan], identities.judges, store)
     status = statuses_in(plan, spoken, found)
     judged: list[QueryResult] = []
-    this = cast("FlowRunContext", FlowRunContext.get())  # as a part of it, on the same workers
+    this = cast("Flow[..., Tables]", cast("FlowRunContext", FlowRunContext.get()).flow)  # on the same workers
     for form in short_forms(plan, lacking(plan.suite, status)):
-        named = cast("Flow[..., Tables]", this.flow).with_options(name=EXAM, flow_run_name=f"{EXAM} of {plan.name}")
         (exam,) = resolve(form).suites
-        part = named(exam, identities)
+        part = variant(this, name=EXAM, flow_run_name=f"{EXAM} of {plan.name}")(exam, identities)
         scores, drawn = store.read_all(part.scores, SCORES), store.read_all(part.items, ITEMS)
         keep_passports(exam.judges, identities.judges, scores, drawn, store, about={"run": current_ledger().run})
         judged += part.judged

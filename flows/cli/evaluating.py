@@ -39,6 +39,7 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Run
 
     def imported() -> "Callable[[], RunResult]":
         from flows.full_eval import full_eval
+        from flows.variants import variant
 
         def work() -> "RunResult":
             if only_failed:
@@ -47,7 +48,7 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Run
 
                 restore(settings, settings_of(settings.store.runs, again.of)[1])
             # Checked already; and Prefect would take a JSON schema's `$ref` for a reference to a block of its own.
-            return full_eval.with_options(validate_parameters=False)(settings, again)
+            return variant(full_eval, should_validate_parameters=False)(settings, again)
 
         return work
 

@@ -45,6 +45,7 @@ from flows.api import Api
 from flows.environment import unreached
 from flows.ephemeral import answering, server_for, started
 from flows.full_eval import full_eval
+from flows.variants import variant
 from tests.servers.running import serve, serve_openai
 
 IDENTIFIER = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -166,7 +167,7 @@ def evaluation(folder: Path) -> None:
         }
         settings = read(None, [f"{key}={value}" for key, value in sets.items()])
         for _ in range(2):
-            full_eval.with_options(validate_parameters=False)(settings)
+            variant(full_eval, should_validate_parameters=False)(settings)
 
 
 def nested(_folder: Path) -> None:

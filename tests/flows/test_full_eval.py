@@ -16,6 +16,7 @@ import pytest
 from aiohttp import web
 
 from tests.conftest import TOP, Run
+from tests.helpers.preloaded import Preloaded
 from tests.helpers.runs import SEED, TWO, at, latest, results
 from tests.servers.running import serve, serve_ollama, serve_openai
 
@@ -104,14 +105,13 @@ def test_one_suite_runs_alone_as_its_own_module(run: Run) -> None:
     assert "20 asked now" in done.stdout, done.stderr
 
 
-def test_a_killed_run_asks_nothing_twice(run: Run, environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_killed_run_asks_nothing_twice(run: Run, forks: Preloaded, tmp_path: Path) -> None:
     """SIGKILL in the middle of query; the server counts what it was asked."""
     arguments = [*ONLY, "--set", "basic_control.n_items=40"]
     with serve_openai(lambda body: "re " + body["messages"][-1]["content"][-20:], latency_s=0.05) as server:
         arguments += ["--set", at(server, max_concurrency=4)]
         arguments += ["--set", f"store.root={tmp_path}/store", "--set", f"store.runs={tmp_path}/runs"]
-        command = [sys.executable, "-m", "flows.full_eval", *arguments]
-        process = subprocess.Popen(command, cwd=TOP, env=environment, stdout=subprocess.DEVNULL)
+        process = forks.start("flows.full_eval", arguments, forks.environment)
         while len(server.requests) < 30:
             assert process.poll() is None
             time.sleep(0.01)
@@ -130,14 +130,13 @@ def test_a_killed_run_asks_nothing_twice(run: Run, environment: dict[str, str], 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_keeps_what_was_answered(
-    environment: dict[str, str], run: Run, tmp_path: Path, how: signal.Signals
+    forks: Preloaded, run: Run, tmp_path: Path, how: signal.Signals
 ) -> None:
     arguments = [*ONLY, "--set", "basic_control.n_items=40"]
     with serve_openai("yes", latency_s=0.05) as server:
         arguments += ["--set", at(server, max_concurrency=4)]
         arguments += ["--set", f"store.root={tmp_path}/store", "--set", f"store.runs={tmp_path}/runs"]
-        command = [sys.executable, "-m", "flows.full_eval", *arguments]
-        process = subprocess.Popen(command, cwd=TOP, env=environment, stderr=subprocess.PIPE, text=True)
+        process = forks.start("flows.full_eval", arguments, forks.environment)
         while len(server.requests) < 30:
             assert process.poll() is None
             time.sleep(0.01)
@@ -192,7 +191,7 @@ def test_a_second_run_takes_every_stage_from_the_cache(run: Run, tmp_path: Path)
     """In whatever order Python's sets come in it."""
     with serve_openai("ANSWER: 12") as server:
         arguments = ("--set", at(server), *ONLY)
-        run(*arguments, extra={"PYTHONHASHSEED": "1"})
+        run(*arguments)
         run(*arguments, extra={"PYTHONHASHSEED": "2"})
     manifest = json.loads((latest(tmp_path) / "manifest.json").read_text(encoding="utf-8"))
     fresh = {s["stage"] for s in manifest["stages"] if not s["cached"]}
@@ -248,7 +247,7 @@ def test_a_new_family_is_one_new_file(environment: dict[str, str], tmp_path: Pat
     tree = tmp_path / "tree"
     keep = ("flows", "tasks", "config", "generators", "metrics", "prompts", "data")
     for package in keep:
-        shutil.copytree(TOP / package, tree / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(TOP / package, tree / package)  # with the bytecode, which would be made again
     (tree / "generators" / "coin_change.py").write_text(COINS, encoding="utf-8")
     with serve_openai(pay) as server:
         command = [sys.executable, "-m", "flows.full_eval", "--set", at(server)]
@@ -267,21 +266,13 @@ def test_a_new_family_is_one_new_file(environment: dict[str, str], tmp_path: Pat
     assert "paid with" in report
 
 
-def test_a_family_of_another_package_is_found_by_its_entry_point(
-    environment: dict[str, str], run: Run, tmp_path: Path
-) -> None:
-    source, site = tmp_path / "package", tmp_path / "site"
-    source.mkdir()
-    (source / "coins.py").write_text(COINS.replace("coin_change", "coins_elsewhere"), encoding="utf-8")
-    (source / "pyproject.toml").write_text(
-        '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n'
-        '[project]\nname = "coins"\nversion = "1"\n'
-        '[project.entry-points."basic_control.generators"]\ncoins = "coins:UNIT"\n'
-        '[tool.hatch.build.targets.wheel]\ninclude = ["coins.py"]\n',
-        encoding="utf-8",
-    )
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
-    subprocess.run([*pip, "--target", str(site), str(source)], check=True, env=environment)
+def test_a_family_of_another_package_is_found_by_its_entry_point(run: Run, tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    told = site / "coins-1.dist-info"  # as an installer leaves a package
+    told.mkdir(parents=True)
+    (site / "coins.py").write_text(COINS.replace("coin_change", "coins_elsewhere"), encoding="utf-8")
+    (told / "METADATA").write_text("Metadata-Version: 2.4\nName: coins\nVersion: 1\n", encoding="utf-8")
+    (told / "entry_points.txt").write_text("[basic_control.generators]\ncoins = coins:UNIT\n", encoding="utf-8")
     with serve_openai(pay) as server:
         done = run(
             "--set",

@@ -32,8 +32,11 @@ FREE = {
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_DEFAULT_REGION",
+    "PREFECT_API_URL",
+    "PREFECT_CLIENT_MAX_RETRIES",
 }
-"""What a start may say otherwise: our own modules read it, S3's client at its first use, or Python at its start."""
+"""What a start may say otherwise: our own modules read it, S3's and Prefect's clients at their first use, or Python
+at its start."""
 IMPORTED = (
     "prefect.main prefect.client.orchestration prefect.task_engine prefect.flow_engine prefect.cache_policies "
     "prefect.artifacts prefect.events prefect.task_runners cyclopts rich.progress rich.table jinja2.sandbox yaml "
