@@ -97,7 +97,8 @@ def notes(data: ReportData, models: Sequence[str]) -> list[tuple[str, str]]:
 def _failures(data: ReportData, models: Sequence[str], language: str) -> Iterator[tuple[str, str]]:
     for model in models:
         own = data.replies.filter(model=model)
-        failed = own.filter(pl.col("error").is_not_null())
+        # What waits in a batch has not failed: the verdict says how many wait.
+        failed = own.filter(pl.col("error").is_not_null(), pl.col("error_kind").ne_missing("submitted"))
         if failed.height:
             told = (translated(str(k), language) for k in failed["error_kind"].drop_nulls().unique().sort())
             kinds = ", ".join(told) or "–"

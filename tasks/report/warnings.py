@@ -7,9 +7,13 @@ from prompts.phrases import phrase, translated
 
 
 def alarms(results: Mapping[str, Any], language: str) -> Iterator[str]:
-    """Yield why a model has no result at all, for each such model: what every report begins with."""
-    for model in results.get("final", {}).get("models", ()):
-        if model.get("failed") or model.get("missing"):
+    """Yield why a model has no result at all, for each such model: what every report begins with.
+
+    What waits in batches has not failed yet.
+    """
+    final = results.get("final", {})
+    for model in final.get("models", ()):
+        if model.get("missing") or (model.get("failed") and not final.get("waiting")):
             yield f"{translated(model['reason'], language)} ({model['model']})"
 
 

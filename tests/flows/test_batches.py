@@ -1,6 +1,7 @@
 """Runs that ask in batches: ended undecided, killed at every turn, collected later; nothing is paid twice."""
 
 import json
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -77,6 +78,9 @@ def test_killed_after_submit_after_completion_and_during_collection_nothing_is_p
         assert model["verdict"] == "undecided"
         assert model["suites"][0]["reason"] == f"submitted: {N} requests wait in batches"
         assert "submitted" in out
+        pages = [path.read_text(encoding="utf-8") for path in (latest(tmp_path) / "reports").iterdir()]
+        assert pages
+        assert not [said for page in pages for said in re.findall(".{0,80}calls failed.{0,80}", page)]
         assert len(server.made) == 1, "found by its token, not made again"
 
         server.hold_content = True
