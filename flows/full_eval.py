@@ -122,7 +122,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
     plan = resolve(settings)
     identities = identify_all(plan)
     known = facts(settings, identities)
-    check_baseline(settings, known)
+    check_baseline(plan.baseline, known)
     check_rerun(plan, again)
     opened = open_run(settings, again)  # what is refused until here leaves no run behind
     folder = opened.folder
@@ -137,7 +137,7 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
         manifest = {**opened.facts, "rerun": again.model_dump(), **described}
         run = {**opened.facts, **{name: manifest[name] for name in ("configuration", "versions")}}
         conduct = RunContext(run=run, facts=known, waiting=waiting, labelled=labelled)
-        found = results(Cell(), settings, plan, tables, summary, identities=identities, conduct=conduct)
+        found = results(Cell(), plan, tables, summary, identities=identities, conduct=conduct)
         verdict = gate(Cell(), found, plan.policy)
         document = write(found, verdict, folder)
         manifest |= {**_resources(clock, ledger), "stages": ledger.rows()}

@@ -17,55 +17,12 @@ from tasks.compare.facts import judge_prompts
 from tasks.models.recorded import uncut
 from tasks.plan import Identities, Plan
 from tasks.runtime.storage import open_cache, open_store
+from tasks.stage import STAGES
 from tasks.store import manifest as manifests
 from tasks.store.repair import remembered
 from tasks.store.tables import Damaged
 
 _log = logging.getLogger(__name__)
-
-PARTS: Mapping[str, str] = {
-    "generate": "generate",
-    "load": "generate",
-    "arrange": "generate",
-    "renew": "generate",
-    "probe": "generate",
-    "prepare": "query",
-    "given": "query",
-    "query": "query",
-    "verify": "verify",
-    "verify_sources": "query",
-    "judge": "judge",
-    "measure": "score",
-    "score_judged": "score",
-    "score": "score",
-    "decide": "aggregate",
-    "aggregate": "aggregate",
-    "results": "report",
-    "gate": "report",
-    "report": "report",
-}
-"""Each task's place among the stages that a user names; `verify_sources`, which fetches, goes with the replies."""
-
-_ITEMS = ("generate", "load", "arrange", "renew", "probe")
-TAKES: Mapping[str, tuple[str, ...]] = {
-    "arrange": ("generate", "load"),
-    "renew": ("generate", "load", "arrange"),
-    "decide": ("score", "measure", "score_judged"),
-    "prepare": _ITEMS,
-    "given": _ITEMS,
-    "query": ("prepare",),
-    "verify": ("query",),
-    "verify_sources": ("query",),
-    "judge": ("query", "given", "verify_sources"),
-    "measure": ("query",),
-    "score_judged": ("judge",),
-    "score": ("verify",),
-    "aggregate": ("score", "measure", "score_judged"),
-    "results": ("aggregate",),
-    "gate": ("results",),
-    "report": ("gate",),
-}
-"""The tasks whose results each task is made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,9 +206,9 @@ def refresh_rule(again: Rerun) -> Callable[[str, Cell], bool]:
 
 
 def _due(named: str) -> frozenset[str]:
-    """Return the tasks of a stage that a user names, and all that are made from their results."""
-    due = {task for task, part in PARTS.items() if part == named}
-    while more := {task for task, sources in TAKES.items() if task not in due and due.intersection(sources)}:
+    """Return the stages of the part that a user names, and all that are made from their results."""
+    due = {one.name for one in STAGES.values() if one.part == named}
+    while more := {one.name for one in STAGES.values() if one.takes in {STAGES[name].part for name in due}} - due:
         due |= more
     return frozenset(due)
 

@@ -96,7 +96,7 @@ def ask(
                 store,
                 requests,
                 model=target.model,
-                cell=Cell(plan.name, target.name),
+                shown_as=Cell(plan.name, target.name),
                 needed=len(identities.models) == 1,
                 digest=told_by_server(identity),
                 run=current_ledger().attempt,

@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Settings
 from data.batches import Ref, Tables
 from data.plugins import metric
 from data.suites import Suite
@@ -49,19 +48,17 @@ class RunContext:
     labelled: str = ""
 
 
-@stage(version=1, cached=False)
-def results(
-    settings: Settings, plan: Plan, tables: Tables, summary: Ref, *, identities: Identities, conduct: RunContext
-) -> Results:
+@stage(version=1, part="report", takes="aggregate", cached=False)
+def results(plan: Plan, tables: Tables, summary: Ref, *, identities: Identities, conduct: RunContext) -> Results:
     """Compute what a run found from all of its tables; what was spent differs each time, so nothing is cached.
 
     Raises:
         InputError: the baseline cannot be compared with, or the labels' file is damaged.
     """
-    store = open_store(settings.store)
+    store = open_store(plan.store)
     found = measure_run(plan, tables, identities, waiting=conduct.waiting, labelled=conduct.labelled)
     day = date.fromisoformat(str(conduct.run["started"])[:10])
-    texts = _texts(store, tables) if settings.baseline else pl.DataFrame()
+    texts = _texts(store, tables) if plan.baseline.name else pl.DataFrame()
     return build(
         RunTables(found.scores, found.items, store.read(summary), found.doubled),
         found.circumstances,
@@ -69,8 +66,8 @@ def results(
         passports=passports(exam_results(found.stored, found.drawn)),
         own_models=plan.own_models,
         # Of this run, not of what it found: one that does it again finds all in the cache.
-        spending=spending_of(store, settings, tables.asked, tables.judged, day),
-        baseline=against(settings, conduct.facts, found.stored, found.drawn, texts),
+        spending=spending_of(store, plan, tables.asked, tables.judged, day),
+        baseline=against(plan, conduct.facts, found.stored, found.drawn, texts),
         terms=terms_of(plan),
         twins=renewed_scores(store, tables),
     )
@@ -96,7 +93,7 @@ def measure_run(
     Raises:
         InputError: the labels' file is damaged.
     """
-    store = open_store(plan.suites[0].store)
+    store = open_store(plan.store)
     drawn = store.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
     stored = store.read_all(tables.scores, SCORES)
     once = observations(stored, drawn)

@@ -9,7 +9,7 @@ from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 
-@stage(version=1)
+@stage(version=1, part="generate", takes="generate")
 def arrange(store: StoreSettings, items: list[Ref], *, suite: Suite, stop: Stop) -> list[Ref]:
     """Cut a suite's items into the rounds in which they are asked until it is decided."""
     opened = open_store(store)

@@ -84,7 +84,7 @@ def monitor(
     return found
 
 
-@stage(version=1)
+@stage(version=1, part="aggregate", takes="score")
 def decide(store: StoreSettings, items: list[Ref], scores: list[Ref], *, one: MonitoredSuite) -> list[str]:
     """Return the targets whose verdict, or rank, is not there yet; `items` are the rounds that were asked."""
     return undecided_models(monitor(open_store(store), items, scores, [one]), one.suite, one.targets)

@@ -17,7 +17,7 @@ from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 
-@stage(version=1, cached=False)
+@stage(version=1, part="report", takes="report", cached=False)
 def gate(results: Results, policy: Policy) -> RunVerdict:
     """Decide whether a run passes."""
     return decide(results, policy)

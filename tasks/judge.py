@@ -130,7 +130,9 @@ def _ask_wave(hearing: _JudgingContext, judge: Judge, sessions: Mapping[int, Ses
         asks = {number: [{**row, "request_id": next(kept_ids)} for row in rows] for number, rows in asks.items()}
     ref = store.write(REQUESTS, made)
     digest = told_by_server(hearing.panel.identities[judge.name])
-    asked = query(hearing.cell, hearing.store, ref, model=judge, cell=hearing.cell, digest=digest, run=hearing.run)
+    asked = query(
+        hearing.cell, hearing.store, ref, model=judge, shown_as=hearing.cell, digest=digest, run=hearing.run
+    )
     columns = store.read(asked.responses).select("request_id", "text", "error", "cached").rows()
     replies = {
         request_id: UnansweredRequest(error or "no reply") if text is None else text
@@ -185,7 +187,7 @@ def _row(sample: SampleRow, judge: str, session: Session) -> dict[str, Any]:
     }
 
 
-@stage(version=1, cached=False)
+@stage(version=1, part="judge", takes="query", cached=False)
 def judge(
     store: StoreSettings,
     batch: Batch,

@@ -98,13 +98,13 @@ def _made(store: StoreSettings, wanted: Wanted) -> list[Ref]:
     return _write(store, listed, wanted.batch_size)
 
 
-@stage(version=1)
+@stage(version=1, part="generate")
 def generate(store: StoreSettings, wanted: Wanted) -> list[Ref]:
     """Draw items and store them in batches."""
     return _made(store, wanted)
 
 
-@stage(version=1)
+@stage(version=1, part="generate")
 def load(store: StoreSettings, wanted: Wanted) -> list[Ref]:
     """Sample a data set's rows as items and store them in batches."""
     return _made(store, wanted)
@@ -119,7 +119,7 @@ def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-@stage(version=4)
+@stage(version=4, part="query", takes="generate")
 def given(store: StoreSettings, items: Ref, *, model: str) -> QueryResult:
     """Take the responses that a data set holds, as if `model` had been asked: no call is made or counted.
 

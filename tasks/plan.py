@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+from config.prices import Prices
 from config.settings import Explainability, Judge, Model, Sandbox, Settings, StoreSettings
 from data.errors import InputError
 from data.loading import compared, judged_by, needs_of, responses_of
@@ -127,6 +128,15 @@ class SuitePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselineRule:
+    """With which baseline a run is compared, if any, which drop is tolerated, and whether rules may differ."""
+
+    name: str = ""
+    max_drop: float = 0.0
+    allow_different: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a run asks; `members` are the suites of each whose replies are scored, models first, as configured.
 
@@ -142,6 +152,10 @@ class Plan:
     policy: Policy
     explainability: Explainability
     judges_must_have: Must
+    baseline: BaselineRule
+    store: StoreSettings
+    prices: Prices | None
+    currency: str
     fresh: str
 
     def suite(self, name: str) -> SuitePlan:
@@ -182,6 +196,10 @@ def resolve(settings: Settings) -> Plan:
         policy=_policy(settings),
         explainability=settings.explainability,
         judges_must_have=settings.judges_must_have,
+        baseline=BaselineRule(settings.baseline, settings.max_drop, settings.allow_different),
+        store=settings.store,
+        prices=settings.prices,
+        currency=settings.currency,
         fresh=settings.fresh,
     )
 

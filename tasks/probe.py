@@ -36,7 +36,7 @@ def curves(suite: Suite, put: pl.DataFrame, scored: pl.DataFrame) -> list[Curve]
     ]
 
 
-@stage(version=1)
+@stage(version=1, part="generate")
 def probe(
     store: StoreSettings, items: list[Ref], scores: list[Ref], *, suite: Suite, units: tuple[UnitIdentity, ...]
 ) -> list[Ref]:

@@ -162,7 +162,7 @@ def _refuse_hopeless(model: Model, responses: pl.DataFrame) -> None:
         raise InputError(f"model {model.name} ({model.provider}): {responses['error'][0]}")
 
 
-@stage(version=1)
+@stage(version=1, part="query", takes="generate")
 def prepare(
     store: StoreSettings,
     items: Ref,
@@ -186,29 +186,29 @@ def prepare(
     return opened.write(REQUESTS, keep(made, opened.read(recorded)) if recorded else made)
 
 
-@stage(version=1, cached=False)
+@stage(version=1, part="query", takes="query", cached=False)
 def query(
     store: StoreSettings,
     requests: Ref,
     *,
     model: Model,
-    cell: Cell,
+    shown_as: Cell,
     needed: bool = True,
     digest: str = "",
     run: str = "",
 ) -> QueryResult:
     """Bring a batch of requests to their ends, from the reply cache or the model.
 
-    Not cached by Prefect, which would remember failures: the reply cache is its cache. `needed`: nothing is left
-    to do without this model's replies; otherwise what it was not asked ends as its errors, and others go on.
-    `digest`, `run`: as `ask`.
+    Not cached by Prefect, which would remember failures: the reply cache is its cache. `shown_as`: the work whose
+    progress it is. `needed`: nothing is left to do without this model's replies; otherwise what it was not asked
+    ends as its errors, and others go on. `digest`, `run`: as `ask`.
 
     Raises:
         InputError: as `ask`; or it is needed, no call was answered, and none would be (a wrong key, a model that
             the server does not have, an exhausted account).
     """
     opened = open_store(store)
-    responses, tally = ask(opened.read(requests), model, store, cell, digest=digest, run=run)
+    responses, tally = ask(opened.read(requests), model, store, shown_as, digest=digest, run=run)
     if needed:
         _refuse_hopeless(model, responses)
     recorded = model.unit.by_item

@@ -36,7 +36,7 @@ def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, An
         yield {**shared, "metric": name, "value": value, "details": "{}"}
 
 
-@stage(version=1)
+@stage(version=1, part="score", takes="verify")
 def score(store: StoreSettings, verdicts: Ref, *, metric: UnitIdentity) -> Ref:
     """Turn a batch of verdicts into scores of the metric that says what they are worth."""
     place, unit = open_store(store), find(Metric, metric.name)
@@ -92,7 +92,7 @@ def ran(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) 
     return run_programs(unit, [None if reply.error_kind else reply.sample for reply in replies], options)
 
 
-@stage(version=2)
+@stage(version=2, part="score", takes="query")
 def measure(store: StoreSettings, batch: Batch, *, metric: UnitIdentity, options: Mapping[str, Any]) -> Ref:
     """Score a batch of replies by a metric that needs no judge."""
     opened = open_store(store)
@@ -106,7 +106,7 @@ def measure(store: StoreSettings, batch: Batch, *, metric: UnitIdentity, options
     return opened.write(SCORES, SCORES.frame(metric_rows(unit, scored)))
 
 
-@stage(version=3)
+@stage(version=3, part="score", takes="judge")
 def score_judged(
     store: StoreSettings,
     batch: Batch,

@@ -234,9 +234,14 @@ def _store_in(given: Given) -> StoreSettings | None:
 class Stage(Generic[P, R]):
     """A task with its cell of work, its place in the ledger, and a check of what a cached result promises."""
 
-    def __init__(self, function: Callable[P, R], *, version: int, cached: bool = True) -> None:
+    def __init__(
+        self, function: Callable[P, R], *, version: int, part: str, takes: str = "", cached: bool = True
+    ) -> None:
         self.function = function
         self.name = function.__name__
+        self.part = part
+        self.takes = takes
+        STAGES[self.name] = self
         self.cached = cached
         self.task: Task[P, R] = Task(
             function,
@@ -330,6 +335,10 @@ class Stage(Generic[P, R]):
         return digest_of(self.name, told), units
 
 
+STAGES: dict[str, Stage[..., Any]] = {}
+"""All stages of the modules that are imported, by name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Started(Generic[R]):
     """A stage that runs beside others."""
@@ -337,8 +346,10 @@ class Started(Generic[R]):
     finish: Callable[[], R]
 
 
-def stage(*, version: int, cached: bool = True) -> Callable[[Callable[P, R]], Stage[P, R]]:
-    """Make a function a stage.
+def stage(
+    *, version: int, part: str, takes: str = "", cached: bool = True
+) -> Callable[[Callable[P, R]], Stage[P, R]]:
+    """Make a function a stage: of the `part` that a user names to run it again, made from what a part `takes`.
 
     `version` is raised when the stage's own code changes what it writes; the rules that its module imports are in
     its key by their source, and so are the units that it is given as `UnitIdentity`. A stage that is not cached
@@ -346,6 +357,6 @@ def stage(*, version: int, cached: bool = True) -> Callable[[Callable[P, R]], St
     """
 
     def make(function: Callable[P, R]) -> Stage[P, R]:
-        return Stage(function, version=version, cached=cached)
+        return Stage(function, version=version, part=part, takes=takes, cached=cached)
 
     return make

@@ -13,7 +13,7 @@ from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 
-@stage(version=2)
+@stage(version=2, part="aggregate", takes="score")
 def aggregate(
     store: StoreSettings, items: list[Ref], scores: list[Ref], monitored: Sequence[MonitoredSuite] = ()
 ) -> Ref:

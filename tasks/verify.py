@@ -141,7 +141,7 @@ def verify_all(replies: Iterable[ReplyToVerify], tools: Sandbox = _FOUND) -> lis
     return [next(programs) if run else next(plain) for run in runs]
 
 
-@stage(version=2)
+@stage(version=2, part="verify", takes="query")
 def verify(
     store: StoreSettings, batch: Batch, *, families: tuple[UnitIdentity, ...], tools: Sandbox, runner: str
 ) -> Ref:

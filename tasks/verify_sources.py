@@ -9,7 +9,7 @@ from tasks.store.samples import sample_rows
 from tasks.web import check
 
 
-@stage(version=1)
+@stage(version=1, part="query", takes="query")
 def verify_sources(store: StoreSettings, batch: Batch, *, network: bool) -> Ref:
     """Find out what is to be known of each cited source, and keep it as evidence.
 

@@ -150,8 +150,8 @@ def test_a_class_name_means_one_thing() -> None:
     assert len(shared) <= SHARED_NAMES, shared
 
 
-RESOLVING = {"tasks/plan.py", "tasks/aggregate.py"}
-"""The files of stages that see settings: of these the plan is made; results are compared with a baseline."""
+RESOLVING = {"tasks/plan.py"}
+"""The file of stages that sees settings: of these the plan is made."""
 
 
 def test_stages_take_their_part_of_the_plan_and_no_settings() -> None:

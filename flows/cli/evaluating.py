@@ -61,14 +61,14 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Run
             return f"continue with --resume {name} instead of --fresh, which would ask everything again."
         return "nothing has been asked yet."
 
-    return serve(settings, imported, go_on)
+    return run_flow(settings, imported, go_on)
 
 
 SAME = "run the same command again to continue."
 """What to do after a stop, unless the same command would do something else."""
 
 
-def serve(
+def run_flow(
     settings: "Settings", imported: Callable[[], Callable[[], T]], go_on: Callable[[], str] = lambda: SAME
 ) -> T:
     """Run a flow, its progress shown; `imported` imports it and returns its start.
@@ -81,14 +81,14 @@ def serve(
     """
     leave_at_once()
     try:
-        return _serve(settings, imported, go_on)
+        return _run_flow(settings, imported, go_on)
     except (KeyboardInterrupt, Stopped):
         raise KeyboardInterrupt(go_on()) from None
     finally:
         interrupt_again()
 
 
-def _serve(settings: "Settings", imported: Callable[[], Callable[[], T]], go_on: Callable[[], str]) -> T:
+def _run_flow(settings: "Settings", imported: Callable[[], Callable[[], T]], go_on: Callable[[], str]) -> T:
     from flows.environment import prepare, results_of
     from flows.preflight import check, too_few_connections, unread_responses
 

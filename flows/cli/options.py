@@ -202,7 +202,7 @@ class FileOptions:
         return FileForm({ours.strip(): theirs.strip() for ours, _, theirs in listed}, scales, verify)
 
 
-def _agree(given: RunOptions) -> None:
+def _refuse_contradictions(given: RunOptions) -> None:
     """Refuse options about an earlier run that do not go together.
 
     Raises:
@@ -311,7 +311,7 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
         say(f"{given.config}: there is no such file here; reading the one that ships with the program, {own}.")
     settings = read(given.config or None, sets, only)
     _ready(settings)
-    _agree(given)
+    _refuse_contradictions(given)
     resume = ""
     if given.resume is not None or given.run:
         from flows.earlier import ended, settings_of, to_resume

@@ -5,13 +5,13 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Settings
 from data.batches import Ref
 from data.draw import content_id
 from data.tables import ITEMS
 from metrics.analysis.baseline import BaselineComparison, RunSide, compare_with_baseline, refuse, unlike
 from tasks.compare.facts import facts_of
 from tasks.compare.items import items_of
+from tasks.plan import BaselineRule, Plan
 from tasks.runtime.storage import open_store
 from tasks.store.baselines import Baseline, read
 from tasks.store.runs import FinishedRun, load, replies
@@ -57,23 +57,15 @@ def reply_digests(texts: pl.DataFrame) -> pl.DataFrame:
     return texts.select("item_id", "model", "repeat", reply=digest)
 
 
-def baseline_of(settings: Settings) -> Baseline | None:
-    """Return the configured baseline, if there is one.
-
-    Raises:
-        InputError: it cannot be read.
-    """
-    return read(settings.baseline) if settings.baseline else None
-
-
-def check(settings: Settings, manifest: Mapping[str, Any]) -> None:
+def check(rule: BaselineRule, manifest: Mapping[str, Any]) -> None:
     """Refuse, before anything is asked, what could not be compared with the baseline afterwards.
 
     Raises:
         InputError: the baseline cannot be read, or other rules decided its scores.
     """
-    if known := baseline_of(settings):
-        refuse(known.name, unlike(known.facts, facts_of(manifest)), allow_different=settings.allow_different)
+    if rule.name:
+        known = read(rule.name)
+        refuse(known.name, unlike(known.facts, facts_of(manifest)), allow_different=rule.allow_different)
 
 
 def _with_texts(known: Baseline, store: Store) -> pl.DataFrame:
@@ -86,9 +78,9 @@ def _with_texts(known: Baseline, store: Store) -> pl.DataFrame:
 
 
 def against(
-    settings: Settings, manifest: Mapping[str, Any], scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame
+    plan: Plan, manifest: Mapping[str, Any], scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame
 ) -> BaselineComparison | None:
-    """Compare a run's scores with the configured baseline; None where there is none.
+    """Compare a run's scores with the planned baseline; None where there is none.
 
     `texts` are the replies: item_id, model, repeat, text.
 
@@ -99,19 +91,18 @@ def against(
     """
     from tasks.compare.rescore import rescore  # brings Prefect, which nobody needs who only pins a run
 
-    pinned = baseline_of(settings)
-    if pinned is None:
+    if not plan.baseline.name:
         return None
     facts = facts_of(manifest)
-    rescored = rescore(settings, pinned, facts)
+    rescored = rescore(plan, read(plan.baseline.name), facts)
     known = rescored.baseline
     return compare_with_baseline(
         known.name,
         known.run,
-        RunSide(known.scores, _with_texts(known, open_store(settings.store)), known.facts, known.replies),
+        RunSide(known.scores, _with_texts(known, open_store(plan.store)), known.facts, known.replies),
         RunSide(scores, items, facts, reply_digests(texts)),
-        max_drop=settings.max_drop,
-        strata=[suite.name for suite in settings.suites if suite.strata],
+        max_drop=plan.baseline.max_drop,
+        strata=[one.name for one in plan.suites if one.suite.strata],
         known=unlike(known.facts, facts, rescored.units),
-        allow_different=settings.allow_different,
+        allow_different=plan.baseline.allow_different,
     )

@@ -5,17 +5,16 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from config.settings import Settings
 from data.batches import Batch, Cell, Ref
 from data.errors import InputError
-from data.loading import compared, families_of, verifiers_of
+from data.loading import families_of, verifiers_of
 from data.plugins import metric
 from data.records import Metric
 from data.suites import Suite
 from data.tables import TABLES
 from data.units import identity_of
 from metrics.analysis.baseline import Facts, changed_units, same_rules
-from tasks.plan import opponent, targets_of
+from tasks.plan import MetricPlan, Plan, SuitePlan
 from tasks.runtime.storage import open_store
 from tasks.sandbox import kotlin_tools
 from tasks.score import measure, score, score_judged
@@ -34,7 +33,7 @@ class Rescored:
     units: tuple[str, ...] = ()
 
 
-def rescore(settings: Settings, known: Baseline, facts: Facts) -> Rescored:
+def rescore(plan: Plan, known: Baseline, facts: Facts) -> Rescored:
     """Score a baseline's replies by today's metrics and families, as far as the store still has them.
 
     What was decided by other rules stays as it was, and so does what was compared with another target's replies.
@@ -42,13 +41,13 @@ def rescore(settings: Settings, known: Baseline, facts: Facts) -> Rescored:
     changed = changed_units(known.facts, facts)
     scored: list[pl.DataFrame] = []
     found: dict[str, bool] = {}
-    for suite in settings.suites if changed else ():
-        for name in suite.scored_by:
-            units = [one for one in _units(suite, name) if one in changed]
+    for suite in plan.suites if changed else ():
+        for name in suite.suite.scored_by:
+            units = [one for one in _units(suite.suite, name) if one in changed]
             if not units or not same_rules(known.facts, facts, suite.name, name):
                 continue
             try:
-                scored += _again(settings, suite, name, known)
+                scored += _again(suite, suite.metric(name), known)
                 again = True
             except (Damaged, InputError):  # not all of it is in the store any more
                 again = False
@@ -67,28 +66,28 @@ def _units(suite: Suite, name: str) -> list[str]:
     return [one.name for one in families_of(suite)] if metric(name).verifies else [name]
 
 
-def _again(settings: Settings, suite: Suite, name: str, known: Baseline) -> Iterator[pl.DataFrame]:
+def _again(suite: SuitePlan, own: MetricPlan, known: Baseline) -> Iterator[pl.DataFrame]:
     """Yield the scores of each model's replies in a suite, by one metric.
 
     Raises:
         Damaged, InputError: the store does not have all that it takes.
     """
-    store = open_store(settings.store)
+    store = open_store(suite.store)
     listed = {kind: [*known.tables.get(kind, ())] for kind in _REPLIES}
     if not all(listed[kind] for kind in ("items", "requests", "responses")):
         raise InputError("the baseline does not say where its replies are")
     frames = {kind: store.read_all(refs, TABLES[kind]) for kind, refs in listed.items()}
     items = frames["items"].filter(pl.col("suite") == suite.name).unique("item_id", maintain_order=True)
-    for model in known.scores.filter(suite=suite.name, metric=name)["model"].unique(maintain_order=True):
-        if opponent(targets_of(settings, suite), "".join(compared(suite, name)), model):
+    for model in known.scores.filter(suite=suite.name, metric=own.name)["model"].unique(maintain_order=True):
+        if suite.opponent_of(own.name, model):
             raise InputError("it takes another target's replies to the same items")
-        own = _replies(frames, items, model)
-        refs = {kind: store.write(TABLES[kind], frame) for kind, frame in own.items()}
-        evidence = refs["evidence"] if own["evidence"].height else None
+        replies = _replies(frames, items, model)
+        refs = {kind: store.write(TABLES[kind], frame) for kind, frame in replies.items()}
+        evidence = refs["evidence"] if replies["evidence"].height else None
         batch = Batch(Cell(suite.name, model), refs["items"], refs["requests"], refs["responses"], evidence)
-        judgements = store.write(TABLES["judgements"], own["judgements"].filter(pl.col("metric") == name))
-        scores = store.read(_scored(settings, suite, name, batch, judgements))
-        yield scores.filter(pl.col("metric") == name).with_columns(suite=pl.lit(suite.name))
+        judgements = store.write(TABLES["judgements"], replies["judgements"].filter(pl.col("metric") == own.name))
+        scores = store.read(_scored(suite, own, batch, judgements))
+        yield scores.filter(pl.col("metric") == own.name).with_columns(suite=pl.lit(suite.name))
 
 
 def _replies(frames: dict[str, pl.DataFrame], items: pl.DataFrame, model: str) -> dict[str, pl.DataFrame]:
@@ -104,17 +103,16 @@ def _replies(frames: dict[str, pl.DataFrame], items: pl.DataFrame, model: str) -
     return {"items": items, "responses": answered, **own}
 
 
-def _scored(settings: Settings, suite: Suite, name: str, batch: Batch, judgements: Ref) -> Ref:
+def _scored(suite: SuitePlan, own: MetricPlan, batch: Batch, judgements: Ref) -> Ref:
     """Score a batch of replies by one metric, from what its judges said where it has any."""
-    unit, options, place = metric(name), suite.options(name), settings.store
-    identity = identity_of(Metric, name)
+    unit, store, identity = metric(own.name), suite.store, identity_of(Metric, own.name)
     if unit.verifies:
-        tools = settings.sandbox
+        tools = suite.sandbox
         runner = kotlin_tools.describe(tools.kotlin_compiler, tools.java)
-        families = verifiers_of(suite)
-        verdicts = verify.function(place, batch, families=families, tools=tools, runner=runner)
-        return score.function(place, verdicts, metric=identity)
+        families = verifiers_of(suite.suite)
+        verdicts = verify.function(store, batch, families=families, tools=tools, runner=runner)
+        return score.function(store, verdicts, metric=identity)
     if not unit.steps:
-        return measure.function(place, batch, metric=identity, options=options)
-    aggregate = suite.use(name).aggregate or suite.aggregate
-    return score_judged.function(place, batch, judgements, metric=identity, options=options, aggregate=aggregate)
+        return measure.function(store, batch, metric=identity, options=own.options)
+    options, aggregate = own.options, own.aggregate
+    return score_judged.function(store, batch, judgements, metric=identity, options=options, aggregate=aggregate)

@@ -15,7 +15,7 @@ from tasks.stage import stage
 from tasks.store.tables import write_atomically
 
 
-@stage(version=1, cached=False)
+@stage(version=1, part="report", takes="report", cached=False)
 def report(
     settings: Settings,
     tables: Tables,

@@ -6,27 +6,28 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from config.settings import Model, Settings
+from config.settings import Model
 from data.batches import QueryResult
 from data.tables import RESPONSES
 from metrics.analysis.spending import Spending, Spent
+from tasks.plan import Plan
 from tasks.store.tables import Store
 
 _COLUMNS = ("request_id", "tokens_in", "tokens_out", "extra", "cached")
 
 
 def spending_of(
-    store: Store, settings: Settings, asked: Sequence[QueryResult], judged: Sequence[QueryResult], day: dt.date
+    store: Store, plan: Plan, asked: Sequence[QueryResult], judged: Sequence[QueryResult], day: dt.date
 ) -> Spending:
     """Return what a run's calls used, with the price table that held on its `day`."""
     spent = [
-        *_all_spent("model", _replies(store, asked), settings.models),
-        *_all_spent("judge", _replies(store, judged), settings.judges),
+        *_all_spent("model", _replies(store, asked), plan.models),
+        *_all_spent("judge", _replies(store, judged), plan.judges),
     ]
-    if settings.prices is None:
-        return Spending(settings.currency, spent)
-    table = settings.prices
-    return Spending(settings.currency, spent, table.file, table.date.isoformat(), table.age(day))
+    table = plan.prices
+    if table is None:
+        return Spending(plan.currency, spent)
+    return Spending(plan.currency, spent, table.file, table.date.isoformat(), table.age(day))
 
 
 def _replies(store: Store, asked: Sequence[QueryResult]) -> pl.DataFrame:

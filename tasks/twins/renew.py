@@ -116,7 +116,7 @@ def _twin(original: Mapping[str, Any], kind: TwinKind, number: int, asked: _Aske
     }
 
 
-@stage(version=1)
+@stage(version=1, part="generate", takes="generate")
 def renew(store: StoreSettings, items: Ref, *, wanted: TwinsWanted) -> RenewedItems:
     """Make the twins of a batch of items."""
     opened = open_store(store)

@@ -66,7 +66,7 @@ def size_of(opened: StoreSettings, refs: list[Ref]) -> int:
 
 def ask(store: StoreSettings, requests: list[Ref], model: Model) -> list[QueryResult]:
     """Ask every batch."""
-    return [query.function(store, ref, model=model, cell=Cell("basic_control", "m")) for ref in requests]
+    return [query.function(store, ref, model=model, shown_as=Cell("basic_control", "m")) for ref in requests]
 
 
 def street(store: StoreSettings, items: int, base_url: str) -> None:

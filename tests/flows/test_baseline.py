@@ -16,6 +16,7 @@ from flows.cli.application import main
 from tasks.compare.baseline import pin
 from tasks.compare.facts import facts_of
 from tasks.compare.rescore import rescore
+from tasks.plan import resolve
 from tasks.store.runs import find
 from tests.conftest import Run
 from tests.flows.scene import Scene
@@ -144,9 +145,9 @@ def test_replies_to_families_and_judges_verdicts_are_scored_again_as_the_run_sco
     assert {*facts.units} >= {"simple_logic", "response_groundedness", "factual_correctness"}
     older = {name: {**one, "version": 0} for name, one in facts.units.items()}
     lost = replace(known, facts=replace(facts, units=older), scores=known.scores.with_columns(value=pl.lit(0.0)))
-    settings = Settings.model_validate(run.configuration)
+    plan = resolve(Settings.model_validate(run.configuration))
     asked = len(undisturbed.server.requests)
-    found = rescore(settings, lost, facts)
+    found = rescore(plan, lost, facts)
     assert {*found.units} == {*facts.units}
     order = ["suite", "model", "metric", "item_id", "repeat"]
     columns = [*order, "value", "status"]

@@ -15,10 +15,10 @@ from data.errors import InputError
 from data.records import Message, Question
 from data.tables import RESPONSES
 from flows.cli.application import main
-from flows.cli.options import RunOptions, choose
+from flows.cli.options import STAGES, RunOptions, choose
 from flows.earlier import ended, interrupted_fresh_run, settings_of, to_resume
 from flows.environment import results_of
-from flows.runs import PARTS, TAKES, check_rerun, layers_of, open_run, refresh_rule, restore
+from flows.runs import check_rerun, layers_of, open_run, refresh_rule, restore
 from metrics.judging import JudgeRequest
 from tasks.compare.configurations import modern
 from tasks.judge import pose_question
@@ -35,10 +35,21 @@ def test_every_stage_has_its_place_among_those_that_are_run_again() -> None:
     """One that is missing would keep its old result, whatever is asked for."""
     modules = [importlib.import_module(one.name) for one in pkgutil.walk_packages(tasks.__path__, "tasks.")
                if not one.name.endswith("python_child")]  # fmt: skip
-    stages = {found.name for module in modules for found in vars(module).values() if isinstance(found, Stage)}
-    assert stages == {*PARTS}
-    assert {*TAKES} | {"generate", "load", "probe"} == stages
-    assert {name for sources in TAKES.values() for name in sources} <= stages
+    stages = [found for module in modules for found in vars(module).values() if isinstance(found, Stage)]
+    assert {one.part for one in stages} == {*STAGES}
+    assert {one.takes for one in stages} == {"", *STAGES}
+    due = {
+        name: {one.name for one in stages if refresh_rule(Rerun(rerun=name))(one.name, Cell())} for name in STAGES
+    }
+    report = {"results", "gate", "report"}
+    after = {"decide", "aggregate"} | report
+    assert due["report"] == report
+    assert due["aggregate"] == after
+    assert due["score"] == {"score", "measure", "score_judged"} | after
+    assert due["judge"] == {"judge", "score_judged"} | after
+    assert due["verify"] == {"verify", "score"} | after
+    assert due["query"] == {"prepare", "given", "query", "verify_sources", "measure"} | due["verify"] | due["judge"]
+    assert due["generate"] == {one.name for one in stages}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from config.prices import Prices
 from config.settings import Model, Settings
 from data.batches import QueryResult
 from data.tables import REQUESTS, RESPONSES
+from tasks.plan import Plan, resolve
 from tasks.report import spending as report
 from tasks.runtime.spending import spending_of
 from tasks.store.tables import Store
@@ -40,15 +41,15 @@ def calls(store: Store) -> list[QueryResult]:
     return found
 
 
-def settings(*models: Model, prices: Prices | None = None) -> Settings:
-    return Settings(models=models, suites=["basic_control"], prices=prices)
+def plan(*models: Model, prices: Prices | None = None) -> Plan:
+    return resolve(Settings(models=models, suites=["basic_control"], prices=prices))
 
 
 def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     table = Prices(file="prices.yaml", date=dt.date(2026, 8, 1), currency="EUR")
     free = Model(name="free", provider="openai")
-    found = spending_of(store, settings(PRICED, free, prices=table), calls(store), (), NOW)
+    found = spending_of(store, plan(PRICED, free, prices=table), calls(store), (), NOW)
     first, second = found.models
     now = 0.8 * 1.0 + 0.2 * 0.5 + 0.4 * 4.0 + 0.1 * 8.0
     assert first.cost_now == pytest.approx(now)
@@ -69,7 +70,7 @@ def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_pat
 
 def test_a_run_without_prices_says_nothing_of_cost(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
-    found = asdict(spending_of(store, settings(Model(name="free", provider="openai")), calls(store), (), NOW))
+    found = asdict(spending_of(store, plan(Model(name="free", provider="openai")), calls(store), (), NOW))
     assert found["cost"] is None
     results = {"run": {"spending": found}}
     assert list(report.lines(results, "en")) == []

@@ -123,7 +123,7 @@ def counted(name: str, calls: list[str], *, cached: bool = True) -> Stage[[Store
         return open_store(store).write(VERDICTS, VERDICTS.frame([{**row, "details": "{}"}]))
 
     write.__name__ = name
-    return stage(version=1, cached=cached)(write)
+    return stage(version=1, part="query", cached=cached)(write)
 
 
 def within(call: Callable[[], Any], ledger: Ledger) -> Any:
@@ -244,7 +244,7 @@ def test_stages_side_by_side_give_their_own_results(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("prefect")
 def test_an_error_of_a_stage_reaches_its_caller(tmp_path: Path) -> None:
-    @stage(version=1)
+    @stage(version=1, part="query")
     def broken(store: StoreSettings) -> Ref:
         raise ValueError(f"nothing at {store.root}")
 

@@ -116,11 +116,11 @@ def _search(settings: "Settings") -> "tuple[LevelReport, list[Path]]":
     Raises:
         InputError: the model cannot be asked.
     """
-    from flows.cli.evaluating import serve
+    from flows.cli.evaluating import run_flow
 
     def imported() -> "Callable[[], tuple[LevelReport, list[Path]]]":
         from flows.level import find_level
 
         return lambda: find_level(settings)
 
-    return serve(settings, imported)
+    return run_flow(settings, imported)

@@ -41,7 +41,7 @@ def run(
         from flows.cli.estimate import show_estimate
 
         return show_estimate(settings)
-    _agree(settings, yes=yes)
+    _confirm(settings, yes=yes)
     outcome = evaluate(settings, again, only_failed=given.only_failed)
     from flows.cli.outcome import show_outcome
 
@@ -50,7 +50,7 @@ def run(
     return Exit(outcome.exit_code)
 
 
-def _agree(settings: "Settings", *, yes: bool) -> None:
+def _confirm(settings: "Settings", *, yes: bool) -> None:
     """Have a vast run agreed to.
 
     Raises:

@@ -20,7 +20,7 @@ from metrics.analysis.verdict import decide
 from tasks.compare.baseline import against, check, pin
 from tasks.compare.facts import facts_of
 from tasks.compare.items import items_of
-from tasks.plan import Identities
+from tasks.plan import BaselineRule, Identities, resolve
 from tasks.report.regressions import lines
 from tasks.store.baselines import read, write
 from tasks.store.runs import find, load, replies
@@ -50,8 +50,9 @@ def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[Base
     settings = Settings.model_validate(
         {**run.configuration, "baseline": str(folder / "main.json"), "allow_different": allow}
     )
-    check(settings, run.manifest)
-    found = against(settings, run.manifest, load(run, "scores", "scores"), items_of(run), replies(run))
+    plan = resolve(settings)
+    check(plan.baseline, run.manifest)
+    found = against(plan, run.manifest, load(run, "scores", "scores"), items_of(run), replies(run))
     assert found
     results = Results({}, (), baseline=found)
     said = [*lines(as_json(results)["baseline"], "en")]
@@ -170,12 +171,9 @@ def test_other_criteria_and_judges_are_refused_before_anything_is_asked(
     before = facts_of(manifest(judged("Polite and correct.")))
     raw["facts"]["suites"] = {"own": {"score": ["rubric"], "rules": before.suites["own"].rules}}
     known.write_text(json.dumps(raw), encoding="utf-8")
-    check(
-        Settings.model_validate({**judged("Polite and correct."), "baseline": str(known)}),
-        manifest(judged("Polite and correct.")),
-    )
+    check(BaselineRule(str(known)), manifest(judged("Polite and correct.")))
     with pytest.raises(InputError, match="--allow-different") as refused:
-        check(Settings.model_validate({**now, "baseline": str(known)}), manifest(now))
+        check(BaselineRule(str(known)), manifest(now))
     assert message in str(refused.value)
 
 
