@@ -65,6 +65,24 @@ def question_content(prompt: str, facts: Mapping[str, Any], read: Collection[str
     return content or _tidy(left)
 
 
+def shown_question(prompt: str, facts: Mapping[str, Any]) -> str:
+    """Return what people read as the question: the prompt; of a row without one, its question or what it holds."""
+    if prompt.strip():
+        return prompt
+    if isinstance(own := facts.get("question"), str):
+        return own
+    content = question_content("", facts) or {}
+    texts = [value if isinstance(value, str) else canonical(value) for value in content.values()]
+    if len(texts) == 1:
+        return texts[0]
+    return "\n".join(f"{name}: {text}" for name, text in zip(content, texts, strict=True))
+
+
+def shown_answer(answer: str, facts: Mapping[str, Any]) -> str:
+    """Return what people read as the expected answer: the reference where the row has no answer."""
+    return answer or next((str(facts[name]) for name in ("reference", "long_answer") if facts.get(name)), "")
+
+
 def _standard(facts: Mapping[str, Any], read: Collection[str], *, given: bool) -> dict[str, Any]:
     """Return the question, its contexts, options and messages, each under one name."""
     question, messages = _tidy(facts.get("question")), _tidy(facts.get("messages"))

@@ -25,7 +25,7 @@ from tasks.compare.baseline import against
 from tasks.decide import monitor, monitored_suites
 from tasks.judges.labels import kept_labels
 from tasks.judges.passports import PassportFinder, exam_results, statuses_of
-from tasks.plan import Identities, Plan
+from tasks.plan import Identities, Plan, crossed
 from tasks.runtime.spending import spending_of
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
@@ -159,6 +159,7 @@ def circumstances(
         stopping=stopping,
         waiting=waiting or {},
         missing=_missing(plan, missing or {}),
+        crossed=crossed(plan),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Self
 
@@ -229,6 +230,22 @@ def targets_of(settings: Settings, suite: Suite) -> Iterator[Target]:
             name = f"{model.name} [{short}]" if short else model.name
             template = None if prompt == suite.first_prompt else prompt
             yield Target(name, model.model_copy(update=changes), short, template)
+
+
+def prompts_of(settings: Settings) -> dict[str, tuple[str, str]]:
+    """Return the model and the prompt of each target of a suite that has several prompts."""
+    found = (one for suite in settings.suites if suite.prompts for one in targets_of(settings, suite))
+    return {one.name: (one.model.name, one.prompt) for one in found}
+
+
+def crossed(plan: Plan) -> frozenset[frozenset[str]]:
+    """Return the pairs of targets that share neither model nor prompt, of those asked by one prompt of several."""
+    targets = {one.name: one for suite in plan.suites for one in suite.asked if one.prompt}
+    return frozenset(
+        frozenset((a.name, b.name))
+        for a, b in combinations(targets.values(), 2)
+        if a.model.name != b.model.name and a.prompt != b.prompt
+    )
 
 
 def opponent(targets: Iterable[Target], wanted: str, of: str) -> str:

@@ -1,13 +1,14 @@
 """Runs set side by side: the same items paired, what differs beyond chance, and what changed on which item."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import polars as pl
 
+from data.questions import shown_answer, shown_question
 from data.records import VALUED
 from data.suites import Suite
 from metrics.analysis.pairs import Comparison, Grouping, UncorrectedComparison, concluded, drafted, groups
@@ -75,19 +76,8 @@ def compare_fields(
     for field in compared:
         labels = {one.label for one in field}
         if len(labels) > 2:  # noqa: PLR2004 - of two, the pair says it all
-            grouped += _whole(groups([p for p in found if {p.model_a, p.model_b} <= labels]), found)
+            grouped += groups([p for p in found if {p.model_a, p.model_b} <= labels])
     return found, grouped
-
-
-def _whole(grouped: Sequence[Grouping], pairs: Sequence[Comparison]) -> list[Grouping]:
-    """Keep the groupings in which every two were compared: without a pair nothing can be told, nor told apart."""
-    there = {(p.suite, p.metric, frozenset((p.model_a, p.model_b))) for p in pairs}
-
-    def whole(one: Grouping) -> bool:
-        labels = sorted({label for group in one.groups for label in group})
-        return all((one.suite, one.metric, frozenset(pair)) in there for pair in combinations(labels, 2))
-
-    return [one for one in grouped if whole(one)]
 
 
 def valued(scores: pl.DataFrame) -> pl.DataFrame:
@@ -106,22 +96,58 @@ def changes(scores: pl.DataFrame, items: pl.DataFrame, pair: Comparison) -> pl.D
     rows = valued(scores.filter(pl.col("metric") == pair.metric)).join(
         own.select("item_id"), on="item_id", how="semi"
     )
-    kept = [*KEY, "value", "status", "reason"]
+    kept = [*KEY, "value", "status", "reason", "details"]
     before, after = (rows.filter(pl.col("model") == name).select(kept) for name in (pair.model_b, pair.model_a))
     both = before.rename({name: f"before_{name}" for name in kept[2:]}).join(
         after.rename({name: f"after_{name}" for name in kept[2:]}), on=KEY, how="inner"
     )
     gain = pl.col("after_value") - pl.col("before_value")
     lost, won = ("right to wrong", "wrong to right") if pair.yes_no else ("fell", "rose")
-    return (
+    found = (
         both.with_columns(gain=gain)
         .filter(pl.col("gain").abs() > _NOTHING)
         .with_columns(change=pl.when(pl.col("gain") < 0).then(pl.lit(lost)).otherwise(pl.lit(won)))
-        .join(own.select("item_id", "suite", "family", "level", "language", "prompt", "answer"), on="item_id")
+        .join(
+            own.select("item_id", "suite", "family", "level", "language", "prompt", "answer", "facts"), on="item_id"
+        )
         .sort(
             pl.col("gain") > 0, pl.col("gain").abs(), "family", *KEY, descending=[False, True, False, False, False]
         )
     )
+    return _readable(found)
+
+
+def _readable(found: pl.DataFrame) -> pl.DataFrame:
+    """Return changes with the texts that people read: of rows without a prompt their question; judges' reasons."""
+    facts = [json.loads(text or "{}") for text in found["facts"]]
+    texts = {"prompt": shown_question, "answer": shown_answer}
+    read = {
+        name: [show(text or "", own) for text, own in zip(found[name], facts, strict=True)]
+        for name, show in texts.items()
+    }
+    for side in ("before", "after"):
+        both = found.select(f"{side}_reason", f"{side}_details").iter_rows()
+        read[f"{side}_reason"] = [reason or judges_reasons(details) for reason, details in both]
+    told = [pl.Series(name, values, dtype=pl.String) for name, values in read.items()]
+    return found.with_columns(told).drop("facts", "before_details", "after_details")
+
+
+def judges_reasons(details: str | None) -> str:
+    """Return why judges scored a reply as they did, from a score's details; '' where none says why."""
+    judges = json.loads(details or "{}").get("judges") or {}
+    return "; ".join(dict.fromkeys(reason for said in judges.values() for reason in _reasons(said)))
+
+
+def _reasons(said: Any) -> Iterator[str]:
+    if isinstance(said, Mapping):
+        for name, value in said.items():
+            if isinstance(value, str) and value and name.endswith("reason"):
+                yield value
+            else:
+                yield from _reasons(value)
+    elif isinstance(said, list):
+        for one in said:
+            yield from _reasons(one)
 
 
 def common(scores: Mapping[str, pl.DataFrame], items: pl.DataFrame) -> dict[str, tuple[list[int], int]]:

@@ -173,9 +173,10 @@ def compare(
     suites: Sequence[Suite] = (),
     *,
     order: Sequence[str] = (),
+    crossed: Collection[frozenset[str]] = (),
     seed: int = 0,
 ) -> tuple[Comparison, ...]:
-    """Compare every two models of a scores table on every headline (`headlines`).
+    """Compare every two models of a scores table on every headline (`headlines`); none of the pairs in `crossed`.
 
     A row of `scores` is a metric's value for an item, a model and a repeat, of `items` an item. `suites` say what
     makes a score; without them each metric is compared by itself. Each difference is the model that comes later in
@@ -185,7 +186,7 @@ def compare(
     Raises:
         InputError: a row whose item is not in `items`.
     """
-    return tuple(concluded(drafted(scores, items, suites, order=order), seed=seed))
+    return tuple(concluded(drafted(scores, items, suites, order=order, crossed=crossed), seed=seed))
 
 
 def drafted(
@@ -195,6 +196,7 @@ def drafted(
     *,
     metrics: Collection[str] = (),
     order: Sequence[str] = (),
+    crossed: Collection[frozenset[str]] = (),
 ) -> list[UncorrectedComparison]:
     """Pair models on every headline, uncorrected: `concluded` tests together all that was compared together.
 
@@ -205,6 +207,7 @@ def drafted(
     pairs = list(combinations(there, _PAIR))
     if order:
         pairs = [(a, b) for b, a in combinations([name for name in order if name in there], _PAIR)]
+    pairs = [pair for pair in pairs if frozenset(pair) not in crossed]
     single = metrics or not suites
     listed = by_metric(values, suites) if single else headlines(suites, values["metric"].unique().to_list())
     return [draft for headline in listed for draft in _drafts(values, headline, pairs)]
@@ -349,11 +352,16 @@ def _direction(difference: float | None, p_adjusted: float | None) -> int:
 
 
 def groups(comparisons: Sequence[Comparison]) -> tuple[Grouping, ...]:
-    """Group models that cannot be told apart, from all pairs of `compare`, for each headline."""
+    """Group models that cannot be told apart, for each headline on which every two were compared.
+
+    Without a pair nothing can be told, nor told apart.
+    """
     found = []
     for suite, metric in dict.fromkeys((pair.suite, pair.metric) for pair in comparisons):
         pairs = [pair for pair in comparisons if (pair.suite, pair.metric) == (suite, metric)]
         rank = _ranks(pairs)
+        if {frozenset((one.model_a, one.model_b)) for one in pairs} < {*map(frozenset, combinations(rank, _PAIR))}:
+            continue
         near: dict[str, set[str]] = {model: set() for model in rank}
         for pair in pairs:
             if not pair.significant:

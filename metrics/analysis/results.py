@@ -89,7 +89,8 @@ class Circumstances:
     answers, its `k`. `withheld` says of models and suites why no score decides them, `labels` what people's
     labels make of judges' means, `corrected` what their judges' passports do, `standings` which judges count.
     `stopping` are the sequences of suites that were asked until they were decided, `waiting` the requests of a
-    suite that wait in batches, `missing` the models that could not be asked, and why.
+    suite that wait in batches, `missing` the models that could not be asked, and why. `crossed` are two that share
+    neither model nor prompt, which nobody compares.
     """
 
     suites: Sequence[Suite]
@@ -101,6 +102,7 @@ class Circumstances:
     stopping: Sequence[ConfidenceSequence] = ()
     waiting: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    crossed: Collection[frozenset[str]] = ()
 
 
 def build(
@@ -127,7 +129,8 @@ def build(
     lone = build_interim(tables, known, twins)
     leading = scores.filter(pl.col("metric").is_in(headline(suites)))
     # A suite that was looked at in between has its sequences in place of tests that hold once.
-    pairs = compare(leading, items, [suite for suite in suites if not suite.stop], order=[*known.members])
+    pairs = compare(leading, items, [suite for suite in suites if not suite.stop], order=[*known.members],
+                    crossed=known.crossed)  # fmt: skip
     ratings = judge_ratings(scores)
     return Results(
         run={**run, "items": question_sets(items)},

@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from data.errors import InputError
+from data.questions import shown_answer, shown_question
 from metrics.analysis.scores import Labels
 from metrics.judging import aggregate
 from metrics.stats.agreement import Agreement, agreement
@@ -32,7 +33,7 @@ COLUMNS = (*KEY, "probability", "prompt", "reference", "response", "label")
 WORDS: Mapping[str, float] = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "да": 1.0, "нет": 0.0}
 _log = logging.getLogger("tasks.store.runs")
 
-KEPT = "labels.json"
+KEPT = "labelled.json"
 """Where a run's folder keeps what labels showed."""
 
 _LEAST = 0.1
@@ -98,6 +99,10 @@ def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl
     own = items.select("item_id", "suite", "prompt", "facts")
     found = _judged_values(scores).join(own, on="item_id")
     found = found.join(texts, on=["item_id", "model", "repeat"], how="left")
+    asked = [
+        shown_question(prompt or "", json.loads(facts)) for prompt, facts in found.select("prompt", "facts").rows()
+    ]
+    found = found.with_columns(prompt=pl.Series(asked, dtype=pl.String))
     return found.select(*KEY, "value", "details", "prompt", "facts", "response").sort(*KEY)
 
 
@@ -158,13 +163,13 @@ def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "", s
         places = _systematic(chances, rng)
         drawn = group[places].with_columns(probability=pl.Series([float(chances[place]) for place in places]))
         parts.append(drawn)
-    reference = pl.col("facts").map_elements(_reference, return_dtype=pl.String)
+    reference = pl.col("facts").map_elements(_expected, return_dtype=pl.String)
     return pl.concat(parts).with_columns(reference=reference, label=pl.lit("")).select(COLUMNS)
 
 
-def _reference(facts: str) -> str:
+def _expected(facts: str) -> str:
     found = json.loads(facts)
-    return str(found.get("reference") or found.get("long_answer") or found.get("answer") or "")
+    return shown_answer("", found) or str(found.get("answer") or "")
 
 
 def _chances(values: Any, n: int, by: By) -> Any:

@@ -8,13 +8,13 @@ import base64
 import gzip
 import json
 import os.path
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from tasks.report.samples import Frames
+from tasks.report.samples import Frames, by_metric
 
 SIZE = 500
 """Samples or items of a chunk, at most."""
@@ -24,8 +24,8 @@ LONGEST = 100_000
 """Characters of a text, of which no more stands in the page; what is cut says so there."""
 PLAIN = 100_000
 """Characters up to which what is alone stands in the page unpacked: any browser and any editor can read it."""
-ASKED = 120
-"""Characters of a question in the matrix."""
+ASKED = 240
+"""Characters of a question in the list and the grid."""
 
 _KIND = ["suite", "family", "level", "language"]
 
@@ -84,9 +84,18 @@ def _coded(column: pl.Series) -> dict[str, Any]:
 class Chunks:
     """The samples of a run, cut into chunks of at most `size` samples."""
 
-    def __init__(self, found: Frames, *, size: int = SIZE, titles: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        found: Frames,
+        *,
+        size: int = SIZE,
+        titles: Mapping[str, str] | None = None,
+        targets: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
         self.found = found
         self.titles = dict(titles or {})
+        self.targets = list(targets)
+        self._prompts = [name for name in found.items.columns if name.startswith("prompt")]
         items = found.items.with_columns(asked=_asked(found.items))
         self._items = items
         own = _weights(found.rows, "text", "reasoning", "error").to_frame("weight").with_row_index("row")
@@ -99,7 +108,7 @@ class Chunks:
         weights = pl.concat([own, beside.cast(own.schema)]).group_by("row").agg(pl.col("weight").sum()).sort("row")
         self.starts = {
             "rows": _cut(weights["weight"].to_list(), size),
-            "items": _cut(_weights(items, "prompt", "answer", "facts").to_list(), size),
+            "items": _cut(_weights(items, *self._prompts, "answer", "facts").to_list(), size),
         }
 
     def index(self) -> dict[str, Any]:
@@ -110,9 +119,12 @@ class Chunks:
         )
         return {
             "titles": self.titles,
+            "targets": self.targets,
+            "metrics": self._metrics(),
             "starts": self.starts,
             "items": {
                 "id": items["item_id"].to_list(),
+                "number": (items["index"] + 1).to_list(),
                 **{n: _coded(items[n]) for n in (*_KIND, "template")},
             },
             "rows": {
@@ -136,6 +148,20 @@ class Chunks:
         for number, kind, start, end in sorted(parts, key=lambda part: part[0]):
             document = kinds[kind][1](start, end)
             yield Chunk(f"{kind}-{number}", *encode(document, plain=PLAIN if alone else 0))
+
+    def _metrics(self) -> list[dict[str, Any]]:
+        """Return what each metric found of which samples, unless there is one, which is the score itself."""
+        listed = [*by_metric(self.found.scores)]
+        return [
+            {
+                "name": name,
+                "row": own["row"].to_list(),
+                "value": own["value"].round(4).to_list(),
+                "outcome": _coded(own["outcome"]),
+            }
+            for name, own in listed
+            if len(listed) > 1
+        ]
 
     def _rows(self, start: int, end: int) -> dict[str, Any]:
         """Return samples in columns; the rows of scores and judges' replies count from the first of them."""
@@ -167,7 +193,7 @@ class Chunks:
 
     def _item_texts(self, start: int, end: int) -> dict[str, Any]:
         items = self._items.slice(start, end - start)
-        return {"asked": items["asked"].to_list(), **_texts(items, ("prompt", "answer", "facts"))}
+        return {"asked": items["asked"].to_list(), **_texts(items, (*self._prompts, "answer", "facts"))}
 
 
 def _within(frame: pl.DataFrame, start: int, end: int) -> pl.DataFrame:
@@ -200,7 +226,8 @@ def _ranges(starts: list[int], height: int) -> Iterator[tuple[int, int]]:
 def _asked(items: pl.DataFrame) -> pl.Series:
     """Return what each question begins with where it differs from others of its kind.
 
-    What all prompts of a kind begin with, up to a line's end, are the instructions: they tell no item from another.
+    That is the row's own question where it has one. Else, what all prompts of a kind begin with, up to a line's
+    end, are the instructions: they tell no item from another.
     """
     ends = items.group_by(_KIND).agg(first=pl.col("prompt").min(), last=pl.col("prompt").max())
     pairs = ends.select(pl.col("first", "last").fill_null("")).iter_rows()
@@ -208,4 +235,5 @@ def _asked(items: pl.DataFrame) -> pl.Series:
     skipped = ends.select(*_KIND, skipped=pl.Series([text.rfind("\n") + 1 for text in common], dtype=pl.Int64))
     prompt = pl.col("prompt").str.slice(pl.col("skipped"), 4 * ASKED)
     joined = items.join(skipped, on=_KIND, how="left", maintain_order="left", nulls_equal=True)
-    return joined.select(asked=prompt.str.replace_all(r"\s+", " ").str.head(ASKED))["asked"]
+    own = pl.coalesce(pl.col("question").str.head(4 * ASKED), prompt)
+    return joined.select(asked=own.str.replace_all(r"\s+", " ").str.head(ASKED))["asked"]

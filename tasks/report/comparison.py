@@ -300,6 +300,7 @@ def html(found: RunComparison) -> str:
         correction=correction(found),
         shorten=shorten,
         sections=_sections(found, longest),
+        first=next((n for n, frame in enumerate(found.changed, 1) if frame.height), 0),
         longest=grouped(longest),
     )
 
@@ -326,7 +327,10 @@ def _shown(row: Mapping[str, Any], longest: int, language: str) -> Mapping[str, 
         "place": place_of(row, language),
         "prompt": clip(row["prompt"], longest, language),
         "answer": clip(row["answer"], longest, language),
-        "sides": [(before, outcome(row, "before", language)), (after, outcome(row, "after", language))],
+        "sides": [
+            (text, percent(row[f"{side}_value"]), translated(row[f"{side}_reason"] or "", language))
+            for side, text in (("before", before), ("after", after))
+        ],
     }
 
 

@@ -11,19 +11,29 @@ from tasks.report.words import remarks
 NAME = 26
 Results = Mapping[str, Any]
 Pair = Mapping[str, Any]
+Prompted = Mapping[str, tuple[str, str]]
+"""The model and the prompt of each that is asked by one prompt of several."""
 _SCOPES = ("suite", "total", "metric")
 
 
-def differences(results: Results, language: str) -> Iterator[str]:
-    """Yield who beats whom, then the groups that cannot be told apart; nothing where there is one model."""
+def differences(results: Results, language: str, prompted: Prompted | None = None) -> Iterator[str]:
+    """Yield who beats whom, then the groups that cannot be told apart; nothing where there is one model.
+
+    Of `prompted`, models by their prompts, each model's prompts are compared first, then the models by each prompt.
+    """
     pairs, groups = _whole(results)
     if not pairs:
         return
+    if prompted and all(name in prompted for pair in pairs for name in _both(pair)):
+        yield from _prompts(pairs, prompted, language)
+        return
     there = {name for pair in pairs if pair["difference"] is not None for name in _both(pair)}
     groups = [group for one in groups if (group := [name for name in one if name in there])]
-    if not groups:
-        return
-    best = groups[0][0]
+    if groups:
+        yield from _told(groups[0][0], pairs, groups, language)
+
+
+def _told(best: str, pairs: list[Pair], groups: list[list[str]], language: str) -> Iterator[str]:
     beaten = {_other(pair, best): pair for pair in pairs if pair["significant"] and best in _both(pair)}
     if beaten:
         yield _beats(best, beaten, language)
@@ -33,6 +43,33 @@ def differences(results: Results, language: str) -> Iterator[str]:
     elif alike:
         told = [phrase("screen.alike", language, names=listed(group, language)) for group in alike]
         yield "; ".join(told)
+
+
+def _prompts(pairs: list[Pair], prompted: Prompted, language: str) -> Iterator[str]:
+    """Yield what the prompts of each model come to, and then the models by each prompt."""
+    for shared, other in ((0, 1), (1, 0)):
+        fields: dict[str, list[Pair]] = {}
+        for pair in pairs:
+            one, two = (prompted[name] for name in _both(pair))
+            if one[shared] == two[shared] and pair["difference"] is not None:
+                quoted = {
+                    side: f"'{name}'" if other else name for side, name in (("a", one[other]), ("b", two[other]))
+                }
+                named = {**pair, "model_a": quoted["a"], "model_b": quoted["b"]}
+                fields.setdefault(one[shared], []).append(named)
+        for field, own in fields.items():
+            said = "; ".join(_told(best := _best(own), own, [_near(best, own)], language))
+            yield said if len(fields) == 1 and not shared else f"{field}: {said}"
+
+
+def _best(pairs: list[Pair]) -> str:
+    """Return the one that is ahead of most."""
+    names: list[str] = [pair["model_a" if pair["difference"] >= 0 else "model_b"] for pair in pairs]
+    return max(names, key=names.count)
+
+
+def _near(best: str, pairs: list[Pair]) -> list[str]:
+    return [best, *(_other(pair, best) for pair in pairs if best in _both(pair) and not pair["significant"])]
 
 
 def _both(pair: Pair) -> tuple[str, str]:

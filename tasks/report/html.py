@@ -16,6 +16,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from prompts.phrases import section, translated
+from tasks.plan import prompts_of
 from tasks.report import (
     charts,
     chunks,
@@ -28,6 +29,7 @@ from tasks.report import (
     sections,
     spending,
 )
+from tasks.report.differences import differences
 from tasks.report.report_data import ReportData
 from tasks.report.text import grouped, p_value, percent, points, total_percent
 from tasks.report.titles import metric_title, suite_title
@@ -107,6 +109,7 @@ def _content(data: ReportData) -> dict[str, Any]:
     context: dict[str, Any] = {
         "models": models,
         "verdict": overview.verdict(data),
+        "answers": [*differences(data.results, language, prompts_of(data.settings))] if data.results else [],
         "heat_map": overview.heat_map(data),
         "pivot": overview.pivot(data),
         "sections": sections.sections(data),
@@ -170,7 +173,9 @@ def _pieces(data: ReportData, found: chunks.Chunks) -> Iterator[str]:
 
 
 def _chunks(data: ReportData, size: int) -> chunks.Chunks:
-    return chunks.Chunks(samples.frames(data), size=size, titles=overview.titles(data))
+    return chunks.Chunks(
+        samples.frames(data), size=size, titles=overview.titles(data), targets=overview.targets(data)
+    )
 
 
 def compose(data: ReportData) -> str:

@@ -19,11 +19,11 @@ if (desk) {
     number_box.addEventListener("keydown", (event) => { if (event.key === "Enter") { told(); box.focus(); } event.stopPropagation(); });
     const csv = () => `\ufeff${sheet.head}${rows.map((row, i) => `${row.csv},${said.get(i) ?? sheet.empty}\n`).join("")}`;
     const keep = () => save("labels.csv", [csv()], "text/csv");
-    const keys = { y: () => say("1"), 1: () => say("1"), n: () => say("0"), 0: () => say("0"), h: () => say("0.5"), ArrowRight: () => go(at + 1), ArrowLeft: () => go(at - 1), Backspace: clear, Delete: clear, s: keep };
+    const keys = { y: () => say("1"), 1: () => say("1"), n: () => say("0"), 0: () => say("0"), h: () => say("0.5"), ArrowRight: () => go(at + 1), ArrowLeft: () => go(at - 1), u: () => go(at + 1), Backspace: clear, Delete: clear, s: keep };
     const button = (name, key, run) => make("button", { type: "button", "aria-keyshortcuts": key, on: { click: run } }, name, " ", make("kbd", {}, key));
     const box = make(
       "div", { class: "desk", tabindex: "0", role: "group", "aria-label": words.label_keys }, status, card,
-      make("div", { class: "chips" }, button(words.yes, "y", keys.y), button(words.label_half, "h", keys.h), button(words.no, "n", keys.n), number_box, button(words.label_clear, "Backspace", clear), button(words.previous, "←", keys.ArrowLeft), button(words.next, "→", keys.ArrowRight), button(words.label_save, "s", keep)),
+      make("div", { class: "chips" }, button(words.yes, "y", keys.y), button(words.label_half, "h", keys.h), button(words.no, "n", keys.n), number_box, button(words.label_unsure, "u", keys.u), button(words.label_clear, "Backspace", clear), button(words.previous, "←", keys.ArrowLeft), button(words.next, "→", keys.ArrowRight), button(words.label_save, "s", keep)),
     );
     box.addEventListener("keydown", (event) => {
       const run = keys[event.key];
@@ -32,13 +32,25 @@ if (desk) {
       run();
     });
     const part = (title, text) => (text ? [make("h4", {}, title), show(make("pre", { tabindex: "0" }), text)] : []);
+    // How wide the interval of this model's mean is by now, and how many more labels halve it: it narrows with the
+    // root of their number. Where the judge says much of what people say, its difference from them is what counts.
+    const narrower = (row) => {
+      const own = rows.map((other, i) => [other, said.get(i)]).filter(([other, value]) => value !== undefined && ["suite", "model", "metric"].every((name) => other[name] === row[name]));
+      if (own.length < 10) return fill(words.label_few, { n: 10 - own.length });
+      const spread = (values) => { const mean = values.reduce((sum, one) => sum + one, 0) / values.length; return Math.sqrt(values.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (values.length - 1)); };
+      const least = Math.max(0.05, Math.min(spread(own.map((pair) => Number(pair[1]))), spread(own.map(([other, value]) => Number(value) - other.value))));
+      const around = (196 * least) / Math.sqrt(own.length);
+      return fill(words.label_width, { n: number(own.length), now: number(Math.round(around)), more: number(3 * own.length), then: number(Math.round(around / 2)) });
+    };
     function draw() {
       const row = rows[at];
       const own = said.get(at);
       status.textContent = fill(words.label_status, { at: number(at + 1), n: number(rows.length), done: number(said.size), label: own ?? "–" });
       card.replaceChildren(
         show(make("p", { class: "sub" }), `${row.suite} · ${row.model} · ${row.metric}`),
-        ...part(words.prompt, row.prompt), ...part(words.expected, row.reference), ...part(words.response, row.response ?? words.empty),
+        show(make("p", { class: "criterion", dir: "auto" }), row.criterion),
+        make("div", {}, ...part(words.question, row.prompt), ...part(words.expected, row.reference)), make("div", {}, ...part(words.response, row.response ?? words.empty)),
+        make("p", { class: "sub" }, narrower(row)),
       );
       number_box.value = own ?? "";
       desk.dataset.at = String(at);
@@ -46,6 +58,7 @@ if (desk) {
     desk.replaceChildren(box);
     draw();
     box.focus({ preventScroll: true });
+    box.scrollIntoView();
   };
 
   const start = make("button", { type: "button", on: { click: () => unpack(document.getElementById("sheet")).then(build_desk) } }, words.label_start);

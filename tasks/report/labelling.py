@@ -1,5 +1,6 @@
 """The HTML report's page on which people label judged replies: the rows of a sheet, as `label` writes it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -8,6 +9,7 @@ from tasks.judges.labels import COLUMNS, KEY, joined, sheet
 from tasks.report.chunks import encode
 from tasks.report.exports import csv_text
 from tasks.report.report_data import ReportData
+from tasks.report.titles import metric_title
 
 DRAWN = (50, 20, 10, 5)
 """Replies of each suite, model and metric: the first number whose texts have room."""
@@ -18,12 +20,18 @@ SHOWN = ("suite", "model", "metric", "prompt", "reference", "response")
 
 def drawn(data: ReportData) -> pl.DataFrame | None:
     """Draw the sheet as `label RUN` does unless told otherwise; fewer of long texts; None where nobody judged."""
+    found = _judged(data)
+    return _sheet(found) if found.height else None
+
+
+def _judged(data: ReportData) -> pl.DataFrame:
     texts = data.replies.select("item_id", "model", "repeat", response="text").unique(
         ["item_id", "model", "repeat"], maintain_order=True
     )
-    found = joined(data.scores, data.items, texts)
-    if not found.height:
-        return None
+    return joined(data.scores, data.items, texts)
+
+
+def _sheet(found: pl.DataFrame) -> pl.DataFrame | None:
     for n in DRAWN:
         rows = sheet(found, n=n)
         if sum(int(rows[name].str.len_chars().sum()) for name in SHOWN) <= ROOM:
@@ -31,14 +39,28 @@ def drawn(data: ReportData) -> pl.DataFrame | None:
     return None
 
 
+def _criteria(data: ReportData) -> dict[tuple[str, str], str]:
+    """Return what each judged metric of a suite asks, in words: its criteria, or its title."""
+    found = {}
+    for suite in data.settings.suites:
+        for name, given in suite.metrics.items():
+            asked = given.get("criteria") or metric_title(name, data.settings.report.language)
+            listed = asked.items() if isinstance(asked, Mapping) else [("", asked)]
+            found[suite.name, name] = "\n".join(f"{one}: {text}" if one else str(text) for one, text in listed)
+    return found
+
+
 def pack(data: ReportData) -> tuple[str, str] | None:
     """Return the sheet as text for the page, and how it is encoded: each row as people see it, and as CSV has it.
 
     The page puts a label at the end of a row of CSV, so that its file is the sheet's own to the byte.
     """
-    rows = drawn(data)
+    found = _judged(data)
+    rows = _sheet(found) if found.height else None
     if rows is None:
         return None
+    values = rows.select(KEY).join(found.select(*KEY, "value"), on=KEY, how="left", maintain_order="left")["value"]
+    criteria = _criteria(data)
     head, *_ = csv_text(rows.head(0)).splitlines()
     records = [csv_text(one, header=False).rstrip("\n") for one in rows.drop("label").iter_slices(1)]
     listed: list[dict[str, Any]] = rows.select(
@@ -47,6 +69,14 @@ def pack(data: ReportData) -> tuple[str, str] | None:
     document = {
         "head": f"{head}\n",
         "empty": csv_text(pl.DataFrame({"label": [""]}), header=False).rstrip("\n"),
-        "rows": [{**row, "csv": record} for row, record in zip(listed, records, strict=True)],
+        "rows": [
+            {
+                **row,
+                "csv": record,
+                "value": value,
+                "criterion": criteria.get((row["suite"], row["metric"]), row["metric"]),
+            }
+            for row, record, value in zip(listed, records, values, strict=True)
+        ],
     }
     return encode(document)

@@ -1,5 +1,5 @@
-// ---- items against models ----
-const LINE = 34;
+// ---- questions against what is under test, with the texts ----
+const LINE = 108;
 const WORDS = 1500; // of a text: more are not compared word by word, since the work grows with the product
 let matrix, matrixRows;
 
@@ -14,37 +14,55 @@ function look(name) {
   S.view = S.models.length > 1 && name === "matrix" ? "matrix" : "list";
   for (const one of ["list", "matrix"]) document.getElementById(`view-${one}`)?.setAttribute("aria-pressed", String(S.view === one));
   if (controls.model) controls.model.disabled = S.view === "matrix";
-  if (S.view === "list") { panes.firstElementChild.replaceChildren(grid); return; }
-  panes.firstElementChild.replaceChildren(...built());
+  browser.querySelector(".columns").hidden = S.view === "matrix";
+  panes.firstElementChild.replaceChildren(...(S.view === "list" ? [grid] : built()));
+}
+
+// A head has all that tells one from another: the model, the prompt and its text, the scores.
+function headOfTarget(name) {
+  const { model, prompt, texts, scores } = S.d.targets.find((one) => one.name === name) ?? { model: name, prompt: "", texts: {}, scores: {} };
+  const suite = controls.category?.value.split("/")[0];
+  const shown = Object.entries(scores).filter(([one]) => !suite || one === suite);
+  const text = Object.entries(texts).filter(([one]) => !suite || one === suite).map((pair) => pair[1])[0];
+  return make("div", { role: "columnheader" }, make("b", {}, plain(prompt || model)), prompt ? make("span", { class: "sub" }, plain(model)) : "",
+    make("span", { class: "sub" }, shown.map(([one, score]) => (shown.length > 1 ? `${plain(S.title(one))} ${score}` : score)).join(" · ")),
+    prompt && text ? make("span", { class: "sub asks", title: plain(text) }, plain(text)) : "");
 }
 
 function built() {
-  const choice = (side) => make("label", {}, ["A", "B"][side], make("select", { id: `side-${"ab"[side]}`, on: { change: (event) => { S.pair[side] = Number(event.target.value); drawMatrix(); contrast(); note(true); } } }, ...S.models.map((model, at) => make("option", { value: String(at), selected: S.pair[side] === at }, plain(model)))));
+  const side = (at) => make("label", {}, ["A", "B"][at], make("select", { id: `side-${"ab"[at]}`, on: { change: (event) => { S.pair[at] = Number(event.target.value); drawMatrix(); contrast(); note(true); } } }, ...S.models.map((model, own) => make("option", { value: String(own), selected: S.pair[at] === own }, plain(model)))));
   const jump = (by, name) => make("button", { type: "button", on: { click: () => disagree(by) } }, name);
-  const head = make("div", { class: "mline head", role: "row", "aria-rowindex": "1" }, make("div", { role: "columnheader" }, words.question), ...S.models.map((model) => make("div", { role: "columnheader", title: plain(model) }, plain(model))));
+  const head = make("div", { class: "mline head", role: "row", "aria-rowindex": "1" }, make("div", { role: "columnheader" }, words.question), ...S.models.map(headOfTarget));
   matrixRows = make("div", { class: "rows", role: "rowgroup" });
   matrix = make("div", { class: "grid matrix", role: "grid", tabindex: "0", "aria-label": words.matrix }, make("div", { role: "rowgroup", class: "pinned" }, head), matrixRows);
   matrix.style.setProperty("--models", String(S.models.length));
-  matrix.addEventListener("scroll", () => requestAnimationFrame(drawMatrix), { passive: true });
+  matrix.addEventListener("scroll", () => requestAnimationFrame(() => drawMatrix()), { passive: true });
   matrix.addEventListener("keydown", matrixKeys);
-  return [make("div", { class: "filters sides" }, choice(0), choice(1), jump(-1, words.disagreement_back), jump(1, words.disagreement)), matrix];
+  return [make("div", { class: "filters sides" }, side(0), side(1), jump(-1, words.disagreement_back), jump(1, words.disagreement)), matrix];
 }
 
-// The items of the samples that are listed, those that most models get wrong first.
-function arrange() {
-  if (!S.of) {
-    S.of = new Map();
-    for (let i = 0; i < S.n; i++) {
-      const at = S.d.rows.item[i];
-      if (at === null) continue;
-      const own = S.of.get(at) ?? S.of.set(at, S.models.map(() => [])).get(at);
-      own[S.models.indexOf(S.model(i))].push(i);
-    }
+// The samples of each question, by what is under test.
+function together() {
+  if (S.of) return S.of;
+  S.of = new Map();
+  const place = new Map(S.models.map((model, at) => [model, at]));
+  for (let i = 0; i < S.n; i++) {
+    const at = S.d.rows.item[i];
+    if (at === null) continue;
+    const own = S.of.get(at) ?? S.of.set(at, S.models.map(() => [])).get(at);
+    own[place.get(S.model(i))].push(i);
   }
-  const wrong = (at) => S.of.get(at).flat().filter((i) => !["right", "not_applicable"].includes(S.outcome(i))).length;
+  return S.of;
+}
+
+// The questions of the samples that are listed, those that most get wrong first.
+function arrange() {
+  const of = together();
+  const wrong = (at) => of.get(at).flat().filter((i) => !["right", "not_applicable"].includes(S.outcome(i))).length;
   const items = [...new Set(Array.from(S.list, (i) => S.d.rows.item[i]))].filter((at) => at !== null).map((at) => [wrong(at), at]);
   items.sort((a, b) => b[0] - a[0] || a[1] - b[1]);
   S.items = items.map((pair) => pair[1]);
+  S.open = { at: -1, more: 0 };
   matrix.scrollTop = 0;
   if (!S.items.includes(S.item)) S.item = S.items.length ? S.items[0] : -1;
   return pick(S.item);
@@ -53,51 +71,76 @@ function arrange() {
 // Of several repeats the worst one stands for all.
 const RANK = ["model_error", "judge_failed", "truncated", "no_answer", "wrong", "partial", "unscored", "not_applicable", "right"];
 function standing(at, model) {
-  const own = S.of.get(at)[model];
+  const own = together().get(at)[model];
   return own.length ? own.reduce((worst, i) => (RANK.indexOf(S.outcome(i)) < RANK.indexOf(S.outcome(worst)) ? i : worst)) : -1;
 }
 
-function differ(at) {
-  const [a, b] = S.pair.map((model) => standing(at, model));
-  return a >= 0 && b >= 0 && (S.outcome(a) !== S.outcome(b) || S.value(a) !== S.value(b));
+const unlike = (a, b) => a >= 0 && b >= 0 && (S.outcome(a) !== S.outcome(b) || S.value(a) !== S.value(b));
+const differ = (at) => unlike(...S.pair.map((model) => standing(at, model)));
+
+// Whether any two of those under test differ on a question.
+function apart(at) {
+  if (at === null) return false;
+  const [first, ...others] = S.models.map((_, model) => standing(at, model)).filter((i) => i >= 0);
+  return others.some((i) => unlike(first, i));
 }
 
-function drawMatrix() {
-  matrixRows.style.height = `${S.items.length * LINE}px`;
+const topOf = (place) => place * LINE + (S.open.at >= 0 && place > S.items.indexOf(S.open.at) ? S.open.more : 0);
+
+function placesInView() {
+  const open = S.open.at < 0 ? Infinity : S.items.indexOf(S.open.at);
+  const of = (top) => (top > (open + 1) * LINE ? Math.max(open + 1, Math.floor((top - S.open.more) / LINE)) : Math.floor(top / LINE));
+  return [Math.max(0, of(matrix.scrollTop)), Math.min(S.items.length, of(matrix.scrollTop + matrix.clientHeight) + 1)];
+}
+
+function gridCell(at, model) {
+  const i = standing(at, model);
+  if (i < 0) return make("div", { role: "gridcell", class: "faint" }, "–");
+  const outcome = S.outcome(i);
+  const text = (S.reply(i) ?? S.error(i) ?? "").slice(0, 4000);
+  return make("div", { role: "gridcell", class: S.pair.includes(model) ? "paired" : "" }, make("span", { class: `state ${outcome}`, "data-sign": SIGNS[outcome] }, `${words[outcome]} ${shares(S.value(i))}`), make("span", { class: "said", dir: "auto" }, plain(text)));
+}
+
+// `again`: what is drawn once more as its texts are there asks for no more of them.
+function drawMatrix(again = false) {
+  matrixRows.style.height = `${topOf(S.items.length)}px`;
   matrix.setAttribute("aria-rowcount", String(S.items.length + 1));
   if (!S.items.length) { matrixRows.replaceChildren(make("p", { class: "faint found" }, words.none)); return; }
-  const first = Math.max(0, Math.floor(matrix.scrollTop / LINE) - 4);
-  const last = Math.min(S.items.length, Math.ceil((matrix.scrollTop + matrix.clientHeight) / LINE) + 4);
-  const painted = [];
-  for (let place = first; place < last; place++) {
-    const at = S.items[place];
-    const asked = cell("items", "asked")(at);
-    const cells = S.models.map((_, model) => {
-      const i = standing(at, model);
-      const paired = S.pair.includes(model) ? " paired" : "";
-      return i < 0 ? make("span", { role: "gridcell", class: `faint${paired}` }, "–") : make("span", { role: "gridcell", class: `state ${S.outcome(i)}${paired}`, "data-sign": SIGNS[S.outcome(i)], title: words[S.outcome(i)] }, shares(S.value(i)));
-    });
-    const line = make("div", { class: `mline row${differ(at) ? " differs" : ""}`, role: "row", id: `m-${at}`, "aria-rowindex": String(place + 2), "aria-selected": String(at === S.item), on: { click: () => { pick(at); note(true); } } }, make("span", { role: "gridcell", class: "asked" }, plain(asked || S.d.items.id[at])), ...cells);
-    line.style.top = `${place * LINE}px`;
-    painted.push(line);
-  }
-  matrixRows.replaceChildren(...painted);
+  const [first, last] = placesInView();
   const shown = S.items.slice(first, last);
-  if (shown.some((at) => !chunkOf("items", at))) arrive(() => ready([], shown), drawMatrix);
+  matrixRows.replaceChildren(...shown.map((at, k) => {
+    const asked = cell("items", "asked")(at);
+    const open = at === S.open.at;
+    const question = make("div", { role: "gridcell", class: "asked" }, make("span", { class: "faint" }, `${S.d.items.number[at]} `), make("span", { class: "said", dir: "auto" }, plain(asked || S.d.items.id[at])));
+    const line = make("div", { class: `mline row${apart(at) ? " differs" : ""}${open ? " open" : ""}`, role: "row", id: `m-${at}`, "aria-rowindex": String(first + k + 2), "aria-selected": String(at === S.item), on: { click: () => { unfoldRow(at); note(true); } } }, question, ...S.models.map((_, model) => gridCell(at, model)));
+    line.style.top = `${topOf(first + k)}px`;
+    return line;
+  }));
+  const open = matrixRows.querySelector(".open");
+  const more = open ? Math.max(0, open.offsetHeight - LINE) : S.open.more;
+  if (more !== S.open.more) { S.open.more = more; drawMatrix(again); return; }
+  const samples = shown.flatMap((at) => S.models.map((_, model) => standing(at, model))).filter((i) => i >= 0);
+  if (!again && (shown.some((at) => !chunkOf("items", at)) || samples.some((i) => !chunkOf("rows", i)))) arrive(() => ready(samples, shown), () => drawMatrix(true));
   if (document.getElementById(`m-${S.item}`)) matrix.setAttribute("aria-activedescendant", `m-${S.item}`);
   else matrix.removeAttribute("aria-activedescendant");
+}
+
+function unfoldRow(at) {
+  S.open = { at: S.open.at === at ? -1 : at, more: 0 };
+  return pick(at);
 }
 
 function pick(at) {
   S.item = at;
   const place = S.items.indexOf(at);
   const head = matrix.firstElementChild.offsetHeight;
-  if (place >= 0) {
-    const top = place * LINE;
-    if (top < matrix.scrollTop) matrix.scrollTop = top;
-    else if (top + LINE + head > matrix.scrollTop + matrix.clientHeight) matrix.scrollTop = top + LINE + head - matrix.clientHeight;
-  }
   drawMatrix();
+  if (place >= 0) {
+    const [top, end] = [topOf(place), Math.min(topOf(place + 1), topOf(place) + matrix.clientHeight - head)];
+    if (top < matrix.scrollTop) matrix.scrollTop = top;
+    else if (end + head > matrix.scrollTop + matrix.clientHeight) matrix.scrollTop = end + head - matrix.clientHeight;
+    drawMatrix();
+  }
   return contrast();
 }
 
@@ -118,7 +161,7 @@ function matrixKeys(event) {
     event.preventDefault();
     pick(S.items[Math.min(S.items.length - 1, Math.max(0, to))]);
     note(false);
-  } else if (event.key === "n" || event.key === "p") disagree(event.key === "n" ? 1 : -1);
+  } else if (event.key === " ") { event.preventDefault(); unfoldRow(S.item); }
   else if (event.key === "Enter") { event.preventDefault(); sample.focus(); }
 }
 
@@ -167,7 +210,7 @@ async function contrast() {
     make("div", { class: "steps" }, button(words.copy_link, (event) => copy(linkTo(matrixParts()), event.currentTarget))),
     make("h3", {}, differ(at) ? words.they_differ : words.they_agree),
     make("p", { class: "facts-line" }, plain(S.d.items.id[at])),
-    ...block(words.prompt, cell("items", "prompt")(at), whole("items", "prompt", at), true),
+    ...(S.pair.every((model) => promptOf(S.models[model]) === promptOf(S.models[S.pair[0]])) ? block(words.prompt, S.prompt(shown.find((i) => i >= 0) ?? 0), whole("items", "prompt", at), true) : shown.filter((i) => i >= 0).flatMap((i) => block(`${words.prompt}: ${plain(S.model(i))}`, S.prompt(i), null, true))),
     ...block(words.expected, cell("items", "answer")(at), whole("items", "answer", at)),
     make("div", { class: "contrast" }, ...sides));
   sample.scrollTop = 0;

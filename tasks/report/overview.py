@@ -11,6 +11,7 @@ import polars as pl
 from data.exits import OUTCOMES
 from metrics.analysis.scores import THRESHOLD, reaches, totals_of
 from metrics.analysis.summary import OVER_ALL, SummaryRow, cells
+from tasks.plan import targets_of
 from tasks.report.report_data import ReportData
 from tasks.report.samples import primary
 from tasks.report.text import percent
@@ -63,10 +64,33 @@ def heat(mean: float | None, threshold: float | None) -> str:
 def models_of(data: ReportData) -> list[str]:
     """Return the models of a run, the best overall score first, as configured where there is none."""
     there = data.scores["model"].unique(maintain_order=True)
-    asked = list(dict.fromkeys([*(m.name for m in data.settings.models), *there]))
     final = data.results.get("final", {}).get("models", [])
+    # A model whose prompts are under test is none itself: it has no replies under its own name.
+    known = [m["model"] for m in final] or [m.name for m in data.settings.models]
+    asked = list(dict.fromkeys([*known, *there]))
     score = {m["model"]: m["score"] for m in final if m["score"] is not None}
     return sorted(asked, key=lambda model: -score.get(model, -1.0))
+
+
+def targets(data: ReportData) -> list[dict[str, Any]]:
+    """Return what is under test, best first: model and prompt, the prompt's text by suite, and scores by suite."""
+    known: dict[str, dict[str, Any]] = {}
+    for suite in data.settings.suites:
+        for one in targets_of(data.settings, suite):
+            own = known.setdefault(one.name, {"model": one.model.name, "prompt": one.prompt, "texts": {}})
+            own["texts"][suite.name] = suite.asked_by[one.prompt]
+    final = {m["model"]: m["suites"] for m in data.results.get("final", {}).get("models", [])}
+    blank: dict[str, Any] = {"prompt": "", "texts": {}}
+    return [
+        {
+            "model": name,
+            **blank,
+            **known.get(name, {}),
+            "name": name,
+            "scores": {part["suite"]: percent(part["score"]) for part in final.get(name, ())},
+        }
+        for name in models_of(data)
+    ]
 
 
 def verdict(data: ReportData) -> dict[str, Any]:

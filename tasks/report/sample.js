@@ -43,22 +43,33 @@ function firstError(found) {
   return [make("p", { class: "first-error", dir: "auto" }, ...(one.line ? [make("mark", {}, plain(one.line)), make("br")] : []), plain(String(said)))];
 }
 
+// The reasons in what a judge said, wherever they stand (`reason`, `support_reason`), each with what it is about.
+function reasonsIn(value, where = "") {
+  if (!value || typeof value !== "object") return [];
+  if (Array.isArray(value)) return value.flatMap((one) => reasonsIn(one, typeof one?.claim === "string" ? one.claim : where));
+  return Object.entries(value).flatMap(([name, one]) => {
+    if (!/(^|_)reason$/.test(name)) return reasonsIn(one, name);
+    if (typeof one !== "string" || !one) return [];
+    const of = name.replace(/_?reason$/, "");
+    const beside = of ? [of, value[of]] : Object.values(value).filter((other) => other !== one && ["string", "number"].includes(typeof other));
+    return [[[where, ...beside].filter((other) => other !== undefined && other !== "").join(" · "), one]];
+  });
+}
+
 function details(metric, place) {
   const text = metric.details?.[place];
   if (!text) return null;
   const found = parsed(text);
-  const box = make("details", {}, make("summary", {}, fill(words.details, { metric: plain(metric.name) })));
+  const name = make("summary", {}, fill(words.details, { metric: plain(metric.name) }));
+  const box = make("details", {}, name);
   if (!metric.name.includes(".")) box.open = true;
   if (found && typeof found === "object" && found.judges && typeof found.judges === "object") {
     for (const [judge, own] of Object.entries(found.judges)) {
-      const { value, status, reason, details: rest, ...other } = own ?? {};
-      box.append(make("h4", {}, fill(words.judge_of, { judge: plain(judge) }), ` · ${shares(value)} · ${plain(String(status ?? ""))}`));
-      if (reason) box.append(show(make("p", { class: "said", dir: "auto" }), String(reason), S.pattern));
-      if (rest && Object.keys(rest).length) box.append(tree(rest));
-      box.append(tree(other));
+      const { value, status, ...said } = own ?? {};
+      box.append(make("h4", {}, fill(words.judge_of, { judge: plain(judge) }), ` · ${shares(value)} · ${plain(words[status] ?? String(status ?? ""))}`));
+      for (const [what, reason] of reasonsIn(said)) box.append(make("p", { class: "said", dir: "auto" }, what ? make("b", {}, plain(`${what}: `)) : "", show(make("span"), reason, S.pattern)));
     }
-    const { judges, ...rest } = found;
-    box.append(tree(rest));
+    box.append(make("details", {}, make("summary", {}, words.counted), tree(found)));
   } else box.append(...firstError(found), tree(found));
   return box;
 }
@@ -88,7 +99,10 @@ function judgesOf(i) {
   const box = make("details", {}, make("summary", {}, `${words.judge_replies} (${places.length})`));
   for (const place of places) {
     const name = [j.judge.of[j.judge.at[place]], j.step.of[j.step.at[place]], j.key.of[j.key.at[place]]].filter(Boolean).join(" · ");
-    box.append(...block(plain(name), j.text?.[place] ?? j.error?.[place] ?? "", j.text_whole?.[place]));
+    const text = j.text?.[place] ?? j.error?.[place] ?? "";
+    const said = parsed(text);
+    if (said && typeof said === "object" && !j.text_whole?.[place]) box.append(make("div", { class: "titled" }, make("h4", {}, plain(name)), ...copies(plain(name), text)), tree(said));
+    else box.append(...block(plain(name), text, j.text_whole?.[place]));
   }
   return [box];
 }
@@ -146,13 +160,15 @@ async function describe(i) {
   sample.replaceChildren(
     make("div", { class: "steps" }, button(words.copy_link, (event) => copy(linkTo({ ...sampleParts(i) }), event.currentTarget)), step(-1, words.previous), step(1, words.next)),
     make("h3", {}, make("span", { class: `state ${outcome}`, "data-sign": SIGNS[outcome] }, words[outcome]), make("span", {}, plain(S.model(i)))),
-    make("p", { class: "facts-line" }, [S.title(S.category(i)), S.level(i), S.language(i), S.id(i) ].filter(Boolean).map(plain).join(" · ")),
+    make("p", { class: "facts-line" }, [S.number(i) === null ? "" : `${words.number} ${S.number(i)}`, S.title(S.category(i)), S.level(i), S.language(i), S.id(i)].filter(Boolean).map(plain).join(" · ")),
     S.reason(i) ? show(make("p", { class: "said", dir: "auto" }), S.reason(i), S.pattern) : "",
-    ...block(words.prompt, at === null ? null : S.prompt(i), whole("items", "prompt", at)),
-    ...(S.error(i) ? block(words.error, [S.kind(i), S.error(i)].filter(Boolean).join(": "), whole("rows", "error", i)) : []),
-    ...block(words.response, S.reply(i), whole("rows", "text", i)),
-    ...(S.reasoning(i) ? block(words.reasoning, S.reasoning(i), whole("rows", "reasoning", i), true) : []),
-    ...block(words.expected, at === null ? null : S.answer(i), whole("items", "answer", at)),
+    make("div", { class: "contrast" },
+      make("div", {}, ...block(words.prompt, at === null ? null : S.prompt(i), whole("items", "prompt", at))),
+      make("div", {},
+        ...(S.error(i) ? block(words.error, [S.kind(i), S.error(i)].filter(Boolean).join(": "), whole("rows", "error", i)) : []),
+        ...block(words.response, S.reply(i), whole("rows", "text", i)),
+        ...(S.reasoning(i) ? block(words.reasoning, S.reasoning(i), whole("rows", "reasoning", i), true) : []),
+        ...block(words.expected, at === null ? null : S.answer(i), whole("items", "answer", at)))),
     ...scoresOf(i), ...judgesOf(i), ...facts, ...siblings(i), ...call(i));
   sample.scrollTop = 0;
 }

@@ -27,19 +27,63 @@ function prepare(d) {
   return {
     d, n, suite, family, category, part: { rows: parts(d.starts.rows, n), items: parts(d.starts.items, d.items.id.length) },
     id: item((at) => d.items.id[at]), level: item(column(d.items.level)), language: item(column(d.items.language)),
-    template: item(column(d.items.template)), prompt: ofItem("prompt"), answer: ofItem("answer"), facts: ofItem("facts"),
-    model: column(rows.model), outcome: column(rows.outcome), reason: cell("rows", "reason"), finish: cell("rows", "finish_reason"),
+    template: item(column(d.items.template)), asked: ofItem("asked"), answer: ofItem("answer"), facts: ofItem("facts"),
+    number: (i) => (rows.item[i] === null ? null : d.items.number[rows.item[i]]),
+    prompt: (i) => { const at = rows.item[i]; return at === null ? null : cell("items", promptOf(column(rows.model)(i)))(at) ?? cell("items", "prompt")(at); },
+    model: column(rows.model), ...judgedBy(d, ""), finish: cell("rows", "finish_reason"),
     reply: cell("rows", "text"), reasoning: cell("rows", "reasoning"), error: cell("rows", "error"), kind: cell("rows", "error_kind"),
-    value: (i) => rows.value[i], latency: (i) => rows.latency_s[i],
+    latency: (i) => rows.latency_s[i],
     title: (key) => d.titles[key] || key.split("/").pop() || key,
     list: Int32Array.from({ length: n }, (_, i) => i), chosen: -1, sort: null, pattern: null, ticket: 0,
-    view: "list", models: [...new Set(rows.model.at)].map((at) => rows.model.of[at]), pair: [0, 1], pairs: [], item: -1,
+    view: "list", models: models(d), pair: [0, 1], item: -1, columns: [],
+  };
+}
+
+// Those that have samples, as the tables order them.
+function models(d) {
+  const there = new Set(d.rows.model.at.map((at) => d.rows.model.of[at]));
+  return [...new Set([...d.targets.map((one) => one.name), ...there])].filter((name) => there.has(name));
+}
+
+const promptOf = (model) => `prompt [${S.d.targets.find((one) => one.name === model)?.prompt}]`;
+
+// What a sample came to: by the score, or by one metric alone.
+function judgedBy(d, name) {
+  const { rows } = d;
+  const metric = d.metrics.find((one) => one.name === name);
+  if (!metric) return { metric: "", value: (i) => rows.value[i], outcome: (i) => rows.outcome.of[rows.outcome.at[i]], reason: cell("rows", "reason") };
+  const places = new Map(metric.row.map((i, place) => [i, place]));
+  const own = (i) => chunkOf("rows", i)?.metrics.find((one) => one.name === name);
+  return {
+    metric: name,
+    value: (i) => metric.value[places.get(i)] ?? null,
+    outcome: (i) => (places.has(i) ? metric.outcome.of[metric.outcome.at[places.get(i)]] : "unscored"),
+    reason: (i) => { const found = own(i); const place = found?.at.get(offset("rows", i)); return place === undefined ? null : found.reason.of[found.reason.at[place]]; },
+    has: (i) => places.has(i),
   };
 }
 
 const FILTERS = ["model", "category", "level", "language", "outcome"];
+// A column of the list: its least width in rem, its share of what is left, and what it shows.
+const COLUMNS = {
+  number: { rem: 3.2, share: 0, text: (i) => (S.number(i) === null ? "–" : String(S.number(i))), by: (i) => S.number(i), num: true },
+  outcome: { rem: 6.4, share: 0, text: (i) => words[S.outcome(i)], by: (i) => Object.keys(SIGNS).indexOf(S.outcome(i)) },
+  model: { rem: 5.5, share: 5, text: (i) => S.model(i), by: (i) => S.model(i) },
+  category: { rem: 5.5, share: 5, text: (i) => [S.title(S.category(i)), S.level(i), S.language(i)].filter(Boolean).join(" · "), by: (i) => S.category(i) },
+  question: { rem: 9, share: 12, text: (i) => S.asked(i), of: "items" },
+  expected: { rem: 5, share: 7, text: (i) => S.answer(i), of: "items" },
+  response: { rem: 8, share: 11, text: (i) => S.reply(i) ?? S.error(i), of: "rows" },
+  reason: { rem: 6, share: 8, text: (i) => S.reason(i), of: "rows" },
+  value: { rem: 3.6, share: 0, text: (i) => shares(S.value(i)), by: (i) => S.value(i), num: true },
+  latency: { rem: 4, share: 0, text: (i) => seconds(S.latency(i)), by: (i) => S.latency(i), num: true },
+};
+const FIRST = ["number", "outcome", "model", "question", "expected", "response", "value"];
+const NARROW = ["outcome", "question", "value"];
+const usual = () => (matchMedia("(max-width: 34rem)").matches ? NARROW : FIRST.filter((name) => name !== "model" || S.models.length > 1));
+const heads = { value: "score", latency: "time" };
+const headOf = (name) => words[heads[name] ?? name];
 let controls = {};
-let grid, rowsBox, count, sample, panes;
+let grid, headLine, rowsBox, count, sample, panes;
 
 function options(name) {
   const counts = new Map();
@@ -52,51 +96,75 @@ function options(name) {
       if (own.length === 1) counts.delete(own[0]);
     }
   }
-  const order = name === "outcome" ? Object.keys(SIGNS) : [...counts.keys()];
+  const order = name === "outcome" ? Object.keys(SIGNS) : name === "model" ? S.models : [...counts.keys()];
   const keys = order.filter((key) => counts.has(key) && key !== "");
   if (name === "category") keys.sort();
   return keys.map((key) => [key, counts.get(key)]);
 }
 
+// A choice of the filters: its name, and what can be chosen.
+function choice(name, listed, filters) {
+  const select = make("select", { id: `f-${name}` }, make("option", { value: "" }, words[name === "metric" ? "score" : "all"]), ...listed.map(([value, text]) => make("option", { value }, plain(text))));
+  select.addEventListener("change", () => change(true));
+  controls[name] = select;
+  filters.append(make("label", {}, words[name], select));
+  return select;
+}
+
 function build() {
-  const titled = { outcome: (key) => words[key], category: (key, keys) => (keys.includes(key.split("/")[0]) && key.includes("/") ? "– " : "") + S.title(key) };
+  const titled = { category: (key, keys) => (keys.includes(key.split("/")[0]) && key.includes("/") ? "– " : "") + S.title(key) };
   const filters = make("div", { class: "filters", role: "search" });
   for (const name of FILTERS) {
     const listed = options(name);
-    if (listed.length < 2 && name !== "outcome" && name !== "model") continue;
-    const select = make("select", { id: `f-${name}` }, make("option", { value: "" }, `${words.all}`));
-    if (name === "outcome") select.append(make("option", { value: "not_right" }, words.not_right));
-    controls[name] = select;
+    if (listed.length < 2 && name !== "outcome") continue;
     const keys = listed.map((pair) => pair[0]);
-    for (const [key, n] of listed) select.append(make("option", { value: key }, `${plain(titled[name] ? titled[name](key, keys) : key)} (${number(n)})`));
-    select.addEventListener("change", () => change(true));
-    filters.append(make("label", {}, words[name], select));
+    const all = name === "outcome" ? Object.keys(SIGNS).filter((key) => keys.includes(key) || S.d.metrics.some((one) => one.outcome.of.includes(key))).map((key) => [key, words[key]]) : listed.map(([key, n]) => [key, `${titled[name] ? titled[name](key, keys) : key} (${number(n)})`]);
+    choice(name, name === "outcome" ? [["not_right", words.not_right], ...all] : all, filters);
   }
+  if (S.d.metrics.length) choice("metric", S.d.metrics.map((one) => [one.name, one.name]), filters);
+  if (S.models.length > 1) choice("differs", [["yes", words.models_differ], ["no", words.models_agree]], filters);
   const search = make("input", { type: "search", id: "f-search", autocomplete: "off", spellcheck: "false" });
   controls.search = search;
   let timer = 0;
   search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => change(false), S.d.starts.rows.length > 1 ? 400 : 150); });
-  filters.append(make("label", { class: "search" }, words.search, search));
+  search.setAttribute("aria-keyshortcuts", "/");
+  filters.append(make("label", { class: "search" }, `${words.search} (/)`, search));
   filters.append(make("button", { type: "button", on: { click: () => { for (const one of Object.values(controls)) one.value = ""; change(true); } } }, words.reset));
   count = make("p", { class: "found", role: "status", "aria-live": "polite" });
 
-  const head = make("div", { class: "line head", role: "row", "aria-rowindex": "1" });
-  for (const [name, title, extra] of [["outcome", words.outcome, ""], ["model", words.model, ""], ["category", words.category, ""], ["value", words.score, "rest num"], ["latency", words.time, "rest num"]]) {
-    const button = make("button", { type: "button", "aria-label": fill(words.sort, { name: title }) }, title);
-    const cell = make("div", { role: "columnheader", "aria-sort": "none", class: extra, "data-name": name }, button);
-    button.addEventListener("click", () => sortBy(name, cell));
-    head.append(cell);
-  }
+  headLine = make("div", { class: "line head", role: "row", "aria-rowindex": "1" });
   rowsBox = make("div", { class: "rows", role: "rowgroup" });
-  grid = make("div", { class: "grid", role: "grid", tabindex: "0", "aria-label": words.list, "aria-multiselectable": "false" }, make("div", { role: "rowgroup", class: "pinned" }, head), rowsBox);
+  grid = make("div", { class: "grid", role: "grid", tabindex: "0", "aria-label": words.list, "aria-multiselectable": "false" }, make("div", { role: "rowgroup", class: "pinned" }, headLine), rowsBox);
   grid.addEventListener("scroll", () => requestAnimationFrame(paint), { passive: true });
   grid.addEventListener("keydown", keys);
   sample = make("article", { class: "sample", tabindex: "-1", "aria-live": "off" }, make("p", { class: "faint" }, words.pick));
   panes = make("div", { class: "panes" }, make("div", { class: "list" }, grid), sample);
-  const line = make("div", { class: "tools" }, views(), count, exports());
+  const line = make("div", { class: "tools" }, views(), count, columnChoice(), exports());
   browser.replaceChildren(filters, line, panes);
   new ResizeObserver(() => paint()).observe(grid);
   return restore();
+}
+
+// Which columns the list has: their order is one, so that a link needs no more than their names.
+function columnChoice() {
+  const boxes = Object.keys(COLUMNS).map((name) => {
+    const box = make("input", { type: "checkbox", value: name, on: { change: () => { lay(boxes.map((pair) => pair[1]).filter((one) => one.checked).map((one) => one.value)); paint(); note(true); } } });
+    return [make("label", {}, box, headOf(name)), box];
+  });
+  return make("details", { class: "columns" }, make("summary", {}, words.columns), make("div", { class: "menu" }, ...boxes.map((pair) => pair[0])));
+}
+
+function lay(names) {
+  S.columns = names.filter((name) => Object.hasOwn(COLUMNS, name));
+  if (!S.columns.length) S.columns = usual();
+  for (const box of browser.querySelectorAll(".columns input")) box.checked = S.columns.includes(box.value);
+  const of = S.columns.map((name) => COLUMNS[name]);
+  grid.style.setProperty("--columns", of.map((one) => (one.share ? `minmax(${one.rem}rem, ${one.share}fr)` : `${one.rem}rem`)).join(" "));
+  grid.style.setProperty("--least", `${of.reduce((sum, one) => sum + one.rem + 0.6, 1)}rem`);
+  headLine.replaceChildren(...S.columns.map((name) => {
+    const sorted = S.sort?.[0] === name ? (S.sort[1] > 0 ? "ascending" : "descending") : "none";
+    return make("div", { role: "columnheader", "aria-sort": sorted, class: COLUMNS[name].num ? "num" : "", "data-name": name }, make("button", { type: "button", "aria-label": fill(words.sort, { name: headOf(name) }), on: { click: () => sortBy(name) } }, headOf(name)));
+  }));
 }
 
 const inCategory = (i, wanted) => S.category(i) === wanted || S.suite(i) === wanted;
@@ -104,6 +172,8 @@ const inCategory = (i, wanted) => S.category(i) === wanted || S.suite(i) === wan
 function passes(i, wanted) {
   for (const [name, value] of wanted) {
     if (name === "category") { if (!inCategory(i, value)) return false; }
+    else if (name === "metric") { if (S.has && !S.has(i)) return false; }
+    else if (name === "differs") { if (apart(S.d.rows.item[i]) !== (value === "yes")) return false; }
     else if (name === "outcome" && value === "not_right") { if (["right", "not_applicable"].includes(S.outcome(i))) return false; }
     else if (S[name](i) !== value) return false;
   }
@@ -150,6 +220,7 @@ async function search(list, pattern, ticket) {
 // A newer choice ends an older one.
 async function apply() {
   const ticket = ++S.ticket;
+  Object.assign(S, { has: null }, judgedBy(S.d, controls.metric?.value ?? ""));
   const matrix = S.view === "matrix";
   const wanted = Object.entries(controls).filter(([name, one]) => name !== "search" && one.value && !(matrix && name === "model")).map(([name, one]) => [name, one.value]);
   const pattern = finder(controls.search.value.trim());
@@ -161,7 +232,7 @@ async function apply() {
   }
   S.pattern = pattern;
   S.list = Int32Array.from(found);
-  order();
+  if (!await order(ticket)) return;
   grid.scrollTop = 0;
   count.textContent = fill(words.count, { k: number(S.list.length), n: number(S.n) });
   if (matrix) await arrange();
@@ -169,27 +240,41 @@ async function apply() {
   if (ticket === S.ticket) browser.dataset.ready = String(Number(browser.dataset.ready ?? 0) + 1);
 }
 
-function sortBy(name, cell) {
-  const now = cell.getAttribute("aria-sort");
-  const next = now === "ascending" ? "descending" : now === "descending" ? "none" : "ascending";
-  for (const other of cell.parentElement.children) other.setAttribute("aria-sort", "none");
-  cell.setAttribute("aria-sort", next);
-  S.sort = next === "none" ? null : [name, next === "ascending" ? 1 : -1];
-  order();
+async function sortBy(name) {
+  const now = S.sort?.[0] === name ? S.sort[1] : 0;
+  S.sort = now < 0 ? null : [name, now ? -1 : 1];
+  lay(S.columns);
+  headLine.querySelector(`[data-name=${name}] button`).focus();
+  if (!await order(++S.ticket)) return;
   grid.scrollTop = 0;
   paint();
   note(false);
 }
 
-function order() {
-  if (!S.sort) { S.list.sort(); return; }
+// What a column sorts by; texts are unpacked for it, each cut to what tells them apart.
+async function keysOf(name, ticket) {
+  const { by, of, text } = COLUMNS[name];
+  if (by) return by;
+  const found = new Map();
+  const { item } = S.d.rows;
+  const key = (i) => (text(i) ?? "").slice(0, 80).toLocaleLowerCase();
+  const go = (done) => { count.textContent = fill(words.searching, { k: number(done), n: number(S.list.length) }); return ticket === S.ticket; };
+  if (of === "rows") return await eachChunk("rows", S.list, (i) => found.set(i, key(i)), go) ? (i) => found.get(i) : null;
+  const first = new Map(Array.from(S.list, (i) => [item[i], i]).filter((pair) => pair[0] !== null));
+  return await eachChunk("items", [...first.keys()], (at) => found.set(at, key(first.get(at))), go) ? (i) => found.get(item[i]) : null;
+}
+
+async function order(ticket) {
+  if (!S.sort) { S.list.sort(); return true; }
   const [name, sign] = S.sort;
-  const rank = Object.fromEntries(Object.keys(SIGNS).map((key, place) => [key, place]));
-  const of = name === "outcome" ? (i) => rank[S.outcome(i)] : (i) => S[name](i);
+  const of = await keysOf(name, ticket);
+  if (!of || ticket !== S.ticket) return false;
   const keyed = Array.from(S.list, (i) => [of(i), i]);
   const missing = (value) => value === null || value === undefined;
   keyed.sort(([a, i], [b, j]) => (missing(a) || missing(b) ? missing(a) - missing(b) || i - j : (typeof a === "number" ? sign * (a - b) : sign * (a < b ? -1 : a > b ? 1 : 0)) || i - j));
   S.list = Int32Array.from(keyed, (pair) => pair[1]);
+  count.textContent = fill(words.count, { k: number(S.list.length), n: number(S.n) });
+  return true;
 }
 
 const shares = (value) => (value === null || value === undefined ? "–" : `${Math.round(Number((1000 * value).toPrecision(12))) / 10}%`);
@@ -212,21 +297,20 @@ function paint() {
   const painted = [];
   for (let place = first; place < last; place++) {
     const i = S.list[place];
-    const outcome = S.outcome(i);
-    const begins = [S.reason(i), S.reply(i) ?? S.error(i)].filter(Boolean).join(" · ").slice(0, 160);
     const line = make("div", { class: "line row", role: "row", id: `s-${i}`, "aria-rowindex": String(place + 2), "aria-selected": String(i === S.chosen), on: { click: () => { choose(i, false); note(true); } } },
-      make("span", { role: "gridcell", class: `state ${outcome}`, "data-sign": SIGNS[outcome] }, words[outcome]),
-      make("span", { role: "gridcell" }, plain(S.model(i))),
-      make("span", { role: "gridcell" }, [plain(S.title(S.category(i))), S.level(i), S.language(i)].filter(Boolean).join(" · ")),
-      make("span", { role: "gridcell", class: "rest num" }, shares(S.value(i))),
-      make("span", { role: "gridcell", class: "rest num" }, seconds(S.latency(i))),
-      make("span", { role: "gridcell", class: "snippet" }, plain(begins.replace(/\s+/g, " "))));
+      ...S.columns.map((name) => {
+        const { text, num } = COLUMNS[name];
+        const outcome = name === "outcome" ? S.outcome(i) : null;
+        return make("span", { role: "gridcell", class: outcome ? `state ${outcome}` : num ? "num" : "", "data-sign": outcome ? SIGNS[outcome] : false }, plain((text(i) ?? "").slice(0, 240).replace(/\s+/g, " ")));
+      }));
     line.style.top = `${place * ROW}px`;
     painted.push(line);
   }
   rowsBox.replaceChildren(...painted);
   const shown = S.list.subarray(first, last);
-  if (shown.some((i) => !chunkOf("rows", i))) arrive(() => ready(shown), paint);
+  const { item } = S.d.rows;
+  const items = Array.from(shown, (i) => item[i]).filter((at) => at !== null);
+  if (shown.some((i) => !chunkOf("rows", i)) || items.some((at) => !chunkOf("items", at))) arrive(() => ready(shown, items), paint);
   const there = S.list.indexOf(S.chosen);
   if (there >= first && there < last) grid.setAttribute("aria-activedescendant", `s-${S.chosen}`);
   else grid.removeAttribute("aria-activedescendant");

@@ -1,9 +1,15 @@
 """The samples of the HTML report: every reply with its scores, how it ended, and what judges said of it."""
 
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
+from data.errors import InputError
+from data.questions import shown_answer, shown_question
+from prompts import fill
 from prompts.phrases import translated
 from tasks.report.report_data import ReportData
 from tasks.report.titles import counted
@@ -11,11 +17,24 @@ from tasks.report.titles import counted
 KEY = ["item_id", "model", "repeat"]
 _WORST = ("model_error", "judge_failed", "truncated", "no_answer", "scored", "not_applicable")
 _EXACT = 1e-9
+OUTCOME = (
+    pl.when(pl.col("status") != "scored")
+    .then("status")
+    .when(pl.col("value") >= 1 - _EXACT)
+    .then(pl.lit("right"))
+    .when(pl.col("value") <= _EXACT)
+    .then(pl.lit("wrong"))
+    .otherwise(pl.lit("partial"))
+)
+"""What a score comes to in a word: its status where it is not scored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """What the page shows: a row for each sample, and apart from them items, metrics and judges' replies."""
+    """What the page shows: a row for each sample, and apart from them items, metrics and judges' replies.
+
+    `items` have, of each prompt but the first, what it asked (`prompt [name]`), and the row's own `question`.
+    """
 
     rows: pl.DataFrame
     items: pl.DataFrame
@@ -46,16 +65,7 @@ def primary(data: ReportData) -> pl.DataFrame:
         reason=pl.col("reason").filter(pl.col("reason") != "").first(),
         value=pl.when(applied.null_count() == 0).then(applied.mean()),
     )
-    value = pl.col("value")
-    return joined.with_columns(
-        outcome=pl.when(pl.col("status") != "scored")
-        .then("status")
-        .when(value >= 1 - _EXACT)
-        .then(pl.lit("right"))
-        .when(value <= _EXACT)
-        .then(pl.lit("wrong"))
-        .otherwise(pl.lit("partial"))
-    )
+    return joined.with_columns(outcome=OUTCOME)
 
 
 def _in_words(scores: pl.DataFrame, data: ReportData) -> pl.DataFrame:
@@ -86,4 +96,37 @@ def frames(data: ReportData) -> Frames:
     scores = _in_words(data.scores, data).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row", "metric")
     judged = _askings(data).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row")
     items = data.items.join(rows.select("item_id").unique(), on="item_id", how="semi")
-    return Frames(rows, items, scores, judged)
+    return Frames(rows, _readable(items, data), scores, judged)
+
+
+def _readable(items: pl.DataFrame, data: ReportData) -> pl.DataFrame:
+    """Return items with the texts that people read: question, prompts, and what is expected."""
+    others = {
+        f"prompt [{name}]": (suite.name, text)
+        for suite in data.settings.suites
+        for name, text in suite.asked_by.items()
+        if name and text != suite.first_prompt
+    }
+    found: dict[str, list[str | None]] = {name: [] for name in ("question", "prompt", "answer", *others)}
+    for row in items.select("suite", "language", "prompt", "answer", "facts").iter_rows(named=True):
+        facts = json.loads(row["facts"] or "{}")
+        own = facts.get("question")
+        found["question"].append(own if isinstance(own, str) else None)
+        found["prompt"].append(shown_question(row["prompt"] or "", facts))
+        found["answer"].append(shown_answer(row["answer"] or "", facts))
+        for name, (suite, text) in others.items():
+            found[name].append(_filled(text, row["language"], facts) if suite == row["suite"] else None)
+    return items.with_columns(pl.Series(name, texts, dtype=pl.String) for name, texts in found.items())
+
+
+def _filled(prompt: str, language: str, facts: Mapping[str, Any]) -> str | None:
+    try:
+        return fill(prompt, language, facts)
+    except InputError:  # the rules have changed since: the prompt's own text stands in the grid
+        return None
+
+
+def by_metric(scores: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield each metric with its `row`s, values and outcomes."""
+    for (metric,), own in scores.group_by("metric", maintain_order=True):
+        yield str(metric), own.select("row", "value", outcome=OUTCOME).sort("row")

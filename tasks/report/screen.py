@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from config.settings import Settings
 from data.characters import visible
 from prompts.phrases import phrase
+from tasks.plan import prompts_of
 from tasks.report import twins
 from tasks.report.cautions import cautions
 from tasks.report.conclusion import conclusion
@@ -181,7 +182,10 @@ def screen(
         columns=columns,
         rows=[(name, [cells.get((name, column), Cell("")) for column in columns]) for name in named],
         folded=fold + 1 if fold else 0,
-        differences=[*differences(results, language), *against(results.get("baseline"), language)],
+        differences=[
+            *differences(results, language, prompts_of(settings)),
+            *against(results.get("baseline"), language),
+        ],
         notes=[
             *_stopping(models, language),
             *_beside(models, language),

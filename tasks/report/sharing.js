@@ -9,6 +9,7 @@ const matrixParts = () => ({ ...filterParts(), view: "matrix", a: S.models[S.pai
 function filterParts() {
   const parts = {};
   for (const [name, one] of Object.entries(controls)) if (one.value && !one.disabled) parts[name] = one.value;
+  if (S.columns.join() !== usual().join()) parts.columns = S.columns.join(" ");
   if (S.sort) parts.sort = `${S.sort[0]} ${S.sort[1] > 0 ? "ascending" : "descending"}`;
   return parts;
 }
@@ -47,8 +48,8 @@ async function restore() {
     if (one.selectedIndex === -1) one.value = "";
   }
   const [column, direction] = (parts.get("sort") ?? "").split(" ");
-  S.sort = ["outcome", "model", "category", "value", "latency"].includes(column) ? [column, direction === "descending" ? -1 : 1] : null;
-  for (const cell of grid.querySelectorAll("[role=columnheader]")) cell.setAttribute("aria-sort", S.sort && cell.dataset.name === column ? (S.sort[1] > 0 ? "ascending" : "descending") : "none");
+  S.sort = Object.hasOwn(COLUMNS, column) ? [column, direction === "descending" ? -1 : 1] : null;
+  lay((parts.get("columns") ?? "").split(" "));
   const item = S.d.items.id.indexOf(parts.get("item"));
   let missing = parts.has("item") && item < 0;
   if (parts.get("view") === "matrix") {
@@ -101,9 +102,10 @@ function copies(title, text) {
 }
 
 function asked(at) {
-  if (at === null) return { prompt: null, expected: null, cut: [] };
-  const [prompt, answer] = ["prompt", "answer"].map((name) => cell("items", name)(at));
-  return { prompt, expected: answer, cut: [whole("items", "prompt", at) && "prompt", whole("items", "answer", at) && "expected"] };
+  if (at === null) return { prompts: {}, expected: null, cut: [] };
+  const names = ["prompt", ...S.models.map(promptOf)];
+  const prompts = Object.fromEntries(names.map((name) => [name, cell("items", name)(at)]));
+  return { prompts, expected: cell("items", "answer")(at), cut: [names.some((name) => whole("items", name, at)) && "prompt", whole("items", "answer", at) && "expected"] };
 }
 
 function record(i, question) {
@@ -111,7 +113,7 @@ function record(i, question) {
   const cut = [...question.cut, whole("rows", "text", i) && "response", whole("rows", "reasoning", i) && "reasoning"];
   return {
     item_id: S.id(i), suite: S.suite(i), family: S.family(i), level: S.level(i), language: S.language(i), model: S.model(i), repeat: S.d.rows.repeat[i],
-    outcome: S.outcome(i), score: S.value(i), reason: S.reason(i) ?? "", prompt: question.prompt, expected: question.expected,
+    outcome: S.outcome(i), score: S.value(i), reason: S.reason(i) ?? "", prompt: question.prompts[promptOf(S.model(i))] ?? question.prompts.prompt ?? null, expected: question.expected,
     response: S.reply(i), reasoning: S.reasoning(i), error: S.error(i), latency_s: S.latency(i), tokens_in: own("tokens_in"), tokens_out: own("tokens_out"),
     request_id: own("request_id"), cut: cut.filter(Boolean).join(" "),
   };
@@ -160,6 +162,37 @@ function exports() {
   const jsonl = () => keep("jsonl", (one) => `${JSON.stringify(one)}\n`, "application/jsonl", () => "");
   return make("div", { class: "exports" }, `${words.save} `, button("CSV", csv), button("JSONL", jsonl));
 }
+
+// ---- keys that work anywhere on the page, but where something is typed or labelled ----
+async function step(by) {
+  if (S.view === "matrix") { const at = S.items.indexOf(S.item) + by; if (at >= 0 && at < S.items.length) await pick(S.items[at]); }
+  else { const at = S.list.indexOf(S.chosen) + by; if (at >= 0 && at < S.list.length) await choose(S.list[at], false); }
+  note(false);
+}
+
+// The next sample of a question on which those under test differ; in the grid, the next on which A and B do.
+async function nextApart(by) {
+  if (S.view === "matrix") { disagree(by); return; }
+  const n = S.list.length;
+  const from = S.list.indexOf(S.chosen);
+  const now = S.d.rows.item[S.chosen];
+  for (let k = 1; k <= n; k++) {
+    const i = S.list[(from + by * k + n * k) % n];
+    if (S.d.rows.item[i] !== now && apart(S.d.rows.item[i])) { await choose(i, false); note(false); return; }
+  }
+}
+
+const KEYS = { "/": () => controls.search.focus(), j: () => step(1), k: () => step(-1), n: () => nextApart(1), p: () => nextApart(-1) };
+addEventListener("keydown", async (event) => {
+  const run = KEYS[event.key];
+  if (!run || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, .desk")) return;
+  event.preventDefault();
+  await open();
+  if (!S) return;
+  const { top, bottom } = browser.getBoundingClientRect();
+  if (top > innerHeight / 2 || bottom < 0) browser.scrollIntoView();
+  await run();
+});
 
 browser.hidden = false;
 browser.append(make("p", { class: "faint", role: "status" }, words.loading));

@@ -160,11 +160,11 @@ def test_what_labels_came_to_holds_only_for_the_scores_that_they_were_joined_wit
     assert kept_labels(tmp_path, judged, items) == {}
     filled_in = filled(tmp_path, sheet(judged, n=100, seed=1), lambda n: {"label": TRUTH[n]})
     listed = estimates(judged, read_labels(filled_in))
-    (tmp_path / "labels.json").write_text(json.dumps([one.as_dict() for one in listed]), encoding="utf-8")
+    (tmp_path / "labelled.json").write_text(json.dumps([one.as_dict() for one in listed]), encoding="utf-8")
     assert kept_labels(tmp_path, judged, items) == {("rag", "=m", "rubric"): listed[0].found}
     other = judged.with_columns(details=pl.lit('{"judges": {"j": 1}}'))
     assert kept_labels(tmp_path, other, items) == {}
-    (tmp_path / "labels.json").write_text("[{}]", encoding="utf-8")
+    (tmp_path / "labelled.json").write_text("[{}]", encoding="utf-8")
     with pytest.raises(InputError, match="Do it again"):
         kept_labels(tmp_path, judged, items)
 

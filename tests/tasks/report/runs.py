@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from config.settings import Judge, Model, Settings
+from config.settings import Judge, Model, Report, Settings
 from data.draw import canonical, draw
 from data.options import options_of
 from data.plugins import families, metrics
@@ -324,6 +325,63 @@ def complete(
         manifest=manifest,
         results=document,
     )
+
+
+def prompts_run(folder: Path, language: str = "en") -> ReportData:
+    """Return a run of two models by two prompts on 30 rows of a file, scored by exact match and by a judge."""
+    file = folder / "tickets.jsonl"
+    file.write_text('{"question": "?", "answer": "!"}\n', encoding="utf-8")
+    suite = {
+        "name": "tickets",
+        "items": {"data": str(file)},
+        "prompts": {"plain": "{{ question }}", "steps": "Think step by step.\n\n{{ question }}"},
+        "metrics": {"exact_match": {}, "rubric": {"criteria": "It is friendly.", "scale": [1, 5]}},
+        "threshold": 0.7,
+    }
+    models = [Model(name=name, provider="openai") for name in ("large", "small")]
+    given = settings(models=models, suites=[suite], report=Report(language=language))
+    blank = dict.fromkeys(ITEMS.columns, "") | {"suite": "tickets", "language": "en", "version": 1, "seed": 0}
+    listed = [
+        {**blank, "item_id": f"t{n}", "question_id": f"q{n}", "index": n, "answer": str(n + 2),
+         "prompt": f"What is {n} + 2?", "facts": canonical({"question": f"What is {n} + 2?"})}
+        for n in range(30)
+    ]  # fmt: skip
+    asked, scores = [], []
+    for model, share in (("large", 0.8), ("small", 0.4)):
+        for prompt in ("plain", "steps"):
+            for item in listed:
+                name, right = (
+                    f"{model} [{prompt}]",
+                    chance(model, item["item_id"]) < share + 0.15 * (prompt == "steps"),
+                )
+                text = (
+                    "First I add.\nThen I look.\nThen I look once more.\nAnd again.\n" * (prompt == "steps")
+                ) + (str(item["answer"]) if right else "I am not sure.")
+                asked.append({**_asked(item, MODELS[0], text), "model": name, "error": None, "text": text})
+                asked[-1] |= {
+                    "error_kind": None,
+                    "finish_reason": "stop",
+                    "request_id": f"{name} {item['item_id']}",
+                }
+                rated = round(chance("rated", name, item["item_id"]) * 4) / 4
+                said = {"rating": 1 + round(4 * rated), "reason": "A bare number <b>is</b> not friendly."}
+                judge = {"value": rated, "status": "scored", "reason": "", "details": {"ratings": {"rating": said}}}
+                key = {"item_id": item["item_id"], "model": name, "repeat": 0, "version": 1, "status": "scored"}
+                exact = {
+                    "metric": "exact_match",
+                    "value": float(right),
+                    "reason": "" if right else "another answer",
+                }
+                scores += [
+                    {**key, **exact, "details": "{}"},
+                    {**key, "metric": "rubric", "value": rated, "reason": "",
+                     "details": canonical({"aggregate": "mean", "judges": {JUDGES[0]: judge}})},
+                ]  # fmt: skip
+    columns = {name: kind for name, kind in {**REQUESTS.columns, **RESPONSES.columns}.items() if name != "payload"}
+    return complete(
+        given, ITEMS.frame(listed), pl.DataFrame(asked, schema=columns), verdicts=VERDICTS.frame([]),
+        scores=SCORES.frame(scores), judged=pl.DataFrame(schema=columns),
+    )  # fmt: skip
 
 
 def hostile(text: str) -> Change:

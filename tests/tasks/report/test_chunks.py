@@ -130,9 +130,7 @@ def test_many_chunks_do_what_one_does(visit: Open, pages: dict[str, Path], run: 
     page.keyboard.press("End")
     page.wait_for_function(NEEDLE)
     assert page.locator(".row[aria-selected=true]").get_attribute("aria-rowindex") == str(ALL + 1)
-    page.wait_for_function(
-        "() => document.querySelector('.row[aria-selected=true] .snippet').innerText.includes('needle')"
-    )
+    page.wait_for_function("() => document.querySelector('.row[aria-selected=true]').innerText.includes('needle')")
     assert page.locator(".row").count() < 60, "only what can be seen is in the page"
     page.wait_for_function("() => location.hash.includes('item=')")
     last = page.url
@@ -143,6 +141,9 @@ def test_many_chunks_do_what_one_does(visit: Open, pages: dict[str, Path], run: 
     right = primary(run).filter(outcome="right").height
     settled(page, lambda: page.select_option("#f-outcome", "right"))
     assert page.inner_text(".found") == f"{right} of {ALL} samples"
+    page.click(".columns summary")
+    page.check(".columns input[value=latency]")
+    page.click(".columns summary")
     page.locator(".head [role=columnheader] button", has_text="Seconds").click()
     with page.expect_download() as started:
         page.click(".exports button:text-is('CSV')")
@@ -170,6 +171,8 @@ def test_every_disagreement_is_reached_over_all_chunks(
     settled(page, lambda: page.click("#view-matrix"))
     ours = primary(run).filter(pl.col("model").is_in(MODELS[:2])).pivot("model", index="item_id", values="value")
     apart = set(ours.filter(pl.col(MODELS[0]) != pl.col(MODELS[1]))["item_id"])
+    page.select_option("#side-a", label=MODELS[0])
+    page.select_option("#side-b", label=MODELS[1])
     page.focus(".matrix")
     replies = {(r["item_id"], r["model"]): r["text"] for r in run.replies.iter_rows(named=True)}
     seen = set()
@@ -186,7 +189,7 @@ def test_every_disagreement_is_reached_over_all_chunks(
         assert both_texts == [replies[item, model] for model in MODELS[:2]]
         seen.add(item)
     assert seen == apart
-    page.wait_for_function("() => document.querySelector('.mline .asked').innerText.includes(' ')")
+    page.wait_for_function("() => document.querySelector('.mline.row .asked').innerText.includes(' ')")
 
 
 def test_samples_are_looked_at_while_the_rest_of_the_page_is_read(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from io import StringIO
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,7 +21,7 @@ from tasks.report.screen import Screen, screen
 from tasks.report.text import shortened, whole_percent
 from tests.conftest import TOP
 from tests.helpers.recorded import written
-from tests.tasks.report.runs import MODELS, Row, build, chance, complete, settings
+from tests.tasks.report.runs import MODELS, Row, build, chance, complete, prompts_run, settings
 
 KEPT = TOP / "tests" / "fixtures" / "screens"
 SIZES = {80: 24, 120: 40}
@@ -100,6 +100,20 @@ def test_the_last_screen_is_the_one_that_was_read_and_fits(name: str, tmp_path: 
         assert said == (KEPT / f"{name} {width}.txt").read_text(encoding="utf-8")
         assert lines_of(said, width) < height, "one line is left for what is typed next"
         assert all(len(line) <= width for line in said.splitlines() if "file://" not in line)
+
+
+def test_prompts_are_compared_with_each_other_and_models_by_one_prompt(tmp_path: Path) -> None:
+    """Never one model's one prompt with another model's other: Holm's correction would pay for it."""
+    run = prompts_run(tmp_path)
+    compared = {frozenset((one["model_a"], one["model_b"])) for one in run.results["comparisons"]}
+    crossed = {frozenset((f"large [{one}]", f"small [{other}]")) for one, other in permutations(("plain", "steps"))}
+    assert len(compared) == 4
+    assert not compared & crossed
+    assert run.results["groups"] == []
+    said = made(run).differences
+    assert [line.partition(":")[0] for line in said] == ["large", "small", "plain", "steps"]
+    assert "'steps'" in said[0]
+    assert "large [" not in said[0]
 
 
 def results(models: int, suites: int, name: str = "an-owner/a-model-of-a-long-name-{}:70b-instruct") -> Row:

@@ -133,6 +133,8 @@ def test_two_models_stand_side_by_side_and_n_leads_to_the_next_disagreement(
 ) -> None:
     page = visit(page_file)
     settled(page, lambda: page.click("#view-matrix"))
+    for side, model in zip("ab", MODELS, strict=False):
+        page.select_option(f"#side-{side}", label=model)
     assert page.get_attribute(".matrix", "aria-rowcount") == str(data.items.height + 1)
     outcomes = primary(data).group_by("item_id").agg(wrong=(~pl.col("outcome").is_in(["right"])).sum())
     worst = page.inner_text(".mline.row[aria-selected=true]")
