@@ -284,15 +284,17 @@ def suites_in(configuration: Mapping[str, Any]) -> list[Suite]:
     return found
 
 
-def resolve(raw: Mapping[str, Any]) -> Resolved:
+def resolve(raw: Mapping[str, Any], *, settled: bool = True) -> Resolved:
     """Return a configuration in which every suite is a whole declaration, and nothing else tells of suites.
+
+    Where it is not to be `settled`, options stay as they were written, and no loader or metric is imported.
 
     Raises:
         DeclarationError: a name that no suite has, a key that a section cannot have, an option that does not fit.
     """
     result = Resolved(dict(raw))
     try:
-        _resolve(result)
+        _resolve(result, settled=settled)
     except DeclarationError as error:
         error.resolved = result
         raise

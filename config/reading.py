@@ -253,7 +253,12 @@ def parse(
     set_paths |= {_assign(raw, assignment): assignment for assignment in sets}
     origins = Resolved({})
     try:
-        origins = resolve(alone(raw, only) if only else raw)
+        chosen = alone(raw, only) if only else raw
+        origins = resolve(chosen, settled=False)
+        # A wrong key is told before families and metrics are imported.
+        if wrong := [key for key in origins.raw if key not in Settings.model_fields]:
+            raise DeclarationError(*({"loc": (key,), "type": "extra_forbidden", "msg": ""} for key in wrong))
+        origins = resolve(chosen)
         settings = Settings.model_validate(origins.raw)
     except (ValidationError, DeclarationError) as error:
         errors: list[Any] = list(error.errors if isinstance(error, DeclarationError) else error.errors())

@@ -1,19 +1,22 @@
 """The one application of all commands, and how each of them ends: an exit code, and one message where it fails."""
 
+import gc
 import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-
-from cyclopts import App, CycloptsError, Parameter
+from typing import TYPE_CHECKING
 
 from basic_control.interrupts import interrupt_again
 from data.commands import SCRIPT
 from data.errors import InputError
 from data.exits import EXPLAINED, Exit
-from flows.cli.console import complain, say
+from flows.cli.pages import HELP, page
+
+if TYPE_CHECKING:
+    from cyclopts import App
 
 COMMANDS = tuple(sorted(path.stem for path in (Path(__file__).parent / "commands").glob("[a-z]*.py")))
 """The files of the commands."""
@@ -35,11 +38,11 @@ def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
         words = [DEFAULT, *words]
     called = words[0].replace("-", "_")
     # A command's own file alone is imported where it is called.
-    app = whole(name, [called] if called in COMMANDS else COMMANDS)
-    return _end(partial(_call, app, words))
+    made = partial(whole, name, [called] if called in COMMANDS else COMMANDS)
+    return page(name, words, partial(_end, partial(_call, made, words)))
 
 
-def whole(name: str = SCRIPT, commands: Sequence[str] = COMMANDS) -> App:
+def whole(name: str = SCRIPT, commands: Sequence[str] = COMMANDS) -> "App":
     """Return the application with all of its commands, or with some."""
     app = _app(name, help=PURPOSE)
     for command in commands:
@@ -54,13 +57,16 @@ def alias(module: str, words: Sequence[str]) -> Callable[..., int]:
     def start(argv: Sequence[str] | None = None) -> int:
         """Run the command with the rest of its line and return the exit code."""
         given = sys.argv[1:] if argv is None else argv
-        return _end(partial(_call, build(command, f"python -m {module}", first), given))
+        name = f"python -m {module}"
+        return page(name, given, partial(_end, partial(_call, partial(build, command, name, first), given)))
 
     return start
 
 
-def _app(name: str, *, help: str | None = None) -> App:  # noqa: A002 - cyclopts' word
+def _app(name: str, *, help: str | None = None) -> "App":  # noqa: A002 - cyclopts' word
     """Return an application in the manner of all: no --no-flags, no defaults shown but those that are said."""
+    from cyclopts import App, Parameter
+
     return App(
         name=name,
         help=help,
@@ -72,7 +78,7 @@ def _app(name: str, *, help: str | None = None) -> App:  # noqa: A002 - cyclopts
     )
 
 
-def build(command: str, name: str, first: Sequence[str] = ()) -> App:
+def build(command: str, name: str, first: Sequence[str] = ()) -> "App":
     """Return a command's application, called `name`, from its file; its first words may be settled."""
     module = importlib.import_module(f"flows.cli.commands.{command}")
     verbs = getattr(module, "VERBS", ())
@@ -85,17 +91,22 @@ def build(command: str, name: str, first: Sequence[str] = ()) -> App:
     return app
 
 
-def _call(app: App, words: Sequence[str]) -> int | None:
-    """Run a command line.
+def _call(made: "Callable[[], App]", words: Sequence[str]) -> int | None:
+    """Run a command line with the application that understands it.
 
     Raises:
         InputError: it is not one.
     """
+    # Importing makes hundreds of thousands of objects that stay: by default each 700 set off a search for garbage.
+    gc.set_threshold(50_000, 20, 100)
+    from cyclopts import CycloptsError
+
+    app = made()
     try:
         command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         raise InputError(f"{str(error).removesuffix('.')}. See {app.name[0]} --help.") from error
-    if getattr(command, "__name__", "") == "help_print" and not {"-h", "--help"} & {*words}:
+    if getattr(command, "__name__", "") == "help_print" and HELP.isdisjoint(words):
         raise InputError(f"{' '.join(words) or app.name[0]}: found no command behind it. See {app.name[0]} --help.")
     from data.files import parsed_once
 
@@ -116,6 +127,8 @@ def _version() -> str:
 
 def _end(work: Callable[[], int | None]) -> int:
     """Do a command's work and return its exit code; say in one message what was wrong."""
+    from flows.cli.console import complain, say
+
     try:
         return work() or Exit.PASSED
     except InputError as error:
