@@ -255,9 +255,7 @@ def parse(
     try:
         chosen = alone(raw, only) if only else raw
         origins = resolve(chosen, settled=False)
-        # A wrong key is told before families and metrics are imported.
-        if wrong := [key for key in origins.raw if key not in Settings.model_fields]:
-            raise DeclarationError(*({"loc": (key,), "type": "extra_forbidden", "msg": ""} for key in wrong))
+        _check_keys(origins.raw)
         origins = resolve(chosen)
         settings = Settings.model_validate(origins.raw)
     except (ValidationError, DeclarationError) as error:
@@ -279,6 +277,12 @@ def parse(
         raise InputError(f"{where(('models',))}: {lacking}; the suite {asking} asks one.")
     _check_prices(settings, where)
     return settings
+
+
+def _check_keys(raw: Mapping[str, Any]) -> None:
+    """Refuse keys that no configuration has, before anything is imported for the others."""
+    if wrong := [key for key in raw if key not in Settings.model_fields]:
+        raise DeclarationError(*({"loc": (key,), "type": "extra_forbidden", "msg": ""} for key in wrong))
 
 
 def _check_prices(settings: Settings, where: Callable[[Path_], str]) -> None:

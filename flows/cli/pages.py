@@ -21,7 +21,7 @@ _LOOKS = ("COLUMNS", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TTY_COMPAT
 
 
 def page(name: str, words: Sequence[str], work: Callable[[], int]) -> int:
-    """Print the page of `name WORDS… --help`, which is `work`'s to make; return the exit code, as for any command."""
+    """Do a command's work and return its exit code; print the page of --help that it printed before, if it did."""
     if not words or words[-1] not in HELP or any(word.startswith("-") for word in words[:-1]):
         return work()
     path, key, now = Path(cache_from_source(str(_HERE / "help.py"))).with_suffix(".json"), "", _stamp()

@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
+import tasks.models.partial  # noqa: F401 - first, so that half of openai stays where it is
+
+# isort: split
 import httpx2
 import openai
 from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAioHttpClient, RequestOptions
@@ -103,7 +106,7 @@ class OpenAIClient:
         """
         if self._model.provider != "azure":  # its listing names base models, not deployments
             try:
-                await self._client.with_options(timeout=_CONNECT_S).models.with_raw_response.list()
+                await self._client.with_options(timeout=_CONNECT_S).get("/models", cast_to=httpx2.Response)
             except openai.AuthenticationError as error:
                 raise self._status(error) from None
             except (openai.APIConnectionError, CallError) as error:

@@ -456,7 +456,8 @@ class _Batch:
         # A queue of claimed requests, kept filled ahead, so that no call waits for a claim.
         claimed: asyncio.Queue[str | None] = asyncio.Queue(maxsize=2 * self.model.concurrency)
         async with asyncio.TaskGroup() as group:
-            walkers = min(self.model.concurrency, len(todo))
+            # Some more than calls in flight, so that a slot is taken while replies are on their way to the disk.
+            walkers = min(self.model.concurrency * 9 // 8, len(todo))
             self._started(group.create_task(self._claim(todo, claimed, elsewhere, walkers)))
             for _ in range(walkers):
                 self._started(group.create_task(self._walk(claimed, calls)))
@@ -488,7 +489,8 @@ class _Batch:
     async def _walk(self, claimed: asyncio.Queue[str | None], calls: Mapping[str, Call]) -> None:
         """Ask one request after another.
 
-        The next is asked only when the last reply is durable: a kill loses no more than what is in flight.
+        The next is asked only when the last reply is durable: a kill loses no more than what is in flight, and an
+        eighth of that on its way to the disk.
         """
         while not self.stopping and (request_id := await claimed.get()) is not None:
             try:

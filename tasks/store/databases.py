@@ -17,7 +17,7 @@ import stamina
 
 from data.errors import InputError
 from data.extras import installing
-from tasks.store.statements import COLUMNS, POSTGRES, SQLITE, failures, metadata, statements
+from tasks.store.statements import COLUMNS, failures, metadata, statements, words_of
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -73,7 +73,7 @@ class Database:
         """
         parsed = parse(url)
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
-        self._list = (SQLITE if self.is_sqlite else POSTGRES).listed
+        self._list = words_of(is_sqlite=self.is_sqlite).listed
         self._statements = statements(is_sqlite=self.is_sqlite)
         self._engine = _sqlite_engine(parsed) if self.is_sqlite else _postgres_engine(parsed)
         with _sorted_out():

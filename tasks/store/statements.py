@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 LONGEST_S = 2_000_000
 """A lease that has longer to go was given by another clock, and counts for nothing."""
@@ -87,6 +87,8 @@ def _rows(name: str) -> sa.TableValuedAlias:
 
 
 def _array(name: str, kind: sa.types.TypeEngine[Any] | None = None) -> sa.Cast[Any]:
+    from sqlalchemy.dialects import postgresql
+
     return sa.cast(sa.bindparam(name), postgresql.ARRAY(kind or sa.Text()))
 
 
@@ -99,20 +101,29 @@ SQLITE = _Words(
     sa.func.clock_s(type_=sa.Float(53)),
     lambda values: json.dumps(list(values)),
 )
-POSTGRES = _Words(
-    postgresql.psycopg.dialect(),  # type: ignore[no-untyped-call] # SQLAlchemy's own class
-    postgresql.insert,
-    lambda name: sa.func.unnest(_array(name)).table_valued("value").render_derived(),
-    lambda column, name: column == sa.any_(_array(name)),
-    sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float(53)),
-    list,
-)
+
+
+@cache
+def words_of(*, is_sqlite: bool) -> _Words:
+    """Return the words of a database; those of Postgres are imported where one is used."""
+    if is_sqlite:
+        return SQLITE
+    from sqlalchemy.dialects import postgresql
+
+    return _Words(
+        postgresql.psycopg.dialect(),  # type: ignore[no-untyped-call] # SQLAlchemy's own class
+        postgresql.insert,
+        lambda name: sa.func.unnest(_array(name)).table_valued("value").render_derived(),
+        lambda column, name: column == sa.any_(_array(name)),
+        sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float(53)),
+        list,
+    )
 
 
 @cache
 def statements(*, is_sqlite: bool) -> Mapping[str, Statement]:
     """Return what is asked of the cache, by name."""
-    words = SQLITE if is_sqlite else POSTGRES
+    words = words_of(is_sqlite=is_sqlite)
     replied, claimed = words.among(replies.c.request_id, "ids"), words.among(claims.c.request_id, "ids")
     mine, expiry = claims.c.owner == sa.bindparam("holder"), words.now + sa.bindparam("lease_s", type_=sa.Float(53))
     size = sa.func.sum(sa.func.length(replies.c.text) + sa.func.length(replies.c.reasoning))
@@ -145,6 +156,8 @@ def statements(*, is_sqlite: bool) -> Mapping[str, Statement]:
 
 def _inserted(table: sa.Table) -> Any:
     """Return the insert of rows that are given as one list a column; the first of one id stays."""
+    from sqlalchemy.dialects import postgresql
+
     # Text as such: a cast to a shorter kind would cut it.
     kinds = [sa.Text() if isinstance(column.type, sa.String) else column.type for column in table.c]
     names = tuple(table.c.keys())

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from tasks.store.databases import explained, file_of, parse
 from tasks.store.replies import batched
+from tasks.store.statements import words_of
 
 FILE = "batches.sqlite"
 CHUNK = 500
@@ -124,7 +124,7 @@ class Submissions:
         self, token: str, endpoint: str, request_ids: Sequence[str], *, form: str = "", again: bool = False
     ) -> None:
         """Write down that these requests are about to be submitted under a token, and are in no other batch."""
-        insert = sqlite.insert if self._sqlite else postgresql.insert
+        insert = words_of(is_sqlite=self._sqlite).insert
         row = {"token": token, "endpoint": endpoint, "batch_id": None, "submitted_at": time.time()}
         with self._work() as connection:
             made = insert(_batches).values(**row, form=form, again=int(again))
@@ -169,7 +169,7 @@ class Submissions:
 
     def learn(self, endpoint: str, form: str) -> None:
         """Remember the form in which a model is to be asked from now on."""
-        insert = sqlite.insert if self._sqlite else postgresql.insert
+        insert = words_of(is_sqlite=self._sqlite).insert
         put = insert(_forms).values(endpoint=endpoint, form=form, learned_at=time.time())
         taken = {"form": put.excluded.form, "learned_at": put.excluded.learned_at}
         with self._work() as connection:

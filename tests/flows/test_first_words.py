@@ -70,7 +70,7 @@ def test_a_page_is_laid_out_once_until_its_sources_or_the_terminal_change(
     def asked(*words: str) -> str:
         def work() -> int:
             made.append(" ".join(words))
-            print(f"page {len(made)} é")
+            sys.stdout.write(f"page {len(made)} é\n")
             return 0
 
         assert pages.page("name", words, work) == 0
@@ -91,7 +91,7 @@ def test_a_page_is_laid_out_once_until_its_sources_or_the_terminal_change(
 
 
 def shown(text: str) -> int:
-    print(text)
+    sys.stdout.write(f"{text}\n")
     return 0
 
 
