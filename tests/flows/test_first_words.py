@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "sources").mkdir()
     (tmp_path / "sources" / "run.py").touch()
     monkeypatch.setattr(pages, "_SOURCES", (tmp_path / "sources",))
-    where = Path(pages.cache_from_source(str(Path(pages.__file__)))).parent
+    where = Path(cache_from_source(pages.__file__)).parent
     where.mkdir(parents=True)
     yield tmp_path / "sources" / "run.py"
     assert all(path.suffix == ".json" for path in where.iterdir()), "nothing half written is left behind"
@@ -98,7 +99,7 @@ def shown(text: str) -> int:
 def test_a_page_that_failed_or_is_damaged_is_made_again(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert pages.page("name", ["--help"], lambda: 2) == 2
     assert pages.page("name", ["--help"], lambda: shown("whole")) == 0
-    (path,) = Path(pages.cache_from_source(pages.__file__)).parent.iterdir()
+    (path,) = Path(cache_from_source(pages.__file__)).parent.iterdir()
     path.write_text('{"sources": ', encoding="utf-8")
     assert pages.page("name", ["--help"], lambda: shown("again")) == 0
     assert pages.page("name", ["--help"], lambda: 1) == 0
