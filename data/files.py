@@ -118,7 +118,7 @@ def _headless(path: Path, names: Sequence[str]) -> Iterator[Row]:
 
 def _decoded(line: bytes, where: str) -> str:
     try:
-        return line.decode("utf-8-sig")
+        return line.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise InputError(f"{where}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8.") from error
 

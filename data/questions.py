@@ -45,6 +45,13 @@ def identify(item: Item, read: Collection[str] = ()) -> Identity:
     return Identity(named or text, text, _expected(item))
 
 
+def identify_text(question: str, answer: str) -> tuple[str, str]:
+    """Return the digests of a text that asks and of one that is expected, as `identify` does, but sooner."""
+    told = _tidy(answer)
+    expected = content_id("answer", f'{{"answer":{canonical(canonical(told))}}}') if told else ""
+    return content_id("question", f'{{"question":{canonical(_tidy(question))}}}', ""), expected
+
+
 def question_content(prompt: str, facts: Mapping[str, Any], read: Collection[str] = ()) -> Any:
     """Return what an item asks, in canonical form.
 

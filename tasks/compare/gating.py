@@ -18,6 +18,8 @@ from metrics.stated import NAME as STATED
 from tasks.compare.baseline import reply_digests
 from tasks.compare.sides import FileForm, Side, shared_metrics, sides
 
+_SLICE = 5_000
+
 
 def gate(
     new: str,
@@ -84,7 +86,12 @@ def _only(suites: Mapping[str, SuiteRules], metric: str) -> dict[str, SuiteRules
 def _side(side: Side, facts: Facts) -> RunSide:
     items = side.items.unique("item_id", maintain_order=True)
     scores = side.scores.join(items.select("item_id", "suite"), on="item_id", how="inner", maintain_order="left")
-    return RunSide(scores, items, facts, reply_digests(side.replies))
+    return RunSide(scores, items, facts, _digests(side))
+
+
+def _digests(side: Side) -> pl.DataFrame:
+    """Return the digests of a side's replies; of their texts a part at a time."""
+    return pl.concat([reply_digests(side.said(part)) for part in side.replies.iter_slices(_SLICE)])
 
 
 def _scored(side: Side, metric: str) -> Results:

@@ -22,6 +22,8 @@ from tasks.report.moved import moved_lines
 from tasks.store.runs import FinishedRun
 
 _SHOWN_DIFFERENCES = 8
+_SLICE = 2_000
+"""Changes whose texts are read at once."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,8 @@ class RunComparison:
     """Runs side by side.
 
     `shared` tells each suite's number of questions in every run, and in all of its runs. `pairs` are later-given
-    against earlier-given (`metrics.analysis.matching`); `changed` has a frame of changes a pair, with both texts.
-    `language` is what is to be spoken of it.
+    against earlier-given (`metrics.analysis.matching`); `changed` has a frame of changes a pair, `replies` those of
+    each run, by the models' labels. `language` is what is to be spoken of it.
     """
 
     runs: list[Side]
@@ -41,7 +43,29 @@ class RunComparison:
     pairs: list[Comparison]
     groups: list[Grouping]
     changed: list[pl.DataFrame]
+    replies: list[pl.DataFrame]
     language: str = ENGLISH
+
+    def rows(self, number: int) -> Iterator[dict[str, Any]]:
+        """Yield the changes of a pair, with their texts."""
+        for part in self.changed[number].iter_slices(_SLICE):
+            yield from self.with_texts(part, self.pairs[number]).iter_rows(named=True)
+
+    def with_texts(self, changed: pl.DataFrame, pair: Comparison) -> pl.DataFrame:
+        """Add the replies, `before_text` and `after_text` (an error stands for a text that is not there)."""
+        for place, label in (("after", pair.model_a), ("before", pair.model_b)):
+            found = [
+                side.said(own.filter(model=label).join(changed, on=KEY, how="semi"))
+                for side, own in zip(self.runs, self.replies, strict=True)
+            ]
+            text = pl.coalesce("text", "error", pl.lit("")).alias(f"{place}_text")
+            said = pl.concat([one.select(*KEY, "asked", "expected", text) for one in found])
+            changed = (
+                changed.join(said, on=KEY, how="left", maintain_order="left")
+                .with_columns(prompt=pl.coalesce("asked", "prompt"), answer=pl.coalesce("expected", "answer"))
+                .drop("asked", "expected")
+            )
+        return changed
 
 
 def compare_runs(
@@ -87,15 +111,16 @@ def compare_runs(
     pairs, grouped = compare_fields(once.scores, once.items, compared, _suites(found), chosen)
     if not pairs and not looked:
         raise InputError(_nothing(found, shared))
-    said = [_renamed(side.replies, aligned.ids[side.name]) for side in found]
-    texts = pl.concat([_labelled(frame, side.name, labels) for frame, side in zip(said, found, strict=True)])
-    changed = [_with_texts(changes(scores, items, pair), texts, pair) for pair in pairs]
+    changed = [changes(scores, items, pair) for pair in pairs]
+    replies = [_labelled(_renamed(side.replies, aligned.ids[side.name]), side.name, labels) for side in found]
     notes = [*_notes(found, compared, listed, spoken), *_moved(aligned.moved, spoken), *remarks(found, spoken)]
     notes += [
         phrase("compare.doubled", spoken, suite=one.suite, n=one.n_repeating, total=one.n_rows)
         for one in (once.doubled if files else ())
     ]
-    return RunComparison(found, compared, shared, stated_differences(found), notes, pairs, grouped, changed, spoken)
+    return RunComparison(
+        found, compared, shared, stated_differences(found), notes, pairs, grouped, changed, replies, spoken
+    )
 
 
 def _language(known: Sequence[FinishedRun], language: str) -> str:
@@ -176,15 +201,6 @@ def shorten(value: Any, longest: int = 80) -> str:
     """Write a configuration value on one short line."""
     text = value if isinstance(value, str) and value else canonical(value)
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _with_texts(changed: pl.DataFrame, texts: pl.DataFrame, pair: Comparison) -> pl.DataFrame:
-    """Add the replies, `before_text` and `after_text` (an error stands for a text that is not there)."""
-    for side, label in (("before", pair.model_b), ("after", pair.model_a)):
-        text = pl.coalesce("text", "error", pl.lit("")).alias(f"{side}_text")
-        own = texts.filter(pl.col("model") == label).select(*KEY, text)
-        changed = changed.join(own, on=KEY, how="left", maintain_order="left")
-    return changed
 
 
 def _notes(

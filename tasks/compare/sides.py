@@ -1,9 +1,10 @@
 """What is compared, in one form: a finished run of ours, or what another tool wrote."""
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -13,9 +14,20 @@ from metrics.analysis.baseline import Facts, SuiteRules
 from metrics.analysis.other_tools import StatedScore, stated_scores
 from metrics.stated import NAME as STATED
 from prompts.phrases import phrase
-from tasks.exchange.reading import read
-from tasks.exchange.records import Log, name_of
-from tasks.exchange.tables import UNNAMED, LogTables, Scales, judges_of, renamed, shared_ids, tabulate
+from tasks.exchange.reading import read, read_through
+from tasks.exchange.records import Log, Recorded, name_of
+from tasks.exchange.tables import (
+    UNNAMED,
+    LogTables,
+    Row,
+    Scales,
+    judges_of,
+    renamed,
+    shared_ids,
+    slimmed,
+    tabulate,
+)
+from tasks.exchange.texts import Texts
 from tasks.store.runs import MANIFEST, FinishedRun, find_all, load, replies
 
 
@@ -33,7 +45,7 @@ class FileForm:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison; tables as a run's, `replies` with item_id, model, repeat, text and error.
+    """One side of a comparison; tables as a run's, `replies` with item_id, model, repeat and what `said` reads.
 
     `score` are the metrics that are compared, by suite, the main one first. `stated` is what a file states of
     versions, options and prompts, `verified` its own scores beside ours; `run` is the run of ours, None for a file.
@@ -51,6 +63,21 @@ class Side:
     remarks: tuple[str, ...] = ()
     run: FinishedRun | None = None
     verified: tuple[StatedScore, ...] = ()
+    texts: Texts | None = None
+
+    def said(self, replies: pl.DataFrame) -> pl.DataFrame:
+        """Return rows of `replies` with their `text`, and of files with what was `asked` and `expected`.
+
+        These are whole, where the items of files have no more than the beginnings of long ones.
+        """
+        if self.texts is None:
+            return replies.with_columns(asked=pl.lit(None, pl.String), expected=pl.lit(None, pl.String))
+        found = pl.DataFrame(
+            [self.texts.read(at) for at in replies["at"]],
+            schema=dict.fromkeys(("asked", "expected", "text"), pl.String()),
+            orient="row",
+        )
+        return replies.drop("at").hstack(found)
 
     @property
     def facts(self) -> Facts:
@@ -69,6 +96,19 @@ def is_run(named: str, runs: Path) -> bool:
     return (path / MANIFEST).is_file() or not path.exists() or (runs / named / MANIFEST).is_file()
 
 
+@contextmanager
+def _no_cycles() -> Iterator[None]:
+    """Look for no cycles meanwhile: rows have none, and looking through all of them takes its time."""
+    there = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if there:
+            gc.enable()
+
+
+@_no_cycles()
 def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | None = None) -> list[Side]:
     """Read what is to be compared, in order.
 
@@ -80,32 +120,38 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     if files := [one for one in ours if Path(one).suffix and not (runs / one).exists()]:
         read(Path(files[0]))  # which says that there is no such file
     found = {one: _side_of(run, root) for one, run in zip(ours, find_all(ours, runs), strict=True)}
-    logs = {n: _read(Path(one), form) for n, one in enumerate(named) if one not in found}
+    kept = {n: Texts() for n, one in enumerate(named) if one not in found}
+    logs = {n: _read(Path(named[n]), texts, form) for n, texts in kept.items()}
     known = {str(one) for side in found.values() for one in side.items["question_id"]}
     ids = shared_ids([*logs.values()], known)
-    by_id = any(not any(row.question.strip() for row in log.rows) for log in logs.values())
-    labels, digests = _labels(named), dict[Any, tuple[str, str]]()
+    by_id = any(all(row.words is None for row in log.rows) for log in logs.values())
+    labels = _labels(named)
     apart = name_of(form.verify) if form.verify else ""
 
     def table(n: int) -> Side:
         log = logs.pop(n)  # whose rows are not needed any more
         try:
-            tables = tabulate(log, ids=ids, by_id=by_id, scales=form.scales, digests=digests, apart=apart)
+            tables = tabulate(log, ids=ids, by_id=by_id, scales=form.scales, apart=apart)
         except InputError as error:
             raise InputError(f"{named[n]}: {error}") from error
-        return _side_of_log(labels[n], log, tables, apart)
+        return replace(_side_of_log(labels[n], log, tables, apart), texts=kept[n])
 
     whole = [table(n) if n in logs else found[one] for n, one in enumerate(named)]
     return _aligned(whole) if len(found) < len(whole) else whole
 
 
-def _read(path: Path, form: FileForm) -> Log:
-    log = read(path, form.columns)
-    if not form.verify:
-        return log
-    from tasks.exchange.verifying import verified
+def _read(path: Path, texts: Texts, form: FileForm) -> Log[Row]:
+    from tasks.exchange.verifying import verifier
 
-    return verified(log, form.verify)
+    again = verifier(form.verify) if form.verify else list
+
+    def through(rows: list[Recorded]) -> Iterator[Row]:
+        return slimmed(again(rows), texts)
+
+    log = read_through(path, through, form.columns)
+    if form.verify and name_of(form.verify) not in log.metrics:
+        raise InputError(f"--verify {form.verify}: no row has a reply and what is expected, as it needs them.")
+    return log
 
 
 def _labels(named: Sequence[str]) -> list[str]:
@@ -132,7 +178,7 @@ def _side_of(run: FinishedRun, root: str) -> Side:
     )
 
 
-def _side_of_log(name: str, log: Log, tables: LogTables, verify: str) -> Side:
+def _side_of_log(name: str, log: Log[Row], tables: LogTables, verify: str) -> Side:
     suites = tables.items["suite"].unique(maintain_order=True).to_list()
     return Side(
         name,

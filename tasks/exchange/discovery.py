@@ -1,8 +1,9 @@
 """The adapters: one module a form of another tool, found by its being in `tasks/exchange/adapters/`.
 
 An adapter has the tool's name `TOOL` and the form's `FORM`. One that reads has `fits(source)` and `read(source)`,
-which returns a `Log`; one with `ANY` reads what no other knows. One that writes says in `WRITES`, a plain text in a
-line, what its files are, and has `write(evaluation, folder, run=…, cells=…)`, which returns them.
+which yields rows (`Recorded`), remarks (texts) and what the file states of itself (mappings); one with `ANY` reads
+what no other knows. One that writes says in `WRITES`, a plain text in a line, what its files are, and has
+`write(evaluation, folder, run=…, cells=…)`, which returns them.
 """
 
 import importlib

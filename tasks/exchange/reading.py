@@ -1,23 +1,25 @@
 """Read a file of another tool, whichever it is, in the canonical form; told apart by what it holds."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from data.errors import InputError
 from tasks.exchange.discovery import readers
-from tasks.exchange.records import Log
+from tasks.exchange.records import Log, Recorded, Row
 from tasks.exchange.source import FORMS, Source, open_source
 
 NAMED = 20
 """Rows that are named one by one where something of them cannot be carried over."""
+_BATCH = 1_000
 _HALF = re.compile("[\ud800-\udfff]")
 
 
-def read(path: Path, columns: Mapping[str, str] | None = None) -> Log:
-    """Read a file of another tool, or a folder of such files.
+def read(path: Path, columns: Mapping[str, str] | None = None) -> Log[Recorded]:
+    """Read a file of another tool, or a folder of such files, whole.
 
     `columns` are our names for the columns of a table (`question`, `score`, …). Halves of surrogate pairs, which no
     file of ours can hold, are read as U+FFFD, and each such row is told in the remarks.
@@ -25,10 +27,41 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> Log:
     Raises:
         InputError: no such file, one that is too large, of no known tool, or of two, or without a score or reply.
     """
-    return _folder(path, columns) if path.is_dir() else _file(open_source(path, columns))
+    return read_through(path, list, columns)
 
 
-def _file(source: Source) -> Log:
+def read_through(
+    path: Path, through: Callable[[list[Recorded]], Iterable[Row]], columns: Mapping[str, str] | None = None
+) -> Log[Row]:
+    """Read as `read` does, and keep what `through` makes of some rows at a time: those of a file may be many."""
+    return _folder(path, through, columns) if path.is_dir() else _file(open_source(path, columns), through)
+
+
+def _file(source: Source, through: Callable[[list[Recorded]], Iterable[Row]]) -> Log[Row]:
+    adapter = _reader(source)
+    facts: dict[str, str] = {}
+    remarks: list[str] = []
+    told: list[str] = []
+
+    def recorded() -> Iterator[Recorded]:
+        for one in adapter.read(source):
+            if isinstance(one, Recorded):
+                yield one
+            elif isinstance(one, str):
+                remarks.append(one)
+            else:
+                facts.update(one)
+
+    rows: list[Row] = []
+    found = _storable(recorded(), told)
+    while batch := [*islice(found, _BATCH)]:
+        rows += through(batch)
+    more = [f"{len(told) - NAMED} more rows of the same kind."] if len(told) > NAMED else []
+    return Log(adapter.TOOL, tuple(rows), facts, (*remarks, *told[:NAMED], *more))
+
+
+def _reader(source: Source) -> ModuleType:
+    """Return the one adapter that reads a file."""
     able = [one for one in readers() if one.fits(source)] if not source.columns else []
     named = [one for one in able if not getattr(one, "ANY", False)]
     if len(named) > 1:
@@ -44,11 +77,12 @@ def _file(source: Source) -> Log:
             f"{', '.join(map(str, source.head)) or 'none'}. Say which are which: --columns question=…,score=… "
             "(also response, answer, id, model, suite, template)."
         )
-    log: Log = found[0].read(source)
-    return _storable(log)
+    return found[0]
 
 
-def _folder(path: Path, columns: Mapping[str, str] | None) -> Log:
+def _folder(
+    path: Path, through: Callable[[list[Recorded]], Iterable[Row]], columns: Mapping[str, str] | None
+) -> Log[Row]:
     """Join the files of a folder that are of a known tool; of two about the same, the later by name stands."""
     listed = sorted(file for file in (*path.glob("*"), *path.glob("*/*")) if file.suffix.lower() in FORMS)
     if not listed:
@@ -56,47 +90,41 @@ def _folder(path: Path, columns: Mapping[str, str] | None) -> Log:
     logs, wrong = [], []
     for file in listed:
         try:
-            logs.append((file, _file(open_source(file, columns))))
+            logs.append((file, _file(open_source(file, columns), through)))
         except InputError as error:
             wrong.append(str(error))
     if not logs:
         raise InputError(wrong[0])
-    rows: dict[tuple[str, str], tuple[Any, ...]] = {}
+    rows: dict[tuple[str, str], list[Row]] = {}
     remarks = [remark for _, log in logs for remark in log.remarks]
     for file, log in logs:
-        parts: dict[tuple[str, str], list[Any]] = {}
+        parts: dict[tuple[str, str], list[Row]] = {}
         for row in log.rows:
             parts.setdefault((row.suite, row.target), []).append(row)
-        for key, own in parts.items():
-            if key in rows:
-                remarks.append(f"{path}: of several files about {' '.join(key).strip()}, {file.name} is read.")
-            rows[key] = tuple(own)
+        remarks += [f"{path}: of several files about {' '.join(key).strip()}, {file.name} is read."
+                    for key in parts if key in rows]  # fmt: skip
+        rows |= parts
     merged = {name: value for _, log in logs for name, value in log.facts.items()}
     whole = tuple(row for own in rows.values() for row in own)
     return Log(logs[0][1].tool, whole, merged, tuple(dict.fromkeys(remarks)))
 
 
-def _storable(log: Log) -> Log:
-    """Return a log whose texts can be written as UTF-8, with a remark for each row that could not."""
-    told: list[str] = []
+def _storable(rows: Iterable[Recorded], told: list[str]) -> Iterator[Recorded]:
+    """Yield rows whose texts can be written as UTF-8, and tell of each that could not."""
 
     def whole(value: Any) -> Any:
         if isinstance(value, str):
             return _HALF.sub("\ufffd", value)
         return type(value)(map(whole, value)) if isinstance(value, list | tuple) else value
 
-    rows = list(log.rows)
-    for number, row in enumerate(log.rows):
+    for number, row in enumerate(rows, 1):
         try:
             texts = (row.question, row.response or "", row.id, row.suite, row.target, row.template, row.error)
             "".join((*texts, *row.answer, *row.choices, *row.contexts)).encode()
         except UnicodeEncodeError:
-            found = {field.name: getattr(row, field.name) for field in fields(row)}
-            kept = {name: whole(value) for name, value in found.items()}
-            changed = ", ".join(name for name in found if found[name] != kept[name])
-            told.append(f"Row {number + 1}: half of a surrogate pair in its {changed}; read as U+FFFD.")
-            rows[number] = replace(row, **kept)
-    if not told:
-        return log
-    more = [f"{len(told) - NAMED} more rows of the same kind."] if len(told) > NAMED else []
-    return replace(log, rows=tuple(rows), remarks=(*log.remarks, *told[:NAMED], *more))
+            kept = Recorded(*map(whole, row))
+            changed = ", ".join(name for name, old, new in zip(row._fields, row, kept, strict=True) if old != new)
+            told.append(f"Row {number}: half of a surrogate pair in its {changed}; read as U+FFFD.")
+            yield kept
+        else:
+            yield row

@@ -6,7 +6,8 @@ Source: SPEC 18 (the canonical row: one for each score of a reply).
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from data.records import Status
 
@@ -24,8 +25,7 @@ class Stated:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(NamedTuple):
     """One recorded reply: `answer` is what was expected, `scores` are the tool's own by metric, the main one first.
 
     `id` is what the file declares to name the question in other files too, '' where it has no more than row
@@ -50,18 +50,26 @@ class Recorded:
     tokens_out: int | None = None
     choices: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = MappingProxyType({})
+
+
+Found = Recorded | str | Mapping[str, str]
+"""What an adapter yields: rows; remarks on what could not be carried over; what the file states of itself."""
+
+
+Row = TypeVar("Row", bound=Any)
+"""A recorded reply, with its texts or without them: it has at least `suite`, `target` and `scores`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class Log(Generic[Row]):
     """What one file holds. `facts` are what it states of versions, options and prompts, by the field's names.
 
     `remarks` say what could not be carried over.
     """
 
     tool: str
-    rows: tuple[Recorded, ...]
+    rows: tuple[Row, ...]
     facts: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 

@@ -89,7 +89,7 @@ def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
     )
 
 
-def _stated(path: Path, log: Log, wanted: str, remarks: list[str]) -> str:
+def _stated(path: Path, log: Log[Recorded], wanted: str, remarks: list[str]) -> str:
     """Return the score that is set beside ours: the one wanted, else the first that lies in [0, 1]."""
     able = [
         name

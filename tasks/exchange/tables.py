@@ -4,21 +4,25 @@ Source: SPEC 15, 18.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from data.draw import content_id
 from data.errors import InputError
-from data.questions import identify
+from data.questions import identify, identify_text
 from data.records import Item
 from data.tables import ITEMS, SCORES
 from tasks.exchange.records import Log, Recorded, Stated
+from tasks.exchange.texts import Texts
 
 UNNAMED = "results"
 """The suite of files that name none."""
+_BEGINNING = 300
+"""Characters of a question and of what is expected that tables hold; their texts are read where they are shown."""
 _KEY = {name: SCORES.columns[name] for name in ("item_id", "model", "repeat")}
 Scales = Mapping[str, tuple[float, float]]
 """Of metrics whose values lie outside 0 and 1: the least and the most."""
@@ -26,7 +30,7 @@ Scales = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class LogTables:
-    """A log's tables; `replies` has item_id, model, repeat, text and error.
+    """A log's tables; `replies` has item_id, model, repeat, error, and `at`, by which its texts are read.
 
     `metrics` are those of `scores`, in order. `kinds` says of each metric whether it is
     `yes_no`, a `share` or a `rating` (of a declared scale).
@@ -40,65 +44,108 @@ class LogTables:
     remarks: tuple[str, ...]
 
 
-def shared_ids(logs: Sequence[Log], known: Collection[str] = ()) -> set[str]:
+class Row(NamedTuple):
+    """A recorded reply without its texts, which `at` finds: there may be hundreds of thousands.
+
+    `prompt` and `answer` are their beginnings, `words` tells the question from others of its id, None where it has
+    no text; the digests are those of the question and of what is expected.
+    """
+
+    id: str
+    suite: str
+    target: str
+    repeat: int
+    template: str
+    cut: bool
+    error: str
+    scores: Mapping[str, Stated]
+    words: str | None
+    text_digest: str
+    answer_digest: str
+    prompt: str
+    answer: str
+    at: int
+
+
+def slimmed(rows: Iterable[Recorded], texts: Texts) -> Iterator[Row]:
+    """Keep the texts of rows in `texts`.
+
+    Raises:
+        InputError: a row names no question.
+    """
+    for row in rows:
+        blank = not row.question or row.question.isspace()
+        if blank and not row.id:
+            raise InputError("a row names no question: found neither a text nor an id, expected one of them.")
+        asked = row.id if blank else row.question
+        answer = row.answer if isinstance(row.answer, str) else "; ".join(row.answer)
+        words, expected = identify_text(asked, answer)
+        text = words
+        if row.choices or row.contexts or answer is not row.answer:
+            facts = {"question": asked, "options": row.choices, "contexts": row.contexts, "answer": row.answer}
+            _, text, expected = identify(Item(prompt="", answer=answer, facts=facts))
+        yield Row(
+            row.id, row.suite or UNNAMED, row.target, row.repeat or 0, row.template, row.finish_reason == "length",
+            row.error, row.scores, None if blank else words, text, expected, asked[:_BEGINNING],
+            answer[:_BEGINNING], texts.keep(asked, answer, row.response),
+        )  # fmt: skip
+
+
+def shared_ids(logs: Sequence[Log[Row]], known: Collection[str] = ()) -> set[str]:
     """Return the declared ids that name one question in two logs at least (or in `known`, those of runs).
 
     An id under which one log asks several texts names none, nor do row numbers beside texts.
     """
     seen = Counter(dict.fromkeys(known, 1))
     for log in logs:
-        if _numbered(log):
-            continue
-        texts: dict[str, int] = {}
-        several = set[str]()
-        for row in log.rows:
-            if row.id and texts.setdefault(row.id, asked := hash(" ".join(row.question.split()))) != asked:
-                several.add(row.id)
-        seen.update(one for one in texts if one not in several)
+        texts: dict[str, str | None] = {}
+        several = {row.id for row in log.rows if row.id and texts.setdefault(row.id, row.words) != row.words}
+        if not (_counting(texts) and all(row.id and row.words is not None for row in log.rows)):
+            seen.update(one for one in texts if one not in several)
     return {one for one, n in seen.items() if n > 1}
 
 
-def _numbered(log: Log) -> bool:
-    """Say whether a log's ids only count its rows, from 0 or 1 on, while texts say what is asked."""
-    ids = dict.fromkeys(row.id for row in log.rows)
-    counting = any(all(one == str(n) for n, one in enumerate(ids, first)) for first in (0, 1))
-    return counting and all(row.question.strip() for row in log.rows)
+def _counting(ids: Collection[str]) -> bool:
+    """Say whether ids only count rows, from 0 or 1 on."""
+    return any(all(one == str(n) for n, one in enumerate(ids, first)) for first in (0, 1))
 
 
 def tabulate(
-    log: Log,
+    log: Log[Row],
     *,
     ids: Collection[str] = (),
     by_id: bool = False,
     scales: Scales | None = None,
-    digests: dict[Any, tuple[str, str]] | None = None,
     apart: str = "",
 ) -> LogTables:
     """Make a log's tables.
 
     `ids` are the declared ids that count (others are no more than the question's text says); `by_id`: there are no
-    texts on every side, so ids alone say what is asked. `digests` keeps those of questions for the next log.
-    `apart` is a metric that is kept though it is the same as another.
+    texts on every side, so ids alone say what is asked. `apart` is a metric that is kept though it is the same as
+    another.
 
     Raises:
-        InputError: a row names no question, or no score lies in [0, 1].
+        InputError: no score lies in [0, 1].
     """
     kept, kinds, remarks = _scaled(log, scales or {}, apart)
     items: dict[str, tuple[str, ...]] = {}
     scores: list[tuple[Any, ...]] = []
     replies: list[tuple[Any, ...]] = []
-    digests = {} if digests is None else digests
     turns = Counter[tuple[str, str]]()
     # Rows of which the file does not tell which came first count in its order.
-    for row in sorted(log.rows, key=lambda one: one.repeat or 0):
-        item = _item(row, digests, ids=ids, by_id=by_id)
-        items.setdefault(item[0], item)
-        turn = turns[item[0], row.target]
-        turns[item[0], row.target] += 1
-        key = (item[0], row.target, turn)
-        replies.append((*key, row.response, row.error or None))
+    for row in sorted(log.rows, key=attrgetter("repeat")):
+        text, expected = row.text_digest, row.answer_digest
+        if by_id and row.id and row.words is not None:
+            text, _ = identify_text(row.id, "")
+        named = row.id if row.id in ids else text
+        item_id = content_id("recorded", row.suite, named, text, expected)
+        items.setdefault(item_id, (item_id, row.suite, row.template, row.prompt, row.answer, named, text, expected))
+        turn = turns[item_id, row.target]
+        turns[item_id, row.target] += 1
+        key = (item_id, row.target, turn)
+        replies.append((*key, row.at, row.error or None))
         scores += ((*key, name, *_cell(row, one, kept[name])) for name, one in row.scores.items() if name in kept)
-    said = _frame(replies, {**_KEY, "text": pl.String(), "error": pl.String()})
+    said = _frame(replies, {**_KEY, "at": pl.Int64(), "error": pl.String()})
     return LogTables(_items(items), _scores(scores), said, tuple(kept), kinds, tuple(remarks))
 
 
@@ -116,28 +163,8 @@ def _scores(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
     return SCORES.check(found.select([*SCORES.columns]))
 
 
-def _item(
-    row: Recorded, digests: dict[Any, tuple[str, str]], *, ids: Collection[str], by_id: bool
-) -> tuple[str, ...]:
-    """Return the row's question as a row of `_items`; rows that ask and expect the same are one."""
-    if not (row.question.strip() or row.id):
-        raise InputError("a row names no question: found neither a text nor an id, expected one of them.")
-    bare = by_id or not row.question.strip()
-    answer = row.answer if isinstance(row.answer, str) else "; ".join(row.answer)
-    asked = (row.id if bare else row.question, row.choices, row.contexts, answer)
-    if asked not in digests:
-        facts = {"question": asked[0], "options": row.choices, "contexts": row.contexts, "answer": row.answer}
-        identity = identify(Item(prompt="", answer=answer, facts=facts))
-        digests[asked] = identity.text_digest, identity.answer_digest
-    text, expected = digests[asked]
-    suite = row.suite or UNNAMED
-    named = row.id if row.id in ids else text
-    item_id = content_id("recorded", suite, named, text, expected)
-    return item_id, suite, row.template, row.question or row.id, answer, named, text, expected
-
-
 def _items(rows: dict[str, tuple[str, ...]]) -> pl.DataFrame:
-    """Make the items table of rows of `_item`, by id."""
+    """Make the items table of its rows, by id."""
     names = ("item_id", "suite", "template", "prompt", "answer", "question_id", "text_digest", "answer_digest")
     blank = {name: pl.lit("") for name in ("family", "level", "language")} | {"facts": pl.lit("{}")}
     nothing = {name: pl.lit(None, kind) for name, kind in ITEMS.columns.items() if name not in {*names, *blank}}
@@ -145,17 +172,17 @@ def _items(rows: dict[str, tuple[str, ...]]) -> pl.DataFrame:
     return found.with_columns(**blank, **nothing).select([*ITEMS.columns])
 
 
-def _cell(row: Recorded, one: Stated, scale: tuple[float, float]) -> tuple[float | None, str, str]:
+def _cell(row: Row, one: Stated, scale: tuple[float, float]) -> tuple[float | None, str, str]:
     """Return a score's value, status and reason; a cut reply that is not fully right is `truncated`."""
     if one.value is None or row.error:
         return None, "model_error" if row.error else one.status, one.reason or row.error[:200]
     low, high = scale
     value = min(max((one.value - low) / (high - low), 0.0), 1.0)
-    return value, "truncated" if row.finish_reason == "length" and value < 1 else "scored", one.reason
+    return value, "truncated" if row.cut and value < 1 else "scored", one.reason
 
 
 def _scaled(
-    log: Log, scales: Scales, apart: str
+    log: Log[Row], scales: Scales, apart: str
 ) -> tuple[dict[str, tuple[float, float]], dict[str, str], list[str]]:
     """Return the metrics whose values have a scale, with it, and their kinds; say why others are left out."""
     values = {
@@ -181,7 +208,7 @@ def _scaled(
     return kept, kinds, remarks
 
 
-def judges_of(log: Log) -> Iterator[tuple[str, str]]:
+def judges_of(log: Log[Row]) -> Iterator[tuple[str, str]]:
     """Yield the metrics that judges gave, each with their names."""
     named: dict[str, dict[str, None]] = {}
     for row in log.rows:

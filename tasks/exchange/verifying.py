@@ -1,8 +1,7 @@
 """Look again at recorded replies with a metric of ours that asks nobody."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from data.errors import InputError
@@ -10,14 +9,14 @@ from data.options import options_of
 from data.plugins import metric, metrics
 from data.records import Found, Metric, Sample
 from data.truncation import CUT
-from tasks.exchange.records import Log, Recorded, Stated, name_of
+from tasks.exchange.records import Recorded, Stated, name_of
 
 
-def verified(log: Log, name: str) -> Log:
-    """Return a log whose replies have a score of ours too, under `name_of(name)`.
+def verifier(name: str) -> Callable[[Sequence[Recorded]], list[Recorded]]:
+    """Return what gives rows a score of ours too, under `name_of(name)`.
 
     Raises:
-        InputError: no such metric, one that asks a judge, or no row has what it needs.
+        InputError: no such metric, or one that asks a judge.
     """
     unit = metric(name)
     if unit.steps or unit.verifies or unit.opponent:
@@ -28,15 +27,16 @@ def verified(log: Log, name: str) -> Log:
             f"--verify {name}: it needs more than a reply and what is expected; expected one of {able}."
         )
     options = options_of(unit, {})
-    samples = [_sample(row) for row in log.rows]
-    found = _ran(unit, samples, options)
-    rows = tuple(
-        _scored(row, unit, *one, options)
-        for row, one in zip(log.rows, zip(samples, found, strict=True), strict=True)
-    )
-    if not any(name_of(name) in row.scores for row in rows):
-        raise InputError(f"--verify {name}: no row has a reply and what is expected, as it needs them.")
-    return replace(log, rows=rows)
+
+    def verified(rows: Sequence[Recorded]) -> list[Recorded]:
+        samples = [_sample(row) for row in rows]
+        found = _ran(unit, samples, options)
+        return [
+            _scored(row, unit, sample, programs, options)
+            for row, sample, programs in zip(rows, samples, found, strict=True)
+        ]
+
+    return verified
 
 
 def _sample(row: Recorded) -> Sample | None:
@@ -71,4 +71,4 @@ def _scored(row: Recorded, unit: Metric, sample: Sample | None, found: Found, op
     if score.status == "not_applicable":
         return row
     one = Stated(score.value, score.status if score.value is None else "scored", reason=score.reason)
-    return replace(row, scores={**row.scores, name_of(unit.name): one})
+    return row._replace(scores={**row.scores, name_of(unit.name): one})

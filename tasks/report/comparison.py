@@ -157,16 +157,15 @@ def groups(found: RunComparison) -> Iterator[str]:
 def verified(found: RunComparison, most: int) -> Iterator[str]:
     """Yield what a metric of ours says of the replies of files beside their own scores, and where they differ."""
     for side in found.runs:
-        prompts = dict(side.items.select("item_id", "prompt").iter_rows())
-        texts = {(item, turn): text for item, turn, text in side.replies.select("item_id", "repeat", "text").rows()}
         for one in side.verified:
             told = {"name": side.name, "metric": one.metric, "n": one.n, "k": len(one.differing)}
             ends = {"ours": percent(one.ours), "stated": percent(one.stated)}
             yield phrase("compare.verified", found.language, **told, **ends)
             for each in one.differing[:most]:
-                said = {"question": shorten(prompts[each.item_id]), "stated": percent(each.stated)}
-                reply = shorten(texts.get((each.item_id, each.repeat)) or "")
-                yield phrase("compare.unlike", found.language, **said, ours=percent(each.ours), reply=reply)
+                reply = side.said(side.replies.filter(item_id=each.item_id, repeat=each.repeat)).row(0, named=True)
+                said = {"question": shorten(reply["asked"] or ""), "stated": percent(each.stated)}
+                text = shorten(reply["text"] or "")
+                yield phrase("compare.unlike", found.language, **said, ours=percent(each.ours), reply=text)
 
 
 def correction(found: RunComparison) -> str:
@@ -178,10 +177,10 @@ def correction(found: RunComparison) -> str:
 def cut(found: RunComparison) -> int:
     """Return how long a text may be, so that all texts fit the room together."""
     lengths = [
-        length
-        for frame in found.changed
+        len(row[name] or "")
+        for number in range(len(found.pairs))
+        for row in found.rows(number)
         for name in ("prompt", "before_text", "after_text")
-        for length in frame[name].str.len_chars().fill_null(0).to_list()
     ]
     longest = LONGEST
     while longest > SHORTEST and sum(min(length, longest) for length in lengths) > ROOM:
@@ -225,12 +224,12 @@ def markdown(found: RunComparison) -> str:
     lines += Table(columns(*header(language)), [cells(pair, language) for pair in found.pairs]).markdown()
     lines += ["", *(f"* {plain(line)}" for line in (correction(found), *groups(found)))]
     lines += ["", f"## {phrase('compare.changed_head', language)}"]
-    for pair, frame in zip(found.pairs, found.changed, strict=True):
+    for number, (pair, frame) in enumerate(zip(found.pairs, found.changed, strict=True)):
         if not itemised(pair):
             continue
         said = plain(heading(pair, language))
         lines += ["", f"### {said}", "", phrase("compare.changed", language, k=frame.height, n=pair.n)]
-        for row in frame.iter_rows(named=True):
+        for row in found.rows(number):
             lines += _markdown_change(row, pair, longest, language)
     if found.differences:
         differing = configurations(found)
@@ -313,10 +312,10 @@ def _sections(
     found: RunComparison, longest: int
 ) -> Iterator[tuple[int, str, Comparison, int, Iterator[Mapping[str, Any]]]]:
     """Yield the place, the heading and the changes of each pair whose changes can be listed."""
-    for number, (pair, frame) in enumerate(zip(found.pairs, found.changed, strict=True), 1):
+    for number, (pair, frame) in enumerate(zip(found.pairs, found.changed, strict=True)):
         if itemised(pair):
-            shown = (_shown(row, longest, found.language) for row in frame.iter_rows(named=True))
-            yield number, heading(pair, found.language), pair, frame.height, shown
+            shown = (_shown(row, longest, found.language) for row in found.rows(number))
+            yield number + 1, heading(pair, found.language), pair, frame.height, shown
 
 
 def _shown(row: Mapping[str, Any], longest: int, language: str) -> Mapping[str, Any]:
@@ -344,8 +343,8 @@ def document(found: RunComparison) -> str:
         "differing": [{"key": key, "values": values} for key, values in found.differences],
         "pairs": [
             {**pair.as_dict(), "verdict": verdict(pair), "conclusion": conclusion(pair, found.language),
-             "changed": frame.to_dicts()}
-            for pair, frame in zip(found.pairs, found.changed, strict=True)
+             "changed": [*found.rows(number)]}
+            for number, pair in enumerate(found.pairs)
         ],
         "groups": [asdict(one) for one in found.groups],
     }  # fmt: skip

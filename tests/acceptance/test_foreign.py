@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from flows.cli.application import main
+from tasks.compare.sides import one_side
 from tasks.exchange.reading import read
-from tasks.exchange.tables import tabulate
 
 Row = Mapping[str, Any]
 
 
 def states(path: Path) -> list[tuple[str, str, float | None]]:
     """Return of each row of a file its question, and the state and value of its main score."""
-    tables = tabulate(read(path))
-    prompts = dict(tables.items.select("item_id", "prompt").iter_rows())
-    own = tables.scores.filter(metric=tables.metrics[0])
+    side = one_side(str(path), runs=path.parent / "runs")
+    prompts = dict(side.items.select("item_id", "prompt").iter_rows())
+    own = side.scores.filter(metric=next(iter(side.score.values()))[0])
     return sorted((prompts[row["item_id"]], row["status"], row["value"]) for row in own.iter_rows(named=True))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from data.exam import EXAM, KIND, QUESTIONS, TRUTH
-from data.questions import WHOLE, identify
+from data.questions import WHOLE, identify, identify_text
 from data.records import Item
 
 
@@ -113,3 +113,10 @@ def test_a_declared_id_stands_in_for_the_text_whose_digest_stays_beside_it() -> 
     assert identify(item) == ("7", named(question="q").text_digest, named(question="q", answer="9").answer_digest)
     spoken = Item("", "9", {"id": 7, "question": "q"}, declared_id="7", stated_language="ru")
     assert identify(spoken).question_id != "7"
+
+
+@pytest.mark.parametrize("question", ["2 + 2?", ' Cafe\u0301  \n"au" lait\\ ', "\x00\u2028", "ё" * 3000])
+@pytest.mark.parametrize("answer", ["", " \n", "4", 'Cafe\u0301 "', "1.50"])
+def test_a_text_alone_has_the_digests_that_it_has_as_a_row(question: str, answer: str) -> None:
+    found = identify(Item(prompt="", answer=answer, facts={"question": question, "answer": answer, "options": ()}))
+    assert identify_text(question, answer) == (found.text_digest, found.answer_digest)

@@ -116,7 +116,8 @@ def _chosen(found: "RunComparison", most: int) -> Iterator[tuple["Comparison", M
     queues = []
     for pair, frame in zip(found.pairs, found.changed, strict=True):
         gain = pl.col("gain")
-        sides = (frame.filter(side).head(most).iter_rows(named=True) for side in (gain < 0, gain > 0))
+        heads = (frame.filter(side).head(most) for side in (gain < 0, gain > 0))
+        sides = (found.with_texts(head, pair).iter_rows(named=True) for head in heads)
         queues.append([(pair, row) for row in chain.from_iterable(zip_longest(*sides)) if row])
     yield from islice((one for turn in zip_longest(*queues) for one in turn if one), most)
 

@@ -3,10 +3,10 @@
 Source: deepeval 4, its `TestRun` model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tasks.exchange.records import Log, Recorded, Stated, mapped, stated, stated_facts, text_of
+from tasks.exchange.records import Found, Recorded, Stated, mapped, stated, stated_facts, text_of
 from tasks.exchange.source import Source
 
 TOOL = "DeepEval"
@@ -40,7 +40,7 @@ def _scores(case: Mapping[str, Any]) -> dict[str, Stated]:
     return found if len(found) == 1 else {"success": whole, **found}
 
 
-def read(source: Source) -> Log:
+def read(source: Source) -> Iterator[Found]:
     """Read a test run; conversations are left out, and told."""
     run = _run(source)
     options = mapped(run.get("hyperparameters"))
@@ -49,8 +49,8 @@ def read(source: Source) -> Log:
     names = [text_of(case.get("name")) for case in cases]
     # Unless named by the user, cases are called after their place.
     declared = len({*names}) == len(names) and not all(name.startswith(("test_case_", "test_")) for name in names)
-    rows = tuple(
-        Recorded(
+    for case, name in zip(cases, names, strict=True):
+        yield Recorded(
             name if declared else "",
             text_of(case.get("input")),
             text_of(case.get("expectedOutput")),
@@ -60,10 +60,7 @@ def read(source: Source) -> Log:
             text_of(run.get("testFile")),
             contexts=tuple(map(text_of, case.get("context") or ())),
         )
-        for case, name in zip(cases, names, strict=True)
-    )
-    talks = len(run.get("conversationalTestCases") or ())
-    remarks = [f"{talks} test cases are conversations of several turns; they are left out."] if talks else []
+    if talks := len(run.get("conversationalTestCases") or ()):
+        yield f"{talks} test cases are conversations of several turns; they are left out."
     prompts = ", ".join(text_of(mapped(one).get("alias")) for one in run.get("prompts") or ())
-    facts = stated_facts(tool=TOOL, prompt=prompts, **{str(name): value for name, value in options.items()})
-    return Log(TOOL, rows, facts, tuple(remarks))
+    yield stated_facts(tool=TOOL, prompt=prompts, **{str(name): value for name, value in options.items()})

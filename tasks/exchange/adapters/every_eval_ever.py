@@ -5,7 +5,7 @@ Source: the schemas `eval` and `instance_level_eval` of every-eval-ever 0.3.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from uuid import UUID
 
 from data.errors import InputError
 from tasks.exchange.finished import Evaluation, ScoredReply
-from tasks.exchange.records import Log, Recorded, Stated, counted, mapped, stated, stated_facts, text_of
+from tasks.exchange.records import Found, Recorded, Stated, counted, mapped, stated, stated_facts, text_of
 from tasks.exchange.source import Source, open_source
 
 TOOL = "Every Eval Ever"
@@ -75,7 +75,7 @@ def _recorded(row: Mapping[str, Any], scores: Mapping[str, Stated], error: str) 
     )
 
 
-def read(source: Source) -> Log:
+def read(source: Source) -> Iterator[Found]:
     """Read a record: its aggregate file, or its instances.
 
     Raises:
@@ -83,7 +83,7 @@ def read(source: Source) -> Log:
     """
     aggregate = "detailed_evaluation_results" in source.head or not source.head.keys() >= _KEYS
     where = open_source(instances_of(source.path)) if aggregate else source
-    turns, traces, rows = 0, 0, []
+    turns, traces = 0, 0
     for line, row in enumerate(where.rows(), 1):
         if not row.keys() >= _KEYS:
             raise InputError(
@@ -96,15 +96,14 @@ def read(source: Source) -> Log:
         traces += bool(mapped(row.get("output")).get("reasoning_trace"))
         metric = text_of(mapped(row.get("metadata")).get("metric")) or "score"
         judged = mapped(row["evaluation"]).get("score")
-        rows.append(_recorded(row, {metric: stated(judged, error=error)}, error))
-    remarks = ["The record does not say why replies ended: none can be identified as cut at the token limit."]
+        yield _recorded(row, {metric: stated(judged, error=error)}, error)
+    yield "The record does not say why replies ended: none can be identified as cut at the token limit."
     if turns:
-        remarks.append(f"{turns} instances are conversations of several turns or of agents; they are left out.")
+        yield f"{turns} instances are conversations of several turns or of agents; they are left out."
     if traces:
-        remarks.append(f"The reasoning traces of {traces} instances are left out: only answers are verified.")
+        yield f"The reasoning traces of {traces} instances are left out: only answers are verified."
     known = mapped(source.head.get("eval_library")) if aggregate else {}
-    facts = stated_facts(tool=TOOL, tool_version=known.get("version"), schema=source.head.get("schema_version"))
-    return Log(TOOL, tuple(rows), facts, tuple(remarks))
+    yield stated_facts(tool=TOOL, tool_version=known.get("version"), schema=source.head.get("schema_version"))
 
 
 def _part(text: str) -> str:

@@ -16,7 +16,7 @@ from data.errors import InputError
 from data.extras import installing
 from tasks.exchange.finished import Evaluation, ScoredReply
 from tasks.exchange.records import (
-    Log,
+    Found,
     Recorded,
     Stated,
     conversation,
@@ -25,6 +25,7 @@ from tasks.exchange.records import (
     mapped,
     stated,
     stated_facts,
+    text_of,
 )
 from tasks.exchange.source import LARGEST, Source
 
@@ -71,26 +72,29 @@ def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
     return json.loads(data.to_pybytes())
 
 
-def _parts(source: Source) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
-    """Return a log's header and its samples."""
+def _parts(source: Source) -> Iterator[Mapping[str, Any]]:
+    """Yield a log's header, then its samples, one at a time."""
     if source.path.suffix.lower() != ".eval":
-        return source.head, [one for one in source.head.get("samples") or () if isinstance(one, Mapping)]
+        yield source.head
+        yield from (one for one in source.head.get("samples") or () if isinstance(one, Mapping))
+        return
     try:
         with zipfile.ZipFile(source.path) as packed:
             by_name = {member.filename: member for member in packed.infolist()}
             head = by_name.get("header.json") or by_name.get("_journal/start.json")
-            header = mapped(_member(packed, head)) if head else {}
-            found = [_member(packed, one) for name, one in by_name.items() if _SAMPLE.fullmatch(name)]
+            yield mapped(_member(packed, head)) if head else {}
+            for name in sorted(filter(_SAMPLE.fullmatch, by_name), key=_order):
+                yield mapped(_member(packed, by_name[name]))
     except (zipfile.BadZipFile, OSError, ValueError, RecursionError, NotImplementedError, struct.error) as error:
         raise InputError(
             f"{source.path}: it cannot be read as a log of Inspect ({type(error).__name__}: {error})."
         ) from error
-    return header, sorted((one for one in found if isinstance(one, Mapping)), key=_order)
 
 
-def _order(sample: Mapping[str, Any]) -> tuple[int, int, str]:
-    name, epoch = sample.get("id"), counted(sample.get("epoch")) or 0
-    return (name, epoch, "") if isinstance(name, int) else (0, epoch, str(name))
+def _order(name: str) -> tuple[int, str]:
+    """Order samples by their members' names: an id, then `_epoch_` and a number."""
+    number = re.match(r"samples/(\d{1,18})_", name)
+    return int(number[1]) if number else 0, name
 
 
 def _score(given: object, scorer: str, judge: str) -> dict[str, Stated]:
@@ -103,8 +107,8 @@ def _score(given: object, scorer: str, judge: str) -> dict[str, Stated]:
     return {name: stated(one, judge=judge, reason=why) for name, one in marked.items()}
 
 
-def _recorded(sample: Mapping[str, Any], *, declared: bool, facts: Mapping[str, str], epochs: int) -> Recorded:
-    output = mapped(sample.get("output"))
+def _recorded(sample: Mapping[str, Any], facts: Mapping[str, str], epochs: int) -> Recorded:
+    output, epoch = mapped(sample.get("output")), counted(sample.get("epoch")) or 1
     attached = mapped(sample.get("attachments"))
     choices = output.get("choices") or [{}]
     first = mapped(choices[0]) if isinstance(choices, list) else {}
@@ -126,14 +130,14 @@ def _recorded(sample: Mapping[str, Any], *, declared: bool, facts: Mapping[str, 
     reply = output.get("completion")
     said = reply if isinstance(reply, str) else conversation([mapped(first.get("message"))])
     return Recorded(
-        str(sample.get("id")) if declared else "",
+        text_of(sample.get("id")),
         whole(conversation(sample.get("input"))),
         expected(sample.get("target")),
         None if error else whole(said),
         scores,
         facts.get("model", "model"),
         facts.get("task", ""),
-        repeat=(counted(sample.get("epoch")) or 1) - 1 if epochs > 1 else None,
+        repeat=epoch - 1 if epochs > 1 or epoch > 1 else None,
         finish_reason=_REASONS.get(str(first.get("stop_reason")), ""),
         error=error,
         tokens_in=counted(usage.get("input_tokens")),
@@ -167,33 +171,37 @@ def _facts(header: Mapping[str, Any]) -> dict[str, str]:
     )
 
 
-def _remarks(header: Mapping[str, Any], samples: list[Mapping[str, Any]]) -> Iterator[str]:
-    if header.get("status") != "success":
-        yield f"The log's status is {header.get('status')}: it may not hold the whole evaluation."
-    turns = (one.get("messages") for one in samples)
-    if any(sum(mapped(m).get("role") == "assistant" for m in each) > 1 for each in turns if isinstance(each, list)):
-        yield "Some samples are conversations of several turns: only the last reply is verified."
+def _turns(sample: Mapping[str, Any]) -> int:
+    messages = sample.get("messages")
+    return sum(mapped(one).get("role") == "assistant" for one in messages) if isinstance(messages, list) else 0
 
 
-def read(source: Source) -> Log:
+def read(source: Source) -> Iterator[Found]:
     """Read a log of Inspect, every scorer and epoch.
 
     Raises:
         InputError: it cannot be read.
     """
-    header, samples = _parts(source)
-    ids = list(dict.fromkeys(one.get("id") for one in samples if isinstance(one.get("id"), str | int)))
-    declared = ids != list(range(1, len(ids) + 1))  # Inspect numbers samples that have no id
-    config = mapped(mapped(header.get("eval")).get("config"))
-    epochs = max([counted(config.get("epochs")) or 1, *(counted(one.get("epoch")) or 1 for one in samples)])
+    samples = _parts(source)
+    header = next(samples)
+    epochs = counted(mapped(mapped(header.get("eval")).get("config")).get("epochs")) or 1
     facts = _facts(header)
-    scorers = list(dict.fromkeys(name for one in samples for name in mapped(one.get("scores"))))
-    whole = [
-        one if one.get("scores") or not one.get("error") else {**one, "scores": dict.fromkeys(scorers)}
-        for one in samples
-    ]
-    rows = tuple(_recorded(one, declared=declared, facts=facts, epochs=epochs) for one in whole)
-    return Log(TOOL, rows, facts, tuple(_remarks(header, samples)))
+    scorers: dict[str, None] = {}
+    failed: list[Mapping[str, Any]] = []
+    turns = 0
+    for sample in samples:
+        scorers |= dict.fromkeys(mapped(sample.get("scores")))
+        turns = max(turns, _turns(sample))
+        if sample.get("error") and not sample.get("scores"):
+            failed.append(sample)  # until it is known which scores it lacks
+        else:
+            yield _recorded(sample, facts, epochs)
+    yield from (_recorded({**sample, "scores": scorers}, facts, epochs) for sample in failed)
+    yield facts
+    if header.get("status") != "success":
+        yield f"The log's status is {header.get('status')}: it may not hold the whole evaluation."
+    if turns > 1:
+        yield "Some samples are conversations of several turns: only the last reply is verified."
 
 
 def _sample(row: ScoredReply, target: str) -> "EvalSample":

@@ -4,14 +4,13 @@ Source: lm-evaluation-harness 0.4, `--log_samples`.
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from data.errors import InputError
 from tasks.exchange.records import (
-    Log,
+    Found,
     Recorded,
     Stated,
     conversation,
@@ -106,7 +105,7 @@ def _facts(results: Mapping[str, Any], task: str) -> dict[str, str]:
     )
 
 
-def read(source: Source) -> Log:
+def read(source: Source) -> Iterator[Found]:
     """Read a sample log: each document once, with the scores of all filters.
 
     Raises:
@@ -120,7 +119,7 @@ def read(source: Source) -> Log:
     results = _results(source.path)
     task = _task(source.path, results)
     model = str(results.get("model_name") or mapped(results.get("config")).get("model") or "model")
-    found: dict[str, Recorded] = {}
+    scores: dict[str, dict[str, Stated]] = {}  # of which each filter adds its own to the rows that are yielded
     several = 0
     for line, row in enumerate(source.rows(), 1):
         if not row.keys() >= _KEYS:
@@ -128,13 +127,14 @@ def read(source: Source) -> Log:
                 f"{source.path}, line {line}: expected a sample of {TOOL} with {', '.join(sorted(_KEYS))}."
             )
         replies, doc = _replies(row), str(row["doc_id"])
-        if doc in found:
-            found[doc] = replace(found[doc], scores={**found[doc].scores, **_scores(row)})
+        if doc in scores:
+            scores[doc] |= _scores(row)
             continue
         several += len(replies) > 1
         reply = replies[0] if replies else None
-        found[doc] = Recorded("", _asked(row), expected(row["target"]), reply, _scores(row), model, task)
-    remarks = ["The log does not say why replies ended: none can be identified as cut at the token limit."]
+        scores[doc] = _scores(row)
+        yield Recorded("", _asked(row), expected(row["target"]), reply, scores[doc], model, task)
+    yield "The log does not say why replies ended: none can be identified as cut at the token limit."
     if several:
-        remarks.append(f"{several} samples hold several replies; the first of each is taken.")
-    return Log(TOOL, tuple(found.values()), _facts(results, task), tuple(remarks))
+        yield f"{several} samples hold several replies; the first of each is taken."
+    yield _facts(results, task)

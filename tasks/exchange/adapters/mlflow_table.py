@@ -3,10 +3,9 @@
 Source: MLflow 2 and 3, `mlflow.evaluate` (pandas' form `split`).
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from tasks.exchange.records import Log, Recorded, conversation, expected, stated, stated_facts, text_of
+from tasks.exchange.records import Found, Recorded, conversation, expected, stated, stated_facts, text_of
 from tasks.exchange.source import Source
 
 TOOL = "MLflow"
@@ -30,7 +29,7 @@ def _metrics(columns: list[str]) -> dict[str, str]:
     return scores or {name: name for name in columns if name in {"correct", "score"}}
 
 
-def read(source: Source) -> Log:
+def read(source: Source) -> Iterator[Found]:
     """Read the table."""
     columns = [str(one) for one in source.head["columns"]]
     named = {kind: next((one for one in names if one in columns), "") for kind, names in
@@ -38,8 +37,8 @@ def read(source: Source) -> Log:
     metrics = _metrics(columns)
     judged = {name: "a model" for name in metrics if f"{name}/v1/justification" in columns}
 
-    def recorded(row: Mapping[str, Any]) -> Recorded:
-        return Recorded(
+    for row in (dict(zip(columns, line, strict=False)) for line in source.head["data"] if isinstance(line, list)):
+        yield Recorded(
             text_of(row.get("id") or row.get("request_id")),
             conversation(row.get(named["question"])),
             expected(row.get(named["answer"])),
@@ -48,7 +47,4 @@ def read(source: Source) -> Log:
             text_of(row.get("model")) or "model",
         )
 
-    rows = tuple(
-        recorded(dict(zip(columns, line, strict=False))) for line in source.head["data"] if isinstance(line, list)
-    )
-    return Log(TOOL, rows, stated_facts(tool=TOOL))
+    yield stated_facts(tool=TOOL)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tasks.exchange.records import (
-    Log,
+    Found,
     Recorded,
     Stated,
     conversation,
@@ -28,6 +28,7 @@ _ID = 32
 """Characters of the id that the service adds to each grader's name, at least."""
 _QUESTIONS = ("question", "input", "prompt", "query", "text", "messages")
 _EXPECTED = ("answer", "expected", "ideal", "reference", "correct_label", "label", "ground_truth", "target")
+_OPTIONS = ("model", "temperature", "top_p", "seed", "max_completion_tokens")
 _JUDGED = ("label_model", "score_model", "score-model", "label-model")
 
 
@@ -85,12 +86,13 @@ def _recorded(item: Mapping[str, Any]) -> Recorded:
     )
 
 
-def read(source: Source) -> Log:
+def read(source: Source) -> Iterator[Found]:
     """Read output items."""
-    items = list(_items(source))
-    samples = [mapped(one.get("sample")) for one in items]
-    options = {
-        name: ", ".join(dict.fromkeys(str(one[name]) for one in samples if one.get(name) is not None))
-        for name in ("model", "temperature", "top_p", "seed", "max_completion_tokens")
-    }
-    return Log(TOOL, tuple(map(_recorded, items)), stated_facts(tool=TOOL, **options))
+    options: dict[str, dict[str, None]] = {name: {} for name in _OPTIONS}
+    for item in _items(source):
+        sample = mapped(item.get("sample"))
+        for name in _OPTIONS:
+            if sample.get(name) is not None:
+                options[name][str(sample[name])] = None
+        yield _recorded(item)
+    yield stated_facts(tool=TOOL, **{name: ", ".join(there) for name, there in options.items()})

@@ -3,12 +3,12 @@
 Source: openai/evals, `evals/record.py` (`LocalRecorder`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from data.errors import InputError
 from tasks.exchange.records import (
-    Log,
+    Found,
     Recorded,
     Stated,
     conversation,
@@ -41,7 +41,7 @@ def _scores(events: Mapping[str, list[Mapping[str, Any]]]) -> dict[str, Stated]:
     return found
 
 
-def read(source: Source) -> Log:
+def read(source: Source) -> Iterator[Found]:
     """Read a log: each sample with its last reply.
 
     Raises:
@@ -56,25 +56,21 @@ def read(source: Source) -> Log:
     if not samples:
         raise InputError(f"{source.path}: found no event of a sample.")
     model = ", ".join(map(text_of, spec.get("completion_fns") or ())) or "model"
-    rows = []
     for name, events in samples.items():
         asked = mapped((events.get("sampling") or events.get("raw_sample") or [{}])[-1])
         matched = mapped((events.get("match") or [{}])[-1])
         question = conversation(asked.get("prompt"))
         said = asked.get("sampled") or matched.get("sampled")
         reply = said[0] if isinstance(said, list) and said else said
-        rows.append(
-            Recorded(
-                "" if question else name,  # which is no more than the split and a number
-                question,
-                expected(matched.get("expected")),
-                None if reply is None else text_of(reply),
-                _scores(events),
-                model,
-                text_of(spec.get("base_eval") or spec.get("eval_name")),
-                error=text_of(mapped((events.get("error") or [{}])[-1]).get("message")),
-            )
+        yield Recorded(
+            "" if question else name,  # which is no more than the split and a number
+            question,
+            expected(matched.get("expected")),
+            None if reply is None else text_of(reply),
+            _scores(events),
+            model,
+            text_of(spec.get("base_eval") or spec.get("eval_name")),
+            error=text_of(mapped((events.get("error") or [{}])[-1]).get("message")),
         )
     run = mapped(spec.get("run_config"))
-    facts = stated_facts(tool=TOOL, model=model, task=spec.get("eval_name"), seed=run.get("seed"))
-    return Log(TOOL, tuple(rows), facts)
+    yield stated_facts(tool=TOOL, model=model, task=spec.get("eval_name"), seed=run.get("seed"))

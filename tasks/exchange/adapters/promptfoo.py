@@ -12,7 +12,7 @@ from typing import Any
 from data.errors import InputError
 from data.files import opened
 from tasks.exchange.records import (
-    Log,
+    Found,
     Recorded,
     Stated,
     conversation,
@@ -125,27 +125,27 @@ def _targets(rows: list[Mapping[str, Any]]) -> dict[tuple[str, int], str]:
     }
 
 
-def read(source: Source) -> Log:
+def read(source: Source) -> Iterator[Found]:
     """Read results of promptfoo.
 
     Raises:
         InputError: it cannot be read.
     """
     if not isinstance(source.whole, Mapping):
-        return _table(source)
+        yield from _table(source)
+        return
     inner = source.whole["results"]
     rows = [one for one in inner["results"] if isinstance(one, Mapping)]
     targets = _targets(rows)
-    found = tuple(_recorded(row, targets) for row in rows)
+    yield from (_recorded(row, targets) for row in rows)
     config = mapped(source.whole.get("config"))
-    facts = stated_facts(
+    yield stated_facts(
         tool=TOOL,
         tool_version=mapped(source.whole.get("metadata")).get("promptfooVersion"),
         model=", ".join(dict.fromkeys(_name(mapped(row.get("provider"))) for row in rows)),
         prompt=" | ".join(dict.fromkeys(text_of(mapped(one).get("raw")) for one in inner.get("prompts") or ())),
         **_options(config.get("providers")),
     )
-    return Log(TOOL, found, facts)
 
 
 def _options(providers: object) -> dict[str, object]:
@@ -154,24 +154,23 @@ def _options(providers: object) -> dict[str, object]:
     return {name: ", ".join(dict.fromkeys(str(one[name]) for one in known if name in one)) for name in names}
 
 
-def _table(source: Source) -> Log:
+def _table(source: Source) -> Iterator[Found]:
     """Read the CSV: variables, then for each provider and prompt its output and six columns of the same names."""
     csv.field_size_limit(1 << 27)
-    rows: list[Recorded] = []
     try:
         with opened(source.path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
             lines = csv.reader(text, strict=True)
             header = next(lines, [])
             at = [n for n in range(len(header)) if header[n + 1 : n + 2] == ["Status"]]
             for line in lines:
-                rows += _of_line(header, at, line)
+                yield from _of_line(header, at, line)
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{source.path}: not promptfoo's CSV ({error}).") from error
-    remark = (
+    yield stated_facts(tool=TOOL)
+    yield (
         "promptfoo's CSV has no ids, repeats its column names and rounds scores to two digits: rows are paired by "
         "their variables. Its JSON (-o results.json) says more."
     )
-    return Log(TOOL, tuple(rows), stated_facts(tool=TOOL), (remark,))
 
 
 def _of_line(header: list[str], at: list[int], line: list[str]) -> Iterator[Recorded]:

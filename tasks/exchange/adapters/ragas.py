@@ -4,15 +4,13 @@ Source: ragas 0.4 (`SingleTurnSample`; `Experiment`).
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from tasks.exchange.records import (
-    Log,
+    Found,
     Recorded,
-    Stated,
     conversation,
-    mapped,
     number,
     stated,
     stated_facts,
@@ -48,19 +46,19 @@ def _judge(metric: str) -> str:
     return "a model" if metric.startswith(_SHIPPED) and not metric.startswith(_COMPUTED) else ""
 
 
-def _measured(rows: list[Mapping[str, Any]]) -> list[str]:
+def _measured(source: Source) -> list[str]:
     """Return the columns that are metrics: of numbers, or of pass and fail, in at least one row."""
-    names = dict.fromkeys(name for row in rows for name in row if name not in _SAMPLE)
-    known = {name: [row.get(name) for row in rows] for name in names}
-
-    def measured(value: object) -> bool:
-        return number(value) is not None or value in _NONE or isinstance(value, float)
-
-    return [
-        name
-        for name, own in known.items()
-        if all(map(measured, own)) and any(number(one) is not None for one in own)
-    ]
+    found: dict[str, bool] = {}
+    others: set[str] = set()
+    for row in source.rows():
+        for name, value in row.items():
+            if name in _SAMPLE or name in others:
+                continue
+            known = number(value) is not None
+            if not known and value not in _NONE and not isinstance(value, float):
+                others.add(name)
+            found[name] = found.get(name, False) or known
+    return [name for name, known in found.items() if known and name not in others]
 
 
 def _asked(value: Any) -> str:
@@ -73,23 +71,16 @@ def _asked(value: Any) -> str:
     return conversation(value)
 
 
-def read(source: Source) -> Log:
+def read(source: Source) -> Iterator[Found]:
     """Read samples with the columns of their metrics; NaN is a judge's failure."""
-    rows = list(source.rows())
-    metrics = _measured(rows)
-
-    def scores(row: Mapping[str, Any]) -> dict[str, Stated]:
-        return {name: stated(row.get(name), judge=_judge(name), reason="no number") for name in metrics}
-
-    found = tuple(
-        Recorded(
+    judges = {name: _judge(name) for name in _measured(source)}
+    for row in source.rows():
+        yield Recorded(
             text_of(row.get("id")),
             _asked(row.get("user_input")),
             text_of(row.get("reference")),
             text_of(row.get("response")),
-            scores(row),
+            {name: stated(row.get(name), judge=judge, reason="no number") for name, judge in judges.items()},
             text_of(row.get("model")) or "model",
         )
-        for row in map(mapped, rows)
-    )
-    return Log(TOOL, found, stated_facts(tool=TOOL))
+    yield stated_facts(tool=TOOL)

@@ -1,10 +1,10 @@
 """Any table: CSV, JSONL, Parquet, a JSON list; its columns are recognised, or the user names them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from data.errors import InputError
-from tasks.exchange.records import Log, Recorded, Stated, conversation, counted, expected, number, stated, text_of
+from tasks.exchange.records import Recorded, conversation, counted, expected, number, stated, text_of
 from tasks.exchange.source import Source
 
 TOOL = "a table"
@@ -51,10 +51,6 @@ def fits(source: Source) -> bool:
     return "score" in found and bool({"id", "question"} & found.keys())
 
 
-def _scores(row: Mapping[str, Any], metrics: Mapping[str, str], judge: str, error: str) -> dict[str, Stated]:
-    return {name: stated(row.get(column), judge=judge, error=error) for name, column in metrics.items()}
-
-
 def _metrics(source: Source, named: Mapping[str, str]) -> dict[str, str]:
     """Return the columns of scores by the metric's name, the one named first."""
     main = named["score"]
@@ -65,33 +61,42 @@ def _metrics(source: Source, named: Mapping[str, str]) -> dict[str, str]:
 
 
 def _rows(source: Source, named: Mapping[str, str]) -> Iterator[Recorded]:
-    taken = {*named.values(), *_metrics(source, named).values()}
-    more = [name for name in source.head if str(name) not in taken]
     metrics, unnamed = _metrics(source, named), source.path.name.partition(".")[0]
-
-    def cell(row: Mapping[str, Any], ours: str) -> Any:
-        return row.get(named[ours]) if ours in named else None
-
+    taken = {*named.values(), *metrics.values()}
+    more = [name for name in source.head if str(name) not in taken]
+    there = [(ours, named[ours], convert) for ours, convert in _READ.items() if ours in named]
     for row in source.rows():
-        said, error = cell(row, "response"), text_of(cell(row, "error"))
-        turn = number(cell(row, "repeat"))
+        given = dict(_BLANK)
+        for ours, column, convert in there:
+            given[ours] = convert(row.get(column))
+        judge, error = given.pop("judge"), given["error"]
         yield Recorded(
-            text_of(cell(row, "id")),
-            conversation(cell(row, "question")),
-            expected(cell(row, "answer")),
-            None if said is None else text_of(said),
-            _scores(row, metrics, text_of(cell(row, "judge")), error),
-            text_of(cell(row, "model")) or unnamed,
-            text_of(cell(row, "suite")),
-            repeat=None if turn is None else counted(int(turn)),
-            template=text_of(cell(row, "template")),
-            finish_reason=text_of(cell(row, "finish_reason")),
-            error=error,
+            scores={name: stated(row.get(column), judge=judge, error=error) for name, column in metrics.items()},
+            target=given.pop("model") or unnamed,
             facts={str(name): row.get(name) for name in more} if more else _NOTHING,
+            **given,
         )
 
 
-def read(source: Source) -> Log:
+def _said(value: object) -> str | None:
+    return None if value is None else text_of(value)
+
+
+def _turn(value: object) -> int | None:
+    turn = number(value)
+    return None if turn is None else counted(int(turn))
+
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "id": text_of, "question": conversation, "answer": expected, "response": _said, "model": text_of,
+    "suite": text_of, "template": text_of, "repeat": _turn, "finish_reason": text_of, "error": text_of,
+    "judge": text_of,
+}  # fmt: skip
+"""How the cells of a column are read, by our name for it; scores apart."""
+_BLANK: Mapping[str, Any] = {ours: convert(None) for ours, convert in _READ.items()}
+
+
+def read(source: Source) -> Iterator[Recorded]:
     """Read a table.
 
     Raises:
@@ -104,4 +109,4 @@ def read(source: Source) -> Log:
             f"{source.path}: found the columns {', '.join(map(str, source.head)) or 'none'}, none of them a "
             f"{lacking}. Name it: --columns {lacking}=COLUMN"
         )
-    return Log(TOOL, tuple(_rows(source, named)), {})
+    yield from _rows(source, named)

@@ -9,7 +9,7 @@ from tasks.exchange import adapters, discovery
 from tasks.exchange.reading import read
 
 ADAPTER = """
-from tasks.exchange.records import Log, Recorded, Stated
+from tasks.exchange.records import Recorded, Stated
 
 TOOL, FORM = "Another Tool", "another"
 
@@ -19,7 +19,7 @@ def fits(source):
 
 
 def read(source):
-    return Log(TOOL, (Recorded("1", "2 + 2?", "4", "It is 4.", {"right": Stated(1.0)}, "tiny", "sums"),))
+    yield Recorded("1", "2 + 2?", "4", "It is 4.", {"right": Stated(1.0)}, "tiny", "sums")
 
 
 def write(evaluation, folder, *, run, cells):
