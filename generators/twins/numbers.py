@@ -72,9 +72,11 @@ def _domains(question: str, solution: str, trace: Trace, language: str, words: W
         Refused: too few can change.
     """
     kept = trace.kept | _said_again(question, solution, trace.quantities, words)
-    found = [[one.value] if place in kept else one.domain(language) for place, one in enumerate(trace.quantities)]
+    found = [
+        (place not in kept and one.domain(language)) or [one.value] for place, one in enumerate(trace.quantities)
+    ]
     changing = sum(one.value not in domain for one, domain in zip(trace.quantities, found, strict=True))
-    if not all(found) or changing < _fewest(trace):
+    if changing < _fewest(trace):
         raise Refused("too few numbers that can change")
     return [*found]
 

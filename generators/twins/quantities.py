@@ -42,7 +42,7 @@ class Mention:
     commas: bool
     percent: bool
     share: bool
-    most: int
+    most: Fraction
     fact: bool
 
 
@@ -77,11 +77,9 @@ def _mention(text: str, match: re.Match[str], words: Wording) -> Mention:
     bare = "," not in written and not decimals and before[-1:] not in _MONEY
     if bare and len(digits) == 4 and _YEARS[0] <= value <= _YEARS[1]:  # noqa: PLR2004 - a year's digits
         raise Refused(DATE)
-    most = next((most for most, pattern in words.limits if value <= most and pattern.match(after)), 0)
     return Mention(
         value, match.start(), match.end(), len(decimals), "," in written, percent, share,
-        99 if percent and value < 100 else most,  # noqa: PLR2004 - less than the whole stays so
-        words.facts_after.match(after) is not None,
+        words.most(text, match.end(), value), words.facts_after.match(after) is not None,
     )  # fmt: skip
 
 
@@ -134,7 +132,7 @@ class Quantity:
         unit = 10**decimals
         size = self.value * unit
         step = _step(int(size))
-        most = min((one.most for one in self.mentions if one.most), default=0)
+        most = min((one.most for one in self.mentions if one.most), default=Fraction(0))
         low, high = ceil(size / 2), floor(size * 2)
         if size <= _SINGLE and not decimals:
             low, high = 2, _SINGLE

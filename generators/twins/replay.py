@@ -178,7 +178,8 @@ def value_of(sources: Sources, values: Values) -> Fraction | None:
 class Trace:
     """A solution whose literals are all traced: sources by calculation, in the order of its literals.
 
-    `kept` are the places of the quantities that stay, since more may hang on them than is calculated.
+    `kept` are the places of the quantities that stay, since more may hang on them than is calculated. No result
+    exceeds `most` (0: none does that) unless it did before.
     """
 
     quantities: tuple[Quantity, ...]
@@ -186,6 +187,7 @@ class Trace:
     sources: tuple[tuple[Sources, ...], ...]
     values: tuple[Fraction, ...]
     kept: frozenset[int]
+    most: int
 
     def replay(self, values: Values) -> list[Fraction] | None:
         """Calculate the solution with other quantities: these, then all results.
@@ -239,7 +241,14 @@ class Tracer:
         if any(uses < len(one.mentions) and one.value != 1 for one, uses in told):
             raise Refused("a quantity that the solution does not use")
         kept = frozenset(place for place, one in enumerate(self.quantities) if self._stays(place, one))
-        return Trace(self.quantities, tuple(found), tuple(traced), tuple(self.values), kept)
+        return Trace(
+            self.quantities,
+            tuple(found),
+            tuple(traced),
+            tuple(self.values),
+            kept,
+            self.words.highest(self.question),
+        )
 
     def _count(self, calculation: Annotation, literals: Sequence[Sources], *, again: bool) -> None:
         """Note which quantities a calculation uses, and which of them a constant may be as well.
@@ -303,6 +312,7 @@ def same_kind(trace: Trace, after: Values) -> bool:
         and (old > 0, old < 0, -1 < old < 1) == (new > 0, new < 0, -1 < new < 1)
         and (old.denominator == 1 or _decimals(new) <= _decimals(old))
         and len(str(int(abs(old)))) == len(str(int(abs(new))))
+        and (not trace.most or new <= trace.most or new <= old)
         for old, new in zip(trace.values[first:], after[first:], strict=True)
     )
 

@@ -16,6 +16,29 @@ LANGUAGES = ("en", "ru")
 Words = tuple[str, ...]
 
 
+class Bound(BaseModel):
+    """What a number can be, or a result too, before some words, in texts with others; `twins.yaml` says more."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+
+    most: int
+    before: Words
+    where: Words = ()
+    results: bool = False
+
+    @cached_property
+    def following(self) -> re.Pattern[str]:
+        """Match behind a number what is bounded."""
+        listed = "|".join(
+            re.escape(word).replace(r"\ ", "[ -]") for word in sorted(self.before, key=len, reverse=True)
+        )
+        return re.compile(rf"[ -]*(?:{listed})(?![^\W_])", re.IGNORECASE)
+
+    def holds(self, text: str) -> bool:
+        """Say whether a text speaks of what is bounded."""
+        return not self.where or whole(self.where).search(text) is not None
+
+
 class Wording(BaseModel):
     """A language's words; `twins.yaml` says of each list what it is for."""
 
@@ -25,7 +48,7 @@ class Wording(BaseModel):
     cardinals: Mapping[str, int]
     ordinals: Mapping[str, int]
     again: Mapping[int, Words]
-    most: Mapping[int, Words]
+    bounds: tuple[Bound, ...]
     facts: Words
     refused: Mapping[str, tuple[Words, ...]]
     months: Words
@@ -40,10 +63,16 @@ class Wording(BaseModel):
         """The cardinals, each with its value."""
         return {whole([word]): value for word, value in self.cardinals.items()}
 
-    @cached_property
-    def limits(self) -> tuple[tuple[int, re.Pattern[str]], ...]:
-        """The largest number that may stand before each group of words, the smallest first."""
-        return tuple((most, _following(words)) for most, words in sorted(self.most.items()))
+    def most(self, text: str, start: int, value: Fraction) -> Fraction:
+        """Return the largest that may stand in the place of a number, which ends at `start`; 0 for any."""
+        found = [one for one in self.bounds if one.following.match(text, start) and one.holds(text)]
+        return max(value, Fraction(min(one.most for one in found))) if found else Fraction(0)
+
+    def highest(self, text: str) -> int:
+        """Return the largest result that a text can have if its original has no larger one; 0 for any."""
+        found = [one for one in self.bounds if one.results and one.holds(text)]
+        said = (one.most for one in found if re.search(rf"[0-9]{one.following.pattern}", text, re.IGNORECASE))
+        return min(said, default=0)
 
     @cached_property
     def facts_after(self) -> re.Pattern[str]:
