@@ -10,16 +10,19 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Lock
 from urllib.parse import quote, urlencode
 
 # Prefect, which serves its own pages with them, brings both.
 import uvicorn
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -31,6 +34,10 @@ from tasks.store.runs import find
 
 HOST = "127.0.0.1"
 PAGE = "report_*.html"
+FILES = "/files"
+MOST = 20
+"""Files of other tools that are kept."""
+BOTH = 2
 KEPT = 8
 """Comparisons that are kept, the latest used."""
 
@@ -40,14 +47,14 @@ _HEADERS = {
     "img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # without which a form would not say whose it is
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
 
 
 class HostGuard:
-    """Lets in what a browser of this machine asks for by our own address, to read.
+    """Lets in what a browser of this machine asks for by our own address, to read, or sends from our own page.
 
     Any site may have its own name point here, or send a browser here.
     """
@@ -66,12 +73,15 @@ class HostGuard:
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        refused = self._refused(scope["method"], Headers(scope=scope))
+        headers = Headers(scope=scope)
+        # A browser says of each form which page it is on; whatever does not is not let in to send anything.
+        sends = (scope["method"], scope["path"]) == ("POST", FILES) and "origin" in headers
+        refused = self._refused("GET" if sends else scope["method"], headers)
         await (refused or self.app)(scope, receive, send_with_headers)
 
     def _refused(self, method: str, headers: Headers) -> Response | None:
         if method not in {"GET", "HEAD"}:
-            return PlainTextResponse("Only GET and HEAD are answered.", 405, {"Allow": "GET, HEAD"})
+            return PlainTextResponse("Only GET and HEAD are answered here.", 405, {"Allow": "GET, HEAD"})
         if headers.getlist("host") not in [[host] for host in self.hosts]:
             return PlainTextResponse("This address is not ours: open the one that was printed.", 421)
         strange = headers.get("origin") not in {None, *(f"http://{host}" for host in self.hosts)}
@@ -89,7 +99,8 @@ class Pages:
     def __init__(self, runs: Path, language: str = "", files: Mapping[str, Path] | None = None) -> None:
         self.runs = runs
         self.language = language
-        self.files = files or {}
+        self.files = dict(files or {})
+        self._received = TemporaryDirectory()
         self._compared: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._lock = Lock()
 
@@ -129,6 +140,33 @@ class Pages:
                 self._compared.popitem(last=False)
             return self._compared[before, after]
 
+    async def receive(self, request: Request) -> Response:
+        """Keep the files that a browser sends as long as this serves; two are shown compared, others listed."""
+        from flows.cli.uploads import receive
+
+        if len(self.files) >= MOST:
+            raise InputError(f"found {MOST} files of other tools already. Begin anew: stop `view`, and start it.")
+        sent = await receive(request, Path(self._received.name))
+        names = await run_in_threadpool(self._listed, sent)
+        both = comparison_address(*names) if len(names) == BOTH else "/"
+        return RedirectResponse(both, 303)
+
+    def _listed(self, sent: Sequence[Path]) -> list[str]:
+        """List files that can be read, and return their names."""
+        from tasks.compare.sides import one_side
+
+        for path in sent:
+            try:
+                one_side(str(path), runs=self.runs)
+            except InputError as error:
+                raise InputError(str(error).replace(f"{path.parent}/", "")) from error
+        names = []
+        for path in sent:
+            turns = chain([path.name], (f"{path.name} ({n})" for n in count(2)))
+            names.append(next(name for name in turns if name not in {*self.files, *folders(self.runs)}))
+            self.files[names[-1]] = path
+        return names
+
     def report(self, request: Request) -> Response:
         """Send a file of a run's report."""
         folder = folders(self.runs).get(request.path_params["run"])
@@ -166,6 +204,7 @@ class Pages:
                 Route("/", self.index),
                 Route("/leaderboard", self.leaderboard),
                 Route("/compare", self.compare),
+                Route(FILES, self.receive, methods=["POST"]),
                 Route("/runs/{run}/{file:path}", self.report),
             ],
             exception_handlers={InputError: refused, 404: missing, Exception: broken},
