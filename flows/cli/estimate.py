@@ -2,7 +2,7 @@
 
 import datetime as dt
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from data.exits import Exit
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from config.settings import Settings
     from tasks.estimate.calls import CallEstimate, CostEstimate, DetectableEffect
     from tasks.report.tables import Table
-
-HEADS = ("asked", "calls", "cached", "tokens_in", "tokens_out", "cost", "time")
-"""The table's columns; all but the first are numbers."""
 
 
 def show_estimate(settings: "Settings") -> int:
@@ -131,31 +128,32 @@ def effect_line(one: "DetectableEffect", language: str) -> str:
 
 def _table(found: "CostEstimate") -> "Table":
     from prompts.phrases import phrase
-    from tasks.report.tables import Table, columns
-
-    heads = [phrase(f"estimate.{head}", found.language) for head in HEADS]
-    rows = [_row(portion, found.language) for portion in found.portions]
-    return Table(columns(*heads, numeric=heads[1:], whole=heads[1:]), rows)
-
-
-def _row(portion: "CallEstimate", language: str) -> list[str]:
-    from prompts.phrases import phrase
     from tasks.report.spending import money
+    from tasks.report.tables import Column, Table
     from tasks.report.text import duration, grouped
 
-    about = "" if portion.exact else "~"
-    who = portion.name
-    if portion.role == "judge":
-        who = phrase("estimate.judge", language, judge=portion.name, metric=portion.metric)
-    return [
-        f"{portion.suite}: {who}",
-        f"{about}{portion.calls}",
-        str(portion.cached),
-        f"{about}{grouped(portion.tokens_in)}",
-        f"{about}{grouped(portion.tokens_out)}",
-        money(portion.cost, "", language),
-        duration(portion.seconds, language),
-    ]
+    language = found.language
+
+    def column(name: str, take: Callable[["CallEstimate"], str]) -> Column:
+        return Column(phrase(f"estimate.{name}", language), take, numeric=True, whole=True)
+
+    def about(one: "CallEstimate", value: int) -> str:
+        return f"{'' if one.exact else '~'}{grouped(value)}"
+
+    def who(one: "CallEstimate") -> str:
+        named = phrase("estimate.judge", language, judge=one.name, metric=one.metric)
+        return f"{one.suite}: {named if one.role == 'judge' else one.name}"
+
+    return Table.of(
+        found.portions,
+        Column(phrase("estimate.asked", language), who),
+        column("calls", lambda one: f"{'' if one.exact else '~'}{one.calls}"),
+        column("cached", lambda one: str(one.cached)),
+        column("tokens_in", lambda one: about(one, one.tokens_in)),
+        column("tokens_out", lambda one: about(one, one.tokens_out)),
+        column("cost", lambda one: money(one.cost, "", language)),
+        column("time", lambda one: duration(one.seconds, language)),
+    )
 
 
 def _bases(found: "CostEstimate") -> Iterator[str]:

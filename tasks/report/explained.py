@@ -13,10 +13,12 @@ from data.plugins import metric
 from data.records import VALUED, Metric
 from data.shown import Crossing, Distribution
 from data.suites import Suite
-from metrics.analysis.bands import FLOORS, band
+from metrics.analysis.bands import FLOORS, Band, band
 from metrics.analysis.summary import OF_SUITES, SummaryRow, cells
 from metrics.stats.intervals import mean_interval, wilson
 from tasks.report.report_data import ReportData
+from tasks.report.tables import Column, Table
+from tasks.report.text import percent
 from tasks.report.titles import metric_title, part_title, shown_text, titled
 from tasks.report.words import say
 
@@ -72,7 +74,7 @@ def _metric(
         "cells": means,
         "crossings": [one for one in crossings if one["models"]],
         "tables": [one for one in tables if one["rows"]],
-        "bands": _bands(unit, done, models, language) if unit.shown.bands else None,
+        "bands": bands(unit, done, language),
     }
     more = any(found[name] for name in ("parts", "crossings", "tables", "bands"))
     return found if more and not scores.is_empty() else None
@@ -173,22 +175,27 @@ def _crossing(unit: Metric, one: Crossing, read: Read, models: Sequence[str], la
     }
 
 
-def _bands(unit: Metric, done: pl.DataFrame, models: Sequence[str], language: str) -> dict[str, Any]:
-    values = done.drop_nulls("value").select("model", "value").iter_rows()
-    names = [str(name) for _, name in FLOORS]
-    found = Counter((model, str(band(value))) for model, value in values)
-    return {
-        "labels": [say(name, language) for name in names],
-        "rows": _counted(found, models, names),
-        "meanings": [
-            (
-                say(name, language),
-                floor,
-                shown_text(unit, f"band {name}", unit.shown.meanings.get(name, {}), language),
-            )
-            for floor, name in FLOORS
-        ],
-    }
+def bands(unit: Metric, scores: pl.DataFrame, language: str) -> Table | None:
+    """Return what the bands of a metric mean, and how many of each model's answers lie in each."""
+    values = scores.filter(metric=unit.name).drop_nulls("value").select("model", "value").rows()
+    if not unit.shown.bands or not values:
+        return None
+    counts = Counter((model, band(value)) for model, value in values)
+
+    def meaning(row: tuple[float, Band]) -> str:
+        return shown_text(unit, f"band {row[1]}", unit.shown.meanings.get(row[1], {}), language)
+
+    def counted(model: str) -> Column:
+        return Column(model, lambda row: str(counts[model, row[1]]), numeric=True)
+
+    return Table.of(
+        FLOORS,
+        Column(say("band", language), lambda row: say(row[1], language)),
+        Column(say("from", language), lambda row: percent(row[0]), numeric=True),
+        Column(say("meaning", language), meaning),
+        *(counted(model) for model in dict(values)),
+        title=say("bands_head", language, metric=unit.name),
+    )
 
 
 def judges(data: ReportData) -> list[dict[str, Any]]:

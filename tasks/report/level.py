@@ -1,7 +1,7 @@
 """The level of a model in words, as a table, as JSON and as a page with its curves."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -15,14 +15,12 @@ from metrics.analysis.levels import Curve
 from prompts.phrases import phrase
 from tasks.report import charts
 from tasks.report.pages import still
-from tasks.report.tables import Table, columns
+from tasks.report.tables import Column, Table
 from tasks.report.text import p_value
 from tasks.report.titles import title_of
 from tasks.store.tables import write_atomically
 
 SCHEMA = 1
-COLUMNS = ("family", "language", "level", "interval", "asked", "right", "order")
-"""The table's columns; asked and right are numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +80,21 @@ def _interval(one: Curve, language: str) -> str:
 def table(found: LevelReport) -> Table:
     """Return the levels, a row for each family and language."""
     language = found.language
-    names = [phrase(f"level.{name}", language) for name in COLUMNS]
-    rows = [
-        (
-            title_of(one.family, language),
-            one.language,
-            _level(one, language),
-            _interval(one, language),
-            str(int(one.counts.answered.sum())),
-            str(int(one.counts.right.sum())),
-            phrase("level.falls" if one.falls else "level.rises", language),
-        )
-        for one in found.curves
-    ]
-    numbers = (names[4], names[5])
-    title = phrase("level.title", language, model=found.model)
-    return Table(columns(*names, numeric=numbers, whole=(names[2], names[3])), rows, title)
+
+    def column(name: str, take: Callable[[Curve], str], *, numeric: bool = False, whole: bool = False) -> Column:
+        return Column(phrase(f"level.{name}", language), take, numeric=numeric, whole=whole)
+
+    return Table.of(
+        found.curves,
+        column("family", lambda one: title_of(one.family, language)),
+        column("language", lambda one: one.language),
+        column("level", lambda one: _level(one, language), whole=True),
+        column("interval", lambda one: _interval(one, language), whole=True),
+        column("asked", lambda one: str(int(one.counts.answered.sum())), numeric=True),
+        column("right", lambda one: str(int(one.counts.right.sum())), numeric=True),
+        column("order", lambda one: phrase("level.falls" if one.falls else "level.rises", language)),
+        title=phrase("level.title", language, model=found.model),
+    )
 
 
 def notes(found: LevelReport) -> Iterator[str]:

@@ -3,23 +3,20 @@
 Source: seed 001, section 5.3; its analysis, left open there, is computed from the verdicts' reasons.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from data.plugins import metric, metrics
-from data.records import Metric
 from data.suites import Suite
-from metrics.analysis.bands import FLOORS, band
 from metrics.analysis.scores import THRESHOLD, reaches
 from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, SummaryRow, Total, cells, totals
 from prompts.phrases import translated
 from tasks.plan import targets_of
 from tasks.report import spending
+from tasks.report.explained import bands
 from tasks.report.passports import warnings
 from tasks.report.report_data import ReportData
 from tasks.report.sections import markdown, sections, usage
@@ -188,35 +185,6 @@ def _interval_of(found: Found, of: str, model: str) -> str:
     return _interval(found.get((model, of)))
 
 
-def band_tables(data: ReportData) -> Iterator[Table]:
-    """Yield what the bands of each judged metric mean, and how many of each model's answers lie in each."""
-    language = data.settings.report.language
-    for name, unit in metrics().items():
-        values = data.scores.filter(metric=name).drop_nulls("value").select("model", "value").rows()
-        if unit.shown.bands and values:
-            yield _bands(unit, values, language)
-
-
-def _bands(unit: Metric, values: Sequence[tuple[str, float]], language: str) -> Table:
-    counts = Counter((model, band(value)) for model, value in values)
-
-    def meaning(row: tuple[float, str]) -> str:
-        return shown_text(unit, f"band {row[1]}", unit.shown.meanings.get(row[1], {}), language)
-
-    return Table.of(
-        FLOORS,
-        Column(shared("band", language), lambda row: shared(row[1], language)),
-        Column(shared("from", language), lambda row: percent(row[0]), numeric=True),
-        Column(shared("meaning", language), meaning),
-        *(Column(model, partial(_count, counts, model), numeric=True) for model in dict(values)),
-        title=shared("bands_head", language, metric=unit.name),
-    )
-
-
-def _count(counts: Mapping[tuple[str, Any], int], model: str, row: tuple[float, str]) -> str:
-    return str(counts[model, row[1]])
-
-
 def compose(data: ReportData) -> str:
     """Return the whole report."""
     settings = data.settings
@@ -242,7 +210,14 @@ def compose(data: ReportData) -> str:
         of_judges = dict.fromkeys(said for _, _, said in warnings(data.results, language))
         for said in (*run_warnings(data.results, language), *of_judges):
             text += [f"**{shared('warning', language)}:** {plain(said)}.", ""]
-    text += markdown((*sections(data), *beside_tables(data), counts_table(data), *band_tables(data)))
+    text += markdown(
+        (
+            *sections(data),
+            *beside_tables(data),
+            counts_table(data),
+            *filter(None, (bands(unit, data.scores, language) for unit in metrics().values())),
+        )
+    )
     if told := [plain(line) for line in spending.lines(data.results, language)]:
         text += [*markdown([usage(data)]), *told, ""]
     if held := data.manifest.get("sandbox"):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from prompts.phrases import phrase
+from tasks.report.text import clipped
 
 NAMED = 3
 """Questions of a kind that a line names."""
@@ -38,5 +39,4 @@ def _answer(text: str | None, language: str) -> str:
 
 
 def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"
+    return clipped(" ".join(text.split()), _LONGEST)

@@ -1,13 +1,14 @@
 """Passports as people read them: a row for each step and language, and what a judge leans to, each with its n."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from data.labelled_sets import SETS
 from metrics.analysis.passports import Passport, read_passport
 from prompts.phrases import phrase, translated
-from tasks.report.tables import Table, columns
+from tasks.report.tables import Column, Table, columns
 from tasks.report.text import estimated, percent, share
 from tasks.report.words import shared
 
@@ -74,30 +75,38 @@ def tables_of(judge: str, found: Sequence[Passport], language: str) -> Iterator[
             yield Table(columns(*_heads(header, language)), rows, title)
 
 
-_CORRECTED = ("model", "suite", "metric", "judge", "interval")
-_CORRECTED_NUMBERS = ("as_judged", "corrected", "verdicts", "exam_questions")
-
-
 def corrected(results: Results, language: str) -> Table:
     """Return each judged mean of a run beside its corrected one; the reason where there is none."""
-    texts, numbers = ([shared(name, language) for name in names] for names in (_CORRECTED, _CORRECTED_NUMBERS))
-    heads = columns(*texts, *numbers, numeric=numbers)
-    rows = [_corrected(one, language) for one in results.get("corrected", ())]
-    return Table(heads, rows, shared("judges_head", language), shared("judges_note", language), name="judged")
 
+    def column(name: str, take: Callable[[Mapping[str, Any]], str], *, numeric: bool = False) -> Column:
+        return Column(shared(name, language), take, numeric=numeric)
 
-def _corrected(one: Mapping[str, Any], language: str) -> tuple[str, ...]:
-    low, high = one["interval"]["low"], one["interval"]["high"]
-    none = one["value"] is None or low is None
-    return (
-        *(str(one[name]) for name in ("model", "suite", "metric")),
-        f"{one['judge']} ({one['language']})",
-        translated(one["reason"], language) if none else f"{percent(low)} – {percent(high)}",
-        estimated(one["raw"], one["raw_interval"]["low"], one["raw_interval"]["high"]),
-        "–" if none else percent(one["value"]),
-        str(one["n_verdicts"] or one["n_samples"]),
-        str(one["n_exam"] or "–"),
+    def interval(one: Mapping[str, Any]) -> str:
+        low, high = one["interval"]["low"], one["interval"]["high"]
+        return f"{percent(low)} – {percent(high)}" if _is_corrected(one) else translated(one["reason"], language)
+
+    def as_judged(one: Mapping[str, Any]) -> str:
+        return estimated(one["raw"], one["raw_interval"]["low"], one["raw_interval"]["high"])
+
+    return Table.of(
+        results.get("corrected", ()),
+        column("model", itemgetter("model")),
+        column("suite", itemgetter("suite")),
+        column("metric", itemgetter("metric")),
+        column("judge", lambda one: f"{one['judge']} ({one['language']})"),
+        column("interval", interval),
+        column("as_judged", as_judged, numeric=True),
+        column("corrected", lambda one: percent(one["value"]) if _is_corrected(one) else "–", numeric=True),
+        column("verdicts", lambda one: str(one["n_verdicts"] or one["n_samples"]), numeric=True),
+        column("exam_questions", lambda one: str(one["n_exam"] or "–"), numeric=True),
+        title=shared("judges_head", language),
+        caption=shared("judges_note", language),
+        name="judged",
     )
+
+
+def _is_corrected(one: Mapping[str, Any]) -> bool:
+    return one["value"] is not None and one["interval"]["low"] is not None and one["interval"]["high"] is not None
 
 
 def warnings(results: Results, language: str) -> list[tuple[str, str, str]]:

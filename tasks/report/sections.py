@@ -1,13 +1,17 @@
 """The tables beside a report's verdict, each built once: the page and the Markdown file show the same."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import Any
 
 from tasks.report import operations, passports, spending, stated, stopping, twins
 from tasks.report.report_data import ReportData
-from tasks.report.tables import Table, columns
+from tasks.report.tables import Column, Table
 from tasks.report.text import estimated, grouped, plain
 from tasks.report.titles import where
 from tasks.report.words import say
+
+_TOKENS = ("tokens_in", "tokens_cached", "tokens_out", "tokens_thinking")
 
 
 def sections(data: ReportData) -> list[Table]:
@@ -25,67 +29,72 @@ def sections(data: ReportData) -> list[Table]:
 
 
 def _repeats(data: ReportData, language: str) -> Table:
-    names = (say("model", language), say("category", language))
-    numbers = ("n", "k", "pass@k", "pass^k", say("agreement", language))
-    rows = [
-        (
-            one["model"],
-            where(data, one["suite"], one["metric"]),
-            str(one["n_items"]),
-            str(one["k"]),
-            *(
-                estimated(one[name]["mean"], one[name]["interval"]["low"], one[name]["interval"]["high"])
-                for name in ("pass_at", "pass_all", "agreement")
-            ),
-        )
-        for one in data.results.get("repeats", ())
-    ]
-    return Table(columns(*names, *numbers, numeric=numbers), rows, say("repeats", language), name="repeats")
+    def share(name: str, head: str) -> Column:
+        def write(one: Mapping[str, Any]) -> str:
+            found = one[name]
+            return estimated(found["mean"], found["interval"]["low"], found["interval"]["high"])
 
+        return Column(head, write, numeric=True)
 
-_COUNTS = ("n", "cached", "failed", "cut")
-_SECONDS = ("p50", "p95", "max")
-_TOKENS = ("tokens_in", "tokens_cached", "tokens_out", "tokens_thinking")
-_COSTS = ("cost_now", "cost")
+    return Table.of(
+        data.results.get("repeats", ()),
+        Column(say("model", language), itemgetter("model")),
+        Column(say("category", language), lambda one: where(data, one["suite"], one["metric"])),
+        Column("n", lambda one: str(one["n_items"]), numeric=True),
+        Column("k", lambda one: str(one["k"]), numeric=True),
+        share("pass_at", "pass@k"),
+        share("pass_all", "pass^k"),
+        share("agreement", say("agreement", language)),
+        title=say("repeats", language),
+        name="repeats",
+    )
 
 
 def usage(data: ReportData) -> Table:
     """Return what was asked of each model and judge: replies, waits, tokens and cost."""
     language, currency = data.settings.report.language, data.settings.currency
     latency = say("latency", language)
-    heads = [say(name, language) for name in ("asked_of", "role")]
-    numbers = [say(name, language) for name in ("replies", "from_cache", "errors_n", "cut_off")]
-    numbers += [f"{latency} p50", f"{latency} p95", say("latency_max", language)]
-    numbers += [say(name, language) for name in (*_TOKENS, "speed", "cost_now", "cost_all")]
 
-    def number(value: float | None, places: int = 0) -> str:
-        return "–" if value is None else grouped(value, places)
+    def number(head: str, name: str, places: int = 0) -> Column:
+        def write(one: Mapping[str, Any]) -> str:
+            return "–" if one[name] is None else grouped(one[name], places)
 
-    rows = [
-        (
-            one["model"],
-            say(f"role_{one['role']}", language),
-            *(number(one[name]) for name in _COUNTS),
-            *(number(one[name], 2) for name in _SECONDS),
-            *(number(one[name]) for name in _TOKENS),
-            number(one["speed"], 1),
-            *(spending.money(one[name], currency, language) for name in _COSTS),
-        )
-        for one in operations.usage(data)
-    ]
-    title = say("operations", language)
-    return Table(columns(*heads, *numbers, numeric=numbers), rows, title, name="operations")
+        return Column(head, write, numeric=True)
+
+    def cost(head: str, name: str) -> Column:
+        return Column(head, lambda one: spending.money(one[name], currency, language), numeric=True)
+
+    return Table.of(
+        operations.usage(data),
+        Column(say("asked_of", language), itemgetter("model")),
+        Column(say("role", language), lambda one: say(f"role_{one['role']}", language)),
+        number(say("replies", language), "n"),
+        number(say("from_cache", language), "cached"),
+        number(say("errors_n", language), "failed"),
+        number(say("cut_off", language), "cut"),
+        number(f"{latency} p50", "p50", 2),
+        number(f"{latency} p95", "p95", 2),
+        number(say("latency_max", language), "max", 2),
+        *(number(say(name, language), name) for name in _TOKENS),
+        number(say("speed", language), "speed", 1),
+        cost(say("cost_now", language), "cost_now"),
+        cost(say("cost_all", language), "cost"),
+        title=say("operations", language),
+        name="operations",
+    )
 
 
 def stages(data: ReportData) -> Table:
     """Return how often each stage ran, how often of that it came from the cache, and for how long."""
     language = data.settings.report.language
-    numbers = [say(name, language) for name in ("runs", "cached_runs", "seconds")]
-    rows = [
-        (one["stage"], str(one["n"]), str(one["cached"]), grouped(one["wall_s"], 2))
-        for one in operations.stages(data)
-    ]
-    return Table(columns(say("name", language), *numbers, numeric=numbers), rows, say("stages", language))
+    return Table.of(
+        operations.stages(data),
+        Column(say("name", language), itemgetter("stage")),
+        Column(say("runs", language), lambda one: str(one["n"]), numeric=True),
+        Column(say("cached_runs", language), lambda one: str(one["cached"]), numeric=True),
+        Column(say("seconds", language), lambda one: grouped(one["wall_s"], 2), numeric=True),
+        title=say("stages", language),
+    )
 
 
 def markdown(made: Iterable[Table]) -> Iterator[str]:

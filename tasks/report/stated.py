@@ -1,7 +1,11 @@
 """What other tools stated of recorded replies, beside our scores, as reports show it."""
 
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
 from tasks.report.report_data import ReportData
-from tasks.report.tables import Table, columns
+from tasks.report.tables import Column, Table
 from tasks.report.text import percent
 from tasks.report.titles import metric_title
 from tasks.report.words import shared
@@ -15,34 +19,34 @@ def tables(data: ReportData) -> tuple[Table, Table]:
     language = data.settings.report.language
     prompts = dict(data.items.select("item_id", "prompt").iter_rows())
     listed = data.results.get("stated", ())
-    means = [
-        (
-            one["model"],
-            one["suite"],
-            metric_title(one["metric"], language),
-            percent(one["stated"]),
-            percent(one["ours"]),
-            f"{len(one['differing'])} / {one['n']}",
-        )
-        for one in listed
-    ]
-    items = [
-        (one["model"], _question(prompts, str(item["item_id"])), f"{item['stated']:g}", f"{item['ours']:g}")
-        for one in listed
-        for item in one["differing"][:SHOWN]
-    ]
     more = sum(max(0, len(one["differing"]) - SHOWN) for one in listed)
-    left = shared("more_rows", language, n=more) if more else ""
-    model, suite, metric, question, stated, ours, differing = (
-        shared(name, language)
-        for name in ("model", "suite", "metric", "question", "stated_score", "our_score", "differing")
+
+    def column(name: str, take: Callable[[Any], str], *, numeric: bool = True) -> Column:
+        return Column(shared(name, language), take, numeric=numeric)
+
+    means = Table.of(
+        listed,
+        column("model", itemgetter("model"), numeric=False),
+        column("suite", itemgetter("suite"), numeric=False),
+        column("metric", lambda one: metric_title(one["metric"], language), numeric=False),
+        column("stated_score", lambda one: percent(one["stated"])),
+        column("our_score", lambda one: percent(one["ours"])),
+        column("differing", lambda one: f"{len(one['differing'])} / {one['n']}"),
+        title=shared("stated", language),
+        caption=shared("stated_note", language),
+        name="stated",
     )
-    numbers = (stated, ours, differing)
-    title, note = shared("stated", language), shared("stated_note", language)
-    return (
-        Table(columns(model, suite, metric, *numbers, numeric=numbers), means, title, note, name="stated"),
-        Table(columns(model, question, *numbers[:2], numeric=numbers), items, differing, left, name="differing"),
+    items = Table.of(
+        ((one["model"], item) for one in listed for item in one["differing"][:SHOWN]),
+        column("model", itemgetter(0), numeric=False),
+        column("question", lambda row: _question(prompts, str(row[1]["item_id"])), numeric=False),
+        column("stated_score", lambda row: f"{row[1]['stated']:g}"),
+        column("our_score", lambda row: f"{row[1]['ours']:g}"),
+        title=shared("differing", language),
+        caption=shared("more_rows", language, n=more) if more else "",
+        name="differing",
     )
+    return means, items
 
 
 def _question(prompts: dict[str, str], item: str) -> str:

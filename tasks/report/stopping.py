@@ -1,9 +1,10 @@
 """What reports say of suites that were asked until they were decided: how their intervals narrowed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Any
 
-from tasks.report.tables import Table, columns
+from tasks.report.tables import Column, Table
 from tasks.report.text import percent, points
 from tasks.report.words import shared
 
@@ -23,21 +24,22 @@ def followed(results: Results) -> list[dict[str, Any]]:
 
 def table(results: Results, language: str) -> Table:
     """Return how long each model was asked until its verdict was there; no row where all was asked at once."""
-    texts = [shared(name, language) for name in ("model", "suite")]
-    numbers = [shared(name, language) for name in ("questions", "decided_after", "score", "sequence")]
-    rows = [
-        (
-            one["who"],
-            one["suite"],
-            shared("of", language, k=one["asked"], n=one["most"]),
-            str(one["decided"] or "–"),
-            one["mean"],
-            f"{one['low']} – {one['high']}",
-        )
-        for one in followed(results)
-    ]
-    title, note = shared("stopping", language), shared("stopping_note", language)
-    return Table(columns(*texts, *numbers, numeric=numbers), rows, title, note, name="stopping")
+
+    def column(name: str, take: Callable[[Mapping[str, Any]], str]) -> Column:
+        return Column(shared(name, language), take, numeric=True)
+
+    return Table.of(
+        followed(results),
+        Column(shared("model", language), itemgetter("who")),
+        Column(shared("suite", language), itemgetter("suite")),
+        column("questions", lambda one: shared("of", language, k=one["asked"], n=one["most"])),
+        column("decided_after", lambda one: str(one["decided"] or "–")),
+        column("score", itemgetter("mean")),
+        column("sequence", lambda one: f"{one['low']} – {one['high']}"),
+        title=shared("stopping", language),
+        caption=shared("stopping_note", language),
+        name="stopping",
+    )
 
 
 def _shown(one: Mapping[str, Any]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from config.settings import Settings
 from data.errors import InputError
 from data.plugins import families, metric, metrics
 from data.records import Metric
@@ -102,12 +101,6 @@ def where(data: ReportData, suite: str, metric_name: str, scope: str = "metric")
     if len(counted(data, suite)) > 1 or metric_name not in counted(data, suite):
         return f"{title}: {metric_title(metric_name, language)}"
     return title
-
-
-def row_title(settings: Settings, suite: str, family: str) -> str:
-    """Name a row of a run's summary: by its generated family where the suite has strata, else by the suite."""
-    own = next((one for one in settings.suites if one.name == suite), None)
-    return title_of(family, settings.report.language) if own and own.strata else suite
 
 
 def category(data: ReportData, suite: str, family: str) -> str:

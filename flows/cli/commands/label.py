@@ -83,34 +83,30 @@ def _agreements(joined: "list[Labelled]") -> Iterator[str]:
 
 def table_of(joined: "list[Labelled]") -> "Table":
     """Return what labels showed: each figure with its interval, and on how many labels and samples it rests."""
-    from tasks.report.tables import Table, columns
+    from tasks.report.tables import Column, Table
 
-    heads = (
-        "suite",
-        "model",
-        "metric",
-        "labels",
-        "judge",
-        "labels alone",
-        "estimate",
-        "λ, how far the judge is relied on",
-        "to halve it",
+    def known(one: "Labelled") -> bool:
+        """Say whether labels are enough for an interval; else nothing that they alone would say is shown."""
+        return one.found.interval.low is not None
+
+    return Table.of(
+        joined,
+        Column("suite", lambda one: one.suite),
+        Column("model", lambda one: one.model),
+        Column("metric", lambda one: one.metric),
+        Column("labels", lambda one: f"{one.found.n_labels} of {one.found.n_samples}"),
+        Column("judge", lambda one: _estimated(one.found.judged, one.found.judged_interval)),
+        Column(
+            "labels alone",
+            lambda one: _estimated(one.found.labelled, one.found.labels_alone) if known(one) else "–",
+        ),
+        Column(
+            "estimate",
+            lambda one: _estimated(one.found.value, one.found.interval) if known(one) else one.found.reason,
+        ),
+        Column("λ, how far the judge is relied on", lambda one: _lambda(one.found) if known(one) else "–"),
+        Column("to halve it", lambda one: "–" if (n := one.found.n_halving) is None else f"{n} labels"),
     )
-    rows = []
-    for one in joined:
-        it = one.found
-        # Where there are too few labels for an interval, nothing that they alone would say is shown.
-        given = it.interval.low is not None
-        row = (
-            one.suite, one.model, one.metric, f"{it.n_labels} of {it.n_samples}",
-            _estimated(it.judged, it.judged_interval),
-            _estimated(it.labelled, it.labels_alone) if given else "–",
-            _estimated(it.value, it.interval) if given else it.reason,
-            _lambda(it) if given else "–",
-            "–" if it.n_halving is None else f"{it.n_halving} labels",
-        )  # fmt: skip
-        rows.append(row)
-    return Table(columns(*heads), rows)
 
 
 def _estimated(value: float, interval: "Interval") -> str:

@@ -16,7 +16,7 @@ from flows.cli.options import Where
 if TYPE_CHECKING:
     from config.settings import StoreSettings
     from tasks.report.tables import Table
-    from tasks.store.inventory import Inventory
+    from tasks.store.inventory import Inventory, RunFolder
     from tasks.store.replies import ReplyCache
     from tasks.store.tables import Store
 
@@ -95,25 +95,22 @@ def _existing_cache(store: "Store", given: str) -> "ReplyCache | None":
 
 
 def _table(there: "Inventory") -> "Table":
-    from tasks.report.tables import Table, columns
+    from tasks.report.tables import Column, Table
 
-    rows = []
-    for run in there.runs:
-        state = "finished" if run.finished else (run.problem and "no manifest") or "not ended"
-        digests = run.digests
-        rows.append(
-            (
-                run.name,
-                run.started.strftime("%Y-%m-%d %H:%M"),
-                state,
-                ", ".join(run.models) or "–",
-                ", ".join(run.suites) or "–",
-                str(len(digests)),
-                amount(there.size(digests)),
-            )
-        )
-    names = ("run", "began", "state", "models", "suites", "tables", "size")
-    return Table(columns(*names, numeric=("tables", "size"), whole=("run", "began", "state", "size")), rows)
+    return Table.of(
+        there.runs,
+        Column("run", lambda run: run.name, whole=True),
+        Column("began", lambda run: f"{run.started:%Y-%m-%d %H:%M}", whole=True),
+        Column("state", _state, whole=True),
+        Column("models", lambda run: ", ".join(run.models) or "–"),
+        Column("suites", lambda run: ", ".join(run.suites) or "–"),
+        Column("tables", lambda run: str(len(run.digests)), numeric=True),
+        Column("size", lambda run: amount(there.size(run.digests)), numeric=True, whole=True),
+    )
+
+
+def _state(run: "RunFolder") -> str:
+    return "finished" if run.finished else (run.problem and "no manifest") or "not ended"
 
 
 def list_(*, where: Where | None = None) -> None:
