@@ -247,7 +247,7 @@ KEYS = {
 
 def _assignments(given: RunOptions) -> list[str]:
     """Return what the options of a run assign: entries that it names first, which --set may go into."""
-    from config.named import named
+    from flows.cli.named import named
 
     entries = {"models": given.model, "judges": given.judge}
     listed = [f"{kind}={json.dumps(named(kind, names))}" for kind, names in entries.items() if names]

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from config.named import named
 from data.errors import InputError
 from flows.cli.application import main
+from flows.cli.named import named
 from flows.cli.options import RunOptions, choose
 from tests.conftest import Run
 from tests.helpers.runs import at, latest

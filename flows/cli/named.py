@@ -1,16 +1,15 @@
 """Models and judges that the command line names: `openai/gpt-4o-mini`, `llama3.1:8b`, `embedded`."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import yaml
 
+from config.reading import DEFAULT
 from data.errors import InputError
 from data.plugins import discover
 from data.records import Provider
 
-DEFAULT = Path(__file__).parent / "default.yaml"
 OLLAMA = "ollama"
 
 
