@@ -278,3 +278,13 @@ def _counts(side: Side, language: str) -> Iterator[str]:
     for name, n in (("repeated", repeated), ("missing", missing), ("cut", cut), ("templates", templates.height)):
         if n:
             yield phrase(f"compare.{name}", language, name=side.name, n=n, total=asked)
+
+
+def one_side(named: str, *, runs: Path, root: str = "", form: FileForm | None = None) -> Side:
+    """Read one run or file.
+
+    Raises:
+        InputError: it is not there, or cannot be read.
+    """
+    (found,) = sides([named], runs=runs, root=root, form=form)
+    return found
