@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,34 +13,26 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from tests.helpers import foreign, inside
-from tests.helpers.foreign import FORMS, bomb, decomposed, each, epochs, merged, planted, reworded, rows, write
+from tests.helpers import foreign
+from tests.helpers.foreign import (
+    FORMS,
+    bomb,
+    both,
+    call,
+    compare,
+    decomposed,
+    each,
+    epochs,
+    gate,
+    merged,
+    planted,
+    reworded,
+    rows,
+    write,
+)
 from tests.helpers.paired import flips, gated, mcnemar, mcnemar_power, tango
 
 Rows = list[dict[str, Any]]
-
-
-def call(*words: object, at: Path) -> tuple[int, str, str]:
-    """Run a command; return its exit code, and what it said on lines as wide as they need."""
-    return inside.call([str(word) for word in words], {**os.environ, "COLUMNS": "1000"}, at)
-
-
-def compare(*words: object, at: Path) -> tuple[list[dict[str, Any]], str]:
-    """Return the pairs that `compare` found, which must succeed, and what it said."""
-    code, out, err = call("compare", *words, "--json", "seen.json", "--show", "0", at=at)
-    assert code == 0, err
-    seen = json.loads((at / "seen.json").read_text(encoding="utf-8"))
-    assert all(note in out for note in seen["notes"])
-    return seen["pairs"], out
-
-
-def both(form: str, folder: Path, old: Rows, new: Rows) -> tuple[Path, Path]:
-    """Write two files of a form."""
-    return write(form, folder / "old", old), write(form, folder / "new", new)
-
-
-def gate(new: Path, old: Path, *words: object) -> int:
-    return call("gate", new, "--baseline", old, *words, at=new.parent)[0]
 
 
 def check(pair: dict[str, Any], n: int, lost: int, won: int) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import unicodedata
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+
+from tests.helpers import inside
 
 Row = Mapping[str, Any]
 """id, question, answer, reply, score; where they matter: finish, error, epoch, more (further scores), model."""
@@ -413,3 +416,27 @@ def bomb() -> bytes:
         archive.writestr("samples/1_epoch_1.json", b"0" * 1_000_000)
         archive.infolist()[-1].file_size = 2 * 10**9  # as it would say, if it were that large
     return made.getvalue()
+
+
+def call(*words: object, at: Path) -> tuple[int, str, str]:
+    """Run a command; return its exit code, and what it said on lines as wide as they need."""
+    return inside.call([str(word) for word in words], {**os.environ, "COLUMNS": "1000"}, at)
+
+
+def compare(*words: object, at: Path) -> tuple[list[dict[str, Any]], str]:
+    """Return the pairs that `compare` found, which must succeed, and what it said."""
+    code, out, err = call("compare", *words, "--json", "seen.json", "--show", "0", at=at)
+    assert code == 0, err
+    seen = json.loads((at / "seen.json").read_text(encoding="utf-8"))
+    assert all(note in out for note in seen["notes"])
+    return seen["pairs"], out
+
+
+def both(form: str, folder: Path, old: Sequence[Row], new: Sequence[Row]) -> tuple[Path, Path]:
+    """Write two files of a form."""
+    return write(form, folder / "old", old), write(form, folder / "new", new)
+
+
+def gate(new: Path, old: Path, *words: object) -> int:
+    """Return the exit code of a gate."""
+    return call("gate", new, "--baseline", old, *words, at=new.parent)[0]
