@@ -4,7 +4,9 @@ Which run and which file is meant is looked up among those that are there: no pa
 Other sites are kept out by the names in Host, Origin and Sec-Fetch-Site, scripts by content-security policies.
 """
 
+import base64
 import hashlib
+import secrets
 import socket
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -59,9 +61,10 @@ class HostGuard:
     Any site may have its own name point here, or send a browser here.
     """
 
-    def __init__(self, app: ASGIApp, port: int) -> None:
+    def __init__(self, app: ASGIApp, port: int, password: str = "") -> None:
         self.app = app
         self.hosts = {f"{name}:{port}" for name in (HOST, "localhost")}
+        self.password = password
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -82,22 +85,40 @@ class HostGuard:
     def _refused(self, method: str, headers: Headers) -> Response | None:
         if method not in {"GET", "HEAD"}:
             return PlainTextResponse("Only GET and HEAD are answered here.", 405, {"Allow": "GET, HEAD"})
-        if headers.getlist("host") not in [[host] for host in self.hosts]:
+        hosts = self.hosts
+        if self.password:  # any of our addresses will do: no other site's page is given the password
+            if not _opens(headers.get("authorization", ""), self.password):
+                return PlainTextResponse("A password is needed.", 401, {"WWW-Authenticate": 'Basic realm="runs"'})
+            hosts = {*headers.getlist("host")[:1]}
+        if headers.getlist("host") not in [[host] for host in hosts]:
             return PlainTextResponse("This address is not ours: open the one that was printed.", 421)
-        strange = headers.get("origin") not in {None, *(f"http://{host}" for host in self.hosts)}
+        strange = headers.get("origin") not in {None, *(f"http://{host}" for host in hosts)}
         if strange or headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
             return PlainTextResponse("Another site asked for this: type the address yourself.", 403)
         return None
 
 
+def _opens(given: str, password: str) -> bool:
+    """Say whether a request's credentials have the password; whoever it names."""
+    try:
+        said = base64.b64decode(given.removeprefix("Basic "), validate=True).decode().partition(":")[2]
+    except ValueError:
+        return False
+    return secrets.compare_digest(said.encode(), password.encode())
+
+
 class Pages:
     """Answers for a folder of runs, in one language: that of each page's own runs, or the newest, unless given.
 
-    `files` of other tools, by name, stand before the runs and are compared with them and with each other.
+    `files` of other tools, by name, stand before the runs and are compared with them and with each other. `shared`:
+    other machines look as well, and are told no path of this one.
     """
 
-    def __init__(self, runs: Path, language: str = "", files: Mapping[str, Path] | None = None) -> None:
+    def __init__(
+        self, runs: Path, language: str = "", files: Mapping[str, Path] | None = None, *, shared: bool = False
+    ) -> None:
         self.runs = runs
+        self.shared = shared
         self.language = language
         self.files = dict(files or {})
         self._received = TemporaryDirectory()
@@ -108,7 +129,14 @@ class Pages:
         """Show the runs that are asked for, the newest first."""
         others = [replace(HistoryEntry.blank(name), status="completed") for name in self.files]
         found, asked = [*others, *entries(self.runs)], pages.RunFilter.read(request.query_params)
-        return HTMLResponse(pages.index(found, asked, partial(address_of, self.runs), self._language_of(found)))
+        return HTMLResponse(
+            pages.index(found, asked, partial(address_of, self.runs), self._language_of(found), self._path_of)
+        )
+
+    def _path_of(self, run: str) -> str:
+        """Return the path of a run's latest report, for who has this machine's files; '' for others."""
+        files = {} if self.shared else reports(self.runs, self.runs / run)
+        return str(files[max(files)].resolve()) if files else ""
 
     def leaderboard(self, _: Request) -> Response:
         """Show the leaderboard and its trends."""
@@ -286,26 +314,40 @@ def report_path(runs: Path, run: str) -> tuple[Path, str]:
     return folder.parent, address
 
 
-def bind(port: int) -> socket.socket:
-    """Return a socket that listens on this machine's own address; port 0 stands for a free one.
+def bind(port: int, host: str = "") -> socket.socket:
+    """Return a socket that listens on this machine's own address, or on `host`; port 0 stands for a free one.
 
     Raises:
-        InputError: the port is in use, or not ours to have.
+        InputError: the port is in use, or not ours to have, or the host is no address of this machine.
     """
     found = socket.socket()
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((HOST, port))
+        found.bind((host or HOST, port))
         found.listen(64)
     except OSError as error:
         found.close()
+        if host:
+            raise InputError(
+                f"--host {host}, --port {port}: {error.strerror}. Expected an address of this machine."
+            ) from error
         raise InputError(f"--port {port}: {error.strerror}. Choose another, or 0 for a free one.") from error
     return found
 
 
-def server(runs: Path, port: int, language: str = "", files: Mapping[str, Path] | None = None) -> uvicorn.Server:
-    """Return a server for runs and files of other tools; `run(sockets=[...])` serves until `should_exit`."""
-    guarded = HostGuard(Pages(runs, language, files).application(), port)
+def name_of(host: str) -> str:
+    """Return by what name what listens at an address is found: of all addresses, this machine's."""
+    return socket.gethostname() if host in {"0.0.0.0", "::"} else host or HOST  # noqa: S104 - asked, not listened at
+
+
+def server(
+    runs: Path, port: int, language: str = "", files: Mapping[str, Path] | None = None, password: str = ""
+) -> uvicorn.Server:
+    """Return a server for runs and files of other tools; `run(sockets=[...])` serves until `should_exit`.
+
+    With a `password` it answers whoever gives it, at any of its addresses.
+    """
+    guarded = HostGuard(Pages(runs, language, files, shared=bool(password)).application(), port, password)
     told = uvicorn.Config(
         guarded, log_level="critical", access_log=False, lifespan="off", server_header=False, ws="none",
         timeout_graceful_shutdown=1,

@@ -45,10 +45,20 @@ def inlined(text: str) -> tuple[Markup, str]:
 
 
 def still(
-    template: str, styles: tuple[str, ...] = ("comparison.css",), *, form: bool = False, **values: Any
+    template: str,
+    styles: tuple[str, ...] = ("comparison.css",),
+    *,
+    form: bool = False,
+    script: str = "",
+    **values: Any,
 ) -> str:
-    """Return a page without a script: nothing but its own style sheets is let in; a `form` asks its own server."""
+    """Return a page without a network: nothing but its own style sheets, and its `script`, if any, is let in.
+
+    A `form` asks its own server.
+    """
     style, digest = inlined("".join(map(read, styles)))
     asks = "'self'" if form else "'none'"
     policy = f"default-src 'none'; style-src {digest}; base-uri 'none'; form-action {asks}"
-    return environment().get_template(template).render(values, style=style, policy=policy)
+    run, hashed = inlined(read(script)) if script else (Markup(), "")
+    policy += f"; script-src {hashed}" if script else ""
+    return environment().get_template(template).render(values, style=style, policy=policy, script=run)

@@ -2,16 +2,20 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from data.exits import OUTCOMES
 from prompts.phrases import phrase, section
 from tasks.report.pages import still
+from tasks.report.spending import money
 from tasks.report.text import percent
 from tasks.store.history import HistoryEntry
 
 EACH = 200
 """Runs of a page."""
+DRAWN, WIDTH, HEIGHT, EDGE = 4, 260, 60, 8
+"""Trends that are drawn, and the size of each."""
 
 STYLES = ("comparison.css", "runs.css")
 
@@ -76,8 +80,40 @@ def chosen(entries: Sequence[HistoryEntry], asked: RunFilter) -> list[HistoryEnt
     return [one for one in entries if fits(one)]
 
 
-def index(entries: Sequence[HistoryEntry], asked: RunFilter, address: Callable[[str], str], language: str) -> str:
-    """Return the page of the runs that are asked for; `address` tells where a run's report is, '' where nowhere."""
+def trends(entries: Sequence[HistoryEntry]) -> list[dict[str, Any]]:
+    """Return the models' scores over time, of runs of one configuration each, as they are drawn."""
+    found: dict[tuple[str, str], list[tuple[HistoryEntry, float]]] = {}
+    for one in entries:
+        for model, score in one.scores.items():
+            if score is not None and one.configuration:
+                found.setdefault((one.configuration, model), []).append((one, score))
+    drawn = []
+    for (configuration, model), newest in [pair for pair in found.items() if len(pair[1]) > 1][:DRAWN]:
+        listed = newest[::-1]
+        step = (WIDTH - 2 * EDGE) / (len(listed) - 1)
+        points = [
+            {"x": round(EDGE + n * step, 1), "y": round(EDGE + (HEIGHT - 2 * EDGE) * (1 - score), 1),
+             "said": f"{one.name}: {percent(score)}"}
+            for n, (one, score) in enumerate(listed)
+        ]  # fmt: skip
+        first, last = (percent(score) for _, score in (listed[0], listed[-1]))
+        drawn.append(
+            {"model": model, "configuration": configuration, "points": points, "first": first, "last": last}
+        )
+    return drawn
+
+
+def index(
+    entries: Sequence[HistoryEntry],
+    asked: RunFilter,
+    address: Callable[[str], str],
+    language: str,
+    path: Callable[[str], str],
+) -> str:
+    """Return the page of the runs that are asked for; `address` tells where a run's report is, '' where nowhere.
+
+    `path` is that of the file, to be sent; '' where none is to be told.
+    """
     found = chosen(entries, asked)
     start = (asked.page - 1) * EACH
     listed = found[start : start + EACH]
@@ -85,9 +121,15 @@ def index(entries: Sequence[HistoryEntry], asked: RunFilter, address: Callable[[
         {
             "run": one,
             "address": address(one.name),
+            "path": path(one.name),
+            "cost": money(one.cost, one.currency, language) if one.cost is not None else "–",
             "verdict": verdict(one),
             "said": _outcome_name(verdict(one), language),
-            "scores": [(name, percent(one.scores.get(name))) for name in one.models],
+            "scores": [
+                (name, percent(score), told, _outcome_name(told, language) if told else "")
+                for name, score in (one.scores or dict.fromkeys(one.models)).items()
+                for told in [one.verdicts.get(name, "")]
+            ],
         }
         for one in listed
     ]
@@ -95,6 +137,10 @@ def index(entries: Sequence[HistoryEntry], asked: RunFilter, address: Callable[[
         "runs.html.j2",
         STYLES,
         form=True,
+        script="runs.js",
+        trends=trends(found),
+        width=WIDTH,
+        height=HEIGHT,
         t=lambda name, **values: phrase(f"view.{name}", language, **values),
         language=language,
         asked=asked,

@@ -4,6 +4,7 @@ The index is made of the runs' folders and can be thrown away at any time. Tags 
 folder, in `labels.json`.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from tasks.store.tables import write_atomically
 INDEX = ".index.sqlite"
 LABELS = "labels.json"
 _FILES = ("manifest.json", "results.json", LABELS)
-_FORM = 4
+_FORM = 5
 """Of what is indexed: raised with it, so that runs which are known already are read again."""
 
 _metadata = sa.MetaData()
@@ -35,7 +36,10 @@ _runs = sa.Table(
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """A run: `commit` of the project that made it, `scores` by model; `exit_code` is None where there is none.
+    """A run: `commit` of the project that made it, `scores` and `verdicts` by model; `exit_code` None where none.
+
+    `configuration` is short for what was configured, the same for runs that may be followed over time; `cost` is
+    what the run cost, None where it is not known.
 
     `verdict` is the worst of its models (a regression fails it), whatever the gate made of it; '' without one.
     `language` is that of its reports; '' where it is not known. `title` is what it was called (`report.name`).
@@ -51,6 +55,10 @@ class HistoryEntry:
     exit_code: int | None
     verdict: str
     scores: Mapping[str, float | None]
+    verdicts: Mapping[str, str]
+    configuration: str
+    cost: float | None
+    currency: str
     tags: tuple[str, ...]
     note: str
     baseline: str
@@ -159,13 +167,18 @@ def _nothing(name: str) -> dict[str, Any]:
         "exit_code": None,
         "verdict": "",
         "scores": {},
+        "verdicts": {},
+        "configuration": "",
+        "cost": None,
+        "currency": "",
     }
     return {**known, "models": [], "suites": [], "tags": [], "note": "", "baseline": "", "language": ""}
 
 
 def _read(folder: Path) -> dict[str, Any]:
     """Return what is indexed of a run; what cannot be read is left blank."""
-    manifest, final = _json(folder / "manifest.json"), _json(folder / "results.json").get("final") or {}
+    manifest, results = _json(folder / "manifest.json"), _json(folder / "results.json")
+    final, spent = results.get("final") or {}, (results.get("run") or {}).get("spending") or {}
     configuration = manifest.get("configuration") or {}
     report, said = configuration.get("report") or {}, labels(folder)
     said["note"] = said["note"] or str(report.get("note") or "")
@@ -180,10 +193,21 @@ def _read(folder: Path) -> dict[str, Any]:
         "exit_code": final.get("exit_code"),
         "verdict": _verdict(final),
         "scores": {str(model["model"]): model["score"] for model in final.get("models", ())},
+        "verdicts": {str(model["model"]): str(model.get("verdict", "")) for model in final.get("models", ())},
+        "configuration": _digest(configuration),
+        "cost": spent.get("cost_now"),
+        "currency": str(spent.get("currency") or ""),
         "baseline": str(configuration.get("baseline") or ""),
         "language": str(report.get("language") or ""),
         **said,
     }
+
+
+def _digest(configuration: Mapping[str, Any]) -> str:
+    """Return what is the same for runs that ask the same: whom they ask, and where they are kept, is left out."""
+    aside = {"models", "judges", "store", "report", "baseline", "gate", "executor"}
+    asked = {name: value for name, value in configuration.items() if name not in aside}
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:7] if asked else ""
 
 
 def _verdict(final: Mapping[str, Any]) -> str:

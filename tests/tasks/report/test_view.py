@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from starlette.requests import Request
+from starlette.testclient import TestClient
 
 from data.errors import InputError
 from flows.cli import viewing
@@ -46,7 +47,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory, page_file: Path) -> Path:
         verdict = ("pass", "fail", "error")[at - 1]
         # Its gate is off: what it came to is no less for it.
         final = {"exit_code": 0, "models": [{"model": model, "score": 0.25, "verdict": verdict}]}
-        (found / name / "results.json").write_text(json.dumps({"final": final}), encoding="utf-8")
+        run = {"spending": {"cost_now": 1.5, "currency": "USD"}} if name == "r01" else {}
+        (found / name / "results.json").write_text(json.dumps({"final": final, "run": run}), encoding="utf-8")
         (found / name / "reports").mkdir()
         if name != "r02":
             shutil.copy(page_file, found / name / "reports" / page_file.name)
@@ -93,7 +95,16 @@ def test_the_index_has_every_run_the_broken_ones_too(port: int) -> None:
     assert page.index("r03 &lt;img") < page.index(">r02<") < page.index(">r01<") < page.index(">torn<")
     assert page.count(">damaged<") == 4, "three folders, and the choice of verdicts"
     assert page.count('type="radio"') == 6, "only what has finished can be compared"
-    for told in ("25%", "nightly", "the &lt;i&gt;first", "&lt;b&gt;bold&lt;/b&gt;", ">Fail<", "2026-01-02 10:00"):
+    assert page.count('<svg class="trend"') == 1, "of r01 and r02, which ask the same"
+    for told in (
+        "1.50 USD",
+        "25%",
+        "nightly",
+        "the &lt;i&gt;first",
+        "&lt;b&gt;bold&lt;/b&gt;",
+        ">Fail<",
+        "2026-01-02 10:00",
+    ):
         assert told in page, told
     assert "<img" not in page
     assert "<b>bold" not in page
@@ -250,6 +261,22 @@ def test_only_readers_of_this_machine_are_answered(
     assert told["cross-origin-resource-policy"] == "same-origin"
 
 
+def test_others_are_answered_who_have_the_password_and_are_told_no_path(runs: Path) -> None:
+    guarded = viewing.HostGuard(viewing.Pages(runs, shared=True).application(), 1, "open sesame")
+    inside = TestClient(guarded, "http://some.host:1")
+    assert inside.get("/").status_code == 401
+    assert inside.get("/", auth=("ann", "open sesam")).status_code == 401
+    assert inside.get("/", headers={"Authorization": "Basic ?"}).status_code == 401
+    found = inside.get("/", auth=("ann", "open sesame"))
+    assert found.status_code == 200
+    assert "data-path" not in found.text.partition("<script")[0]
+    elsewhere = {"Origin": "https://evil.example"}
+    assert inside.get("/", auth=("ann", "open sesame"), headers=elsewhere).status_code == 403
+    assert viewing.name_of("") == "127.0.0.1"
+    with pytest.raises(InputError, match=r"--host 203\.0\.113\.1"):
+        viewing.bind(0, "203.0.113.1")
+
+
 def test_another_address_of_this_machine_is_not_listened_at(port: int) -> None:
     with pytest.raises(OSError, match="refused"):
         http.client.HTTPConnection("127.0.0.2", port, timeout=5).connect()
@@ -302,6 +329,12 @@ def test_a_browser_walks_from_the_index_to_a_comparison_a_report_and_a_sample(
     page.goto(f"http://127.0.0.1:{port}/")
     page.fill("input[name=words]", "r0")
     page.click("form.search button")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.click("tr:has(input[value=r01]) button")
+    page.wait_for_selector("button:text-is('Path copied')")
+    sent = Path(page.evaluate("navigator.clipboard.readText()"))
+    assert sent.is_absolute()
+    assert sent.read_bytes() == page_file.read_bytes(), "what is sent is the report's file"
     page.check("input[name=before][value=r01]")
     page.check("input[name=after][value=r02]")
     page.click("form:not(.search) button")
