@@ -22,33 +22,35 @@ _NAMED = re.compile(r"(?<![A-Za-z0-9])(?:en|ru|zh)(?![A-Za-z0-9])")
 class PairedData:
     """A data set whose rows are those of a suite's in another language: `mgsm_ru` beside `mgsm_en`."""
 
+    language: str
     loader: str
     options: Mapping[str, Any]
     digest: str
 
     def items(self) -> dict[int, Item]:
         """Return the items by their places."""
-        return {item.index: item for item in loader(self.loader).load(self.options, ())}
+        listed = loader(self.loader).load(self.options, ())
+        return {item.index: replace(item, language=self.language) for item in listed}
 
 
 def paired_data(suite: Suite) -> PairedData | None:
     """Return the first data set that is there under a suite's name with another language in it."""
-    for name in _others(str(suite.source.get("data", ""))):
+    for language, name in _others(str(suite.source.get("data", ""))):
         path = given_file(name, Path())
         if path.is_file():
             sample = suite.source.get("sample")
             every = {"sample": {**sample, "method": "all"}} if isinstance(sample, Mapping) else {}
             options = {**suite.source, **every, "data": name, "language": ""}
-            return PairedData(suite.loader, options, hashlib.sha256(path.read_bytes()).hexdigest())
+            return PairedData(language, suite.loader, options, hashlib.sha256(path.read_bytes()).hexdigest())
     return None
 
 
-def _others(name: str) -> Iterator[str]:
+def _others(name: str) -> Iterator[tuple[str, str]]:
     folder, _, file = name.rpartition("/")
     for language in LANGUAGES:
         other = _NAMED.sub(language, file.replace("_", " ")).replace(" ", "_")
         if other != file:
-            yield f"{folder}/{other}" if folder else other
+            yield language, f"{folder}/{other}" if folder else other
 
 
 def partner(item: Mapping[str, Any], paired: Mapping[int, Item]) -> Item:

@@ -130,6 +130,27 @@ def test_the_same_problems_in_another_language_are_pairs_with_equal_answers(shar
     assert all("Задача" in prompt for prompt in made["prompt"])
 
 
+def test_own_rows_pair_by_their_places_where_the_answers_are_equal(tmp_path: Path) -> None:
+    english = [{"question": f"What is {n} plus 4?", "answer": str(n + 4)} for n in range(6)]
+    russian = [{"question": f"Сколько будет {n} плюс 4?", "answer": str(n + 4)} for n in range(5)]
+    russian[3]["answer"] = "99"
+    for name, rows in (("sums_en", english), ("sums_ru", russian)):
+        written = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(written, encoding="utf-8")
+    items = {"data": str(tmp_path / "sums_en.jsonl"), "sample": {"method": "random", "n": 6, "seed": 1}}
+    suite = settings(tmp_path, twins=["language"], items=items).suites[0]
+    wanted, counts = wanted_of(suite), Counter[tuple[TwinKind, str]]()
+    assert wanted is not None
+    made = [*twins_of(ITEMS.frame(items_of(suite)), wanted, counts)]
+    assert counts == {
+        ("language", ""): 4,
+        ("language", "another answer in the other language"): 1,
+        ("language", "not there in another language"): 1,
+    }
+    told = {(one["prompt"], one["answer"], one["language"]) for one in made}
+    assert told == {(f"Сколько будет {n} плюс 4?", str(n + 4), "ru") for n in (0, 1, 2, 4)}
+
+
 def test_a_family_writes_its_twins_prompts_itself(tmp_path: Path) -> None:
     values = settings(tmp_path).model_dump() | {
         "suites": ["basic_control"],
