@@ -3,11 +3,13 @@
 Source: SPEC 17.
 """
 
+import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from operator import add, mul, sub, truediv
 
 from generators.twins.base import Refused
 from generators.twins.quantities import NUMBER, SMALL, Quantity, written
@@ -16,9 +18,9 @@ from generators.twins.wording import Wording
 _ANNOTATED = re.compile(r"<<([^<>\n]*)>>")
 LONGEST = 200
 """Characters of an annotation that is read."""
-_TOKEN = re.compile(rf"\s*(?:({NUMBER.pattern})|([-+*/()]))")
+_LITERAL = "x"
+_SIGNS = re.compile(rf"[-+*/() {_LITERAL}]+")
 _EQUAL = re.compile(r"[=＝≈]\s*[$€£]?\s*\Z")
-_RANK = {"+": 1, "-": 1, "*": 2, "/": 2}
 ANSWER = "####"
 ROUNDED = "a result that is rounded or wrong"
 TWO_SOURCES = "a number with two sources"
@@ -44,36 +46,41 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One annotation: its left side, literals and operators in postfix order, its result, and where it stands."""
+    """One annotation: its left side as text and as a tree, its literals and result, and its line."""
 
     left: str
+    tree: ast.expr
     literals: tuple[str, ...]
-    postfix: tuple[str | int, ...]
     result: str
     line: int
-    start: int
-    end: int
 
     def calculate(self, literals: Values) -> Fraction | None:
-        """Return the value of the left side; None where it divides by nothing."""
-        stack: list[Fraction] = []
-        for one in self.postfix:
-            if isinstance(one, int):
-                stack.append(literals[one])
-                continue
-            right, left = stack.pop(), stack.pop()
-            if one == "/" and not right:
-                return None
-            stack.append(_OPERATIONS[one](left, right))
-        return stack[0]
+        """Return the value of the left side; None where it divides by nothing.
+
+        Raises:
+            Refused: it is no calculation by + - * / alone.
+        """
+        try:
+            return _value(self.tree, iter(literals))
+        except ZeroDivisionError:
+            return None
 
 
-_OPERATIONS: Mapping[str, Callable[[Fraction, Fraction], Fraction]] = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "/": lambda left, right: left / right,
+_OPERATIONS: Mapping[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
+    ast.Add: add,
+    ast.Sub: sub,
+    ast.Mult: mul,
+    ast.Div: truediv,
 }
+
+
+def _value(node: ast.expr, literals: Iterator[Fraction]) -> Fraction:
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
+        left, right = _value(node.left, literals), _value(node.right, literals)
+        return _OPERATIONS[type(node.op)](left, right)
+    if isinstance(node, ast.Name) and node.id == _LITERAL:
+        return next(literals)
+    raise Refused(UNREAD)
 
 
 def number(text: str) -> Fraction:
@@ -95,6 +102,9 @@ def calculations(lines: Sequence[str]) -> list[Annotation]:
             rest += _without_form(line[end : match.start()], one)
             end = match.end()
             found.append(one)
+            again = NUMBER.match(line, end)
+            if again and number(again[0]) != number(one.result):
+                raise Refused(ROUNDED)
         if re.search(r"[=＝≈<>]", rest + line[end:]):
             raise Refused(OTHER)
     if not found:
@@ -122,46 +132,15 @@ def _without_form(text: str, calculation: Annotation) -> str:
 
 
 def _read(match: re.Match[str], line: int) -> Annotation:
-    left, sign, result = match[1].replace("$", "").partition("=")
-    if not sign or not NUMBER.fullmatch(result.strip()) or len(match[1]) > LONGEST:
+    left, sign, result = map(str.strip, match[1].replace("$", "").partition("="))
+    named = NUMBER.sub(_LITERAL, left)  # Python reads no number, and nothing else than these signs
+    if not sign or not NUMBER.fullmatch(result) or len(left) > LONGEST or not _SIGNS.fullmatch(named):
         raise Refused(UNREAD)
-    literals, postfix = _parsed(left.strip())
-    return Annotation(left.strip(), literals, postfix, result.strip(), line, match.start(), match.end())
-
-
-def _parsed(text: str) -> tuple[tuple[str, ...], tuple[str | int, ...]]:
-    """Put an expression into postfix order."""
-    literals: list[str] = []
-    output: list[str | int] = []
-    held: list[str] = []
-    at, operand = 0, True
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise Refused(UNREAD)
-        at = match.end()
-        literal, sign = match.groups()
-        if operand != bool(literal or sign == "("):
-            raise Refused(UNREAD)
-        if literal:
-            output.append(len(literals))
-            literals.append(literal)
-            operand = False
-        elif sign == "(":
-            held.append(sign)
-        else:
-            while held and held[-1] != "(" and (sign == ")" or _RANK[held[-1]] >= _RANK[sign]):
-                output.append(held.pop())
-            if sign == ")":
-                if not held:
-                    raise Refused(UNREAD)
-                held.pop()
-            else:
-                held.append(sign)
-                operand = True
-    if operand or "(" in held:
-        raise Refused(UNREAD)
-    return tuple(literals), (*output, *reversed(held))
+    try:
+        tree = ast.parse(named, mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError):
+        raise Refused(UNREAD) from None
+    return Annotation(left, tree, tuple(NUMBER.findall(left)), result, line)
 
 
 Sources = tuple[Source, ...]
@@ -233,7 +212,7 @@ class Tracer:
             result = calculation.calculate([one[0].of(self.values) for one in own])
             if result is None or result != number(calculation.result):
                 raise Refused(ROUNDED)
-            formula = (calculation.postfix, tuple(tuple(map(self._formula, one)) for one in own))
+            formula = (ast.dump(calculation.tree), tuple(tuple(map(self._formula, one)) for one in own))
             self._count(calculation, own, again=formula in self.formulas)
             self.values.append(result)
             self.formulas.append(formula)
@@ -263,7 +242,7 @@ class Tracer:
             if any(one.place < 0 for one in sources):
                 self.doubtful.update(given)
             times = literals.count(sources)
-            if times > 1 and {"/", "-"} & {*calculation.postfix} and sources[0].place >= 0:
+            if times > 1 and {"/", "-"} & {*calculation.left} and sources[0].place >= 0:
                 raise Refused(TWO_SOURCES)
             self.doubtful.update(place for place, one in enumerate(self.quantities) if 1 < times == one.value)
 
@@ -344,60 +323,31 @@ def rewritten(lines: Sequence[str], trace: Trace, tracer: Tracer, after: Values)
     Raises:
         Refused: a number of the text has no source, or several that part.
     """
-    found = []
-    for at, line in enumerate(lines):
-        own = [n for n, one in enumerate(trace.calculations) if one.line == at]
-        known = _known(own, trace)
-        pieces, end = [], 0
-        for n in own:
-            calculation, result = trace.calculations[n], after[len(trace.quantities) + n]
-            left = _replaced(calculation.left, [one[0].of(after) for one in trace.sources[n]])
-            pieces.append(_text(line[end : calculation.start], line, known, tracer, after))
-            pieces.append(f"<<{left}={_styled(result, calculation.result)}>>")
-            end = calculation.end
-            if again := NUMBER.match(line, end):
-                if number(again[0]) != number(calculation.result):
-                    raise Refused(ROUNDED)
-                pieces.append(_styled(result, again[0]))
-                end = again.end()
-        pieces.append(_text(line[end:], line, known, tracer, after))
-        found.append("".join(pieces))
-    return found
+    return [_line(line, _known(at, trace), tracer, after) for at, line in enumerate(lines)]
 
 
-def _replaced(left: str, literals: Sequence[Fraction]) -> str:
-    """Write the left side of an annotation with other literals, in their order."""
-    new = iter(literals)
-    return NUMBER.sub(lambda match: _styled(next(new), match[0]), left)
-
-
-def _known(own: Sequence[int], trace: Trace) -> dict[Fraction, Sources]:
-    """Return where the numbers of a line come from that its own calculations hold."""
+def _known(line: int, trace: Trace) -> dict[Fraction, Sources]:
+    """Return where the numbers of a line come from that its own calculations hold: from all of these."""
     found: dict[Fraction, Sources] = {}
-    for n in own:
-        calculation = trace.calculations[n]
-        sides = [*zip(calculation.literals, trace.sources[n], strict=True)]
-        for literal, sources in (*sides, (calculation.result, (Source(len(trace.quantities) + n),))):
-            found.setdefault(number(literal), sources)
+    for n, one in enumerate(trace.calculations):
+        if one.line == line:
+            sides = zip(
+                (*one.literals, one.result), (*trace.sources[n], (Source(len(trace.quantities) + n),)), strict=True
+            )
+            for literal, sources in sides:
+                found[number(literal)] = (*found.get(number(literal), ()), *sources)
     return found
 
 
-def _styled(value: Fraction, like: str) -> str:
-    """Write a number as another is written."""
-    return written(value, decimals=len(like.partition(".")[2]), commas="," in like)
-
-
-def _text(text: str, line: str, known: Mapping[Fraction, Sources], tracer: Tracer, after: Values) -> str:
-    """Write a text between annotations with the new numbers."""
-
+def _line(line: str, known: Mapping[Fraction, Sources], tracer: Tracer, after: Values) -> str:
     def one(match: re.Match[str]) -> str:
         value = number(match[0])
-        if value == 1:  # one foot, one of them: it stays
+        if value == 1 and value not in known:  # one foot, one of them: it stays
             return match[0]
-        sources = known.get(value) or tracer.sources(value, line, percent=text[match.end() :][:1] == "%")
+        sources = known.get(value) or tracer.sources(value, line, percent=line[match.end() :][:1] == "%")
         new = value_of(sources, after)
         if new is None:
             raise Refused(TWO_SOURCES)
-        return _styled(new, match[0])
+        return written(new, decimals=len(match[0].partition(".")[2]), commas="," in match[0])
 
-    return NUMBER.sub(one, text)
+    return NUMBER.sub(one, line)
