@@ -1,15 +1,22 @@
 """The kinds of twins that are made of an item alone: what each renews, and what its draws depend on."""
 
+import re
 from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
 from data.draw import source
 from data.suites import TwinKind
-from generators.twins import layout, names, numbers, order
+from generators.twins import names, numbers, order
 from generators.twins.base import Refused, Renewed
 
 Facts = Mapping[str, Any]
+LABELS = {
+    "en": ("Q:", "Question:", "Problem.", "Task:"),
+    "ru": ("Вопрос:", "Задача.", "Задание:"),
+    "zh": ("问题：", "题目："),
+}
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
 
 
 def _numbers(facts: Facts, answer: str, language: str, rng: Random) -> Renewed:
@@ -27,6 +34,13 @@ def _order(facts: Facts, answer: str, language: str, rng: Random) -> Renewed:
     return order.renew(facts, answer, rng)
 
 
+def _layout(facts: Facts, answer: str, language: str, rng: Random) -> Renewed:
+    """Set the question in another layout: a label, a line for each sentence; it stays word for word."""
+    label, question = rng.choice(LABELS.get(language, LABELS["en"])), _text(facts, "question")
+    lines = _SENTENCE.split(question) if rng.random() < 0.5 else [question]  # noqa: PLR2004 - a coin
+    return Renewed(answer, {"question": "\n".join([label, *lines])})
+
+
 def _text(facts: Facts, name: str) -> str:
     found = facts.get(name)
     if not isinstance(found, str) or not found.strip():
@@ -38,7 +52,7 @@ _RENEW: Mapping[str, tuple[int, Callable[[Facts, str, str, Random], Renewed]]] =
     "numbers": (numbers.VERSION, _numbers),
     "names": (names.VERSION, _names),
     "order": (order.VERSION, _order),
-    "format": (layout.VERSION, layout.renew),
+    "format": (1, _layout),
 }
 
 

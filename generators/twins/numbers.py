@@ -88,7 +88,7 @@ def _fewest(trace: Trace) -> float:
 
 def _said_again(question: str, solution: str, given: Sequence[Quantity], words: Wording) -> frozenset[int]:
     """Return the places of numbers that the words say again: both, the five of them, the third week."""
-    last = max((value for word, value in words.ordinals.items() if whole([word]).search(question)), default=-1)
+    last = max((value for word, value in words.ordinals.items() if whole((word,)).search(question)), default=-1)
     both = f"{question}\n{solution}"
     said = {value for pattern, value in words.numbered.items() if pattern.search(both)}
     said |= {value for value, listed in words.again.items() if whole(listed).search(question)}

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor, gcd
 
 from generators.twins.base import Refused
-from generators.twins.wording import DATE, Wording
+from generators.twins.wording import DATE, Wording, following
 
 NUMBER = re.compile(r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![0-9])\.[0-9]+")
 LONGEST = 9
@@ -79,7 +79,7 @@ def _mention(text: str, match: re.Match[str], words: Wording) -> Mention:
         raise Refused(DATE)
     return Mention(
         value, match.start(), match.end(), len(decimals), "," in written, percent, share,
-        words.most(text, match.end(), value), words.facts_after.match(after) is not None,
+        words.most(text, match.end(), value), following(words.facts).match(after) is not None,
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Words by which a word problem's numbers may or may not be renewed, by language (texts/<language>/twins.yaml)."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache, cached_property
 
@@ -19,20 +19,12 @@ Words = tuple[str, ...]
 class Bound(BaseModel):
     """What a number can be, or a result too, before some words, in texts with others; `twins.yaml` says more."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     most: int
     before: Words
     where: Words = ()
     results: bool = False
-
-    @cached_property
-    def following(self) -> re.Pattern[str]:
-        """Match behind a number what is bounded."""
-        listed = "|".join(
-            re.escape(word).replace(r"\ ", "[ -]") for word in sorted(self.before, key=len, reverse=True)
-        )
-        return re.compile(rf"[ -]*(?:{listed})(?![^\W_])", re.IGNORECASE)
 
     def holds(self, text: str) -> bool:
         """Say whether a text speaks of what is bounded."""
@@ -61,23 +53,20 @@ class Wording(BaseModel):
     @cached_property
     def numbered(self) -> Mapping[re.Pattern[str], int]:
         """The cardinals, each with its value."""
-        return {whole([word]): value for word, value in self.cardinals.items()}
+        return {whole((word,)): value for word, value in self.cardinals.items()}
 
     def most(self, text: str, start: int, value: Fraction) -> Fraction:
         """Return the largest that may stand in the place of a number, which ends at `start`; 0 for any."""
-        found = [one for one in self.bounds if one.following.match(text, start) and one.holds(text)]
+        found = [one for one in self.bounds if following(one.before).match(text, start) and one.holds(text)]
         return max(value, Fraction(min(one.most for one in found))) if found else Fraction(0)
 
     def highest(self, text: str) -> int:
         """Return the largest result that a text can have if its original has no larger one; 0 for any."""
         found = [one for one in self.bounds if one.results and one.holds(text)]
-        said = (one.most for one in found if re.search(rf"[0-9]{one.following.pattern}", text, re.IGNORECASE))
+        said = (
+            one.most for one in found if re.search(rf"[0-9]{following(one.before).pattern}", text, re.IGNORECASE)
+        )
         return min(said, default=0)
-
-    @cached_property
-    def facts_after(self) -> re.Pattern[str]:
-        """Match behind a number what makes it a fact of the world."""
-        return _following(self.facts)
 
     @cached_property
     def dated(self) -> re.Pattern[str]:
@@ -91,27 +80,18 @@ class Wording(BaseModel):
         Raises:
             Refused: with the kind of the words.
         """
-        for reason, patterns in self._refused.items():
-            if all(pattern.search(text) for pattern in patterns):
-                raise Refused(_REASONS[reason])
+        for reason, groups in self.refused.items():
+            if all(whole(words).search(text) for words in groups):
+                raise Refused(reason)
         if self.dated.search(text):
             raise Refused(DATE)
 
-    @cached_property
-    def _refused(self) -> Mapping[str, list[re.Pattern[str]]]:
-        return {reason: [*map(whole, groups)] for reason, groups in self.refused.items()}
-
 
 DATE = "a date or a time of day"
-_REASONS = {
-    "clock": DATE,
-    "age": "ages of kin",
-    "deal": "a deal that holds for whole numbers",
-    "rounded": "a number that is rounded",
-}
 
 
-def whole(words: Iterable[str]) -> re.Pattern[str]:
+@cache
+def whole(words: Words) -> re.Pattern[str]:
     """Match any of some words in either case, with or without a plural's s; an asterisk stands for any ending."""
     given = {*words}
     listed = "|".join(
@@ -121,7 +101,9 @@ def whole(words: Iterable[str]) -> re.Pattern[str]:
     return re.compile(rf"{sign}(?<![^\W_])(?:{listed})s?(?![^\W_])", re.IGNORECASE)
 
 
-def _following(words: Iterable[str]) -> re.Pattern[str]:
+@cache
+def following(words: Words) -> re.Pattern[str]:
+    """Match some words behind a number, in either case."""
     listed = "|".join(sorted((re.escape(word).replace(r"\ ", "[ -]") for word in words), key=len, reverse=True))
     return re.compile(rf"[ -]*(?:{listed})(?![^\W_])", re.IGNORECASE)
 

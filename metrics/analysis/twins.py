@@ -7,6 +7,7 @@ Source: SPEC 17.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -223,10 +224,9 @@ def _in_all(values: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
 
 def counted(listed: Sequence[TwinCount]) -> list[TwinCount]:
     """Join the counts of batches."""
-    joined: dict[tuple[str, str, str], int] = {}
+    joined = Counter[tuple[str, str, str]]()
     for one in listed:
-        key = (one.suite, one.kind, one.reason)
-        joined[key] = joined.get(key, 0) + one.n
+        joined[one.suite, one.kind, one.reason] += one.n
     return [TwinCount(*key, n) for key, n in sorted(joined.items(), key=lambda pair: (*pair[0][:2], -pair[1]))]
 
 

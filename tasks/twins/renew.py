@@ -39,18 +39,6 @@ class RenewedItems:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """How twins are drawn and asked: the suite, the seed, its prompt, and the columns that its prompts read."""
-
-    suite: str
-    seed: int
-    prompt: str
-    read: frozenset[str]
-    paired: Mapping[int, Item]
-    families: Mapping[str, Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
 class TwinsWanted:
     """Which twins a suite's items get: its name and prompts, and its data in another language where there are.
 
@@ -79,15 +67,13 @@ def twins_of(
     items: pl.DataFrame, wanted: TwinsWanted, counts: Counter[tuple[TwinKind, str]]
 ) -> Iterator[dict[str, Any]]:
     """Yield rows of the items table: the twins of some items; count what became of each original of each kind."""
-    twins, prompts = wanted.twins, wanted.prompts
     paired = wanted.paired.items() if wanted.paired else {}
-    asked = _Asked(wanted.suite, twins.seed, prompts[0], read_by(prompts), paired, wanted.families)
     for original in items.iter_rows(named=True):
-        for kind in twins.kinds:
+        for kind in wanted.twins.kinds:
             seen = {original["text_digest"]}
-            for number in range(twins.k):
+            for number in range(wanted.twins.k):
                 try:
-                    found = _twin(original, kind, number, asked)
+                    found = _twin(original, kind, number, wanted, paired)
                 except Refused as reason:
                     counts[kind, str(reason)] += not number
                     break
@@ -97,22 +83,25 @@ def twins_of(
                     yield found
 
 
-def _twin(original: Mapping[str, Any], kind: TwinKind, number: int, asked: _Asked) -> dict[str, Any]:
-    if not asked.prompt and kind != "language":
+def _twin(
+    original: Mapping[str, Any], kind: TwinKind, number: int, wanted: TwinsWanted, paired: Mapping[int, Item]
+) -> dict[str, Any]:
+    prompt, language = wanted.prompts[0], original["language"]
+    if not prompt and kind != "language":
         raise Refused("a prompt of the family's own")
     facts: dict[str, Any] = json.loads(original["facts"])
-    language, item = original["language"], original["text_digest"] or original["item_id"]
     if kind == "language":
-        other = partner(original, asked.paired) if asked.prompt else in_family(original, asked.families)
+        other = partner(original, paired) if prompt else in_family(original, wanted.families)
         language, twin = other.language, Renewed(other.answer, other.facts, other.prompt)
     else:
-        twin = renewed(kind, item, facts, original["answer"], language, seed=asked.seed, number=number)
+        item = original["text_digest"] or original["item_id"]
+        twin = renewed(kind, item, facts, original["answer"], language, seed=wanted.twins.seed, number=number)
     facts |= {**twin.facts, TWIN: {"item": original["item_id"], "kind": kind}}
     same = {name: original[name] for name in ("family", "version", "level", "template", "seed", "index")}
-    found = row(Item(twin.prompt, twin.answer, facts, language=language, suite=asked.suite, **same), asked.read)
-    return found | {
+    written = Item(twin.prompt, twin.answer, facts, language=language, suite=wanted.suite, **same)
+    return row(written, read_by(wanted.prompts)) | {
         "item_id": content_id("twin", original["item_id"], kind, number),
-        "prompt": twin.prompt or fill(asked.prompt, language, facts),
+        "prompt": twin.prompt or fill(prompt, language, facts),
     }
 
 
