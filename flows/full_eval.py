@@ -14,7 +14,7 @@ import time
 from functools import cache, partial
 from pathlib import Path
 
-from prefect import flow
+from prefect import Flow, flow
 
 from config.settings import Rerun, Settings
 from data.batches import Cell, Tables
@@ -117,9 +117,23 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
     `again` says what of an earlier run is done again. A stage that is not cached is run; `query` asks what the
     reply cache does not hold.
     """
-    again, clock = again or Rerun(), time.monotonic()
+    return evaluate(settings, again or Rerun(), resolve(settings))
+
+
+def planned(plan: Plan) -> "Flow[[Settings, Rerun], RunResult]":
+    """Return the same flow for a plan that is resolved already, and for settings that are checked."""
+
+    def run(settings: Settings, again: Rerun) -> RunResult:
+        return evaluate(settings, again, plan)
+
+    # Prefect would take a JSON schema's `$ref` for a reference to a block of its own.
+    return variant(full_eval, should_validate_parameters=False, fn=run)
+
+
+def evaluate(settings: Settings, again: Rerun, plan: Plan) -> RunResult:
+    """Do what `full_eval` does by a plan."""
+    clock = time.monotonic()
     open_cache(settings.store)  # a cache that cannot be opened is said before anything is asked
-    plan = resolve(settings)
     identities = identify_all(plan)
     known = facts(settings, identities)
     check_baseline(plan.baseline, known)

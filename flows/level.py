@@ -12,7 +12,7 @@ from data.tables import ITEMS, SCORES
 from flows.full_eval import identify_all
 from flows.runs import counts_of, describe, facts, open_run
 from flows.suite import Numbered, evaluate
-from tasks.plan import resolve
+from tasks.plan import Plan
 from tasks.probe import curves, families, probe
 from tasks.query import sharing_failures
 from tasks.report.level import LevelReport, write
@@ -24,15 +24,14 @@ from tasks.store import manifest as manifests
 from tasks.summary import aggregate
 
 
-@flow(name="level", flow_run_name="level of {settings.title}")
-def find_level(settings: Settings) -> tuple[LevelReport, list[Path]]:
+@flow(name="level", flow_run_name="level of {settings.title}", validate_parameters=False)
+def find_level(settings: Settings, plan: Plan) -> tuple[LevelReport, list[Path]]:
     """Search the level of the one model at the one suite; return what was found and the files that say so.
 
     Raises:
         InputError: the model cannot be asked.
     """
     clock = time.monotonic()
-    plan = resolve(settings)
     (model,), (of_suite,) = settings.models, plan.suites
     suite = of_suite.suite
     open_cache(settings.store)

@@ -24,6 +24,7 @@ from tasks.runtime.logs import structured
 if TYPE_CHECKING:
     from config.settings import Rerun, Settings
     from flows.runs import RunResult
+    from tasks.plan import Plan
 
 T = TypeVar("T")
 STOPPING = (signal.SIGINT, signal.SIGTERM)
@@ -37,18 +38,16 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Run
         KeyboardInterrupt: it was stopped; the message says how to go on.
     """
 
-    def imported() -> "Callable[[], RunResult]":
-        from flows.full_eval import full_eval
-        from flows.variants import variant
+    def imported() -> "Callable[[Plan], RunResult]":
+        from flows.full_eval import planned
 
-        def work() -> "RunResult":
+        def work(plan: "Plan") -> "RunResult":
             if only_failed:
                 from flows.earlier import settings_of
                 from flows.runs import restore
 
                 restore(settings, settings_of(settings.store.runs, again.of)[1])
-            # Checked already; and Prefect would take a JSON schema's `$ref` for a reference to a block of its own.
-            return variant(full_eval, should_validate_parameters=False)(settings, again)
+            return planned(plan)(settings, again)
 
         return work
 
@@ -69,9 +68,9 @@ SAME = "run the same command again to continue."
 
 
 def run_flow(
-    settings: "Settings", imported: Callable[[], Callable[[], T]], go_on: Callable[[], str] = lambda: SAME
+    settings: "Settings", imported: Callable[[], "Callable[[Plan], T]"], go_on: Callable[[], str] = lambda: SAME
 ) -> T:
-    """Run a flow, its progress shown; `imported` imports it and returns its start.
+    """Run a flow, its progress shown; `imported` imports it and returns its start, which takes the plan.
 
     `go_on` says what to do after a stop.
 
@@ -88,7 +87,7 @@ def run_flow(
         interrupt_again()
 
 
-def _run_flow(settings: "Settings", imported: Callable[[], Callable[[], T]], go_on: Callable[[], str]) -> T:
+def _run_flow(settings: "Settings", imported: Callable[[], "Callable[[Plan], T]"], go_on: Callable[[], str]) -> T:
     from flows.environment import prepare, results_of
     from flows.preflight import check, too_few_connections, unread_responses
 
@@ -113,7 +112,7 @@ def _run_flow(settings: "Settings", imported: Callable[[], Callable[[], T]], go_
             stack.enter_context(opened())
         if shown:
             watch(shown.note)
-        return work()
+        return work(plan)
 
 
 def _end(go_on: Callable[[], str]) -> None:

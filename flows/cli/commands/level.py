@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from config.settings import Settings
+    from tasks.plan import Plan
     from tasks.report.level import LevelReport
 
 SUITE = "level"
@@ -118,9 +119,9 @@ def _search(settings: "Settings") -> "tuple[LevelReport, list[Path]]":
     """
     from flows.cli.evaluating import run_flow
 
-    def imported() -> "Callable[[], tuple[LevelReport, list[Path]]]":
+    def imported() -> "Callable[[Plan], tuple[LevelReport, list[Path]]]":
         from flows.level import find_level
 
-        return lambda: find_level(settings)
+        return lambda plan: find_level(settings, plan)
 
     return run_flow(settings, imported)
