@@ -24,6 +24,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from prefect import Task
 from prefect.cache_policies import NO_CACHE, CachePolicy
 from prefect.context import TaskRunContext
+from prefect.utilities.annotations import quote
 from pydantic import BaseModel
 
 from config.settings import StoreSettings
@@ -226,6 +227,11 @@ Given = tuple[tuple[Any, ...], Mapping[str, Any]]
 """What a stage is called with."""
 
 
+def _unsearched(value: Any) -> Any:
+    """Return a stage's input so that Prefect does not search what is configured for the results of other stages."""
+    return value if next(found_in(value, BaseModel), None) is None else quote(value)
+
+
 def _store_in(given: Given) -> StoreSettings | None:
     args, kwargs = given
     return next((value for value in (*args, *kwargs.values()) if isinstance(value, StoreSettings)), None)
@@ -257,7 +263,7 @@ class Stage(Generic[P, R]):
             return self.start(cell, *args, **kwargs).finish()
         started = self._begin(cell)
         refresh = current_ledger().refresh(self.name, cell)
-        state = self._named(cell, (args, kwargs), refresh=refresh)(*args, **kwargs, return_state=True)
+        state = self._run(cell, (args, kwargs), refresh=refresh)
         return self._settle(cell, state, started, (args, kwargs))
 
     def start(self, cell: Cell, /, *args: P.args, **kwargs: P.kwargs) -> "Started[R]":
@@ -271,6 +277,11 @@ class Stage(Generic[P, R]):
             return self._settle(cell, future.state, started, (args, kwargs))
 
         return Started(finish)
+
+    def _run(self, cell: Cell, given: Given, *, refresh: bool) -> Any:
+        """Run the task here and return its state."""
+        args, kwargs = map(_unsearched, given[0]), {name: _unsearched(one) for name, one in given[1].items()}
+        return self._named(cell, given, refresh=refresh)(*args, **kwargs, return_state=True)
 
     def _begin(self, cell: Cell) -> float:
         """Say that the stage begins, and return when."""
@@ -288,7 +299,6 @@ class Stage(Generic[P, R]):
     def _settle(self, cell: Cell, state: Any, started: float, given: Given) -> R:
         """Return a state's result, run again where its tables are not whole, and enter it in the ledger."""
         note = "asked to run again" if current_ledger().refresh(self.name, cell) else ""
-        args, kwargs = given
         try:
             result: R = state.result()
         except JSONDecodeError:
@@ -296,14 +306,14 @@ class Stage(Generic[P, R]):
                 raise
             # Prefect writes its records in place: another run of this store was just writing the same one again.
             note = "the record of its result could not be read"
-            state = self._named(cell, given, refresh=True)(*args, **kwargs, return_state=True)
+            state = self._run(cell, given, refresh=True)
             result = state.result()
         cached = state.name == "Cached"
         if cached:
             store = _store_in(given)
             if store and not all(open_store(store).whole(ref) for ref in found_in(result, Ref)):
                 note = "a table of its result was missing or damaged"
-                state = self._named(cell, given, refresh=True)(*args, **kwargs, return_state=True)
+                state = self._run(cell, given, refresh=True)
                 result, cached = state.result(), False
         seconds = time.monotonic() - started
         ledger = current_ledger()

@@ -1,6 +1,7 @@
 """`--dry-run` says what would be asked, asks nothing, leaves nothing behind, and is right."""
 
 import json
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,9 @@ def test_a_part_that_is_remembered_tells_tokens_time_and_cost_of_the_rest(tmp_pa
         settings = read(None, [*words, f"store.root={tmp_path}/store"])
         model = settings.models[0]
         requests = for_items(ITEMS.frame(items_of(settings.suites[0])), model, identify(model), 1)
+        began = time.monotonic()
         ask(requests, model, settings.store, Cell("some"))
+        longest = time.monotonic() - began  # that any of its calls took
         n = len(server.requests)
         found = estimate(read(None, [*words, "basic_control.n_items=12", f"store.root={tmp_path}/store"]))
         assert len(server.requests) == n
@@ -99,7 +102,7 @@ def test_a_part_that_is_remembered_tells_tokens_time_and_cost_of_the_rest(tmp_pa
     assert portion.cost_in_batches == pytest.approx((portion.cost or 0.0) / 2)
     assert "in batches (batch: submit)" in list(totals(found))[1]
     assert portion.seconds is not None
-    assert 16 * 0.05 / 2 <= portion.seconds < 16 * 1.0 / 2
+    assert 16 * 0.05 / 2 <= portion.seconds < 16 * longest / 2
 
 
 def test_a_server_that_cannot_be_reached_counts_everything_and_says_so(tmp_path: Path) -> None:

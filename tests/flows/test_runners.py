@@ -47,7 +47,7 @@ def test_an_address_where_no_cluster_answers_is_one_message(runner: str, address
     started = time.monotonic()
     with pytest.raises(InputError, match=said), running(settings):
         pass
-    assert time.monotonic() - started < 4 * ANSWER_S
+    assert time.monotonic() - started < 20 * ANSWER_S, "where nobody listens, Ray itself would try without end"
 
 
 @pytest.mark.parametrize(("runner", "package"), [("dask", "distributed"), ("ray", "ray")])
