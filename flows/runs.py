@@ -63,17 +63,9 @@ def run_folder(settings: Settings, started: datetime) -> Path:
 
 def counts_of(tables: Tables) -> dict[str, int]:
     """Return what became of all requests of a run."""
+    names = ("given", "cached", "answered", "failed", "submitted", "tokens_in", "tokens_out")
     every = [*tables.asked, *tables.judged]
-    return {
-        "asked": sum(a.total for a in every),
-        "given": sum(a.given for a in every),
-        "cached": sum(a.cached for a in every),
-        "answered": sum(a.answered for a in every),
-        "failed": sum(a.failed for a in every),
-        "submitted": sum(a.submitted for a in every),
-        "tokens_in": sum(a.tokens_in for a in every),
-        "tokens_out": sum(a.tokens_out for a in every),
-    }
+    return {"asked": sum(one.total for one in every)} | {n: sum(getattr(one, n) for one in every) for n in names}
 
 
 def _refs(refs: list[Ref]) -> list[dict[str, Any]]:

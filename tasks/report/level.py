@@ -152,8 +152,7 @@ def html(found: LevelReport) -> str:
         ("comparison.css", "level.css"),
         language=found.language,
         title=made.title,
-        heads=[one.name for one in made.columns],
-        rows=made.rows,
+        table=made,
         notes=list(notes(found)),
         curves=[
             (title_of(one.family, found.language), one.language, drawn(one, found.language)) for one in found.curves

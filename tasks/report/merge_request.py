@@ -6,11 +6,11 @@ from typing import Any
 
 from prompts.phrases import phrase
 from tasks.report.moved import moved_lines
-from tasks.report.regressions import apart, around, points, regression
+from tasks.report.regressions import apart, around, regression
 from tasks.report.report_data import ReportData
 from tasks.report.screen import screen
 from tasks.report.tables import Column, Table
-from tasks.report.text import clipped, code, percent, plain
+from tasks.report.text import clipped, code, percent, plain, points
 from tasks.report.words import shared
 from tasks.store.tables import write_atomically
 

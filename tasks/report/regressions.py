@@ -5,13 +5,9 @@ from typing import Any
 
 from prompts.phrases import phrase
 from tasks.report.moved import moved_lines
+from tasks.report.text import points
 
 _POINTS = 100
-
-
-def points(value: float | None) -> str:
-    """Return a difference in percentage points with its sign."""
-    return "–" if value is None else f"{_POINTS * value:+.1f}".replace("-", "−")
 
 
 def around(part: Mapping[str, Any]) -> str:

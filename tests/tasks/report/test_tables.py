@@ -4,7 +4,8 @@ import io
 
 from rich.console import Console
 
-from tasks.report.tables import Table, columns
+from tasks.report.pages import environment
+from tasks.report.tables import Column, Table, columns
 
 HOSTILE = "<b>\x1b[31m|x|\nname[/]"
 
@@ -35,3 +36,24 @@ def test_a_long_table_ends_at_a_terminal_with_how_many_more_there_are() -> None:
     assert "102" not in shown
     assert "… and 48 more" in shown
     assert len(table.markdown()) == 52
+
+
+def on_a_page(table: Table) -> str:
+    """Return a table as pages have it."""
+    return (
+        environment().from_string('{% from "table.html.j2" import drawn %}{{ drawn(table) }}').render(table=table)
+    )
+
+
+def test_a_column_takes_its_cells_and_stands_in_every_rendering() -> None:
+    heads = [Column("model", lambda one: one[0]), Column("score", lambda one: f"{one[1]:.0%}", numeric=True)]
+    added = Column("cost", lambda one: f"{one[1] / 100:.3f} <USD>", numeric=True)
+    table = Table.of([("a", 0.8), ("b", 0.07)], *heads, added, title="Models")
+    assert table.rows == [["a", "80%", "0.008 <USD>"], ["b", "7%", "0.001 <USD>"]]
+    assert "cost" in at_a_terminal(table)
+    assert "0.008 <USD>" in at_a_terminal(table)
+    assert table.markdown()[0] == "| model | score | cost |"
+    assert table.markdown()[2] == "| a | 80% | 0.008 &lt;USD&gt; |"
+    assert table.records()[1]["cost"] == "0.001 <USD>"
+    assert '<th scope="col" class="num">cost</th>' in on_a_page(table)
+    assert '<td class="num">0.008 &lt;USD&gt;</td>' in on_a_page(table)
