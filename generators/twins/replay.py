@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import count, pairwise
 from operator import add, mul, sub, truediv
 
 from generators.twins.base import Refused
@@ -220,14 +220,8 @@ class Tracer:
         if any(uses < len(one.mentions) and one.value != 1 for one, uses in told):
             raise Refused("a quantity that the solution does not use")
         kept = frozenset(place for place, one in enumerate(self.quantities) if self._stays(place, one))
-        return Trace(
-            self.quantities,
-            tuple(found),
-            tuple(traced),
-            tuple(self.values),
-            kept,
-            self.words.highest(self.question),
-        )
+        most = self.words.highest(self.question)
+        return Trace(self.quantities, tuple(found), tuple(traced), tuple(self.values), kept, most)
 
     def _count(self, calculation: Annotation, literals: Sequence[Sources], *, again: bool) -> None:
         """Note which quantities a calculation uses, and which of them a constant may be as well.
@@ -289,18 +283,12 @@ def same_kind(trace: Trace, after: Values) -> bool:
     return all(
         (old.denominator == 1) == (new.denominator == 1)
         and (old > 0, old < 0, -1 < old < 1) == (new > 0, new < 0, -1 < new < 1)
-        and (old.denominator == 1 or _decimals(new) <= _decimals(old))
+        and (new * next(10**n for n in count() if (old * 10**n).denominator == 1)).denominator
+        == 1  # as many decimals
         and len(str(int(abs(old)))) == len(str(int(abs(new))))
         and (not trace.most or new <= trace.most or new <= old)
         for old, new in zip(trace.values[first:], after[first:], strict=True)
     )
-
-
-def _decimals(value: Fraction) -> int:
-    for places in range(10):
-        if (value * 10**places).denominator == 1:
-            return places
-    return 10
 
 
 def same_order(trace: Trace, after: Values) -> bool:

@@ -215,7 +215,7 @@ def _scoring(suites: Mapping[str, Suite], judges: Mapping[str, Sequence[str]]) -
     for name, suite in suites.items():
         for path, value in flatten({one: dict(suite.metrics[one]) for one in suite.scored_by}, name):
             yield path, canonical(value)
-        if suite.gate_on != "mean":
+        if suite.of_k:
             yield f"{name}.gate_on", suite.gate_on
         if name in judges:
             yield f"{name}.aggregate", suite.aggregate
