@@ -60,7 +60,12 @@ def template(name: str, language: str) -> Template:
 
 def languages(name: str) -> list[str]:
     """Return the languages that a template is there in."""
-    return sorted({path.relative_to(there).parts[0] for there in folders() for path in there.glob(f"*/{name}.j2")})
+    return list(_languages(name, folders()))
+
+
+@cache
+def _languages(name: str, there: tuple[Path, ...]) -> tuple[str, ...]:
+    return tuple(sorted({path.relative_to(one).parts[0] for one in there for path in one.glob(f"*/{name}.j2")}))
 
 
 def digest(name: str, language: str) -> str:
