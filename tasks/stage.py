@@ -32,7 +32,6 @@ from data.batches import Batch, Cell, QueryResult, Ref
 from data.draw import canonical
 from data.plugins import generation
 from data.units import Module, UnitIdentity, source_of
-from tasks.models.progress import has_pages
 from tasks.runtime import machine
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_results, open_store
@@ -238,18 +237,6 @@ def _store_in(given: Given) -> StoreSettings | None:
     return next((value for value in (*args, *kwargs.values()) if isinstance(value, StoreSettings)), None)
 
 
-def _seen(given: Given) -> Given:
-    """Return what a stage is called with as Prefect is to see it.
-
-    It looks through every value for results of other tasks, down to the last entry and twice, and draws a graph of
-    them; where it has no page for one, it is told not to.
-    """
-    if has_pages() or current_ledger().distributed:
-        return given
-    args, kwargs = given
-    return tuple(map(quote, args)), {name: quote(value) for name, value in kwargs.items()}
-
-
 class Stage(Generic[P, R]):
     """A task with its cell of work, its place in the ledger, and a check of what a cached result promises."""
 
@@ -283,8 +270,7 @@ class Stage(Generic[P, R]):
         """Run the stage on the flow's task runner, beside others; `finish` waits for its result."""
         started = self._begin(cell)
         refresh = current_ledger().refresh(self.name, cell)
-        listed, named = _seen((args, kwargs))
-        future = self._named(cell, (args, kwargs), refresh=refresh).submit(*listed, **named)
+        future = self._named(cell, (args, kwargs), refresh=refresh).submit(*args, **kwargs)
 
         def finish() -> R:
             future.wait()
@@ -309,10 +295,6 @@ class Stage(Generic[P, R]):
         if self.cached and (store := _store_in(given)) and (storage := open_results(store)):
             options["result_storage"] = storage
         return self.task.with_options(task_run_name=name, **options)
-
-    def _run(self, cell: Cell, given: Given, *, refresh: bool) -> Any:
-        args, kwargs = _seen(given)
-        return self._named(cell, given, refresh=refresh)(*args, **kwargs, return_state=True)
 
     def _settle(self, cell: Cell, state: Any, started: float, given: Given) -> R:
         """Return a state's result, run again where its tables are not whole, and enter it in the ledger."""
