@@ -26,6 +26,7 @@ _FILE = "phrases.yaml"
 _APART = ("units", "reasons")
 _BETWEEN = re.compile(r"; (?![^(]*\))")
 """Between the reasons of several judges; what stands in brackets is part of one."""
+_NUMBER = re.compile(r"[+−-]?\d+\.\d+%?")
 _NAME = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*")
 
 Sections = Mapping[str, Mapping[str, str]]
@@ -155,9 +156,16 @@ def _readings(reason: str, found: Catalogue) -> Iterator[str]:
             yield "; ".join(said)
     for pattern, text in found.forms:
         if match := pattern.fullmatch(reason):
-            yield text.format(**{name: _translated(part, found) for name, part in match.groupdict().items()})
+            yield text.format(**{name: _gap(part, found) for name, part in match.groupdict().items()})
     if len(parts) > 1:
         yield "; ".join(_translated(part, found) for part in parts)
+
+
+def _gap(part: str, found: Catalogue) -> str:
+    """Return what stands in a gap: a reason of its own, or a number as the language writes it."""
+    if _NUMBER.fullmatch(part):
+        return part.replace(".", found.phrases.get("common.point", "."))
+    return _translated(part, found)
 
 
 def translated(reason: str, language: str) -> str:

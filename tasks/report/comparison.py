@@ -15,7 +15,7 @@ from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
 from tasks.report.pages import still
 from tasks.report.tables import Table, columns
-from tasks.report.text import fenced, grouped, p_value, percent, plain, points
+from tasks.report.text import fenced, grouped, p_value, percent, plain, points, speaking
 from tasks.report.words import remarks
 from tasks.store.tables import write_atomically
 
@@ -214,6 +214,7 @@ def outcome(row: Mapping[str, Any], side: str, language: str) -> str:
     return percent(row[f"{side}_value"]) + (f", {reason}" if reason else "")
 
 
+@speaking(lambda found: found.language)
 def markdown(found: RunComparison) -> str:
     """Return the whole comparison as Markdown."""
     longest, language = cut(found), found.language
@@ -282,6 +283,7 @@ def _words(text: str) -> list[str]:
     return found
 
 
+@speaking(lambda found: found.language)
 def html(found: RunComparison) -> str:
     """Return the whole comparison as one page: no script, no network; everything from a model is escaped."""
     longest = cut(found)

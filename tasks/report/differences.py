@@ -5,7 +5,7 @@ from typing import Any
 
 from metrics.analysis.summary import rounded
 from prompts.phrases import phrase
-from tasks.report.text import listed, p_value, shortened
+from tasks.report.text import listed, p_value, shortened, written
 from tasks.report.words import remarks
 
 NAME = 26
@@ -157,4 +157,4 @@ def _by(pair: Pair, better: str) -> dict[str, str]:
 
 
 def _number(points: float) -> str:
-    return f"{rounded(points, 1) + 0.0:g}".replace("-", "−")
+    return written(f"{rounded(points, 1) + 0.0:g}".replace("-", "−"))

@@ -31,7 +31,7 @@ from tasks.report import (
 )
 from tasks.report.differences import differences
 from tasks.report.report_data import ReportData
-from tasks.report.text import grouped, p_value, percent, points, total_percent
+from tasks.report.text import grouped, p_value, percent, points, speaking, total_percent
 from tasks.report.titles import metric_title, suite_title
 from tasks.report.warnings import alarms
 from tasks.report.words import asked, bound, has_overall, measure, say
@@ -178,6 +178,7 @@ def _chunks(data: ReportData, size: int) -> chunks.Chunks:
     )
 
 
+@speaking(lambda data, *_, **__: data.settings.report.language)
 def compose(data: ReportData) -> str:
     """Return the whole page, its samples in it."""
     return "".join(_pieces(data, _chunks(data, chunks.SIZE)))
@@ -187,6 +188,7 @@ def _said(language: str, name: str, /, **values: object) -> str:
     return say(name, language, **values)
 
 
+@speaking(lambda data, *_, **__: data.settings.report.language)
 def write(data: ReportData, folder: Path, *, size: int = chunks.SIZE) -> Path:
     """Write `reports/report_<stamp>.html`, at most `size` samples a chunk."""
     path = folder / "reports" / f"report_{data.stamp}.html"

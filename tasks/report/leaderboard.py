@@ -10,7 +10,7 @@ from tasks.compare.leaderboard import Board, Leaderboard, LeaderboardEntry
 from tasks.compare.trends import trends
 from tasks.report.pages import still
 from tasks.report.tables import Column, Table
-from tasks.report.text import estimated, plain
+from tasks.report.text import estimated, plain, speaking
 from tasks.report.trends import EDGE, HEIGHT, LEFT, WIDTH, pictures
 from tasks.report.trends import table as trend_table
 
@@ -87,6 +87,7 @@ def _score(suite: str, row: tuple[int, LeaderboardEntry]) -> str:
     return estimated(part["score"], part["interval"]["low"], part["interval"]["high"])
 
 
+@speaking(lambda found: found.language)
 def page(found: Leaderboard) -> str:
     """Return the whole leaderboard as one page: no script, no network; names are escaped."""
     return still(
@@ -111,6 +112,7 @@ def page(found: Leaderboard) -> str:
     )
 
 
+@speaking(lambda found: found.language)
 def markdown(found: Leaderboard) -> str:
     """Return the leaderboard as Markdown."""
     lines = [

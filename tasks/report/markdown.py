@@ -21,7 +21,7 @@ from tasks.report.passports import warnings
 from tasks.report.report_data import ReportData
 from tasks.report.sections import markdown, sections, usage
 from tasks.report.tables import Column, Table, lines
-from tasks.report.text import code, percent, plain, total_percent
+from tasks.report.text import code, percent, plain, speaking, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
 from tasks.report.verdict_table import around, suites_below
 from tasks.report.warnings import alarms, run_warnings
@@ -185,6 +185,7 @@ def _interval_of(found: Found, of: str, model: str) -> str:
     return _interval(found.get((model, of)))
 
 
+@speaking(lambda data, *_, **__: data.settings.report.language)
 def compose(data: ReportData) -> str:
     """Return the whole report."""
     settings = data.settings

@@ -10,7 +10,7 @@ from tasks.report.regressions import apart, around, regression
 from tasks.report.report_data import ReportData
 from tasks.report.screen import screen
 from tasks.report.tables import Column, Table
-from tasks.report.text import clipped, code, percent, plain, points
+from tasks.report.text import clipped, code, percent, plain, points, speaking
 from tasks.report.words import shared
 from tasks.store.tables import write_atomically
 
@@ -18,6 +18,7 @@ LONGEST = 120
 """Characters of a question that is named."""
 
 
+@speaking(lambda data, *_, **__: data.settings.report.language)
 def summary(data: ReportData) -> str:
     """Return the Markdown for a merge request: the screen, the baseline's table, what changed most, files."""
     language = data.settings.report.language

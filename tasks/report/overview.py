@@ -28,7 +28,7 @@ from tasks.report.titles import (
     where,
 )
 from tasks.report.verdict_table import beside, whole_models
-from tasks.report.words import has_overall, measure, remarks, say, unmeasured, why
+from tasks.report.words import has_overall, remarks, say, unmeasured, why
 
 HEAT = 10
 BELOW = 5
@@ -120,20 +120,12 @@ def verdict(data: ReportData) -> dict[str, Any]:
 
 
 def _reasons(data: ReportData, model: Mapping[str, Any]) -> Iterator[str]:
-    """Say what keeps a model from passing, suites first."""
+    """Say what keeps a model from passing, suites first, where the table does not: it has scores and thresholds."""
     language = data.settings.report.language
     parts = [(suite_title(data, suite["suite"]), suite) for suite in model["suites"]]
     for name, part in [*parts, *([(say("overall", language), model)] if has_overall(model) else [])]:
-        named = " ".join(filter(None, (name, measure(part))))
-        values = {"name": named, "score": percent(part["score"]), "threshold": percent(part["threshold"])}
-        if part["outcome"] == "pass" or (part["outcome"] == "none" and not part["reason"]):
-            continue
-        told = why(part, language)
-        if part["reason"]:
+        if part["outcome"] != "pass" and (told := why(part, language)):
             yield f"{name}: {told}"
-            continue
-        said = say("below" if part["outcome"] == "fail" else "not_settled", language, **values)
-        yield f"{said}; {told}" if told else said
 
 
 def threshold_of(data: ReportData, suite: str) -> float:

@@ -2,6 +2,8 @@
 const words = JSON.parse(document.getElementById("words").textContent);
 const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 const number = (n) => n.toLocaleString(document.documentElement.lang);
+const decimal = (n, places) => n.toLocaleString(document.documentElement.lang, { useGrouping: false, ...places });
+const exactly = (places) => ({ minimumFractionDigits: places, maximumFractionDigits: places });
 
 // Everything from a model goes through here: text only, with deceptive characters made visible.
 const UNSEEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\r(?!\n)/gu;
@@ -66,8 +68,8 @@ const worth = (row, at) => {
   const cell = row.cells[at];
   const given = cell.dataset.v ?? cell.textContent.trim();
   if (given !== "" && !Number.isNaN(Number(given))) return Number(given);
-  const [first] = given.replaceAll("\u2212", "-").match(/^[+-]?\d[\d\u202f]*(\.\d+)?/) ?? [];
-  return first === undefined ? given : Number(first.replaceAll("\u202f", ""));
+  const [first] = given.replaceAll("\u2212", "-").match(/^[+-]?\d[\d\u202f]*([.,]\d+)?/) ?? [];
+  return first === undefined ? given : Number(first.replaceAll("\u202f", "").replace(",", "."));
 };
 const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true }));
 for (const table of document.querySelectorAll("table.sortable")) {

@@ -83,7 +83,7 @@ function scoresOf(i) {
     if (place === undefined) continue;
     const status = metric.status.of[metric.status.at[place]];
     const reason = metric.reason.of[metric.reason.at[place]];
-    body.append(make("tr", {}, make("th", { scope: "row" }, plain(metric.name)), make("td", { class: "num" }, metric.value[place] === null ? "–" : String(Number(metric.value[place].toFixed(4)))), make("td", {}, words[status] ?? status), show(make("td", { dir: "auto" }), reason, S.pattern)));
+    body.append(make("tr", {}, make("th", { scope: "row" }, plain(metric.name)), make("td", { class: "num" }, metric.value[place] === null ? "–" : decimal(metric.value[place], { maximumFractionDigits: 4 })), make("td", {}, words[status] ?? status), show(make("td", { dir: "auto" }), reason, S.pattern)));
     const box = details(metric, place);
     if (box) more.push(box);
   }
@@ -123,7 +123,7 @@ function call(i) {
   const [cached, tokensIn, tokensOut, request] = ["cached", "tokens_in", "tokens_out", "request_id"].map((name) => cell("rows", name)(i));
   const facts = [];
   if (cached !== null) facts.push(cached ? (S.latency(i) === null ? words.given : words.cached) : words.fresh);
-  if (S.latency(i) !== null) facts.push(`${words.latency} ${S.latency(i).toFixed(3)} s`);
+  if (S.latency(i) !== null) facts.push(`${words.latency} ${decimal(S.latency(i), exactly(3))} s`);
   if (tokensIn !== null || tokensOut !== null) facts.push(`${words.tokens} ${tokensIn ?? "–"} → ${tokensOut ?? "–"}`);
   if (S.finish(i)) facts.push(`${words.finish} ${plain(S.finish(i))}`);
   facts.push(`${words.repeat} ${S.d.rows.repeat[i]}`);

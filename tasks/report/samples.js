@@ -277,8 +277,8 @@ async function order(ticket) {
   return true;
 }
 
-const shares = (value) => (value === null || value === undefined ? "–" : `${Math.round(Number((1000 * value).toPrecision(12))) / 10}%`);
-const seconds = (value) => (value === null || value === undefined ? "–" : value.toFixed(2));
+const shares = (value) => (value === null || value === undefined ? "–" : `${decimal(Math.round(Number((1000 * value).toPrecision(12))) / 10)}%`);
+const seconds = (value) => (value === null || value === undefined ? "–" : decimal(value, exactly(2)));
 
 // What is not unpacked yet is asked for when scrolling rests, and then drawn.
 let resting = 0;

@@ -22,7 +22,7 @@ from tasks.report.panel import panel
 from tasks.report.regressions import headline as against
 from tasks.report.spending import money
 from tasks.report.tables import Column, Table
-from tasks.report.text import duration, listed, plain, shortened, total_percent, whole_percent
+from tasks.report.text import duration, listed, plain, shortened, speaking, total_percent, whole_percent
 from tasks.report.titles import title_of
 from tasks.report.verdict_table import beside, whole_models
 from tasks.report.words import asked, has_overall, measure, shared
@@ -159,6 +159,7 @@ def _width(table: Table) -> int:
     return sum(max(len(visible(one)) for one in column) + GAP for column in texts) - GAP
 
 
+@speaking(lambda _, settings, *__, **___: settings.report.language)
 def screen(
     results: Results,
     settings: Settings,

@@ -1,8 +1,10 @@
 """Texts and numbers as people read them; text from models and data sets made harmless to what shows it."""
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from data.characters import visible
 from metrics.analysis import summary
@@ -12,6 +14,9 @@ from prompts.phrases import phrase
 if TYPE_CHECKING:
     from metrics.analysis.passports import Share
 
+P = ParamSpec("P")
+T = TypeVar("T")
+_POINT: ContextVar[str] = ContextVar("point", default=".")
 _SMALLEST_P = 0.001
 _MOST_PLACES = 4
 _NAMED = 4
@@ -39,9 +44,31 @@ def fenced(text: str) -> list[str]:
     return [fence, *visible(text).split("\n"), fence]
 
 
+def speaking(language: Callable[..., str]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Have a function write its numbers as a language does; `language` tells which one from its arguments."""
+
+    def around(write: Callable[P, T]) -> Callable[P, T]:
+        @wraps(write)
+        def spoken(*args: P.args, **kwargs: P.kwargs) -> T:
+            token = _POINT.set(phrase("common.point", language(*args, **kwargs)))
+            try:
+                return write(*args, **kwargs)
+            finally:
+                _POINT.reset(token)
+
+        return spoken
+
+    return around
+
+
+def written(digits: str) -> str:
+    """Return a number's digits with the decimal point of the language that is spoken."""
+    return digits.replace(".", _POINT.get())
+
+
 def percent(share: float | None) -> str:
     """Write a share of 1 as a percentage; without decimals where there are none."""
-    return "–" if share is None else summary.percent(share)
+    return "–" if share is None else written(summary.percent(share))
 
 
 def whole_percent(share: float | None, threshold: float | None = None) -> str:
@@ -58,12 +85,12 @@ def whole_percent(share: float | None, threshold: float | None = None) -> str:
         value = rounded(100 * share, places)
         if limit is None or (value >= limit) == reaches(share, threshold or 0.0):
             break
-    return f"{value:.{places}f}"
+    return written(f"{value:.{places}f}")
 
 
 def total_percent(percentage: float | None) -> str:
     """Write a TOTAL, which is in percent: always with one decimal, as the seed has it."""
-    return "–" if percentage is None else f"{rounded(percentage, 1):.1f}%"
+    return "–" if percentage is None else written(f"{rounded(percentage, 1):.1f}%")
 
 
 def estimated(value: float | None, low: float | None, high: float | None) -> str:
@@ -82,17 +109,17 @@ def points(share: float | None) -> str:
     if share is None:
         return "–"
     value = rounded(100 * share, 1) + 0.0  # no minus before 0
-    return f"{value:+.1f}".replace("-", "−") if value else "0"
+    return written(f"{value:+.1f}".replace("-", "−")) if value else "0"
 
 
 def p_value(value: float | None) -> str:
     """Write a p-value to three decimals."""
-    return "–" if value is None else "< 0.001" if value < _SMALLEST_P else f"{value:.3f}"
+    return "–" if value is None else written("< 0.001" if value < _SMALLEST_P else f"{value:.3f}")
 
 
 def grouped(number: float, places: int = 0) -> str:
     """Write a number in groups of three digits, with a space between that no line is broken at."""
-    return f"{number:,.{places}f}".replace(",", "\u202f")
+    return written(f"{number:,.{places}f}".replace(",", "\u202f"))
 
 
 def duration(seconds: float | None, language: str) -> str:
@@ -103,7 +130,7 @@ def duration(seconds: float | None, language: str) -> str:
         return phrase("common.seconds", language, n=f"{max(seconds, 1) if seconds else 0:.0f}")
     if seconds < _HOUR:
         return phrase("common.minutes", language, n=f"{seconds / _MINUTE:.0f}")
-    return phrase("common.hours", language, n=f"{seconds / _HOUR:.1f}")
+    return phrase("common.hours", language, n=written(f"{seconds / _HOUR:.1f}"))
 
 
 def shortened(name: str, most: int) -> str:

@@ -7,7 +7,7 @@ from data.batches import TwinCount
 from metrics.analysis.twins import shares
 from prompts.phrases import phrase, translated
 from tasks.report.tables import Table, columns
-from tasks.report.text import estimated, grouped, percent, points
+from tasks.report.text import estimated, grouped, percent, points, written
 from tasks.report.titles import metric_title
 from tasks.report.words import shared
 
@@ -27,7 +27,7 @@ def sentence(one: Mapping[str, Any], language: str) -> str:
         name = "unknown_needed"
     size = _POINT * abs(one["difference"] or 0.0)
     ends = sorted(_POINT * abs(one["interval"][end] or 0.0) for end in ("low", "high"))
-    said = {"points": f"{size:.1f}", "low": f"{ends[0]:.1f}", "high": f"{ends[1]:.1f}"}
+    said = {"points": written(f"{size:.1f}"), "low": written(f"{ends[0]:.1f}"), "high": written(f"{ends[1]:.1f}")}
     needed = grouped(one["needed"]) if one["needed"] else ""
     return phrase(f"twins.{name}", language, n=grouped(one["n"]), needed=needed, kind=one["kind"], **said)
 

@@ -386,3 +386,7 @@ def test_in_russian_the_page_speaks_russian(visit: Open, data: ReportData, tmp_p
     words = page.locator("h2, h3, thead th, label > :first-child, nav a").all_text_contents()
     assert sum(bool(re.search("[а-яё]", word.lower())) for word in words) > 0.6 * len(words)
     assert page.inner_text(".found").startswith("Примеров:")
+    shown = page.locator("#verdict, #categories, .list").all_inner_texts()
+    assert all(re.search(r"\d,\d%", text) for text in shown[:2])
+    assert not any(re.search(r"\d\.\d%", text) for text in shown), "a decimal comma everywhere"
+    assert "Ошибка" in shown[0]

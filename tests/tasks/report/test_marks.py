@@ -43,14 +43,16 @@ def test_the_goldens_have_one_decimal() -> None:
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="no Node.js here")
-def test_the_page_rounds_as_the_tables_do() -> None:
-    text = pages.read("samples.js")
-    found = re.search(r"const shares = .*;", text)
-    assert found
+@pytest.mark.parametrize(("language", "point"), [("en", "."), ("ru", ",")])
+def test_the_page_rounds_as_the_tables_do(language: str, point: str) -> None:
+    text = pages.read("page.js") + pages.read("samples.js")
+    found = re.findall(r"^const (?:shares|decimal) = .*;", text, re.MULTILINE)
+    assert len(found) == 2
+    page = f"const document = {{ documentElement: {{ lang: '{language}' }} }};"
     values = [k / n for n in (3, 7, 16, 32, 400, 2000) for k in range(n + 1)]
-    script = f"{found[0]} console.log({values}.map(shares).join(' '))"
+    script = f"{page} {' '.join(found)} console.log({values}.map((one) => shares(one)).join(' '))"
     done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [percent(value) for value in values]
+    assert done.stdout.split() == [percent(value).replace(".", point) for value in values]
 
 
 @given(st.floats(0, 1), st.floats(0.01, 1))
