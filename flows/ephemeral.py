@@ -85,6 +85,9 @@ def started() -> Iterator[None]:
         "PREFECT_API_AUTH_STRING": password,
         "PREFECT_SERVER_API_AUTH_STRING": password,
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": "http://127.0.0.1",
+        # A run's client says which blocks it needs; to offer all, every integration would be imported.
+        "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
+        "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",
         "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{folder}/prefect.db",
     }):  # fmt: skip
         server = SubprocessASGIServer()

@@ -88,9 +88,12 @@ def shared() -> Path:
     return SHARED
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def prefect_api() -> Iterator[str]:
-    """Run one Prefect server for all tests that need a real one, a lean one, and return its API's URL."""
+    """Run one Prefect server, a lean one, for a file's tests that need a real one, and return its API's URL.
+
+    No longer than that: it takes two per cent of a core while nobody asks it.
+    """
     from flows.environment import PRIVACY, SERVER
 
     port = free_port()
