@@ -15,6 +15,7 @@ from metrics.analysis.results import Circumstances, Results, RunTables, build_in
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import RunVerdict, decide
 from metrics.stated import NAME as STATED
+from prompts.phrases import ENGLISH, phrase
 from tasks.compare.baseline import reply_digests
 from tasks.compare.sides import FileForm, Side, shared_metrics, sides
 
@@ -31,8 +32,10 @@ def gate(
     max_drop: float = MAX_DROP,
     threshold: float | None = None,
     form: FileForm | None = None,
-) -> tuple[RunVerdict, BaselineComparison | None]:
+) -> tuple[RunVerdict, BaselineComparison | None, list[str]]:
     """Say whether a run or file passes: `threshold` its scores, `max_drop` what they may be below the baseline's.
+
+    Beside the verdict and the comparison: that a judge gave the scores which decide, and which.
 
     `metric` is the one that decides; unless given a run's scores, or the first metric that both files have.
 
@@ -41,6 +44,11 @@ def gate(
     """
     found = sides([baseline, new] if baseline else [new], runs=runs, root=root, form=form)
     chosen = _chosen(found, metric)
+    for side in found if chosen else ():
+        if side.scores.filter(metric=chosen)["value"].count() == 0:
+            raise InputError(
+                f"{side.name}: found no reply with a score by {chosen}, so there is nothing to decide by."
+            )
     held = None
     if baseline:
         alone = all(one.run for one in found)
@@ -55,7 +63,10 @@ def gate(
         results = replace(_scored(found[-1], chosen), baseline=held)
     names = {suite.suite for model in results.models for suite in model.suites}
     policy = Policy(threshold=threshold, thresholds=dict.fromkeys(names, threshold), regressions=held is not None)
-    return decide(results, policy), held
+    judged = {metric: judge for side in found for metric, judge in side.judged.items() if metric == chosen}
+    said = [phrase("compare.judged", ENGLISH, name=found[-1].name, metric=metric, judge=judge)
+            for metric, judge in judged.items()]  # fmt: skip
+    return decide(results, policy), held, said
 
 
 def _chosen(found: Sequence[Side], metric: str) -> str:

@@ -22,6 +22,8 @@ from tasks.report.moved import moved_lines
 from tasks.store.runs import FinishedRun
 
 _SHOWN_DIFFERENCES = 8
+MOST_MODELS = 50
+"""Models of files that are compared with each other at once."""
 _SLICE = 2_000
 """Changes whose texts are read at once."""
 
@@ -101,6 +103,11 @@ def compare_runs(
         {name: frame["model"].unique(maintain_order=True).to_list() for name, frame in own.items()}
     )
     files = any(side.run is None for side in found)
+    if files and len(listed) > MOST_MODELS:
+        raise InputError(
+            f"found {len(listed)} models in the files, expected at most {MOST_MODELS}: each would be compared with "
+            "each. Name fewer files; a table without a column of models is a model of its own."
+        )
     compared = fields(listed, every=every)
     if files and {one.run for field in compared for one in field} < {side.name for side in found}:
         compared = fields(listed, every=True)  # each file was named to be compared with another
@@ -109,6 +116,8 @@ def compare_runs(
     once = observations(scores, items)
     chosen = _known(metrics, scores) or (shared_metrics(found) if files else ())
     pairs, grouped = compare_fields(once.scores, once.items, compared, _suites(found), chosen)
+    if files:  # of which the first metric is the main one
+        pairs.sort(key=lambda pair: [*chosen, pair.metric].index(pair.metric))
     if not pairs and not looked:
         raise InputError(_nothing(found, shared))
     changed = [changes(scores, items, pair) for pair in pairs]
@@ -193,6 +202,10 @@ def _unlike(found: Sequence[Side]) -> str:
     """Say why questions are not the same, by a first question of each side."""
     if any(side.run for side in found):
         return "their data or families are of other versions"
+    old, new = (dict(side.items.select("question_id", "prompt").iter_rows()) for side in found[:2])
+    if same := [one for one in old if one in new]:
+        told = f"such as {same[0]}: {shorten(old[same[0]])!r} and {shorten(new[same[0]])!r}"
+        return f"{len(same)} ids are the same, but each has another text ({told})"
     first = [f"{side.name} begins with {shorten(side.items['prompt'][0])!r}" for side in found]
     return f"neither an id nor a text is the same ({'; '.join(first)})"
 

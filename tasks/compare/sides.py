@@ -30,6 +30,8 @@ from tasks.exchange.tables import (
 from tasks.exchange.texts import Texts
 from tasks.store.runs import MANIFEST, FinishedRun, find_all, load, replies
 
+EXPECTED = "expected answers"
+
 
 @dataclass(frozen=True, slots=True)
 class FileForm:
@@ -137,7 +139,7 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
         return replace(_side_of_log(labels[n], log, tables, apart), texts=kept[n])
 
     whole = [table(n) if n in logs else found[one] for n, one in enumerate(named)]
-    return _aligned(whole) if len(found) < len(whole) else whole
+    return _aligned(_expecting(whole)) if len(found) < len(whole) else whole
 
 
 def _read(path: Path, texts: Texts, form: FileForm) -> Log[Row]:
@@ -202,6 +204,18 @@ def _beside(tables: LogTables, verify: str) -> tuple[StatedScore, ...]:
     called = both.with_columns(pl.col("metric").replace({tables.metrics[0]: STATED}))
     suites = dict.fromkeys(tables.items["suite"].unique().to_list(), (verify,))
     return tuple(stated_scores(called, tables.items, suites))
+
+
+def _expecting(whole: Sequence[Side]) -> list[Side]:
+    """Compare what is expected only where all sides state it."""
+    blank = [not (side.items["answer_digest"].fill_null("") != "").any() for side in whole]
+    if all(blank) or not any(blank):
+        return [*whole]
+    return [
+        replace(side, items=side.items.with_columns(answer_digest=pl.lit("")),
+                stated=side.stated if none or side.run else {**side.stated, EXPECTED: "stated"})
+        for side, none in zip(whole, blank, strict=True)
+    ]  # fmt: skip
 
 
 def _aligned(whole: Sequence[Side]) -> list[Side]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -38,24 +39,43 @@ def read_through(
 
 
 def _file(source: Source, through: Callable[[list[Recorded]], Iterable[Row]]) -> Log[Row]:
+    bare = replace(source, columns={})
+    if not {*source.columns.values()} & source.head.keys() and any(one.fits(bare) for one in readers()):
+        source = bare  # the columns are another file's
     adapter = _reader(source)
     facts: dict[str, str] = {}
     remarks: list[str] = []
     told: list[str] = []
 
     def recorded() -> Iterator[Recorded]:
-        for one in adapter.read(source):
-            if isinstance(one, Recorded):
-                yield one
-            elif isinstance(one, str):
-                remarks.append(one)
-            else:
-                facts.update(one)
+        try:
+            for one in adapter.read(source):
+                if isinstance(one, Recorded):
+                    yield one
+                elif isinstance(one, str):
+                    remarks.append(one)
+                else:
+                    facts.update(one)
+        except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
+            raise InputError(
+                f"it has the form of {adapter.TOOL}, but a part of it is of another kind ({type(error).__name__}: "
+                f"{error}); expected the file as that tool wrote it."
+            ) from error
 
     rows: list[Row] = []
     found = _storable(recorded(), told)
-    while batch := [*islice(found, _BATCH)]:
-        rows += through(batch)
+    try:
+        while batch := [*islice(found, _BATCH)]:
+            rows += through(batch)
+    except InputError as error:
+        raise InputError(
+            str(error) if str(source.path.name) in str(error) else f"{source.path}: {error}"
+        ) from error
+    if not rows:
+        raise InputError(
+            f"{source.path}: it is of {adapter.TOOL}, but holds aggregates alone at most, which have nothing to "
+            "pair; expected a row for each reply."
+        )
     more = [f"{len(told) - NAMED} more rows of the same kind."] if len(told) > NAMED else []
     return Log(adapter.TOOL, tuple(rows), facts, (*remarks, *told[:NAMED], *more))
 
@@ -70,6 +90,8 @@ def _reader(source: Source) -> ModuleType:
             "its columns: --columns question=…,score=…"
         )
     found = named or able or [one for one in readers() if source.columns and getattr(one, "ANY", False)]
+    if not found and not source.head:
+        raise InputError(f"{source.path}: it is empty: found no row, expected one for each reply.")
     if not found:
         known = ", ".join(one.TOOL for one in readers() if not getattr(one, "ANY", False))
         raise InputError(
@@ -83,7 +105,10 @@ def _reader(source: Source) -> ModuleType:
 def _folder(
     path: Path, through: Callable[[list[Recorded]], Iterable[Row]], columns: Mapping[str, str] | None
 ) -> Log[Row]:
-    """Join the files of a folder that are of a known tool; of two about the same, the later by name stands."""
+    """Join the files of a folder that are of a known tool: its parts, which have no question in common.
+
+    Of two about the same questions, the later by name stands.
+    """
     listed = sorted(file for file in (*path.glob("*"), *path.glob("*/*")) if file.suffix.lower() in FORMS)
     if not listed:
         raise InputError(f"{path}: found no finished run and no file of another tool ({', '.join(FORMS)}).")
@@ -101,9 +126,13 @@ def _folder(
         parts: dict[tuple[str, str], list[Row]] = {}
         for row in log.rows:
             parts.setdefault((row.suite, row.target), []).append(row)
-        remarks += [f"{path}: of several files about {' '.join(key).strip()}, {file.name} is read."
-                    for key in parts if key in rows]  # fmt: skip
-        rows |= parts
+        for key, own in parts.items():
+            asked = {row.asked for row in own}
+            if any(row.asked in asked for row in rows.get(key, ())):
+                remarks.append(f"{path}: of several files about {' '.join(key).strip()}, {file.name} is read.")
+                rows[key] = own
+            else:  # a part, such as a page, of what another file began
+                rows[key] = [*rows.get(key, ()), *own]
     merged = {name: value for _, log in logs for name, value in log.facts.items()}
     whole = tuple(row for own in rows.values() for row in own)
     return Log(logs[0][1].tool, whole, merged, tuple(dict.fromkeys(remarks)))
@@ -115,12 +144,14 @@ def _storable(rows: Iterable[Recorded], told: list[str]) -> Iterator[Recorded]:
     def whole(value: Any) -> Any:
         if isinstance(value, str):
             return _HALF.sub("\ufffd", value)
+        if isinstance(value, Mapping):
+            return {whole(name): whole(one) for name, one in value.items()}
         return type(value)(map(whole, value)) if isinstance(value, list | tuple) else value
 
     for number, row in enumerate(rows, 1):
         try:
             texts = (row.question, row.response or "", row.id, row.suite, row.target, row.template, row.error)
-            "".join((*texts, *row.answer, *row.choices, *row.contexts)).encode()
+            "".join((*texts, *row.answer, *row.choices, *row.contexts, *row.scores)).encode()
         except UnicodeEncodeError:
             kept = Recorded(*map(whole, row))
             changed = ", ".join(name for name, old, new in zip(row._fields, row, kept, strict=True) if old != new)

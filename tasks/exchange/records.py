@@ -52,13 +52,18 @@ class Recorded(NamedTuple):
     contexts: tuple[str, ...] = ()
     facts: Mapping[str, Any] = MappingProxyType({})
 
+    @property
+    def asked(self) -> tuple[str, str]:
+        """What the row asks: its id and text."""
+        return self.id, self.question
+
 
 Found = Recorded | str | Mapping[str, str]
 """What an adapter yields: rows; remarks on what could not be carried over; what the file states of itself."""
 
 
 Row = TypeVar("Row", bound=Any)
-"""A recorded reply, with its texts or without them: it has at least `suite`, `target` and `scores`."""
+"""A recorded reply, with its texts or without them: it has at least `suite`, `target`, `asked` and `scores`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +94,30 @@ def number(value: object) -> float | None:
         word = value.strip().lower()
         if word in _RIGHT:
             return _RIGHT[word]
-        try:
-            value = float(word)
-        except ValueError:
-            return None
-    if isinstance(value, int | float) and math.isfinite(value):
-        return float(value)
-    return None
+        value = word
+    elif not isinstance(value, int | float):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+UNREAD = "no score: "
+"""How the reason of a score begins that is no number and none of the words."""
+_SHOWN = 60
 
 
 def stated(value: object, *, judge: str = "", reason: object = "", error: object = "") -> Stated:
     """Return a score; without a number it is a judge's failure, or with an `error` the call's."""
     found = None if error else number(value)
     if found is None:
-        return Stated(None, "model_error" if error else "judge_failed", judge, _short(error or reason))
+        why = error or reason or (UNREAD + repr(value)[:_SHOWN] if value not in (None, "") else "")
+        return Stated(None, "model_error" if error else "judge_failed", _short(judge), _short(why))
     if not judge:
         return _PLAIN.get(found) or Stated(found)
-    return Stated(found, "scored", judge, _short(reason))
+    return Stated(found, "scored", _short(judge), _short(reason))
 
 
 _PLAIN = {value: Stated(value) for value in (0.0, 1.0)}
@@ -113,7 +125,11 @@ _PLAIN = {value: Stated(value) for value in (0.0, 1.0)}
 
 
 def _short(reason: object) -> str:
-    return text_of(reason)[:200].encode("utf-8", "replace").decode()
+    return _whole(text_of(reason)[:200])
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def share(value: object) -> float | None:
@@ -165,4 +181,8 @@ def expected(value: object) -> str | list[str]:
 
 def stated_facts(**facts: object) -> dict[str, str]:
     """Return what a file states, without what it does not."""
-    return {name.replace("_", " "): str(value) for name, value in facts.items() if value not in (None, "", {}, [])}
+    return {
+        _whole(name.replace("_", " ")): _whole(str(value))
+        for name, value in facts.items()
+        if value not in (None, "", {}, [])
+    }

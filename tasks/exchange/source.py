@@ -1,5 +1,6 @@
 """A file of another tool: opened within bounds of size and depth, and what it begins with."""
 
+import csv
 import gzip
 import json
 import zipfile
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import InputError
-from data.files import stream
+from data.files import opened, stream
 
 LARGEST = 512 << 20
 """Bytes of a file, unpacked: JSON is read whole, and takes some five times that much memory."""
@@ -67,6 +68,16 @@ class Source:
         if self.whole is not None:
             return iter([self.whole] if isinstance(self.whole, Mapping) else [])
         return iter(stream(self.path))
+
+    @cached_property
+    def repeated(self) -> tuple[str, ...]:
+        """The columns of a CSV or TSV that stand twice in its header: rows have the last one's cells."""
+        if not self.path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+            return ()
+        with opened(self.path) as raw:
+            line = raw.readline(_CHUNK).decode("utf-8-sig", "replace")
+        names = next(csv.reader([line], delimiter=max(",;\t", key=line.count)), [])
+        return tuple(dict.fromkeys(name for name in names if names.count(name) > 1))
 
     def _lines(self) -> Iterator[Mapping[str, Any]]:
         try:

@@ -16,7 +16,7 @@ from data.errors import InputError
 from data.questions import identify, identify_text
 from data.records import Item
 from data.tables import ITEMS, SCORES
-from tasks.exchange.records import Log, Recorded, Stated
+from tasks.exchange.records import UNREAD, Log, Recorded, Stated
 from tasks.exchange.texts import Texts
 
 UNNAMED = "results"
@@ -65,6 +65,11 @@ class Row(NamedTuple):
     prompt: str
     answer: str
     at: int
+
+    @property
+    def asked(self) -> tuple[str, str]:
+        """What the row asks: its id and text."""
+        return self.id, self.words or ""
 
 
 def slimmed(rows: Iterable[Recorded], texts: Texts) -> Iterator[Row]:
@@ -204,7 +209,11 @@ def _scaled(
             plain = {*known} <= {low, high}
             kinds[name] = "rating" if name in scales else "yes_no" if plain else "share"
     if not kept:
-        raise InputError(f"found no score in [0, 1]. {' '.join(remarks)}")
+        raise InputError(f"found no score in [0, 1]. {' '.join(remarks)}".rstrip())
+    if not any(one is not None for name in kept for one in values[name]):
+        unread = next((one.reason for row in log.rows for one in row.scores.values() if UNREAD in one.reason), "")
+        if unread:
+            raise InputError(f"found {unread}; expected 0 to 1, true or false, pass or fail, C or I, yes or no.")
     return kept, kinds, remarks
 
 

@@ -52,7 +52,7 @@ def gate(
         if value is not None and not 0 <= value <= 1:
             raise InputError(f"{name} {value:g}: expected a share, 0 to 1.")
     where = at or Where()
-    verdict, held = gated(
+    verdict, held, judged = gated(
         new,
         runs=where.runs,
         root=where.root,
@@ -62,7 +62,7 @@ def gate(
         threshold=threshold,
         form=(form or FileOptions()).form(),
     )
-    show(*map(visible, _lines(verdict, held, f"{new}, compared with {baseline}:")))
+    show(*map(visible, _lines(verdict, held, f"{new}, compared with {baseline}:")), *map(visible, judged))
     if junit:
         written([comparison.write(_cases(verdict, held, new), Path(junit))])
     return verdict.exit_code

@@ -48,8 +48,8 @@ def instances_of(path: Path) -> Path:
     named = detailed.get("file_path") if isinstance(detailed, Mapping) else None
     if not isinstance(named, str):
         raise InputError(
-            f"{path}: found no detailed_evaluation_results.file_path; only records with their instances "
-            "hold replies that can be verified."
+            f"{path}: it holds aggregates alone: found no detailed_evaluation_results.file_path; only records with "
+            "their instances hold replies."
         )
     found = path.parent / Path(named).name
     if not found.is_file():

@@ -4,6 +4,7 @@ Source: lm-evaluation-harness 0.4, `--log_samples`.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from tasks.exchange.source import Source
 TOOL = "lm-evaluation-harness"
 FORM = "lm-eval"
 _KEYS = {"doc_id", "doc", "target", "arguments", "resps"}
+_DATE = re.compile(r"_\d{4}-\d\d-\d\dT[\d.:-]+$")
 _QUESTIONS = ("question", "Question", "query", "problem", "input", "prompt")
 
 
@@ -86,7 +88,7 @@ def _results(path: Path) -> Mapping[str, Any]:
 def _task(path: Path, results: Mapping[str, Any]) -> str:
     named = path.name.removesuffix(".gz").removesuffix(".jsonl").removeprefix("lm_eval_").removeprefix("samples_")
     tasks = sorted(results.get("results", {}), key=len, reverse=True)
-    return next((task for task in tasks if named.startswith(task)), named)
+    return next((task for task in tasks if named.startswith(task)), _DATE.sub("", named))
 
 
 def _facts(results: Mapping[str, Any], task: str) -> dict[str, str]:

@@ -23,7 +23,7 @@ from tasks.exchange.source import Source
 
 TOOL = "OpenAI Evals (hosted)"
 FORM = "openai-evals"
-_ITEM = "eval.run.output_item"
+_ITEM, _RUN = "eval.run.output_item", "eval.run"
 _ID = 32
 """Characters of the id that the service adds to each grader's name, at least."""
 _QUESTIONS = ("question", "input", "prompt", "query", "text", "messages")
@@ -43,7 +43,7 @@ def fits(source: Source) -> bool:
     head = source.head
     pages = head.get("data") if head.get("object") == "list" else None
     first = mapped(pages[0]) if isinstance(pages, list) and pages else head
-    return first.get("object") == _ITEM
+    return first.get("object") in {_ITEM, _RUN}
 
 
 def _scores(item: Mapping[str, Any], error: str) -> dict[str, Stated]:
@@ -95,4 +95,6 @@ def read(source: Source) -> Iterator[Found]:
             if sample.get(name) is not None:
                 options[name][str(sample[name])] = None
         yield _recorded(item)
+    if more := sum(row.get("has_more") is True for row in source.rows()):
+        yield f"The service has more pages than the file: {more} of those that it holds say that others follow."
     yield stated_facts(tool=TOOL, **{name: ", ".join(there) for name, there in options.items()})

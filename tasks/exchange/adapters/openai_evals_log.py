@@ -6,7 +6,6 @@ Source: openai/evals, `evals/record.py` (`LocalRecorder`).
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from data.errors import InputError
 from tasks.exchange.records import (
     Found,
     Recorded,
@@ -42,19 +41,13 @@ def _scores(events: Mapping[str, list[Mapping[str, Any]]]) -> dict[str, Stated]:
 
 
 def read(source: Source) -> Iterator[Found]:
-    """Read a log: each sample with its last reply.
-
-    Raises:
-        InputError: it holds no sample.
-    """
+    """Read a log: each sample with its last reply."""
     spec: Mapping[str, Any] = {}
     samples: dict[str, dict[str, list[Mapping[str, Any]]]] = {}
     for row in source.rows():
         spec = mapped(row.get("spec")) or spec
         if "sample_id" in row and isinstance(row.get("data"), Mapping):
             samples.setdefault(str(row["sample_id"]), {}).setdefault(str(row.get("type")), []).append(row["data"])
-    if not samples:
-        raise InputError(f"{source.path}: found no event of a sample.")
     model = ", ".join(map(text_of, spec.get("completion_fns") or ())) or "model"
     for name, events in samples.items():
         asked = mapped((events.get("sampling") or events.get("raw_sample") or [{}])[-1])

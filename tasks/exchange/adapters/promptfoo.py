@@ -35,14 +35,16 @@ _JUDGED = re.compile(
     r"(not-)?(llm-rubric|model-graded|factuality|g-eval|answer-relevance|context-|select-best|pi|agent-rubric)"
 )
 _CUT = {"length": "length", "max_tokens": "length"}
+_LINE = {"testCase", "promptIdx", "provider"}
 _HEAD = {"Status", "Score", "Grader Reason"}
 _TARGET = re.compile(r"\[(?P<provider>[^\]]*)\] ?(?P<prompt>.*)", re.DOTALL)
 
 
 def fits(source: Source) -> bool:
-    """Tell whether a file is promptfoo's JSON, or its CSV."""
+    """Tell whether a file is promptfoo's JSON, its JSON lines, or its CSV."""
     inner = mapped(source.head.get("results"))
-    return isinstance(inner.get("results"), list) or source.head.keys() >= _HEAD
+    known = isinstance(inner.get("results"), list) or {"prompts", "stats"} <= inner.keys()
+    return known or source.head.keys() >= _LINE or source.head.keys() >= _HEAD
 
 
 def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> Any:
@@ -131,17 +133,18 @@ def read(source: Source) -> Iterator[Found]:
     Raises:
         InputError: it cannot be read.
     """
-    if not isinstance(source.whole, Mapping):
+    if source.head.keys() >= _HEAD:
         yield from _table(source)
         return
-    inner = source.whole["results"]
-    rows = [one for one in inner["results"] if isinstance(one, Mapping)]
+    whole = mapped(source.whole)
+    inner = mapped(whole.get("results"))
+    rows = [one for one in inner.get("results") or () if isinstance(one, Mapping)] if inner else [*source.rows()]
     targets = _targets(rows)
     yield from (_recorded(row, targets) for row in rows)
-    config = mapped(source.whole.get("config"))
+    config = mapped(whole.get("config"))
     yield stated_facts(
         tool=TOOL,
-        tool_version=mapped(source.whole.get("metadata")).get("promptfooVersion"),
+        tool_version=mapped(whole.get("metadata")).get("promptfooVersion"),
         model=", ".join(dict.fromkeys(_name(mapped(row.get("provider"))) for row in rows)),
         prompt=" | ".join(dict.fromkeys(text_of(mapped(one).get("raw")) for one in inner.get("prompts") or ())),
         **_options(config.get("providers")),

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from data.errors import InputError
-from tasks.exchange.records import Recorded, conversation, counted, expected, number, stated, text_of
+from tasks.exchange.records import Found, Recorded, conversation, counted, expected, number, stated, text_of
 from tasks.exchange.source import Source
 
 TOOL = "a table"
@@ -78,6 +78,10 @@ def _rows(source: Source, named: Mapping[str, str]) -> Iterator[Recorded]:
         )
 
 
+def _may_score(value: object) -> bool:
+    return (found := number(value)) is not None and 0 <= found <= 1
+
+
 def _said(value: object) -> str | None:
     return None if value is None else text_of(value)
 
@@ -96,7 +100,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 _BLANK: Mapping[str, Any] = {ours: convert(None) for ours, convert in _READ.items()}
 
 
-def read(source: Source) -> Iterator[Recorded]:
+def read(source: Source) -> Iterator[Found]:
     """Read a table.
 
     Raises:
@@ -109,4 +113,11 @@ def read(source: Source) -> Iterator[Recorded]:
             f"{source.path}: found the columns {', '.join(map(str, source.head)) or 'none'}, none of them a "
             f"{lacking}. Name it: --columns {lacking}=COLUMN"
         )
+    if twice := [one for one in named.values() if one in source.repeated]:
+        raise InputError(
+            f"{source.path}: found the column {twice[0]!r} twice, expected it once; rename one of them."
+        )
     yield from _rows(source, named)
+    known = {*named.values(), *_metrics(source, named).values()}
+    if passed := [str(name) for name, one in source.head.items() if name not in known and _may_score(one)]:
+        yield f"Not read as scores: {', '.join(passed)}. To read one: --columns score={passed[0]}"

@@ -109,3 +109,65 @@ def test_nothing_of_prefect_or_a_client_is_imported(tmp_path: Path) -> None:
     top = Path(__file__).parents[3]
     done = subprocess.run([sys.executable, "-c", code], cwd=top, capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
+
+
+ODD = {
+    "promptfoo": {
+        "results": {"results": [{"vars": [1], "provider": 5, "testCase": [], "response": []}], "prompts": 5}
+    },
+    "DeepEval": {"testCases": [{"input": 1, "actualOutput": [], "metricsData": 5, "context": 5}], "prompts": 4},
+    "MLflow": {"columns": ["a", []], "data": 5},
+    "OpenAI Evals": {"object": "list", "data": [{"object": "eval.run.output_item", "results": 5, "sample": 5}]},
+    "Inspect": {"eval": 5, "status": 5, "version": 5, "samples": [{"scores": {"a": 5}, "choices": 5}]},
+}
+
+
+@pytest.mark.parametrize("tool", ODD)
+def test_a_form_whose_parts_are_of_another_kind_is_one_message(
+    tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "odd.json").write_text(json.dumps(ODD[tool]), encoding="utf-8")
+    assert main(["gate", str(tmp_path / "odd.json"), "--threshold", "0.5"]) == 2
+    said = capsys.readouterr().err
+    assert "odd.json: it has the form of " + tool in said
+    assert "defect" not in said
+
+
+BAD = {
+    "twice.csv": (b"id,question,score,score\nq1,1?,1,0\n", "found the column 'score' twice"),
+    "words.csv": (b"id,question,score\nq1,1?,good\nq2,2?,bad\n", "found no score: 'good'; expected 0 to 1"),
+    "digits.jsonl": (b'{"id":"q","score":1' + b"0" * 400 + b"}\n", "found no score: 10000"),
+    "wide.csv": ("id,question,score\nq1,1?,1\n".encode("utf-16"), "not UTF-8"),
+    "empty.csv": (b"id,question,score\n", "it is empty: found no row"),
+    "blank.jsonl": (b'{"id": "", "question": " ", "score": 1}\n', "blank.jsonl: a row names no question"),
+    "short.parquet": (b"PAR1xxxxPAR1", "cannot be read as Parquet"),
+    "none.json": (b'{"testCases": [], "metricsScores": []}', "aggregates alone"),
+    "none.jsonl": (b'{"spec": {"eval_name": "a"}}\n{"final_report": {}}\n', "aggregates alone"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_cannot_be_read_is_told_with_its_file(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / name).write_bytes(BAD[name][0])
+    assert main(["gate", str(tmp_path / name), "--threshold", "0.5"]) == 2
+    said = capsys.readouterr().err
+    assert BAD[name][1] in said
+    assert name in said
+
+
+def test_more_models_than_can_be_compared_are_one_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for n in range(60):
+        (tmp_path / f"f{n}.jsonl").write_text('{"id": "q", "question": "?", "score": 1}\n', encoding="utf-8")
+    assert main(["compare", str(tmp_path)]) == 2
+    assert "found 60 models in the files, expected at most 50" in capsys.readouterr().err
+
+
+def test_half_a_surrogate_pair_in_a_metrics_name_is_read(tmp_path: Path) -> None:
+    for name, score in (("a", 1), ("b", 0)):
+        row = {"user_input": "1?", "response": "a", "\ud800m": score}
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert main(["compare", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]) == 0

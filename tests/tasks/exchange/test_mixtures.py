@@ -111,3 +111,56 @@ def test_questions_of_one_template_are_one_unit(tmp_path: Path) -> None:
     found = said(tmp_path, str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
     assert found["pairs"][0]["conclusion"] != "worse"
     assert any("share 5 templates" in note for note in found["notes"])
+
+
+def test_pages_of_one_run_are_its_parts(tmp_path: Path) -> None:
+    """Files of a folder that have no question in common are read together."""
+    for name, right in (("a", 60), ("b", 20)):
+        (tmp_path / name).mkdir()
+        lines = [Line(f"q{k}", f"Is {k}?", right=k < right) for k in range(80)]
+        for page in (0, 1):
+            FORMS["openai_evals"](tmp_path / name, f"page{page}", lines[40 * page : 40 * page + 40])
+    pair = said(tmp_path, str(tmp_path / "a"), str(tmp_path / "b"))["pairs"][0]
+    assert (pair["n"], pair["mean_b"], pair["mean_a"]) == (80, 0.75, 0.25)
+
+
+def test_the_date_of_a_sample_log_is_no_part_of_its_task(tmp_path: Path) -> None:
+    lines = [Line(f"q{k}", f"Is {k}?", right=k < 60) for k in range(80)]
+    files = [str(FORMS["lm_eval"](tmp_path, f"alpha_2026-11-2{n}T10-00-00.123456", lines)) for n in (2, 3)]
+    (pair,) = said(tmp_path, *files)["pairs"]
+    assert pair["suite"] == "alpha"
+
+
+def test_columns_are_those_of_the_table_that_has_them(tmp_path: Path) -> None:
+    lines = [Line(f"q{k}", f"Is {k}?", right=k < 60) for k in range(80)]
+    log = FORMS["inspect_json"](tmp_path, "log", lines)
+    (tmp_path / "own.csv").write_text(
+        "q,ok\n" + "".join(f"Is {k}?,{int(k < 50)}\n" for k in range(80)), encoding="utf-8"
+    )
+    (pair,) = said(tmp_path, str(log), str(tmp_path / "own.csv"), "--columns", "question=q,score=ok")["pairs"]
+    assert (pair["n"], pair["mean_b"], pair["mean_a"]) == (80, 0.75, 0.625)
+
+
+def test_what_one_file_does_not_expect_is_not_relabelled(tmp_path: Path) -> None:
+    for name, more in (("a", {"expected": "yes"}), ("b", {})):
+        rows = [{"id": f"q{k}", "question": f"Is {k}?", "score": 1, "extra": 0.5, **more} for k in range(20)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    found = said(tmp_path, str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
+    assert "b.jsonl does not state: expected answers." in found["notes"]
+    assert not any("different answer" in note for note in found["notes"])
+    assert "a.jsonl: Not read as scores: extra. To read one: --columns score=extra" in found["notes"]
+
+
+def test_a_gate_says_who_judged_and_refuses_what_nobody_scored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def file(name: str, score: float | None) -> str:
+        rows = [{"id": f"q{k}", "question": f"{k}?", "score": score, "judge": "gpt"} for k in range(200)]
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return str(tmp_path / name)
+
+    old, new, none = file("old.jsonl", 1), file("new.jsonl", 1), file("none.jsonl", None)
+    assert main(["gate", new, "--baseline", old]) == 0
+    assert "score is given by a judge (gpt)" in capsys.readouterr().out
+    assert main(["gate", none, "--baseline", old]) == 2
+    assert "none.jsonl: found no reply with a score by score" in capsys.readouterr().err
