@@ -1,0 +1,155 @@
+"""What is said of other tools' results beside the figures: what was read, what was not, and why."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.foreign import FORMS, both, call, columns, compare, gate, planted, reworded, write
+
+OLD, NEW = planted(146, 30, 4, 20)
+
+
+def counts(pair: dict[str, Any]) -> tuple[int, int, int]:
+    return pair["n"], pair["only_b"], pair["only_a"]
+
+
+def test_pages_of_one_run_in_a_folder_are_one_run(tmp_path: Path) -> None:
+    for name, these in (("old", OLD), ("new", NEW)):
+        whole = json.loads(FORMS["hosted"][1](these))
+        (tmp_path / name).mkdir()
+        for n in range(4):
+            page = whole | {"data": whole["data"][50 * n : 50 * n + 50], "has_more": n < 3}
+            (tmp_path / name / f"page{n}.json").write_text(json.dumps(page), encoding="utf-8")
+    (pair,), _ = compare("old", "new", at=tmp_path)
+    assert counts(pair) == (200, 30, 4)
+
+
+def test_the_date_of_a_sample_file_is_no_part_of_its_task(tmp_path: Path) -> None:
+    for name, these, date in (
+        ("old", OLD, "2026-11-22T10-00-00.123456"),
+        ("new", NEW, "2026-11-23T11-00-00.654321"),
+    ):
+        (tmp_path / name).mkdir()
+        for task in ("alpha", "beta"):
+            write("lm-eval", tmp_path / name / f"samples_{task}_{date}", these)
+    pairs, _ = compare("old", "new", at=tmp_path)
+    assert [(pair["suite"], *counts(pair)) for pair in pairs] == [("alpha", 200, 30, 4), ("beta", 200, 30, 4)]
+
+
+@pytest.mark.parametrize("form", ["inspect-json", "every", "csv"])
+def test_the_same_ids_with_other_texts_are_said_to_be_that(form: str, tmp_path: Path) -> None:
+    code, _, err = call("compare", *both(form, tmp_path, OLD, reworded(NEW, range(200))), at=tmp_path)
+    assert code == 2
+    assert "neither an id" not in err
+    assert re.search("200|same id", err)
+
+
+AGGREGATES: dict[str, tuple[str, dict[str, Any]]] = {
+    "Inspect": ("inspect-json", {"samples": None}),
+    "promptfoo": ("promptfoo", {"results": {"version": 3, "prompts": [{"metrics": {"score": 176}}], "stats": {}}}),
+    "DeepEval": ("deepeval", {"testCases": [], "metricsScores": [{"metric": "Exact Match", "passes": 176}]}),
+}
+RUN = {
+    "object": "eval.run",
+    "id": "evalrun_1",
+    "eval_id": "eval_1",
+    "status": "completed",
+    "result_counts": {"total": 200, "passed": 176},
+}
+RECORD = {
+    "schema_version": "0.2.0",
+    "evaluation_id": "e/m/1",
+    "model_info": {"id": "m"},
+    "evaluation_results": [{"evaluation_name": "e", "score_details": {"score": 0.88}}],
+}
+LOG = (
+    '{"spec": {"completion_fns": ["m"], "eval_name": "c.dev.v0", "base_eval": "c", "run_id": "r"}}\n'
+    '{"final_report": {"accuracy": 0.88}}\n'
+)
+
+
+def aggregate(tool: str) -> str:
+    form, change = AGGREGATES[tool]
+    made = json.loads(FORMS[form][1](OLD)) | change
+    return json.dumps({key: value for key, value in made.items() if value is not None})
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *((f"{tool}.json", aggregate(tool)) for tool in AGGREGATES),
+        ("hosted.json", json.dumps(RUN)),
+        ("every.json", json.dumps(RECORD)),
+        ("oaieval.jsonl", LOG),
+    ],
+)
+def test_aggregates_alone_are_said_to_be_that(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    code, _, err = call("compare", write("csv", tmp_path / "good", OLD), name, at=tmp_path)
+    assert code == 2
+    assert name in err
+    assert "aggregates" in err
+
+
+JUDGED: dict[str, dict[str, Any]] = {"deepeval": {"judge": "gpt-4.1"}, "promptfoo": {"assertion": "llm-rubric"}}
+
+
+@pytest.mark.parametrize("form", JUDGED)
+def test_a_gate_says_that_nobody_measured_the_judge(form: str, tmp_path: Path) -> None:
+    old, new = both(form, tmp_path, *([one | JUDGED[form] for one in these] for these in (OLD, NEW)))
+    code, out, _ = call("gate", new, "--baseline", old, at=tmp_path)
+    assert code == 1
+    assert "judge" in out
+    assert "measured" in out
+
+
+@pytest.mark.parametrize(("right", "wrong"), [("good", "bad"), ("100%", "0%")])
+def test_scores_in_unknown_words_are_named(right: str, wrong: str, tmp_path: Path) -> None:
+    old, new = ([one | {"score": right if one["score"] else wrong} for one in these] for these in (OLD, NEW))
+    code, _, err = call("compare", *both("csv", tmp_path, old, new), at=tmp_path)
+    assert code == 2
+    assert "score" in err
+    assert re.search(f"{right}|{wrong}", err)
+    assert "calls or judges" not in err
+
+
+def test_a_number_of_400_digits_is_no_defect(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"question": "q", "score": 1%s}\n' % ("0" * 400), encoding="utf-8")
+    code, _, err = call("compare", "x.jsonl", "x.jsonl", at=tmp_path)
+    assert code == 2
+    assert "x.jsonl" in err
+    assert "defect" not in err
+
+
+def test_answers_that_one_file_does_not_state_are_no_other_answers(tmp_path: Path) -> None:
+    old = write("csv", tmp_path / "old", OLD)
+    new = [{"question": one["question"], "response": one["reply"], "score": one["score"]} for one in NEW]
+    (tmp_path / "new.csv").write_text(columns(new), encoding="utf-8")
+    (pair,), out = compare(old, "new.csv", at=tmp_path)
+    assert counts(pair) == (200, 30, 4)
+    assert "different answer" not in out
+
+
+@pytest.mark.parametrize("form", ["inspect-json", "csv"])
+def test_columns_are_named_for_the_table_that_needs_it(form: str, tmp_path: Path) -> None:
+    old = write(form, tmp_path / "old", OLD)
+    text = columns([{"frage": one["question"], "gut": one["score"]} for one in NEW])
+    (tmp_path / "new.csv").write_text(text, encoding="utf-8")
+    (pair,), _ = compare(old, "new.csv", "--columns", "question=frage,score=gut", at=tmp_path)
+    assert counts(pair) == (200, 30, 4)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_tables_columns_that_are_not_read_as_scores_are_named(form: str, tmp_path: Path) -> None:
+    old, new = ([one | {"more": {"tone": n % 2}} for n, one in enumerate(these)] for these in (OLD, NEW))
+    _, out = compare(*both(form, tmp_path, old, new), at=tmp_path)
+    assert "tone" in out
+
+
+def test_a_gate_over_nothing_is_an_error(tmp_path: Path) -> None:
+    for form, change in (("promptfoo", {"error": "401"}), ("jsonl", {"score": None})):
+        old, new = both(form, tmp_path, OLD, [one | change for one in NEW])
+        assert gate(new, old) == 2
