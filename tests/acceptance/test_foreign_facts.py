@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.foreign import FORMS, both, call, columns, compare, gate, planted, reworded, write
+from tests.helpers.foreign import FORMS, both, call, columns, compare, each, gate, planted, reworded, write
 
 OLD, NEW = planted(146, 30, 4, 20)
 
@@ -153,3 +153,15 @@ def test_a_gate_over_nothing_is_an_error(tmp_path: Path) -> None:
     for form, change in (("promptfoo", {"error": "401"}), ("jsonl", {"score": None})):
         old, new = both(form, tmp_path, OLD, [one | change for one in NEW])
         assert gate(new, old) == 2
+
+
+@pytest.mark.parametrize(("errors", "code"), [(9, 3), (0, 0)])
+def test_failed_samples_count_for_each_part_of_a_score(errors: int, code: int, tmp_path: Path) -> None:
+    old, new = (
+        [one | {"score": {"precise": int(n < 186), "brief": n % 2}, "reply": reply} for n, one in enumerate(OLD)]
+        for reply in ("so", "or so")
+    )
+    files = both("inspect-eval", tmp_path, old, each(new, range(errors), error="429"))
+    pairs, _ = compare(*files, at=tmp_path)
+    assert [pair["n_lost"] for pair in pairs] == [errors, errors]
+    assert gate(files[1], files[0]) == code

@@ -186,17 +186,20 @@ def read(source: Source) -> Iterator[Found]:
     header = next(samples)
     epochs = counted(mapped(mapped(header.get("eval")).get("config")).get("epochs")) or 1
     facts = _facts(header)
-    scorers: dict[str, None] = {}
-    failed: list[Mapping[str, Any]] = []
+    names: dict[str, None] = {}
+    lacking: list[Recorded] = []
     turns = 0
     for sample in samples:
-        scorers |= dict.fromkeys(mapped(sample.get("scores")))
         turns = max(turns, _turns(sample))
-        if sample.get("error") and not sample.get("scores"):
-            failed.append(sample)  # until it is known which scores it lacks
+        one = _recorded(sample, facts, epochs)
+        names |= dict.fromkeys(one.scores)
+        if len(one.scores) < len(names) or not names:
+            lacking.append(one)  # until it is known which scores it lacks
         else:
-            yield _recorded(sample, facts, epochs)
-    yield from (_recorded({**sample, "scores": scorers}, facts, epochs) for sample in failed)
+            yield one
+    for one in lacking:
+        lost = stated(None, error=one.error or "the log states no score")
+        yield one._replace(scores=dict.fromkeys(names, lost) | one.scores)
     yield facts
     if header.get("status") != "success":
         yield f"The log's status is {header.get('status')}: it may not hold the whole evaluation."
