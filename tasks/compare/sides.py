@@ -13,6 +13,7 @@ from data.suites import Suite
 from metrics.analysis.baseline import Facts, SuiteRules
 from metrics.analysis.other_tools import StatedScore, stated_scores
 from metrics.stated import NAME as STATED
+from metrics.stats.intervals import MIN_CLUSTERS
 from prompts.phrases import phrase
 from tasks.exchange.reading import read, read_through
 from tasks.exchange.records import Log, Recorded, name_of
@@ -21,6 +22,7 @@ from tasks.exchange.tables import (
     LogTables,
     Row,
     Scales,
+    differing,
     judges_of,
     renamed,
     shared_ids,
@@ -128,7 +130,8 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     ids = shared_ids([*logs.values()], known)
     by_id = any(all(row.words is None for row in log.rows) for log in logs.values())
     labels = _labels(named)
-    apart = name_of(form.verify) if form.verify else ""
+    verified = name_of(form.verify) if form.verify else ""
+    apart = {verified, *differing(logs.values())}
 
     def table(n: int) -> Side:
         log = logs.pop(n)  # whose rows are not needed any more
@@ -136,7 +139,7 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
             tables = tabulate(log, ids=ids, by_id=by_id, scales=form.scales, apart=apart)
         except InputError as error:
             raise InputError(f"{named[n]}: {error}") from error
-        return replace(_side_of_log(labels[n], log, tables, apart), texts=kept[n])
+        return replace(_side_of_log(labels[n], log, tables, verified), texts=kept[n])
 
     whole = [table(n) if n in logs else found[one] for n, one in enumerate(named)]
     return _aligned(_expecting(whole)) if len(found) < len(whole) else whole
@@ -287,7 +290,12 @@ def _counts(side: Side, language: str) -> Iterator[str]:
     missing = scored.filter(pl.col("value").is_null()).height
     cut = side.scores.filter(status="truncated").select("item_id", "model", "repeat").n_unique()
     templates = (
-        side.items.filter(pl.col("template") != "").group_by("suite", "template").len().filter(pl.col("len") > 1)
+        side.items.filter(pl.col("template") != "")
+        .group_by("suite", "template")
+        .len()
+        .filter(pl.col("len") > 1)
+        # With fewer the questions are the units, which is said beside the figures.
+        .filter(pl.len().over("suite") >= MIN_CLUSTERS)
     )
     for name, n in (("repeated", repeated), ("missing", missing), ("cut", cut), ("templates", templates.height)):
         if n:

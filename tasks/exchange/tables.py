@@ -121,13 +121,13 @@ def tabulate(
     ids: Collection[str] = (),
     by_id: bool = False,
     scales: Scales | None = None,
-    apart: str = "",
+    apart: Collection[str] = (),
 ) -> LogTables:
     """Make a log's tables.
 
     `ids` are the declared ids that count (others are no more than the question's text says); `by_id`: there are no
-    texts on every side, so ids alone say what is asked. `apart` is a metric that is kept though it is the same as
-    another.
+    texts on every side, so ids alone say what is asked. `apart` are metrics that are kept though they are the
+    same as another.
 
     Raises:
         InputError: no score lies in [0, 1].
@@ -186,13 +186,27 @@ def _cell(row: Row, one: Stated, scale: tuple[float, float]) -> tuple[float | No
     return value, "truncated" if row.cut and value < 1 else "scored", one.reason
 
 
-def _scaled(
-    log: Log[Row], scales: Scales, apart: str
-) -> tuple[dict[str, tuple[float, float]], dict[str, str], list[str]]:
-    """Return the metrics whose values have a scale, with it, and their kinds; say why others are left out."""
-    values = {
+def _values(log: Log[Row]) -> dict[str, list[float | None]]:
+    """Return each metric's values, row by row."""
+    return {
         name: [row.scores[name].value if name in row.scores else None for row in log.rows] for name in log.metrics
     }
+
+
+def differing(logs: Iterable[Log[Row]]) -> set[str]:
+    """Return the metrics that are in some logs the same as one before them in every row, and not so in others."""
+    alike: list[set[str]] = []
+    for log in logs:
+        values = [*_values(log).items()]
+        alike.append({name for n, (name, own) in enumerate(values) if any(own == other for _, other in values[:n])})
+    return alike[0].union(*alike) - alike[0].intersection(*alike) if alike else set()
+
+
+def _scaled(
+    log: Log[Row], scales: Scales, apart: Collection[str]
+) -> tuple[dict[str, tuple[float, float]], dict[str, str], list[str]]:
+    """Return the metrics whose values have a scale, with it, and their kinds; say why others are left out."""
+    values = _values(log)
     kept: dict[str, tuple[float, float]] = {}
     kinds, remarks = {}, list(log.remarks)
     for name, own in values.items():
@@ -202,7 +216,7 @@ def _scaled(
         if outside is not None:
             what = f"{name}: found the value {outside:g}, expected {low:g} to {high:g}; it is left out."
             remarks.append(f"{what} Say its scale: --scale {name}={min(known):g}..{max(known):g}")
-        elif name != apart and (same := next((other for other in kept if known and values[other] == own), "")):
+        elif name not in apart and (same := next((other for other in kept if known and values[other] == own), "")):
             remarks.append(f"{name} is the same as {same} in every row, so it is not compared beside it.")
         elif known or not kept:
             kept[name] = (low, high)

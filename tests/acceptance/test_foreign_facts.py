@@ -165,3 +165,22 @@ def test_failed_samples_count_for_each_part_of_a_score(errors: int, code: int, t
     pairs, _ = compare(*files, at=tmp_path)
     assert [pair["n_lost"] for pair in pairs] == [errors, errors]
     assert gate(files[1], files[0]) == code
+
+
+@pytest.mark.parametrize("form", ["lm-eval", "inspect-json", "deepeval"])
+def test_metrics_that_coincide_in_one_file_alone_are_compared(form: str, tmp_path: Path) -> None:
+    old = [one | {"more": {"side": one["score"]}} for one in OLD]
+    new = [one | {"more": {"side": int(n % 5 > 0)}} for n, one in enumerate(NEW)]
+    pairs, _ = compare(*both(form, tmp_path, old, new), at=tmp_path)
+    lost, won = (
+        sum(a["more"]["side"] == x and b["more"]["side"] == 1 - x for a, b in zip(old, new, strict=True))
+        for x in (1, 0)
+    )
+    assert (200, lost, won) in [counts(pair) for pair in pairs]
+
+
+def test_few_templates_are_not_said_to_be_taken_account_of(tmp_path: Path) -> None:
+    old, new = ([one | {"more": {"template": f"T{n % 4}"}} for n, one in enumerate(these)] for these in (OLD, NEW))
+    _, out = compare(*both("jsonl", tmp_path, old, new), at=tmp_path)
+    assert "over these templates only" in out
+    assert "take account" not in out

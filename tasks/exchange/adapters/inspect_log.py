@@ -199,7 +199,7 @@ def read(source: Source) -> Iterator[Found]:
             yield one
     for one in lacking:
         lost = stated(None, error=one.error or "the log states no score")
-        yield one._replace(scores=dict.fromkeys(names, lost) | one.scores)
+        yield one._replace(scores={**dict.fromkeys(names, lost), **one.scores})
     yield facts
     if header.get("status") != "success":
         yield f"The log's status is {header.get('status')}: it may not hold the whole evaluation."
