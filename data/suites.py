@@ -115,7 +115,7 @@ class Suite(Frozen):
     def _loaded(cls, value: object) -> object:
         return {"loader": TABLE, **value} if isinstance(value, Mapping) else value
 
-    @field_validator("twins", mode="before")
+    @field_validator("twins", mode="before", json_schema_input_type=Twins | tuple[TwinKind, ...] | None)
     @classmethod
     def _renewed(cls, value: object) -> object:
         return ({"kinds": value} if value else None) if isinstance(value, list | tuple) else value

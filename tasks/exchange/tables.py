@@ -194,12 +194,13 @@ def _values(log: Log[Row]) -> dict[str, list[float | None]]:
 
 
 def differing(logs: Iterable[Log[Row]]) -> set[str]:
-    """Return the metrics that are in some logs the same as one before them in every row, and not so in others."""
-    alike: list[set[str]] = []
+    """Return the metrics that in some logs are the same as one before them in every row, and in others are not."""
+    alike, apart = set[str](), set[str]()
     for log in logs:
         values = [*_values(log).items()]
-        alike.append({name for n, (name, own) in enumerate(values) if any(own == other for _, other in values[:n])})
-    return alike[0].union(*alike) - alike[0].intersection(*alike) if alike else set()
+        for n, (name, own) in enumerate(values):
+            (alike if any(own == other for _, other in values[:n]) else apart).add(name)
+    return alike & apart
 
 
 def _scaled(
