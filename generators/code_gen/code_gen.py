@@ -14,37 +14,27 @@ from data.errors import InputError
 from data.programs.python import find_python
 from data.records import Family, Item, Outcome, Program, Verdict
 from data.values import ExpectedException, describe, equal, literal, same_type, shown, simple_name
-from generators.code_gen import easy as _code_easy
-from generators.code_gen import easy_text as _code_easy_text
-from generators.code_gen import hard as _code_hard
-from generators.code_gen import hard_text as _code_hard_text
-from generators.code_gen import medium as _code_medium
-from generators.code_gen import medium_text as _code_medium_text
+from generators.code_gen import easy, hard, medium
 from generators.code_gen.draws import between, pick
 from generators.code_gen.function import (
     WORDS,
     Arguments,
     Constants,
+    Draws,
     FunctionTemplate,
     Shape,
     camel,
     outcome,
+    read_functions,
     shapes,
     skeleton,
 )
 from generators.code_gen.kotlin import find_kotlin
 from generators.code_gen.values import decode, encode, kotlin_literal
 
-FUNCTIONS: Mapping[str, tuple[FunctionTemplate, ...]] = {
-    "easy": (*_code_easy.FUNCTIONS, *_code_easy_text.FUNCTIONS),
-    "medium": (*_code_medium.FUNCTIONS, *_code_medium_text.FUNCTIONS),
-    "hard": (*_code_hard.FUNCTIONS, *_code_hard_text.FUNCTIONS),
-}
-BY_NAME: Mapping[str, FunctionTemplate] = {
-    function.name: function for level in FUNCTIONS.values() for function in level
-}
+DRAWN: Mapping[str, Mapping[str, Draws]] = {"easy": easy.DRAWS, "medium": medium.DRAWS, "hard": hard.DRAWS}
 FINDERS: Mapping[str, Callable[[str, str], str | None]] = {"python": find_python, "kotlin": find_kotlin}
-LEVELS: Mapping[str, Mapping[str, Any]] = {level: {"level": level} for level in FUNCTIONS}
+LEVELS: Mapping[str, Mapping[str, Any]] = {level: {"level": level} for level in DRAWN}
 LEAST, MOST = 3, 5
 """Hidden tests of an item."""
 
@@ -57,6 +47,18 @@ _KOTLIN_ERRORS: Mapping[str, frozenset[str]] = {
 _KOTLIN_CLASSES: Mapping[str, str] = {"ValueError": "java.lang.IllegalArgumentException"}
 
 
+@cache
+def functions() -> Mapping[str, tuple[FunctionTemplate, ...]]:
+    """Return the function templates of each level."""
+    return {level: read_functions(level, draws) for level, draws in DRAWN.items()}
+
+
+@cache
+def by_name() -> Mapping[str, FunctionTemplate]:
+    """Return the function templates of all levels."""
+    return {function.name: function for listed in functions().values() for function in listed}
+
+
 def generate(rng: Random, *, level: str, language: str, languages: Sequence[str]) -> Item:
     """Draw a function, its hidden tests and one or two examples; `languages` are programming languages.
 
@@ -64,12 +66,12 @@ def generate(rng: Random, *, level: str, language: str, languages: Sequence[str]
         InputError: a programming language that there is no prompt for, or none.
     """
     choices = _checked(tuple(languages))
-    function = pick(rng, FUNCTIONS[level])
+    function = pick(rng, functions()[level])
     ready = shapes(function)
     form = int(rng.random() * len(ready))
     shape = ready[form]
     name = pick(rng, shape.names)
-    constants = function.constants(rng)
+    constants = function.draws.constants(rng)
     code = choices[0] if len(choices) == 1 else pick(rng, choices)
     if code == "kotlin":
         name = camel(name)
@@ -116,9 +118,9 @@ def _draw_tests(
     """Return 3 to 5 calls and what they come to, such that every mutant fails at least one of them."""
     function = shape.function
     for _ in range(DRAWS):
-        calls = list(function.edges(rng, constants))
+        calls = list(function.draws.edges(rng, constants))
         for _ in range(between(rng, max(LEAST, len(calls)), MOST) - len(calls)):
-            call = function.example(rng, constants)
+            call = function.draws.example(rng, constants)
             if call not in calls:
                 calls.append(call)
         expected = [outcome(solve, call) for call in calls]
@@ -150,7 +152,7 @@ def _draw_examples(
     found: list[Arguments] = []
     wanted = 1 + (rng.random() < 0.5)  # noqa: PLR2004 - a coin's toss
     for _ in range(DRAWS):
-        call = function.example(rng, constants)
+        call = function.draws.example(rng, constants)
         if call not in hidden and call not in found:
             found.append(call)
             if len(found) == wanted:
@@ -273,7 +275,7 @@ def near_misses(item: Item) -> list[str]:
 
 def _shape_of(item: Item) -> Shape:
     form: int = item.facts["form"]
-    return shapes(BY_NAME[item.template])[form]
+    return shapes(by_name()[item.template])[form]
 
 
 def _fence(code: str, source: str) -> str:

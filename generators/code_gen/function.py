@@ -11,8 +11,11 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from random import Random
 from typing import Any
+
+import yaml
 
 from data.patterns import pattern
 from data.values import ExpectedException, literal
@@ -35,26 +38,41 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 """What a prompt calls things in each programming language."""
 
 
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """What is drawn for a function.
+
+    `constants(rng)` draws the constants of its sources, `edges(rng, constants)` the calls that tell mutants apart,
+    and `example(rng, constants)` any one call.
+    """
+
+    edges: Callable[[Random, Constants], Sequence[Arguments]]
+    example: Callable[[Random, Constants], Arguments]
+    constants: Callable[[Random], Constants] = lambda _: {}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionTemplate:
-    """A function template.
+    """A function template, as its level's file has it, with its draws.
 
     `python` is the whole reference solution, `kotlin` what follows the signature, `mutants` pairs (old, new):
-    the reference with one piece replaced, wrong for some call. `constants(rng)` draws the constants (whose
-    names stand in `constant_names`), `edges(rng, constants)` the calls that tell mutants apart, and
-    `example(rng, constants)` any one call.
+    the reference with one piece replaced, wrong for some call.
     """
 
     name: str
-    names: tuple[str, ...]
+    draws: Draws
+    names: Sequence[str]
     python: str
     kotlin: str
-    mutants: tuple[tuple[str, str], ...]
-    edges: Callable[[Random, Constants], Sequence[Arguments]]
-    example: Callable[[Random, Constants], Arguments]
-    constant_names: tuple[str, ...] = ()
-    constants: Callable[[Random], Constants] = lambda _: {}
-    forms: tuple[Form, ...] = ({},)
+    mutants: Sequence[tuple[str, str]]
+    forms: Sequence[Form] = ({},)
+
+
+def read_functions(level: str, draws: Mapping[str, Draws]) -> tuple[FunctionTemplate, ...]:
+    """Return the function templates of a level, from its file beside this module."""
+    text = Path(__file__).with_name(level).with_suffix(".yaml").read_text(encoding="utf-8")
+    sources: Mapping[str, Any] = yaml.load(text, yaml.CSafeLoader)
+    return tuple(FunctionTemplate(name, draws[name], **source) for name, source in sources.items())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +85,7 @@ class Shape:
     python: str
     mutants: tuple[str, ...]
     kotlin: str
+    constants: tuple[str, ...]  # their names
     parameters: tuple[tuple[str, str], ...]
     types: tuple[str, ...]  # the parameters' and, last, the result's, in Python notation
     make: Callable[..., tuple[Callable[..., Any], ...]]
@@ -115,7 +134,7 @@ def shapes(function: FunctionTemplate) -> tuple[Shape, ...]:
 
 
 def _shape(function: FunctionTemplate, form: Form) -> Shape:
-    python = _formed(textwrap.dedent(function.python).strip(), form)
+    python = _formed(function.python.strip(), form)
     mutants = tuple(
         _mutant(function, python, _formed(old, form), _formed(new, form)) for old, new in function.mutants
     )
@@ -124,6 +143,7 @@ def _shape(function: FunctionTemplate, form: Form) -> Shape:
         raise TypeError(f"function template {function.name}: expected one typed function")
     parameters = tuple((each.arg, _notation(each.annotation)) for each in definition.args.args if each.annotation)
     types = [notation for _, notation in parameters]
+    constants = tuple(dict.fromkeys(name for name in _CONSTANT.findall(python) if name != "NAME"))
     result = _notation(definition.returns)
     return Shape(
         function=function,
@@ -131,10 +151,11 @@ def _shape(function: FunctionTemplate, form: Form) -> Shape:
         names=tuple(_formed(name, form) for name in function.names),
         python=python,
         mutants=mutants,
-        kotlin=_formed(textwrap.dedent(function.kotlin).strip(), form),
+        kotlin=_formed(function.kotlin.strip(), form),
+        constants=constants,
         parameters=parameters,
         types=(*types, result),
-        make=_closure((python, *mutants), function.constant_names),
+        make=_closure((python, *mutants), constants),
         plain_arguments=not any(map(_TAGGED.search, types)),
         plain_result=not _TAGGED.search(result) and "raise " not in python,
         has_sets=any("set[" in notation for notation in (*types, result)),
@@ -180,7 +201,7 @@ def skeleton(shape_function: FunctionTemplate, form: int, language: str, code: s
     slots for what is drawn.
     """
     shape = shapes(shape_function)[form]
-    slots = {key: f"\x02{key}\x03" for key in shape_function.constant_names}
+    slots = {key: f"\x02{key}\x03" for key in shape.constants}
     words = WORDS[code]
     task = template(f"code_gen/{shape_function.name}", language).render(**words, **shape.form, **slots)
     prompt = template("code_gen/frame", language).render(

@@ -17,15 +17,15 @@ from data.draw import draw
 from data.errors import InputError
 from data.records import Item, Program
 from data.values import ExpectedException, equal
-from generators.code_gen.code_gen import BY_NAME, FUNCTIONS, UNIT, generate, near_misses, program, reference, verify
+from generators.code_gen.code_gen import UNIT, by_name, functions, generate, near_misses, program, reference, verify
 from generators.code_gen.function import outcome, shapes
 from generators.code_gen.values import decode, kotlin_literal
 from tasks.sandbox import run
 
 SHAPES = [
     pytest.param(level, function.name, form, id=f"{function.name}-{form}")
-    for level, functions in FUNCTIONS.items()
-    for function in functions
+    for level, listed in functions().items()
+    for function in listed
     for form in range(len(function.forms))
 ]
 every_shape = pytest.mark.parametrize(("level", "name", "form"), SHAPES)
@@ -39,7 +39,7 @@ def through_json(item: Item) -> Item:
 def drawn(level: str, language: str = "en", code: str = "python") -> Mapping[tuple[str, int], tuple[Item, ...]]:
     """Draw items of a level until each form of each function has three."""
     found: dict[tuple[str, int], list[Item]] = {
-        (function.name, form): [] for function in FUNCTIONS[level] for form in range(len(function.forms))
+        (function.name, form): [] for function in functions()[level] for form in range(len(function.forms))
     }
     for seed in range(20_000):
         item = generate(Random(seed), level=level, language=language, languages=(code,))
@@ -51,7 +51,7 @@ def drawn(level: str, language: str = "en", code: str = "python") -> Mapping[tup
 
 
 def each_form(code: str = "python") -> list[Item]:
-    return [items[0] for level in FUNCTIONS for items in drawn(level, code=code).values()]
+    return [items[0] for level in functions() for items in drawn(level, code=code).values()]
 
 
 def asked(item: Item, reply: str) -> Program:
@@ -61,16 +61,16 @@ def asked(item: Item, reply: str) -> Program:
 
 
 def test_there_are_enough_functions_and_each_has_three_mutants() -> None:
-    assert len(BY_NAME) == sum(len(functions) for functions in FUNCTIONS.values()) >= 30
-    for function in BY_NAME.values():
+    assert len(by_name()) == sum(map(len, functions().values())) >= 30
+    for function in by_name().values():
         assert len(function.mutants) >= 3, function.name
         assert len(function.names) >= 5, function.name
 
 
-@pytest.mark.parametrize("level", list(FUNCTIONS))
+@pytest.mark.parametrize("level", list(functions()))
 def test_every_function_can_fill_many_prompts(level: str) -> None:
     """Of some 150 draws of one function nine in ten differ: a level of a dozen functions has far over 10 000."""
-    prompts: dict[str, list[str]] = {function.name: [] for function in FUNCTIONS[level]}
+    prompts: dict[str, list[str]] = {function.name: [] for function in functions()[level]}
     rng = Random(1)
     for _ in range(150 * len(prompts)):
         item = generate(rng, level=level, language="en", languages=("python",))
@@ -85,7 +85,7 @@ def test_a_prompt_shows_the_signature_and_examples_but_no_hidden_call(level: str
         for code in ("python", "kotlin"):
             for item in drawn(level, language, code)[name, form]:
                 prompt = item.prompt
-                assert f"`{shapes(BY_NAME[name])[form].signature(code, item.facts['function'])}`" in prompt
+                assert f"`{shapes(by_name()[name])[form].signature(code, item.facts['function'])}`" in prompt
                 assert ("Kotlin" if code == "kotlin" else "Python") in prompt
                 assert not set("\x02\x03") & set(prompt)
                 assert "{%" not in prompt
@@ -101,7 +101,7 @@ def test_a_prompt_shows_the_signature_and_examples_but_no_hidden_call(level: str
 def test_the_examples_of_a_prompt_are_true(level: str, name: str, form: int) -> None:
     """What a prompt says of its examples is what the reference, run on what is written there, returns."""
     for item in drawn(level)[name, form]:
-        shape = shapes(BY_NAME[name])[form]
+        shape = shapes(by_name()[name])[form]
         solve = shape.make(**item.facts["constants"])[0]
         for line in item.prompt.split("\n"):
             if line.startswith("- `"):
@@ -114,7 +114,7 @@ def test_the_examples_of_a_prompt_are_true(level: str, name: str, form: int) -> 
 
 
 def test_prompts_for_kotlin_speak_of_nothing_of_pythons() -> None:
-    for level in FUNCTIONS:
+    for level in functions():
         for language in ("en", "ru"):
             for items in drawn(level, language, "kotlin").values():
                 for item in items:
@@ -124,7 +124,7 @@ def test_prompts_for_kotlin_speak_of_nothing_of_pythons() -> None:
 
 def test_russian_prompts_are_russian_throughout() -> None:
     """Only names, code and quoted pieces are Latin."""
-    for level in FUNCTIONS:
+    for level in functions():
         for items in drawn(level, "ru").values():
             for item in items:
                 words = " ".join(item.prompt.split("`")[::2])
@@ -137,7 +137,7 @@ def test_russian_prompts_are_russian_throughout() -> None:
 @every_shape
 def test_facts_and_calls_survive_json(level: str, name: str, form: int) -> None:
     for item in drawn(level)[name, form]:
-        shape = shapes(BY_NAME[name])[form]
+        shape = shapes(by_name()[name])[form]
         solve = shape.make(**item.facts["constants"])[0]
         sent = asked(item, reference(item))
         assert sent.types == shape.types
@@ -185,9 +185,9 @@ def test_in_the_sandbox_every_reference_passes_and_every_near_miss_fails() -> No
 
 def test_every_mutant_fails_in_every_draw() -> None:
     """The tests of an item are drawn again until each mutant fails; checked here by equality of our own results."""
-    for level in FUNCTIONS:
+    for level in functions():
         for item in draw(UNIT, level=level, language="en", seed=9, count=1500):
-            shape = shapes(BY_NAME[item.template])[item.facts["form"]]
+            shape = shapes(by_name()[item.template])[item.facts["form"]]
             solve, *mutants = shape.make(**item.facts["constants"])
             calls = [tuple(decode(value) for value in call) for call in item.facts["calls"]]
             for mutant in mutants:
@@ -235,7 +235,7 @@ def test_kotlin_numbers_fit_an_int() -> None:
             return [n for inner in value.values() for n in numbers(inner)]
         return [value] if type(value) is int else []
 
-    for level in FUNCTIONS:
+    for level in functions():
         for item in draw(UNIT, level=level, language="en", seed=4, count=1000):
             assert all(abs(n) < 2**31 for n in numbers([item.facts["calls"], item.facts["expected"]])), item.answer
 

@@ -9,7 +9,7 @@ import pytest
 from data.programs.clean import answer_part
 from data.programs.python import find_python
 from data.programs.text import SOURCE_CAP
-from generators.code_gen.code_gen import FUNCTIONS, generate, program, reference, verify
+from generators.code_gen.code_gen import LEVELS, generate, program, reference, verify
 from generators.code_gen.kotlin import find_kotlin
 from tests.helpers.bounds import bounded
 
@@ -267,7 +267,7 @@ def test_hostile_responses_take_little_time_and_do_not_raise(shape: str) -> None
 
 def test_the_prompt_itself_holds_no_program() -> None:
     """Repeating the question is no answer."""
-    for level in FUNCTIONS:
+    for level in LEVELS:
         for seed in range(100):
             for code in ("python", "kotlin"):
                 for language in ("en", "ru"):
