@@ -5,14 +5,17 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import yaml
+
 from config.declared import known
 from config.models import Model
 from config.schema import OptionSchemas, Schema
 from config.settings import Settings
+from data.commands import TOP
 from data.plugins import discover, metrics
 from data.records import Loader, Provider
 from data.suites import Suite, Use
-from data.tables import MEANINGS, TABLES
+from data.tables import TABLES
 
 HEAD = """\
 # Reference
@@ -169,6 +172,12 @@ def reference() -> str:
     return "\n".join([*lines, SEED.rstrip("\n"), TABLES_HEAD.rstrip("\n"), *_tables()]) + "\n"
 
 
+def meanings() -> dict[str, str]:
+    """Return what each column holds, by its name."""
+    found: dict[str, str] = yaml.safe_load((TOP / "data" / "columns.yaml").read_text(encoding="utf-8"))
+    return found
+
+
 def _tables() -> Iterator[str]:
     """Yield each table's columns, then every column's type and meaning, which is the same in all tables."""
     for table in TABLES.values():
@@ -178,8 +187,9 @@ def _tables() -> Iterator[str]:
         yield f"| `{table.name}` | {', '.join(marked)} |"
     yield from ("", "| column | type | |", "|:---|:---|:---|")
     kinds = {name: kind for table in TABLES.values() for name, kind in table.columns.items()}
+    explained = meanings()
     for name, kind in kinds.items():
-        said = MEANINGS[name].replace("|", "\\|")
+        said = explained[name].replace("|", "\\|")
         yield f"| `{name}` | {kind} | {said} |"
 
 
