@@ -14,7 +14,8 @@ import gc
 import importlib
 import random
 import sys
-from types import ModuleType
+from itertools import islice, pairwise
+from types import CodeType, ModuleType, TracebackType
 from typing import Any, ClassVar
 
 from tasks.sandbox import values
@@ -45,6 +46,9 @@ MODULES = """
 The last four are what the interpreter imports by itself, such as `_pylong` to divide integers of 9 000 bits.
 """
 
+
+LARGEST, SMALL, ALIGNED, POOL = 1 << 16, 512, 8, 1 << 14
+"""Bytes of the largest hole that is filled; of Python's allocator: its largest block, their step, and a pool."""
 
 FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 _KNOWN = {id(kind): kind.__name__ for kind in vars(builtins).values() if isinstance(kind, type)}
@@ -84,9 +88,9 @@ def _load(source: str, function: str) -> str:
     # not __main__: what stands under `if __name__ == "__main__"` is not part of the answer
     module = ModuleType("candidate")
     sys.modules["candidate"] = module  # dataclasses look their module up there
+    source = source.removeprefix("\ufeff")
     try:
-        tree = ast.parse(source.removeprefix("\ufeff"))
-        code = compile(tree, "<candidate>", "exec", dont_inherit=True)
+        code = compile(source, "<candidate>", "exec", dont_inherit=True)
     except SyntaxError as error:
         return values.write(["syntax", f"{str(error.msg)[:MESSAGE]} (line {error.lineno})"])
     except Exception as error:  # noqa: BLE001 - surrogates, NULs, digits without end, nesting: no program either way
@@ -95,7 +99,7 @@ def _load(source: str, function: str) -> str:
     sys.argv = [""]  # as in any embedded interpreter: argparse and unittest look at the first
     random.seed(0)  # the same program draws the same numbers, always
     try:
-        found = _execute(tree.body, code.co_flags & FUTURE, names, function)
+        found = _execute(source, code, names, function)
     except MemoryError:
         return values.write(["memory"])
     if found is None:
@@ -104,21 +108,62 @@ def _load(source: str, function: str) -> str:
     return values.write(["loaded"])
 
 
-def _execute(body: list[ast.stmt], flags: int, names: dict[str, Any], function: str) -> Any:
+def _execute(source: str, code: CodeType, names: dict[str, Any], function: str) -> Any:
     """Run the module's statements; return the last callable that the function's name stood for, or None.
 
     A statement that fails is passed over: what counts is what the function returns, not an import that it does
     not use, nor input that the module asks for below it; what it does need is then missing when it is called.
     """
-    found = None
     _Loaded.failed = ""
-    for statement in body:
-        module = ast.Module([statement], [])
+    done = 0
+    if _only_called(source, function):
         try:
-            exec(compile(module, "<candidate>", "exec", flags, dont_inherit=True), names)  # noqa: S102 - running it is what this interpreter is for
+            exec(code, names)  # noqa: S102 - running it is what this interpreter is for
         except MemoryError:
             raise
         except BaseException as error:  # noqa: BLE001 - SystemExit and its like are a program's failure too
+            _Loaded.failed = _told(error)
+            done = _reached(ast.parse(source).body, code, sys.exc_info()[2])
+        else:
+            return bound if callable(bound := names.get(function)) else None
+    return _one_by_one(ast.parse(source).body[done:], code.co_flags & FUTURE, names, function)
+
+
+def _only_called(source: str, function: str) -> bool:
+    """Tell whether a name is always followed by a parenthesis: it is defined and called, never bound otherwise."""
+    return all(
+        _in_word(before[-1:]) or _in_word(after[:1]) or after.lstrip(" ").startswith("(")
+        for before, after in pairwise(source.split(function))
+    )
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
+
+
+def _reached(body: list[ast.stmt], code: CodeType, trace: TracebackType | None) -> int:
+    """Return how many statements were begun before an error left the module, the one that failed included."""
+    while trace and trace.tb_frame.f_code is not code:
+        trace = trace.tb_next
+    if not trace:  # not even the first
+        return 1
+    line, _, column, _ = next(islice(code.co_positions(), trace.tb_lasti // 2, None))
+    at = (trace.tb_lineno if line is None else line, column or 0)
+    return sum(
+        min((part.lineno, part.col_offset) for part in (each, *getattr(each, "decorator_list", ()))) <= at
+        for each in body
+    )
+
+
+def _one_by_one(body: list[ast.stmt], flags: int, names: dict[str, Any], function: str) -> Any:
+    found = bound if callable(bound := names.get(function)) else None
+    for statement in body:
+        module = ast.Module([statement], [])
+        try:
+            exec(compile(module, "<candidate>", "exec", flags, dont_inherit=True), names)  # noqa: S102 - as above
+        except MemoryError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - as above
             _Loaded.failed = _Loaded.failed or _told(error)
         if callable(bound := names.get(function)):
             found = bound
@@ -173,7 +218,26 @@ def _rehearse() -> None:
     _Loaded.results.clear()
 
 
+def _fill() -> list[bytes]:
+    """Return what fills the holes that importing left: a program's objects then lie side by side.
+
+    Every page that an instance writes to is copied from the image first: a few full ones cost less than many with a
+    little on each. Blocks of one size are taken until they follow each other without a gap, for a whole pool.
+    """
+    held = [b""]
+    empty = sys.getsizeof(b"")
+    for size in (*(LARGEST * 3**k // 4**k for k in range(18)), *range(SMALL, 32, -ALIGNED)):
+        wanted = POOL // size if size <= SMALL else 4
+        step, run = 0, 0
+        while run < wanted:
+            held.append(bytes(size - empty))
+            apart = id(held[-1]) - id(held[-2])
+            step, run = apart, run + 1 if 0 < apart == step else 0
+    return held
+
+
 _import()
 _rehearse()
 gc.collect()
+_filled = _fill()
 gc.freeze()  # the collector need not walk, and so touch, the image's pages

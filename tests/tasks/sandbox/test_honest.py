@@ -85,6 +85,9 @@ def test_the_same_program_draws_the_same_numbers(pool: WorkerPool) -> None:
         "import sys\nsys.exit(0)",
         "print(missing)",
         "import unittest\nunittest.main()",
+        "@missing\ndef h():\n    pass",
+        "a = 1; print(missing); b = 2",
+        "for n in range(3):\n    if n:\n        raise ValueError(n)",
     ],
 )
 def test_what_fails_beside_the_function_does_not_count(pool: WorkerPool, below: str) -> None:
