@@ -56,7 +56,7 @@ TWO = ("csv", "inspect-eval")
 
 
 @pytest.mark.parametrize(
-    ("form", "plant"), [(form, plant) for form in FORMS for plant in PLANTS if plant != "noisy" or form in TWO]
+    ("form", "plant"), [(form, plant) for form in FORMS for plant in PLANTS if plant == "minus 13" or form in TWO]
 )
 def test_a_planted_difference_is_told(form: str, plant: str, tmp_path: Path) -> None:
     counts, words = PLANTS[plant]
@@ -73,8 +73,7 @@ def test_a_planted_difference_is_told(form: str, plant: str, tmp_path: Path) -> 
     assert (f" is {words} than " in first) if words in {"worse", "better"} else (words in first)
     if plant != "nothing":
         assert f"{100 * pair['difference']:+.1f}".replace("-", "\u2212") in first
-    if plant == "minus 13" or form in TWO:
-        assert gate(new, old) == gated(counts[1], counts[2], 200)
+    assert gate(new, old) == gated(counts[1], counts[2], 200)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -141,9 +140,9 @@ RUSSIAN = [
 ]
 NOT_SO = [one | {"score": int(n < 146 or 176 <= n < 180)} for n, one in enumerate(decomposed(RUSSIAN))]
 CASES = [
-    Case("overlapping", OLD[:190], NEW[10:], 180, 30, 4, "worse", 1, ("csv", "every"), ("10 of 190 questions",)),
-    Case("half", OLD[:100], OLD[50:150], 50, 0, 0, "no difference", 3, ("jsonl", "mlflow"), ("50 of 100",)),
-    Case("rows absent in one", FEW, MORE[15:], 185, 3, 15, "better", 3, ("jsonl", "ragas-csv"), ("15 of 200",)),
+    Case("overlapping", OLD[:190], NEW[10:], 180, 30, 4, "worse", 1, ("csv",), ("10 of 190 questions",)),
+    Case("half", OLD[:100], OLD[50:150], 50, 0, 0, "no difference", 3, ("jsonl",), ("50 of 100",)),
+    Case("rows absent in one", FEW, MORE[15:], 185, 3, 15, "better", 3, ("jsonl",), ("15 of 200",)),
     Case("duplicates", OLD + OLD[:20], NEW + NEW[:20], 200, 30, 4, "worse", 1, ("csv", "hosted"), ("20 of 200",)),
     Case("duplicates in one", OLD, NEW + NEW[180:], 200, 30, 4, "worse", 1, ("deepeval",), ("20 of 200",)),
     Case("repeats alike", OLD * 3, NEW * 3, 200, 30, 4, "worse", 1, ("promptfoo",), ("answered several times",)),

@@ -204,7 +204,7 @@ def test_where_there_is_no_kotlin_nothing_is_found() -> None:
 
 
 def hostile(name: str) -> dict[str, Callable[[], str]]:
-    """Return what writes responses that ask for time or memory, or that break parsers: 50 MB in all."""
+    """Return what writes responses that ask for time or memory, or that break parsers: 25 MB in all."""
     broken = f"```python\ndef {name}(x):\n    return (\n```\n"
     return {
         "1 MB of text": lambda: "word " * 200_000,
@@ -233,20 +233,20 @@ def hostile(name: str) -> dict[str, Callable[[], str]]:
         "deep indentation": lambda: f"```python\n{name} = 1\n" + "".join(" " * n + "if 1:\n" for n in range(300)),
         "braces": lambda: f"```python\n{name} = " + "{1:" * 20_000,
         "f-strings": lambda: f"```python\n{name} = " + "f'{" * 20_000,
-        "backticks": lambda: "`" * 1_000_000,
-        "backticks and definitions": lambda: f"`def {name}(" * 80_000,
-        "spaces": lambda: " " * 1_000_000 + name,
-        "spaces in lines": lambda: (" " * 999 + "\n") * 1_000 + name,
-        "new lines": lambda: "\n" * 1_000_000 + name,
-        "quotes": lambda: ">" * 500_000 + "```" + name,
-        "at signs": lambda: "@a\n" * 300_000 + f"def {name}(x): return 1",
-        "thoughts": lambda: "<think>" * 140_000,
-        "closing thoughts": lambda: "</think>" * 120_000,
-        "prompts": lambda: ">>> " * 250_000 + f"\n>>> def {name}(x):\n" + "...\n" * 200_000,
-        "names": lambda: f"{name} = " * 150_000,
-        "annotations": lambda: f"{name}: " * 150_000,
-        "generics": lambda: "fun <" * 200_000 + f" {name}(",
-        "modifiers": lambda: "private " * 120_000 + f"fun {name}(",
+        "backticks": lambda: "`" * 200_000,
+        "backticks and definitions": lambda: f"`def {name}(" * 16_000,
+        "spaces": lambda: " " * 200_000 + name,
+        "spaces in lines": lambda: (" " * 999 + "\n") * 200 + name,
+        "new lines": lambda: "\n" * 200_000 + name,
+        "quotes": lambda: ">" * 100_000 + "```" + name,
+        "at signs": lambda: "@a\n" * 60_000 + f"def {name}(x): return 1",
+        "thoughts": lambda: "<think>" * 28_000,
+        "closing thoughts": lambda: "</think>" * 24_000,
+        "prompts": lambda: ">>> " * 50_000 + f"\n>>> def {name}(x):\n" + "...\n" * 40_000,
+        "names": lambda: f"{name} = " * 30_000,
+        "annotations": lambda: f"{name}: " * 30_000,
+        "generics": lambda: "fun <" * 40_000 + f" {name}(",
+        "modifiers": lambda: "private " * 24_000 + f"fun {name}(",
         "every plane": lambda: (
             "".join(chr(n * 0x1000 + 0x41) for n in range(0x110) if not 0xD7 < n * 16 < 0xE00) * 500
         ),

@@ -345,26 +345,26 @@ def test_phones_without_a_code_are_of_the_region_that_the_prompt_names() -> None
 @pytest.mark.parametrize(
     "text",
     [
-        "{" * 1_000_000,
-        "{}" * 500_000,
-        '{"a":' * 200_000,
-        '{"a":' * 100_000 + "1" + "}" * 100_000,
-        '{"emails":' + "[" * 1_000_000,
-        '\\"' * 500_000,
-        '{"emails": ["' + "a" * 1_000_000,
+        "{" * 200_000,
+        "{}" * 100_000,
+        '{"a":' * 40_000,
+        '{"a":' * 20_000 + "1" + "}" * 20_000,
+        '{"emails":' + "[" * 200_000,
+        '\\"' * 100_000,
+        '{"emails": ["' + "a" * 200_000,
         '{"emails": [' + ", " * 20_000 + "]}",
         '{"phones": [' + "9" * 40_000 + "]}",
         '{"dates": ["' + '", "'.join(f"{1 + n % 28} marzec {1900 + n}" for n in range(2000)) + '"]}',
-        "- 15 March 2025\n" * 60_000,
-        ("- " + "a@a." * 70 + "\n") * 3_500,
-        "1\n" * 500_000,
+        "- 15 March 2025\n" * 12_000,
+        ("- " + "a@a." * 70 + "\n") * 700,
+        "1\n" * 100_000,
     ],
     ids=[
         "open braces", "pairs", "open objects", "nested objects", "open arrays", "escaped quotes", "open string",
         "commas", "digits", "fake dates", "date lines", "address lines", "short lines",
     ],
 )  # fmt: skip
-def test_hostile_megabytes_end_soon_and_do_not_pass(text: str) -> None:
+def test_hostile_texts_end_soon_and_do_not_pass(text: str) -> None:
     assert verify(ITEM, text).correct is not True
     assert verify(ITEM, f"{text}\n{json.dumps({**RIGHT, 'dates': []})}").correct is not True
 

@@ -73,9 +73,14 @@ def test_every_form_of_assertion_passes_exactly_where_python_says_so(value: str)
 
 def every_failure(row: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what failed of each test alone: details keep the first few only."""
+    used = options_of(UNIT, {})
+    rows = [{**row, "tests": [script]} for script in row["tests"]]
+    asked = [programs(one, used) for one in rows]
+    outcomes = iter(sandbox.run([one for each in asked for one in each.values()], cpu_s=1.0))
     found: list[dict[str, Any]] = []
-    for script in row["tests"]:
-        found += scored({**row, "tests": [script]}).details.get("failed", [])
+    for one, each in zip(rows, asked, strict=True):
+        ran = {key: next(outcomes) for key in each}
+        found += UNIT.score(one, {"programs": ran}, used).details.get("failed", [])
     return found
 
 

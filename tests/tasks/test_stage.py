@@ -154,8 +154,7 @@ def test_a_second_run_is_taken_from_the_cache_and_says_so(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("prefect")
-@pytest.mark.parametrize("beside", [False, True])
-@pytest.mark.parametrize("rest", [0, 40])
+@pytest.mark.parametrize(("rest", "beside"), [(0, False), (40, True)])
 def test_a_record_that_another_run_writes_at_that_moment_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: int, *, beside: bool
 ) -> None:

@@ -27,16 +27,20 @@ FEW = (0.1, 0.5, 0.9)
     ],
 )
 def test_an_interval_holds_the_truth(draw: coverage.Draw, n: int, repeats: int, shared: int) -> None:
-    """In 80 draws at each of three shares: 92 to 99.5 % on average, where one in 20 may miss."""
-    held, _ = coverage.measure(draw, n, repeats, shared, draws=80, listed=FEW)
-    assert 0.91 <= held.mean() <= 0.996
-    assert held.min() >= (0.82 if n < 10 else 0.85)
+    """40 draws at each of three shares: what holds 95 % holds 108 of these 120 or more in 99 of 100 cases.
+
+    What holds 85 % does so in 7 of 100; what always holds the truth, which is too wide, holds all 120.
+    """
+    held, _ = coverage.measure(draw, n, repeats, shared, draws=40, listed=FEW)
+    assert 0.9 <= held.mean() < 1
+    assert held.min() >= 0.8
 
 
 @pytest.mark.parametrize("draw", [coverage.cell, coverage.grades, coverage.total])
 @pytest.mark.parametrize("shared", [0, 10])
 def test_asking_five_times_is_never_worth_less_than_once(draw: coverage.Draw, shared: int) -> None:
-    once, often = (coverage.measure(draw, 30, repeats, shared, draws=40, listed=FEW)[1] for repeats in (1, 5))
+    """Of 16 draws: widths vary little from one to the next."""
+    once, often = (coverage.measure(draw, 30, repeats, shared, draws=16, listed=FEW)[1] for repeats in (1, 5))
     assert (often < once).all()
 
 
@@ -48,8 +52,8 @@ def test_the_shares_are_those_that_coverage_is_stated_of() -> None:
     "name", ["plain", "five times asked", "unequal families", "12 templates, unequal", "7 templates"]
 )
 def test_equal_models_are_told_apart_by_chance_alone(name: str) -> None:
-    """40 whole comparisons: at 5 % more than 6 come once in 300 times, at 20 % in 71 of 100."""
-    assert comparisons.equal(comparisons.DESIGNS[name], draws=40) <= 6
+    """25 whole comparisons: at 5 % more than 4 come once in 140 times, at 20 % in 58 of 100."""
+    assert comparisons.equal(comparisons.DESIGNS[name], draws=25) <= 4
 
 
 @pytest.mark.parametrize(
@@ -62,10 +66,10 @@ def test_equal_models_are_told_apart_by_chance_alone(name: str) -> None:
     ],
 )
 def test_a_detectable_difference_is_found_as_stated(name: str) -> None:
-    """48 of 60, give or take two standard errors and the 5 points that a normal approximation may err."""
-    stated, found = comparisons.power(comparisons.TRIALS[name], draws=60)
+    """32 of 40, give or take two standard errors and the 5 points that a normal approximation may err."""
+    stated, found = comparisons.power(comparisons.TRIALS[name], draws=40)
     assert 0.05 < stated < 0.25
-    assert 0.65 <= found / 60 <= 0.95
+    assert 0.62 <= found / 40 <= 0.98
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ class Gathering:
         return "yes"
 
 
-@pytest.mark.parametrize(("provider", "n"), [(one, n) for one in ("openai", "ollama") for n in (64, 256, 1_000)])
+@pytest.mark.parametrize(("provider", "n"), [("openai", 64), ("openai", 1_000), ("ollama", 256)])
 def test_as_many_calls_are_in_flight_as_the_entry_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: str, n: int
 ) -> None:

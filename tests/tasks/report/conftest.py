@@ -12,7 +12,7 @@ from tasks.report.report_data import ReportData
 from tests.tasks.report.runs import build
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, ViewportSize
 
 Open = Callable[..., "Page"]
 UNFOLD = "for (const one of document.querySelectorAll('details')) one.open = true"
@@ -47,26 +47,52 @@ def chromium() -> Iterator["Browser"]:
         browser.close()
 
 
+@pytest.fixture(scope="package")
+def tab(chromium: "Browser") -> Iterator["Page"]:
+    """Return one page for many tests: each context of its own would start a process that draws."""
+    with chromium.new_context() as context:
+        yield context.new_page()
+
+
 @pytest.fixture
-def visit(chromium: "Browser") -> Iterator[Open]:
+def visit(chromium: "Browser", tab: "Page") -> Iterator[Open]:
     """Return a function that opens a report, with its samples unpacked unless `samples=False`.
 
     At the end of the test nothing may have been said on the console, raised, asked of the network, or shown as a
-    dialog.
+    dialog. `tab` is opened first, further pages beside it; what is to be set for a context gets one of its own.
     """
-    contexts = []
+    used: list[Page] = []
     heard: list[str] = []
     opened: list[str] = []
+    hear: dict[Any, Callable[[Any], None]] = {
+        "console": lambda message: heard.append(f"console: {message.text}"),
+        "pageerror": lambda error: heard.append(f"error: {error}"),
+        "dialog": lambda dialog: heard.append(f"dialog: {dialog.message}"),
+        "request": lambda request: opened.append(request.url),
+    }
+    own: list[str] = []
 
-    def open_(path: Path, *, samples: bool = True, **options: Any) -> "Page":
-        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
+    def open_(
+        path: Path,
+        *,
+        samples: bool = True,
+        viewport: "ViewportSize | None" = None,
+        color_scheme: Any = "light",
+        **options: Any,
+    ) -> "Page":
+        if options:
+            page = chromium.new_context(**options).new_page()
+        else:
+            page = tab.context.new_page() if tab in used else tab
+        page.goto("about:blank")
+        page.set_viewport_size(viewport or {"width": 1280, "height": 900})
+        page.emulate_media(media="null", color_scheme=color_scheme)
         page.set_default_timeout(20_000)
-        page.on("console", lambda message: heard.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: heard.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: heard.append(f"dialog: {dialog.message}"))
-        page.on("request", lambda request: opened.append(request.url) if request.url != path.as_uri() else None)
+        if page not in used:
+            used.append(page)
+            for event, listener in hear.items():
+                page.on(event, listener)
+        own.append(path.as_uri())
         page.goto(path.as_uri())
         if samples:
             page.locator("#samples").scroll_into_view_if_needed()
@@ -74,7 +100,20 @@ def visit(chromium: "Browser") -> Iterator[Open]:
         return page
 
     yield open_
-    for context in contexts:
-        context.close()
+    for page in used:
+        for event, listener in hear.items():
+            page.remove_listener(event, listener)
+        _leave(page, tab)
     assert not heard
-    assert not opened, "something was asked of the network"
+    assert {url.partition("#")[0] for url in opened} <= {*own}, "something was asked of the network"
+
+
+def _leave(page: "Page", tab: "Page") -> None:
+    """Close a page, or leave the one that stays as it was found."""
+    if page is tab:
+        page.evaluate("localStorage.clear()")
+        page.context.clear_permissions()
+    elif page.context is tab.context:
+        page.close()
+    else:
+        page.context.close()

@@ -1,4 +1,4 @@
-"""One walk through the report as a reader takes it, at three widths, light and dark, over one page for all."""
+"""One walk through the report as a reader takes it, at three widths, light or dark, over one page for all."""
 
 import re
 from itertools import pairwise
@@ -44,8 +44,7 @@ IN_SIGHT = """() => [...document.querySelectorAll('#desk .criterion, #desk .chip
   const box = one.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; })"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "scheme"), zip(SIZES, ("dark", "light", "dark"), strict=True))
 def test_a_reader_walks_from_the_answer_to_the_samples(visit: Open, walked: Path, size: str, scheme: str) -> None:
     width, height = SIZES[size]
     page = visit(walked, samples=False, viewport={"width": width, "height": height}, color_scheme=scheme)

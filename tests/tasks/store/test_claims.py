@@ -197,7 +197,7 @@ print(len(set(map(id, found))))
 
 
 ROUNDS = 10
-EACH = 40
+EACH = 20
 SOAKED = """
 import json, os, sys
 from concurrent.futures import ThreadPoolExecutor
