@@ -108,6 +108,7 @@ class Report(Frozen):
     results: str = Field("", description="a file for results.json as well; --json FILE")
     name: str = Field("", description="what lists of runs call it; the same as --name NAME")
     note: str = Field("", description="what they say of it; --note TEXT")
+    file: str = Field("", description="the configuration's file, as they show it; --config FILE sets it")
 
     @field_validator("language")
     @classmethod

@@ -5,7 +5,7 @@ form; nothing else of the project knows one by name.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, Literal, Self, get_args
 
@@ -190,6 +190,12 @@ class Suite(Frozen):
         listed = self.prompts or {"": self.prompt}
         return {name: self._named_prompt(prompt) for name, prompt in listed.items()}
 
+    def targets(self, models: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+        """Yield what is under test, by name: each of the suite's models by each of its prompts' short names."""
+        for model in models:
+            if not self.models or model in self.models:
+                yield from ((f"{model} [{short}]" if short else model, model, short) for short in self.asked_by)
+
     @property
     def first_prompt(self) -> str:
         """The prompt that the items are stored with."""
@@ -227,3 +233,9 @@ class Suite(Frozen):
     def titled(self, language: str) -> str:
         """Return the title for people, in a language where there is one."""
         return self.title.get(language) or self.title.get("en") or self.name
+
+
+def prompted(suites: Iterable[Suite], models: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Return the model and the prompt of each target of the suites that have several prompts."""
+    found = (one for suite in suites if suite.prompts for one in suite.targets(models))
+    return {name: (model, short) for name, model, short in found}

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,6 +11,7 @@ from data.errors import InputError
 from data.loading import compared, judged_by, needs_of, responses_of
 from data.plugins import loader, metric
 from data.suites import Aggregate, Suite
+from metrics.analysis.pairs import sharing_nothing
 from metrics.analysis.policy import Must, Policy
 
 
@@ -223,29 +223,16 @@ def targets_of(settings: Settings, suite: Suite) -> Iterator[Target]:
     """Yield what a suite puts under test: each of its models by each of its prompts."""
     changes: dict[str, Any] = {"system": suite.system, "temperature": suite.temperature}
     changes = {name: value for name, value in changes.items() if value is not None}
-    for model in settings.models:
-        if suite.models and model.name not in suite.models:
-            continue
-        for short, prompt in suite.asked_by.items():
-            name = f"{model.name} [{short}]" if short else model.name
-            template = None if prompt == suite.first_prompt else prompt
-            yield Target(name, model.model_copy(update=changes), short, template)
-
-
-def prompts_of(settings: Settings) -> dict[str, tuple[str, str]]:
-    """Return the model and the prompt of each target of a suite that has several prompts."""
-    found = (one for suite in settings.suites if suite.prompts for one in targets_of(settings, suite))
-    return {one.name: (one.model.name, one.prompt) for one in found}
+    models = {model.name: model.model_copy(update=changes) for model in settings.models}
+    for name, model, short in suite.targets(models):
+        prompt = suite.asked_by[short]
+        yield Target(name, models[model], short, None if prompt == suite.first_prompt else prompt)
 
 
 def crossed(plan: Plan) -> frozenset[frozenset[str]]:
     """Return the pairs of targets that share neither model nor prompt, of those asked by one prompt of several."""
-    targets = {one.name: one for suite in plan.suites for one in suite.asked if one.prompt}
-    return frozenset(
-        frozenset((a.name, b.name))
-        for a, b in combinations(targets.values(), 2)
-        if a.model.name != b.model.name and a.prompt != b.prompt
-    )
+    targets = (one for suite in plan.suites for one in suite.asked if one.prompt)
+    return sharing_nothing({one.name: (one.model.name, one.prompt) for one in targets})
 
 
 def opponent(targets: Iterable[Target], wanted: str, of: str) -> str:

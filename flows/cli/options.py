@@ -309,6 +309,8 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
         sets.append(f"fresh='{time.strftime('%Y%m%d_%H%M%S')}'")
     if given.config and (own := fallback(given.config)):
         say(f"{given.config}: there is no such file here; reading the one that ships with the program, {own}.")
+    if given.config:
+        sets = [f"report.file={json.dumps(Path(given.config).name)}", *sets]
     settings = read(given.config or None, sets, only)
     _ready(settings)
     _refuse_contradictions(given)

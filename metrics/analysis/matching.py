@@ -2,17 +2,16 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from data.questions import shown_answer, shown_question
-from data.records import VALUED
 from data.suites import Suite
+from metrics.analysis.baseline import values_of
 from metrics.analysis.pairs import Comparison, Grouping, UncorrectedComparison, concluded, drafted, groups
-from metrics.stats.missing import scored
 
 _NOTHING = 1e-12
 KEY = ("item_id", "repeat")
@@ -60,17 +59,20 @@ def compare_fields(
     compared: Sequence[Sequence[ComparedModel]],
     suites: Sequence[Suite] = (),
     metrics: Sequence[str] = (),
+    *,
+    crossed: Collection[frozenset[str]] = (),
 ) -> tuple[list[Comparison], list[Grouping]]:
     """Compare every two of each field on every headline of `suites`, or on `metrics`, each by itself.
 
-    `scores` name their models by label. Each difference is the later-given minus the earlier-given (`model_a` is
-    the later). Holm's correction is over all headlines and pairs, of all fields; pairs without a common question
-    are left out. Groups: of each field of three or more.
+    None of the pairs in `crossed` is compared. `scores` name their models by label. Each difference is the
+    later-given minus the earlier-given (`model_a` is the later). Holm's correction is over all headlines and pairs,
+    of all fields; pairs without a common question are left out. Groups: of each field of three or more.
     """
     drafts: list[UncorrectedComparison] = []
     for field in compared:
         order = [one.label for one in sorted(field, key=lambda one: one.place)]
-        drafts += drafted(scores.filter(pl.col("model").is_in(order)), items, suites, metrics=metrics, order=order)
+        own = scores.filter(pl.col("model").is_in(order))
+        drafts += drafted(own, items, suites, metrics=metrics, order=order, crossed=crossed)
     found = concluded([draft for draft in drafts if draft.seen.n])
     grouped: list[Grouping] = []
     for field in compared:
@@ -80,31 +82,30 @@ def compare_fields(
     return found, grouped
 
 
-def valued(scores: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows that count, with their value: 0 where the metric gave none to what counts."""
-    return scores.filter(pl.col("status").is_in(VALUED)).with_columns(value=scored())
-
-
-def changes(scores: pl.DataFrame, items: pl.DataFrame, pair: Comparison) -> pl.DataFrame:
+def changes(
+    scores: pl.DataFrame, items: pl.DataFrame, pair: Comparison, metrics: Sequence[str] = ()
+) -> pl.DataFrame:
     """Return what changed from one of a pair to the other, the greatest losses first, then the greatest gains.
 
-    A row is an item and repeat on which the two differ: the items' columns, and of `before` (the earlier-given,
-    `model_b`) and `after` each value, status and reason. `change` is 'right to wrong' or 'wrong to right' where all
-    values of the metric are 0 or 1, else 'fell' or 'rose'.
+    A row is an item and repeat on which the two differ in the mean of `metrics` (the pair's own unless given): the
+    items' columns, and of `before` (the earlier-given, `model_b`) and `after` each value, status and reason.
+    `change` is 'right to wrong' or 'wrong to right' where all values are 0 or 1, else 'fell' or 'rose'.
     """
+    metrics = metrics or (pair.metric,)
     own = items.filter(pl.col("suite") == pair.suite).unique("item_id", maintain_order=True)
-    rows = valued(scores.filter(pl.col("metric") == pair.metric)).join(
-        own.select("item_id"), on="item_id", how="semi"
-    )
-    kept = [*KEY, "value", "status", "reason", "details"]
-    before, after = (rows.filter(pl.col("model") == name).select(kept) for name in (pair.model_b, pair.model_a))
-    both = before.rename({name: f"before_{name}" for name in kept[2:]}).join(
-        after.rename({name: f"after_{name}" for name in kept[2:]}), on=KEY, how="inner"
+    chosen = pl.col("metric").is_in(metrics), pl.col("model").is_in([pair.model_b, pair.model_a])
+    rows = scores.filter(*chosen).join(own.select("item_id"), on="item_id", how="semi")
+    values = values_of(rows, metrics).drop_nulls("value").select("model", *KEY, "value", "status")
+    sides = {"before": pair.model_b, "after": pair.model_a}
+    before, after = (
+        values.filter(model=model).drop("model").rename({name: f"{side}_{name}" for name in ("value", "status")})
+        for side, model in sides.items()
     )
     gain = pl.col("after_value") - pl.col("before_value")
     lost, won = ("right to wrong", "wrong to right") if pair.yes_no else ("fell", "rose")
     found = (
-        both.with_columns(gain=gain)
+        before.join(after, on=KEY)
+        .with_columns(gain=gain)
         .filter(pl.col("gain").abs() > _NOTHING)
         .with_columns(change=pl.when(pl.col("gain") < 0).then(pl.lit(lost)).otherwise(pl.lit(won)))
         .join(
@@ -114,22 +115,35 @@ def changes(scores: pl.DataFrame, items: pl.DataFrame, pair: Comparison) -> pl.D
             pl.col("gain") > 0, pl.col("gain").abs(), "family", *KEY, descending=[False, True, False, False, False]
         )
     )
+    for side, model in sides.items():
+        said = _said(rows.filter(model=model).join(found, on=KEY, how="semi"), metrics)
+        found = found.join(said.rename({"reason": f"{side}_reason"}), on=KEY, how="left", maintain_order="left")
     return _readable(found)
 
 
+def _said(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
+    """Return why each item and repeat was scored as it was, or what judges said; of several metrics all reasons."""
+    told = [
+        (*key, said if len(metrics) == 1 else f"{name}: {said}")
+        for *key, name, reason, details in rows.select(*KEY, "metric", "reason", "details").iter_rows()
+        if (said := reason or judges_reasons(details))
+    ]
+    kinds = {**rows.select(KEY).schema, "reason": pl.String()}
+    found = pl.DataFrame(told, schema=kinds, orient="row")
+    return found.group_by(KEY, maintain_order=True).agg(pl.col("reason").str.join("; "))
+
+
 def _readable(found: pl.DataFrame) -> pl.DataFrame:
-    """Return changes with the texts that people read: of rows without a prompt their question; judges' reasons."""
+    """Return changes with the texts that people read: of rows without a prompt their question."""
     facts = [json.loads(text or "{}") for text in found["facts"]]
     texts = {"prompt": shown_question, "answer": shown_answer}
-    read = {
-        name: [show(text or "", own) for text, own in zip(found[name], facts, strict=True)]
+    read = [
+        pl.Series(
+            name, [show(text or "", own) for text, own in zip(found[name], facts, strict=True)], dtype=pl.String
+        )
         for name, show in texts.items()
-    }
-    for side in ("before", "after"):
-        both = found.select(f"{side}_reason", f"{side}_details").iter_rows()
-        read[f"{side}_reason"] = [reason or judges_reasons(details) for reason, details in both]
-    told = [pl.Series(name, values, dtype=pl.String) for name, values in read.items()]
-    return found.with_columns(told).drop("facts", "before_details", "after_details")
+    ]
+    return found.with_columns(read).drop("facts")
 
 
 def judges_reasons(details: str | None) -> str:

@@ -158,6 +158,15 @@ def by_metric(values: pl.DataFrame, suites: Sequence[Suite]) -> list[Headline]:
     ]  # fmt: skip
 
 
+def sharing_nothing(prompted: Mapping[str, tuple[str, str]]) -> frozenset[frozenset[str]]:
+    """Return the pairs of names that share neither model nor prompt; by name its model and its prompt."""
+    return frozenset(
+        frozenset((a, b))
+        for a, b in combinations(prompted, _PAIR)
+        if all(one != other for one, other in zip(prompted[a], prompted[b], strict=True))
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class UncorrectedComparison:
     """A comparison before its correction: what was seen, and the samples at the bounds where there are any."""

@@ -41,7 +41,8 @@ class Regression:
     nothing changed from a drop of `max_drop`, both with power 0.8 at these levels (None: no such number).
 
     `low` and `high` are the difference had all that is missing, or was cut, been as bad, or as good, for the run as
-    it could be; where the outcome is another there, it `hangs` on that and is `undecided`.
+    it could be, of the questions left out and of `n_cut` that are scored; where the outcome is another there, it
+    `hangs` on that and is `undecided`.
     """
 
     suite: str
@@ -65,6 +66,7 @@ class Regression:
     n_needed: int | None = None
     low: float | None = None
     high: float | None = None
+    n_cut: int = 0
     hangs: bool = False
 
 
@@ -126,8 +128,13 @@ class Pairs:
     @property
     def bounded(self) -> bool:
         """Whether anything is missing or was cut, so that the difference has bounds."""
-        sides = self.run, self.baseline
-        return any(bool((side.low != side.high).any() or np.isnan(side.value).any()) for side in sides)
+        return bool((self.open | ~self.scored).any())
+
+    @property
+    def open(self) -> npt.NDArray[np.bool_]:
+        """Which questions' values have bounds on either side."""
+        found: npt.NDArray[np.bool_] = (self.run.low != self.run.high) | (self.baseline.low != self.baseline.high)
+        return found
 
     def sample(self, run: Floats, baseline: Floats) -> Differences | None:
         """Make the differences of values of both sides, where both have one; None where there are none."""
@@ -297,6 +304,7 @@ def _blank(own: Pairs, sample: Differences | None, max_drop: float, levels: tupl
         p_regressed=None,
         p_held=None,
         outcome="undecided",
+        n_cut=int((own.scored & own.open).sum()),
     )
 
 

@@ -10,11 +10,11 @@ import polars as pl
 
 from data.draw import canonical
 from data.errors import InputError
-from data.suites import Suite
+from data.suites import Suite, prompted
 from data.tables import SCORES
 from metrics.analysis.matching import KEY, ComparedModel, changes, common, compare_fields, compared_models, fields
 from metrics.analysis.observations import observations
-from metrics.analysis.pairs import Comparison, Grouping
+from metrics.analysis.pairs import Comparison, Grouping, sharing_nothing
 from metrics.analysis.questions import QuestionChanges, align
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.sides import FileForm, Side, remarks, shared_metrics, sides, stated_differences
@@ -47,6 +47,12 @@ class RunComparison:
     changed: list[pl.DataFrame]
     replies: list[pl.DataFrame]
     language: str = ENGLISH
+
+    def listed(self, pair: Comparison) -> bool:
+        """Say whether a pair's changes are listed: a suite's once, by its score where several metrics make it."""
+        if pair.scope == "metric":
+            return not any((one.suite, one.scope) == (pair.suite, "suite") for one in self.pairs)
+        return pair.scope != "overall"
 
     def rows(self, number: int) -> Iterator[dict[str, Any]]:
         """Yield the changes of a pair, with their texts."""
@@ -115,12 +121,15 @@ def compare_runs(
     scores = pl.concat([SCORES.frame([]), *(_labelled(frame, run, labels) for run, frame in own.items())])
     once = observations(scores, items)
     chosen = _known(metrics, scores) or (shared_metrics(found) if files else ())
-    pairs, grouped = compare_fields(once.scores, once.items, compared, _suites(found), chosen)
+    suites = _suites(found)
+    crossed = frozenset[frozenset[str]]().union(*(_crossed(side, labels) for side in found if not every))
+    pairs, grouped = compare_fields(once.scores, once.items, compared, suites, chosen, crossed=crossed)
     if files:  # of which the first metric is the main one
         pairs.sort(key=lambda pair: [*chosen, pair.metric].index(pair.metric))
     if not pairs and not looked:
         raise InputError(_nothing(found, shared))
-    changed = [changes(scores, items, pair) for pair in pairs]
+    parts = {suite.name: suite.scored_by for suite in suites}
+    changed = [changes(scores, items, pair, parts[pair.suite] if pair.scope == "suite" else ()) for pair in pairs]
     replies = [_labelled(_renamed(side.replies, aligned.ids[side.name]), side.name, labels) for side in found]
     notes = [*_notes(found, compared, listed, spoken), *_moved(aligned.moved, spoken), *remarks(found, spoken)]
     notes += [
@@ -130,6 +139,13 @@ def compare_runs(
     return RunComparison(
         found, compared, shared, stated_differences(found), notes, pairs, grouped, changed, replies, spoken
     )
+
+
+def _crossed(side: Side, labels: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]]:
+    """Return the labels of a run's targets that share neither model nor prompt."""
+    models = [one["name"] for one in side.run.configuration.get("models", ())] if side.run else []
+    asked = prompted(side.suites, models).items()
+    return sharing_nothing({labels[side.name, name]: both for name, both in asked if (side.name, name) in labels})
 
 
 def _language(known: Sequence[FinishedRun], language: str) -> str:

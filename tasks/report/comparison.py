@@ -53,8 +53,12 @@ def conclusion(pair: Comparison, language: str) -> str:
 
 
 def answers(found: RunComparison, most: int | None = None) -> Iterator[str]:
-    """Yield a sentence for each of the first `most` comparisons: who is better, and by how much."""
-    shown = found.pairs[:most]
+    """Yield a sentence for each of the first `most` comparisons of a whole: who is better, and by how much.
+
+    Of several suites the overall score comes first; the metrics that make a score together have none.
+    """
+    told = [pair for pair in found.pairs if pair.scope == "overall" or found.listed(pair)]
+    shown = sorted(told, key=lambda pair: pair.scope != "overall")[:most]
     for pair in shown:
         yield _answer(pair, found.language)
     if more := len(found.pairs) - len(shown):
@@ -98,11 +102,6 @@ def headline(suite: str, metric: str, scope: Scope, language: str) -> tuple[str,
     """Name the suite and the metric of what is compared."""
     own = {"metric": metric, "total": "TOTAL", "suite": phrase("compare.score", language)}
     return suite or phrase("common.overall", language), own.get(scope, phrase("compare.score", language))
-
-
-def itemised(pair: Comparison) -> bool:
-    """Say whether what changed can be listed question by question: it is of one metric."""
-    return pair.scope in {"metric", "total"}
 
 
 def heading(pair: Comparison, language: str) -> str:
@@ -178,7 +177,8 @@ def cut(found: RunComparison) -> int:
     """Return how long a text may be, so that all texts fit the room together."""
     lengths = [
         len(row[name] or "")
-        for number in range(len(found.pairs))
+        for number, pair in enumerate(found.pairs)
+        if found.listed(pair)
         for row in found.rows(number)
         for name in ("prompt", "before_text", "after_text")
     ]
@@ -226,7 +226,7 @@ def markdown(found: RunComparison) -> str:
     lines += ["", *(f"* {plain(line)}" for line in (correction(found), *groups(found)))]
     lines += ["", f"## {phrase('compare.changed_head', language)}"]
     for number, (pair, frame) in enumerate(zip(found.pairs, found.changed, strict=True)):
-        if not itemised(pair):
+        if not found.listed(pair):
             continue
         said = plain(heading(pair, language))
         lines += ["", f"### {said}", "", phrase("compare.changed", language, k=frame.height, n=pair.n)]
@@ -295,7 +295,7 @@ def html(found: RunComparison) -> str:
         t=partial(_said, found.language),
         answers=list(answers(found)),
         header=header(found.language),
-        rows=[(cells(pair, found.language), verdict(pair), itemised(pair)) for pair in found.pairs],
+        rows=[(cells(pair, found.language), verdict(pair), found.listed(pair)) for pair in found.pairs],
         asked=[*asked(found), *verified(found, LISTED), *bounds(found)],
         groups=list(groups(found)),
         correction=correction(found),
@@ -315,7 +315,7 @@ def _sections(
 ) -> Iterator[tuple[int, str, Comparison, int, Iterator[Mapping[str, Any]]]]:
     """Yield the place, the heading and the changes of each pair whose changes can be listed."""
     for number, (pair, frame) in enumerate(zip(found.pairs, found.changed, strict=True)):
-        if itemised(pair):
+        if found.listed(pair):
             shown = (_shown(row, longest, found.language) for row in found.rows(number))
             yield number + 1, heading(pair, found.language), pair, frame.height, shown
 

@@ -1,6 +1,7 @@
 """A run's one verdict with its reason, as a sentence: the worst of its models, or what fell below its baseline."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from data.exits import OUTCOMES
@@ -14,23 +15,42 @@ Part = Mapping[str, Any]
 _NAME = 26
 
 
-def conclusion(results: Results, language: str) -> str:
-    """Say what a run comes to and why."""
-    final, held = results["final"], results.get("baseline")
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What a run comes to: its outcome, the word for it, and why."""
+
+    outcome: str
+    word: str
+    reason: str
+
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return f"{self.word}: {self.reason}"
+
+
+def conclusion(results: Results, language: str) -> Conclusion:
+    """Say what a run comes to and why; of a run without a verdict that it has none."""
+    outcome, reason = _concluded(results, language)
+    return Conclusion(outcome, say(outcome, language), reason)
+
+
+def _concluded(results: Results, language: str) -> tuple[str, str]:
+    final = results.get("final")
+    if not final or not final["models"]:
+        return "none", say("says_none", language)
     models = final["models"]
     worst = max((model["verdict"] for model in models), key=OUTCOMES.index)
     if final["changes"] and (final["gate"] == "off" or "regressed" in final["changes"]) and worst != "error":
-        return regressed(held or {}, final["changes"], language)
+        return regressed(results.get("baseline") or {}, final["changes"], language)
     if final["waiting"] and worst in {"none", "pass", "undecided"}:
-        reason = f"submitted: {final['waiting']} requests wait in batches"
-        return f"{say('undecided', language)}: {translated(reason, language)}"
+        return "undecided", translated(f"submitted: {final['waiting']} requests wait in batches", language)
     if worst == "none":
-        return f"{say(worst, language)}: {phrase('screen.no_threshold', language)}"
+        return worst, phrase("screen.no_threshold", language)
     named = [model for model in models if model["verdict"] == worst]
     cause = _furthest(named, language) if worst == "fail" and len(models) > 1 else _causes(named, models, language)
     counted = say(f"says_{worst}", language, k=len(named), n=len(models)) if len(models) > 1 else ""
     told = counted if worst == "pass" else "; ".join(filter(None, (counted, cause)))
-    return f"{say(worst, language)}: {told or cause}"
+    return worst, told or cause
 
 
 def _causes(named: Sequence[Part], models: Sequence[Part], language: str) -> str:

@@ -15,8 +15,8 @@ from urllib.parse import urlencode
 from jinja2 import Environment
 from markupsafe import Markup
 
+from data.suites import prompted
 from prompts.phrases import section, translated
-from tasks.plan import prompts_of
 from tasks.report import (
     charts,
     chunks,
@@ -33,7 +33,7 @@ from tasks.report.differences import differences
 from tasks.report.report_data import ReportData
 from tasks.report.text import grouped, p_value, percent, points, speaking, total_percent
 from tasks.report.titles import metric_title, suite_title
-from tasks.report.warnings import alarms
+from tasks.report.warnings import notes
 from tasks.report.words import asked, bound, has_overall, measure, say
 from tasks.store.tables import replacing
 
@@ -106,10 +106,11 @@ def _content(data: ReportData) -> dict[str, Any]:
     """Return the tables and charts of the page."""
     language = data.settings.report.language
     models = overview.models_of(data)
+    targets = prompted(data.settings.suites, [one.name for one in data.settings.models])
     context: dict[str, Any] = {
         "models": models,
         "verdict": overview.verdict(data),
-        "answers": [*differences(data.results, language, prompts_of(data.settings))] if data.results else [],
+        "answers": [*differences(data.results, language, targets)] if data.results else [],
         "heat_map": overview.heat_map(data),
         "pivot": overview.pivot(data),
         "sections": sections.sections(data),
@@ -121,7 +122,7 @@ def _content(data: ReportData) -> dict[str, Any]:
         "spending": list(spending.lines(data.results, language)),
         "stages": sections.stages(data),
         "rules": operations.rules(data),
-        "notes": operations.notes(data, models),
+        "notes": notes(data.results, data.settings, data),
     }
     return {**context, "charts": _charts(data, context)}
 
@@ -155,7 +156,6 @@ def _filled(data: ReportData, found: chunks.Chunks) -> dict[str, Any]:
         "metric_title": lambda name: metric_title(name, language),
         "measure": measure,
         "bound": bound,
-        "alarms": list(alarms(data.results, language)),
         "has_overall": has_overall,
         "asked": partial(asked, language=language),
         "suite_title": partial(suite_title, data),

@@ -16,15 +16,15 @@ from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, SummaryRow, Total, 
 from prompts.phrases import translated
 from tasks.plan import targets_of
 from tasks.report import spending
+from tasks.report.conclusion import conclusion
 from tasks.report.explained import bands
-from tasks.report.passports import warnings
 from tasks.report.report_data import ReportData
 from tasks.report.sections import markdown, sections, usage
 from tasks.report.tables import Column, Table, lines
 from tasks.report.text import code, percent, plain, speaking, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
 from tasks.report.verdict_table import around, suites_below
-from tasks.report.warnings import alarms, run_warnings
+from tasks.report.warnings import notes
 from tasks.report.words import asked, shared
 from tasks.store.tables import write_atomically
 
@@ -192,7 +192,8 @@ def compose(data: ReportData) -> str:
     language = settings.report.language
     counts = data.manifest.get("requests", {})
     text = [
-        *(f"**{plain(said)}**\n" for said in alarms(data.results, language)),
+        f"**{plain(conclusion(data.results, language))}**",
+        "",
         f"# {shared('title', language)}",
         "",
         f"**{shared('date', language)}:** {data.started:%Y-%m-%d %H:%M:%S}  ",
@@ -208,9 +209,8 @@ def compose(data: ReportData) -> str:
                 text += analysis(data, suite, model)
     if data.results:
         text += markdown([suites_below(data.results, language, title=shared("verdict", language))])
-        of_judges = dict.fromkeys(said for _, _, said in warnings(data.results, language))
-        for said in (*run_warnings(data.results, language), *of_judges):
-            text += [f"**{shared('warning', language)}:** {plain(said)}.", ""]
+        for one in notes(data.results, settings, data):
+            text += [f"**{shared('warning', language)}:** {plain(one.text.removesuffix('.'))}.", ""]
     text += markdown(
         (
             *sections(data),

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from data.exits import OUTCOMES
 from metrics.analysis.scores import THRESHOLD, reaches, totals_of
 from metrics.analysis.summary import OVER_ALL, SummaryRow, cells
 from tasks.plan import targets_of
+from tasks.report.conclusion import conclusion
 from tasks.report.report_data import ReportData
 from tasks.report.samples import primary
 from tasks.report.text import percent
@@ -94,20 +94,15 @@ def targets(data: ReportData) -> list[dict[str, Any]]:
 
 
 def verdict(data: ReportData) -> dict[str, Any]:
-    """Return the run's verdict: the worst of its models', a sentence, and what lies below a threshold."""
+    """Return the run's verdict in a sentence, its models with their scores, and what lies below a threshold."""
     language = data.settings.report.language
+    found: dict[str, Any] = {"concluded": conclusion(data.results, language), "models": [], "reasons": []}
     final = data.results.get("final")
     if not final or not final["models"]:
-        return {"outcome": "none", "sentence": say("says_none", language), "models": [], "reasons": []}
-    outcomes = [model["verdict"] for model in final["models"]]
-    worst = max(outcomes, key=OUTCOMES.index)
-    sentence = say(f"says_{worst}", language, k=outcomes.count(worst), n=len(outcomes))
-    counts = [f"{say(o, language)} {outcomes.count(o)}" for o in reversed(OUTCOMES) if o in outcomes]
+        return found
     ordered = sorted(final["models"], key=lambda m: -(m["score"] if m["score"] is not None else -1.0))
     return {
-        "outcome": worst,
-        "sentence": sentence,
-        "counts": counts if len(counts) > 1 else [],
+        **found,
         "gate": final["gate"],
         "exit_code": final["exit_code"],
         "models": ordered,

@@ -6,6 +6,7 @@ from typing import Any
 from prompts.phrases import phrase
 from tasks.report.moved import moved_lines
 from tasks.report.text import points
+from tasks.report.words import lacking
 
 _POINTS = 100
 
@@ -38,7 +39,8 @@ def regression(part: Mapping[str, Any], language: str = "en") -> str:
     if few:
         return said + few
     if part["hangs"]:
-        return f"{said}; {say('hangs', low=points(part['low']), high=points(part['high']))}"
+        what = lacking(part["n_left_out"], part["n_cut"], language)
+        return f"{said}; {say('hangs', what=what, low=points(part['low']), high=points(part['high']))}"
     if part["outcome"] != "undecided":
         return said
     shown, needed, tolerated = part["detectable"], part["n_needed"], f"{_POINTS * part['max_drop']:g}"
@@ -87,17 +89,19 @@ def headline(held: Mapping[str, Any] | None, language: str) -> Iterator[str]:
     yield f"{said}; {phrase('regression.others', language, counts=', '.join(more))}" if more else said
 
 
-def regressed(held: Mapping[str, Any], changes: Sequence[str], language: str) -> str:
-    """Say what a run that its baseline judges comes to, and by what: the worst suite, or what is gone."""
+_GATES = {"regressed": "fail", "undecided": "undecided", "held": "pass"}
+
+
+def regressed(held: Mapping[str, Any], changes: Sequence[str], language: str) -> tuple[str, str]:
+    """Return the outcome of a run that its baseline judges, and by what: the worst suite, or what is gone."""
     worst = min(changes, key=_ORDER.index)
-    outcome = phrase(f"common.{'fail' if worst == 'regressed' else 'pass' if worst == 'held' else worst}", language)
     said = phrase(
         "regression.verdict", language, outcome=phrase(f"regression.{worst}", language), name=held["name"]
     )
     causes = [
         phrase("regression.missing", language, what=what) for what in held["missing"] if not held["allowed"]
     ] + [f"{part['suite']} {model} {points(part['difference'])}" for model, part in _worst_first(held)]
-    return f"{outcome}: {said}" if worst == "held" or not causes else f"{outcome}: {said} ({causes[0]})"
+    return _GATES[worst], said if worst == "held" or not causes else f"{said} ({causes[0]})"
 
 
 def _worst_first(held: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:

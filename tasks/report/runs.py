@@ -57,7 +57,17 @@ def _outcome_name(outcome: str, language: str) -> str:
 
 
 def _texts(one: HistoryEntry) -> Iterator[str]:
-    yield from (one.name, one.title, one.started, one.status, verdict(one), one.note, one.commit, one.baseline)
+    yield from (
+        one.name,
+        one.title,
+        one.file,
+        one.started,
+        one.status,
+        verdict(one),
+        one.note,
+        one.commit,
+        one.baseline,
+    )
     for several in (one.models, one.suites, one.tags):
         yield from several
 
@@ -98,7 +108,13 @@ def trends(entries: Sequence[HistoryEntry]) -> list[dict[str, Any]]:
         ]  # fmt: skip
         first, last = (percent(score) for _, score in (listed[0], listed[-1]))
         drawn.append(
-            {"model": model, "configuration": configuration, "points": points, "first": first, "last": last}
+            {
+                "model": model,
+                "configuration": newest[0][0].file or configuration,
+                "points": points,
+                "first": first,
+                "last": last,
+            }
         )
     return drawn
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from config.settings import Settings
 from data.characters import visible
+from data.suites import prompted
 from prompts.phrases import phrase
-from tasks.plan import prompts_of
 from tasks.report import twins
-from tasks.report.cautions import cautions
 from tasks.report.conclusion import conclusion
 from tasks.report.differences import differences
 from tasks.report.panel import panel
@@ -25,6 +24,7 @@ from tasks.report.tables import Column, Table
 from tasks.report.text import duration, listed, plain, shortened, speaking, total_percent, whole_percent
 from tasks.report.titles import title_of
 from tasks.report.verdict_table import beside, whole_models
+from tasks.report.warnings import notes
 from tasks.report.words import asked, has_overall, measure, shared
 
 if TYPE_CHECKING:
@@ -179,12 +179,12 @@ def screen(
     if fold := max(0, len(named) - MODELS):
         named = [*named[: MODELS - WORST - 1], *named[-WORST:]]
     return Screen(
-        verdict=conclusion(results, language),
+        verdict=str(conclusion(results, language)),
         columns=columns,
         rows=[(name, [cells.get((name, column), Cell("")) for column in columns]) for name in named],
         folded=fold + 1 if fold else 0,
         differences=[
-            *differences(results, language, prompts_of(settings)),
+            *differences(results, language, prompted(settings.suites, [one.name for one in settings.models])),
             *against(results.get("baseline"), language),
         ],
         notes=[
@@ -193,7 +193,7 @@ def screen(
             *twins.lines(results, language),
             *panel(results, language),
         ],
-        warnings=[*cautions(results, settings, language)],
+        warnings=[one.text for one in notes(results, settings) if one.kind == "warn" and not one.judge],
         calls=calls(results, requests, wall_s, language),
         links=[
             phrase(f"screen.{name}", language, link=Path(path).resolve().as_uri())

@@ -16,7 +16,7 @@ def money(value: float | None, currency: str, language: str) -> str:
 
 
 def lines(results: Mapping[str, Any], language: str) -> Iterator[str]:
-    """Yield what a run cost, of which prices that is, and who has none; nothing where nobody has one."""
+    """Yield what a run cost, and by which prices; nothing where nobody has one."""
     found = (results.get("run") or {}).get("spending") or {}
     if found.get("cost") is None:
         return
@@ -27,7 +27,3 @@ def lines(results: Mapping[str, Any], language: str) -> Iterator[str]:
         if found["prices"]
         else shared("prices_own", language)
     )
-    if found["stale_days"]:
-        yield shared("prices_stale", language, days=found["stale_days"])
-    if found["unpriced"]:
-        yield shared("unpriced", language, names=", ".join(found["unpriced"]))

@@ -1,29 +1,125 @@
-"""What to know of a whole run before relying on its verdict."""
+"""What to know of a run before relying on its verdict: one list, in one order, for every report.
+
+The page and the Markdown report have all of it. The screen and a merge request leave out what their lines about the
+judges say, what is no warning, and what only a run's tables tell.
+"""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
+import polars as pl
+
+from config.settings import Settings
+from data.commands import typed
+from data.records import HIDDEN_KEYS
+from metrics.analysis.summary import OF_SUITES, cells
 from prompts.phrases import phrase, translated
+from tasks.report import passports
+from tasks.report.moved import moved_lines
+from tasks.report.regressions import apart
+from tasks.report.report_data import ReportData
+from tasks.report.titles import metric_title
+from tasks.report.words import say
+
+Results = Mapping[str, Any]
+FEW = 10
+"""Scored answers below which a suite's score says little."""
+_TOKENS = 5
+"""Kinds of leaked stop tokens that are named."""
 
 
-def alarms(results: Mapping[str, Any], language: str) -> Iterator[str]:
-    """Yield why a model has no result at all, for each such model: what every report begins with.
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence; `kind` is how a page shows it, `judge`: it tells of a judge."""
 
-    What waits in batches has not failed yet.
-    """
-    final = results.get("final", {})
-    for model in final.get("models", ()):
-        if model.get("missing") or (model.get("failed") and not final.get("waiting")):
-            yield f"{translated(model['reason'], language)} ({model['model']})"
+    text: str
+    kind: Literal["warn", "info"] = "warn"
+    judge: bool = False
 
 
-def run_warnings(results: Mapping[str, Any], language: str) -> Iterator[str]:
-    """Yield what is odd about a run: nothing decides it; questions of a suite repeat, or share few templates."""
+def notes(results: Results, settings: Settings, data: ReportData | None = None) -> list[Note]:
+    """Return the run's notes, the most important first, each once; with its tables `data` what those tell too."""
+    language = settings.report.language
+    found = [
+        *_unlike(results, language),
+        *_odd(results, language),
+        *_cut(results, settings),
+        *(Note(said, judge=True) for _, _, said in passports.warnings(results, language)),
+        *(_of_tables(data, language) if data else ()),
+        *_prices(results, language),
+        *_thin(results, language),
+    ]
+    return list({one.text: one for one in found}.values())
+
+
+def _unlike(results: Results, language: str) -> Iterator[Note]:
+    """Say what is not as it was in the baseline."""
+    if held := results.get("baseline"):
+        yield from map(Note, apart(held, language))
+        for part in (part for model in held["models"] for part in model["suites"]):
+            yield from map(Note, moved_lines(part["moved"], language))
+
+
+def _odd(results: Results, language: str) -> Iterator[Note]:
+    """Say that nothing decides the run; of its suites whose questions repeat, or share few templates."""
     final = results.get("final") or {"gate": "off"}
     if final["gate"] != "off" and not final["changes"] and {one["verdict"] for one in final["models"]} == {"none"}:
-        yield phrase("common.nothing_decides", language)
+        yield Note(phrase("common.nothing_decides", language))
     for one in results.get("doubled", ()):
         counts = {"k": one["n_repeating"], "n": one["n_rows"]}
-        yield phrase("common.doubled", language, suite=one["suite"], **counts)
+        yield Note(phrase("common.doubled", language, suite=one["suite"], **counts))
     if few := results.get("few_templates"):
-        yield phrase("common.few_templates", language, suite=", ".join(few))
+        yield Note(phrase("common.few_templates", language, suite=", ".join(few)))
+
+
+def _cut(results: Results, settings: Settings) -> Iterator[Note]:
+    cut = sum(suite.get("n_truncated", 0) for _, suite in _parts(results))
+    live = any(model.provider != "replay" for model in settings.models)  # recorded replies stay as they were cut
+    if live and cut:
+        again = typed(f"run --run {results['run']['run']} --only-truncated --set models.0.max_tokens=N")
+        yield Note(phrase("screen.cut", settings.report.language, n=cut, command=again))
+
+
+def _of_tables(data: ReportData, language: str) -> Iterator[Note]:
+    """Say of each model how many calls failed and what was taken out of its replies; where judges failed."""
+    for (model,), own in data.replies.group_by("model", maintain_order=True):
+        counts = {"model": model, "n": own.height}
+        # What waits in a batch has not failed: the verdict says how many wait.
+        failed = own.filter(pl.col("error").is_not_null(), pl.col("error_kind").ne_missing("submitted"))
+        if failed.height:
+            told = (translated(str(k), language) for k in failed["error_kind"].drop_nulls().unique().sort())
+            yield Note(say("note_errors", language, **counts, k=failed.height, kinds=", ".join(told) or "–"))
+        if leaked := own["stop_tokens"].drop_nulls().to_list():
+            tokens = ", ".join([*dict.fromkeys(token for one in leaked for token in one.split())][:_TOKENS])
+            yield Note(say("note_stop_tokens", language, **counts, k=len(leaked), tokens=tokens), "info")
+        if n := own.filter(pl.col("extra").fill_null("").str.contains(f'"{HIDDEN_KEYS}"', literal=True)).height:
+            yield Note(say("note_keys", language, **counts, k=n))
+    plain = ~pl.col("metric").str.contains(".", literal=True)
+    for cell in cells(data.summary.filter(OF_SUITES & plain & (pl.col("n_judge_failed") > 0))):
+        counts = {"k": cell.n_judge_failed, "n": cell.n_asked}
+        metric = metric_title(cell.metric, language)
+        yield Note(say("note_judges", language, model=cell.model, metric=metric, **counts), judge=True)
+
+
+def _prices(results: Results, language: str) -> Iterator[Note]:
+    spent = (results.get("run") or {}).get("spending") or {}
+    if spent.get("unpriced") and spent.get("cost") is not None:
+        yield Note(phrase("common.unpriced", language, names=", ".join(spent["unpriced"])))
+    if spent.get("stale_days"):
+        yield Note(phrase("common.prices_stale", language, days=spent["stale_days"]))
+
+
+def _thin(results: Results, language: str) -> Iterator[Note]:
+    """Name the suites whose score rests on few answers, with the models that gave them."""
+    found: dict[str, list[str]] = {}
+    for model, suite in _parts(results):
+        if 0 < suite["n_scored"] < FEW:
+            found.setdefault(suite["suite"], []).append(f"{model} {suite['n_scored']}")
+    for name, told in found.items():
+        yield Note(say("note_few", language, name=name, models=", ".join(told)), "info")
+
+
+def _parts(results: Results) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    models = (results.get("final") or {}).get("models", ())
+    yield from ((model["model"], part) for model in models for part in model["suites"])

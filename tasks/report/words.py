@@ -6,7 +6,7 @@ from typing import Any
 from metrics.analysis.failures import FailureCount, lost
 from prompts import phrases
 from prompts.phrases import phrase, translated
-from tasks.report.text import percent
+from tasks.report.text import listed, percent
 
 
 def say(name: str, language: str, /, **values: object) -> str:
@@ -96,11 +96,17 @@ def why(part: Mapping[str, Any], language: str) -> str:
     return said if failed in part["reason"] else "; ".join(filter(None, (said, translated(failed, language))))
 
 
+def lacking(lost: int, cut: int, language: str) -> str:
+    """Name what a result hangs on: so many replies without a score, and so many truncated ones."""
+    counts = {"lost": lost, "cut": cut}
+    return listed([phrase(f"common.{name}", language, n=n) for name, n in counts.items() if n], language)
+
+
 def remarks(pair: Mapping[str, Any], language: str) -> list[str]:
     """Say what qualifies a comparison, from its fields: what it hangs on, what so few questions cannot tell."""
     said = []
     if pair["hangs"]:
-        said.append(phrase("compare.hangs", language, lost=pair["n_lost"], cut=pair["n_cut"]))
+        said.append(phrase("compare.hangs", language, what=lacking(pair["n_lost"], pair["n_cut"], language)))
     elif not pair["reachable"]:
         said.append(phrase("compare.too_few", language))
     if pair["interval"]["fixed_templates"]:

@@ -20,7 +20,7 @@ from tasks.store.tables import write_atomically
 INDEX = ".index.sqlite"
 LABELS = "labels.json"
 _FILES = ("manifest.json", "results.json", LABELS)
-_FORM = 5
+_FORM = 6
 """Of what is indexed: raised with it, so that runs which are known already are read again."""
 
 _metadata = sa.MetaData()
@@ -38,7 +38,8 @@ _runs = sa.Table(
 class HistoryEntry:
     """A run: `commit` of the project that made it, `scores` and `verdicts` by model; `exit_code` None where none.
 
-    `configuration` is short for what was configured, the same for runs that may be followed over time; `cost` is
+    `configuration` is short for what was configured, the same for runs that may be followed over time, `file` the
+    name of the file where that stands, '' where there was none or an older version did not keep it; `cost` is
     what the run cost, None where it is not known.
 
     `verdict` is the worst of its models (a regression fails it), whatever the gate made of it; '' without one.
@@ -57,6 +58,7 @@ class HistoryEntry:
     scores: Mapping[str, float | None]
     verdicts: Mapping[str, str]
     configuration: str
+    file: str
     cost: float | None
     currency: str
     tags: tuple[str, ...]
@@ -169,6 +171,7 @@ def _nothing(name: str) -> dict[str, Any]:
         "scores": {},
         "verdicts": {},
         "configuration": "",
+        "file": "",
         "cost": None,
         "currency": "",
     }
@@ -195,6 +198,7 @@ def _read(folder: Path) -> dict[str, Any]:
         "scores": {str(model["model"]): model["score"] for model in final.get("models", ())},
         "verdicts": {str(model["model"]): str(model.get("verdict", "")) for model in final.get("models", ())},
         "configuration": _digest(configuration),
+        "file": str(report.get("file") or ""),
         "cost": spent.get("cost_now"),
         "currency": str(spent.get("currency") or ""),
         "baseline": str(configuration.get("baseline") or ""),

@@ -112,9 +112,9 @@ def test_where_all_calls_failed_every_report_begins_with_why_and_the_exit_code_i
     assert done.stdout.startswith(f"Error: {begins}")
     assert "'trace'" in done.stdout.splitlines()[0]
     (report,) = (latest(tmp_path) / "reports").glob("*.md")
-    assert report.read_text(encoding="utf-8").startswith(f"**{begins}")
+    assert report.read_text(encoding="utf-8").startswith(f"**Error: {begins}")
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
-    assert summary.startswith(f"## Basic Control: error\n\n**Error: {begins}")
+    assert summary.startswith(f"## Basic Control\n\n**Error: {begins}")
     (page,) = (latest(tmp_path) / "reports").glob("*.html")
-    body = page.read_text(encoding="utf-8").partition('<section id="verdict"')[2]
-    assert body.index(begins) < body.index('class="banner')
+    body = page.read_text(encoding="utf-8").partition('<div class="banner error')[2]
+    assert f'<p class="sentence">{begins}' in body[:600]

@@ -12,6 +12,7 @@ from data.batches import QueryResult
 from data.tables import REQUESTS, RESPONSES
 from tasks.plan import Plan, resolve
 from tasks.report import spending as report
+from tasks.report.warnings import notes
 from tasks.runtime.spending import spending_of
 from tasks.store.tables import Store
 
@@ -59,12 +60,14 @@ def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_pat
     assert (found.cost, found.unpriced) == (first.cost, ["free"])
     told = asdict(found)
     assert (told["prices"], told["date"], told["stale_days"]) == ("prices.yaml", "2026-08-01", 113)
-    lines = list(report.lines({"run": {"spending": told}}, "en"))
-    assert lines == [
+    results = {"run": {"spending": told}}
+    assert list(report.lines(results, "en")) == [
         "Cost of this run: 3.30 EUR; without the cache: 4.30 EUR.",
         "Prices: prices.yaml, of 2026-08-01.",
-        "This price table is 113 days old: check that its prices are still valid.",
+    ]
+    assert [one.text for one in notes(results, Settings(models=[PRICED], suites=["basic_control"]))] == [
         "No price, so not in the total: free.",
+        "This price table is 113 days old: check that its prices are still valid.",
     ]
 
 

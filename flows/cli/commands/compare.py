@@ -91,7 +91,7 @@ def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
         yield _pairs(found).terminal(language=found.language)
     for line in comparison.groups(found):
         yield Text(visible(line))
-    total = sum(frame.height for frame in found.changed)
+    total = sum(frame.height for pair, frame in zip(found.pairs, found.changed, strict=True) if found.listed(pair))
     for pair, row in _chosen(found, most):
         yield _change(pair, row, found.language)
     if total > most:
@@ -115,6 +115,8 @@ def _chosen(found: "RunComparison", most: int) -> Iterator[tuple["Comparison", M
 
     queues = []
     for pair, frame in zip(found.pairs, found.changed, strict=True):
+        if not found.listed(pair):
+            continue
         gain = pl.col("gain")
         heads = (frame.filter(side).head(most) for side in (gain < 0, gain > 0))
         sides = (found.with_texts(head, pair).iter_rows(named=True) for head in heads)

@@ -5,14 +5,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
 
 from data.batches import Ref
+from data.tables import TABLES
 from flows.cli.application import main
 from tasks.compare.items import items_of
 from tasks.compare.runs import RunComparison, compare_runs
 from tasks.exchange import suites as exchange
+from tasks.report.comparison import answers, html
 from tasks.store import manifest as manifests
 from tasks.store.runs import find
 from tasks.store.tables import Store
@@ -179,3 +182,58 @@ def test_what_an_earlier_run_asked_and_nothing_says_any_more_is_one_message(
         "run before: its items are of an earlier version, and its configuration does not say any more what" in said
     )
     assert len(said.splitlines()) == 1
+
+
+def test_a_suite_of_several_metrics_lists_what_changed_once_by_its_score_with_every_reason(tmp_path: Path) -> None:
+    parts = {"metrics": {"exact_match": {}, "contains": {}}, "score": ["exact_match", "contains"]}
+    wrong = [{**row, "response": f"It is {row['answer']}." if n < 5 else "no"} for n, row in enumerate(ROWS[:10])]
+    recorded(tmp_path, "before", ROWS, **parts)
+    recorded(tmp_path, "after", [*wrong, *ROWS[10:]], **parts)
+    found = compared(tmp_path, "before", "after")
+    assert [pair.scope for pair in found.pairs] == ["metric", "metric", "suite"]
+    (number,) = (n for n, pair in enumerate(found.pairs) if found.listed(pair))
+    assert [pair.scope for pair in found.pairs][number] == "suite"
+    rows = list(found.rows(number))
+    assert [row["gain"] for row in rows] == [-1.0] * 5 + [-0.5] * 5
+    assert {(row["before_reason"], row["after_reason"]) for row in rows[:5]} == {
+        ("exact_match: equal; contains: as wanted", "exact_match: another text; contains: a text is missing")
+    }
+    said, more = answers(found)
+    assert more == "2 more in the table"
+    assert said.startswith("app @ after is worse than app @ before: own: score ")
+    page = html(found)
+    assert page.count("<details") == 10
+    assert all(row["prompt"] in page and row["after_reason"] in page for row in rows)
+
+
+def test_one_run_of_models_and_prompts_compares_prompts_by_one_model_and_models_by_one_prompt(
+    tmp_path: Path,
+) -> None:
+    """Two models by two prompts: four pairs, not six, in one correction."""
+    data = written(tmp_path / "rows.jsonl", ROWS)
+    folder = recorded_run(tmp_path, "field", [suite(data)])
+    run, names = find("field", tmp_path / "runs"), {"large": ("plain", "steps"), "small": ("plain", "steps")}
+    store = Store(run.configuration["store"]["root"])
+    tables = dict(run.manifest["tables"])
+    for kind in ("requests", "responses", "scores"):
+        (one,) = tables[kind]
+        frame = store.read(Ref(one["table"], one["digest"], one["rows"], ""))
+        tables[kind] = []
+        for target in (f"{model} [{prompt}]" for model, prompts in names.items() for prompt in prompts):
+            own = frame.with_columns(pl.lit(target).alias("model")) if "model" in frame.columns else frame
+            if "request_id" in own.columns:
+                own = own.with_columns(request_id=pl.concat_str("request_id", pl.lit(target)))
+            ref = store.write(TABLES[kind], own)
+            tables[kind].append({"table": ref.table, "digest": ref.digest, "rows": ref.rows})
+    declared = {**suite(data), "prompts": dict.fromkeys(("plain", "steps"), "{{ question }}")}
+    suites = [{name: value for name, value in declared.items() if name not in {"prompt", "responses_of"}}]
+    configuration = {**run.configuration, "models": [{"name": name} for name in names], "suites": suites}
+    manifests.write(folder, {**run.manifest, "tables": tables, "configuration": configuration})
+    found = compared(tmp_path, "field")
+    assert [(pair.model_b, pair.model_a) for pair in found.pairs] == [
+        ("large [plain]", "large [steps]"),
+        ("large [plain]", "small [plain]"),
+        ("large [steps]", "small [steps]"),
+        ("small [plain]", "small [steps]"),
+    ]
+    assert len(compared(tmp_path, "field", every=True).pairs) == 6

@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 
 from tasks.report import explained, html, markdown, operations, overview, samples, sections
 from tasks.report.report_data import ReportData
+from tasks.report.warnings import notes
 from tasks.report.words import say
 from tests.tasks.report.runs import MODELS, build, settings
 
@@ -104,7 +105,7 @@ def test_the_verdict_is_the_worst_of_the_models(gate: str) -> None:
     verdict = overview.verdict(data)
     final = data.results["final"]
     ranks = ["pass", "undecided", "fail", "error"]
-    assert verdict["outcome"] == ranks[max(ranks.index(m["verdict"]) for m in final["models"])]
+    assert verdict["concluded"].outcome == ranks[max(ranks.index(m["verdict"]) for m in final["models"])]
     assert verdict["exit_code"] == final["exit_code"]
     page = html.compose(data)
     assert f"Gate {say(f'gate_{gate}', 'en')}" in page
@@ -112,17 +113,18 @@ def test_the_verdict_is_the_worst_of_the_models(gate: str) -> None:
 
 
 def test_what_to_be_wary_of_is_said(data: ReportData) -> None:
-    said = " ".join(text for _, text in operations.notes(data, MODELS))
+    said = " ".join(one.text for one in notes(data.results, data.settings, data))
     failed = data.replies.filter(model=MODELS[1])["error"].count()
     assert f"{MODELS[1]}: {failed} of {data.replies.filter(model=MODELS[1]).height} calls failed" in said
 
 
 def test_leaked_stop_tokens_are_told_once_a_model(data: ReportData) -> None:
-    assert "stop tokens" not in str(operations.notes(data, MODELS))
+    assert "stop tokens" not in str(notes(data.results, data.settings, data))
     tokens = pl.when(pl.col("model") == MODELS[0]).then(pl.lit("</s>\n<eos>"))
     leaked = replace(data, replies=data.replies.with_columns(stop_tokens=tokens))
     n = data.replies.filter(model=MODELS[0]).height
-    (said,) = [text for _, text in operations.notes(leaked, MODELS) if "stop tokens" in text]
+    told = notes(data.results, data.settings, leaked)
+    (said,) = [one.text for one in told if "stop tokens" in one.text]
     assert f"{MODELS[0]}: {n} of {n} replies ended in stop tokens that its server leaked (</s>, <eos>)" in said
 
 

@@ -27,7 +27,7 @@ def test_it_holds_the_verdict_and_what_bands_mean(
     assert bands in text
     sections = [line for line in text.splitlines() if line.startswith("## ")]
     assert sections.index(verdict) == 2, "after the seed's own sections"
-    rows = text.partition(verdict)[2].partition("\n## ")[0].strip().splitlines()
+    rows = [line for line in text.partition(verdict)[2].partition("\n## ")[0].splitlines() if line.startswith("|")]
     final = data.results["final"]["models"]
     assert len(rows) == 2 + sum(len(model["suites"]) + 1 for model in final)
     counted = text.partition(bands)[2].partition("\n## ")[0].strip().splitlines()[2:]

@@ -7,10 +7,10 @@ from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.passports import ExamResult, passports
 from metrics.stats.intervals import Interval
 from tasks.report import html, junit, markdown
-from tasks.report.operations import notes
 from tasks.report.panel import panel
 from tasks.report.passports import passport_tables, warnings
 from tasks.report.report_data import ReportData
+from tasks.report.warnings import Note, notes
 from tests.tasks.report.runs import MODELS
 
 SAID = "rag: judged by gpt-judge, whose errors have not been measured; `basic-control exam` measures them"
@@ -49,7 +49,7 @@ def test_every_report_warns_of_a_judge_without_a_passport(data: ReportData) -> N
     run = told(data, judges_unmeasured=["gpt-judge"], judges_left_out={})
     assert warned(run) == [SAID]
     assert "gpt-judge: its errors are not measured (`basic-control exam`)" in " ".join(panel(run.results, "en"))
-    assert ("warn", SAID) in notes(run, list(MODELS))
+    assert Note(SAID, judge=True) in notes(run.results, run.settings)
     assert "whose errors have not been measured" in markdown.compose(run)
     assert "whose errors have not been measured" in html.compose(run)
     cases = {(case.get("classname"), case.get("name")): case for case in junit.gates(run).iter("testcase")}
@@ -65,7 +65,7 @@ def test_every_report_names_a_judge_that_does_not_count_and_why(data: ReportData
     assert f"3 judges: 1 do not count; {RATED}" in [*panel(run.results, "en")]
     alone = {**run.results, "judges": {}}
     assert [*panel(alone, "en")] == [f"Judge always: does not count: {why}"]
-    assert ("warn", said) in notes(run, list(MODELS))
+    assert Note(said, judge=True) in notes(run.results, run.settings)
     assert "specificity 0% of 40" in markdown.compose(run)
     assert "specificity 0% of 40" in html.compose(run)
     assert any(
@@ -121,5 +121,5 @@ def test_every_report_says_that_a_judge_grades_its_own_model(data: ReportData) -
     assert warned(run) == [said]
     alone = {**run.results, "judges": {}}
     assert [*panel(alone, "en")] == [f"Judge gpt: grades its own model ({MODELS[0]})"]
-    assert ("warn", said) in notes(run, list(MODELS))
+    assert Note(said, judge=True) in notes(run.results, run.settings)
     assert "judges the answers of its own model" in markdown.compose(run)

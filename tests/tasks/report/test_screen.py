@@ -1,18 +1,13 @@
 """The last screen of a run: kept as it was read by eye, at 80 x 24 and 120 x 40; `python -m` writes them anew."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
 from io import StringIO
 from itertools import combinations, permutations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import polars as pl
 import pytest
 from rich.console import Console
 
-from config.settings import Report
-from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
 from metrics.analysis.verdict import ModelResult, RunVerdict, SuiteResult
 from metrics.stats.intervals import Interval
 from tasks.report.merge_request import summary
@@ -20,62 +15,11 @@ from tasks.report.report_data import ReportData
 from tasks.report.screen import Screen, screen
 from tasks.report.text import shortened, whole_percent
 from tests.conftest import TOP
-from tests.helpers.recorded import written
-from tests.tasks.report.runs import MODELS, Row, build, chance, complete, prompts_run, settings
+from tests.tasks.report.runs import Row, prompts_run, settings
+from tests.tasks.report.screens import FILES, RUNS, made
 
 KEPT = TOP / "tests" / "fixtures" / "screens"
 SIZES = {80: 24, 120: 40}
-RUN = "/home/ann/evals/artifacts/runs/20261105_140233"
-FILES = (f"{RUN}/reports/report_20261105_140233.html", f"{RUN}/results.json")
-
-
-def failed_model(_: Path) -> ReportData:
-    def away(_item: Row, asked: Row) -> Row:
-        gone = {"text": None, "error": "connection refused", "error_kind": "connection", "finish_reason": None}
-        return asked if asked["model"] != MODELS[2] else {**asked, **gone}
-
-    return build(4, change=away, suites=["basic_control", "cot"])
-
-
-def two_prompts(folder: Path) -> ReportData:
-    """Two prompts of one model on the same 60 questions, of which the one is right more often."""
-    suite = {
-        "name": "tickets",
-        "items": {"data": written(folder / "tickets.jsonl", [{"question": "?", "answer": "!"}])},
-        "prompts": {"plain": "{{ question }}", "steps": "{{ question }} Step by step."},
-        "metrics": {"exact_match": {}},
-        "threshold": 0.7,
-    }
-    given = settings(models=[{"name": "gpt-4o-mini", "provider": "openai"}], judges=[], suites=[suite])
-    blank = dict.fromkeys(ITEMS.columns, "") | {"suite": "tickets", "version": 1, "seed": 0, "facts": "{}"}
-    items = ITEMS.frame({**blank, "item_id": f"t{n}", "index": n, "question_id": f"q{n}"} for n in range(60))
-    shares = {"gpt-4o-mini [plain]": 0.5, "gpt-4o-mini [steps]": 0.85}
-    scores = [
-        {"item_id": item, "model": target, "repeat": 0, "metric": "exact_match", "status": "scored", "reason": "",
-         "value": float(chance(item) < share), "details": "{}"}
-        for target, share in shares.items()
-        for item in items["item_id"]
-    ]  # fmt: skip
-    columns = {**REQUESTS.columns, **RESPONSES.columns}
-    nothing = pl.DataFrame(schema={name: kind for name, kind in columns.items() if name != "payload"})
-    made = complete(given, items, nothing, verdicts=VERDICTS.frame([]), scores=SCORES.frame(scores), judged=nothing)
-    counts = {"asked": 120, "cached": 0, "answered": 120, "failed": 0}
-    return replace(made, manifest={**made.manifest, "requests": counts})
-
-
-RUNS: Mapping[str, Callable[[Path], ReportData]] = {
-    "one suite": lambda _: build(4, suites=["basic_control"]),
-    "four suites": lambda _: build(4),
-    "two prompts": two_prompts,
-    "three models and two judges": lambda _: build(4, suites=["citation", "rag"]),
-    "failed model": failed_model,
-    "Russian": lambda _: build(4, report=Report(language="ru")),
-}
-
-
-def made(run: ReportData) -> Screen:
-    """Return the screen of a run, as its end shows it."""
-    return screen(run.results, run.settings, run.manifest["requests"], run.manifest["wall_s"], FILES)
 
 
 def shown(made_: Screen, width: int, *, whole: bool = False) -> str:
@@ -198,7 +142,7 @@ def test_a_name_is_cut_in_the_middle() -> None:
 def test_the_summary_for_a_merge_request_begins_with_the_same_text(data: ReportData) -> None:
     text, made_ = summary(data), made(data)
     head, verdict, *rest = [line for line in text.splitlines() if line]
-    assert head == "## Basic Control: error"
+    assert head == "## Basic Control"
     assert verdict.startswith("**Error: 1 of 3 models cannot be judged; acme/small:8b: ")
     assert rest[: len(made_.table().markdown())] == made_.table().markdown()
     assert "- acme/large:70b beats other-model by 22.5 points" in text

@@ -42,6 +42,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory, page_file: Path) -> Path:
     for at, name in enumerate(("r01", "r02", EVIL), 1):
         manifest = json.loads((found / name / "manifest.json").read_text(encoding="utf-8"))
         manifest["started"] = f"2026-01-0{at}T10:00:00+00:00"
+        if name == "r02":  # an earlier version did not keep the file's name
+            manifest["configuration"]["report"]["file"] = "nightly.yaml"
         (found / name / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         model = manifest["configuration"]["models"][0]["name"]
         verdict = ("pass", "fail", "error")[at - 1]
@@ -98,6 +100,7 @@ def test_the_index_has_every_run_the_broken_ones_too(port: int) -> None:
     assert page.count('<svg class="trend"') == 1, "of r01 and r02, which ask the same"
     for told in (
         "1.50 USD",
+        "nightly.yaml ",
         "25%",
         "nightly",
         "the &lt;i&gt;first",

@@ -1,10 +1,25 @@
 """What every report says of a run as a whole."""
 
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+
 import polars as pl
 import pytest
+from markupsafe import escape
 
+from config.settings import Report
 from metrics.analysis.values import few_templates
-from tasks.report.warnings import run_warnings
+from tasks.report import html, markdown
+from tasks.report.conclusion import conclusion
+from tasks.report.regressions import regression
+from tasks.report.report_data import ReportData
+from tasks.report.text import plain
+from tasks.report.warnings import notes
+from tasks.report.words import remarks, say
+from tests.tasks.report.runs import settings
+from tests.tasks.report.screens import RUNS, made
 
 
 def items(suite: str, templates: list[str]) -> pl.DataFrame:
@@ -23,6 +38,71 @@ def test_suites_of_a_few_shared_templates_are_named() -> None:
     ("language", "said"), [("en", "over these templates only"), ("ru", "только для этих шаблонов")]
 )
 def test_a_report_says_that_intervals_hold_over_these_templates_only(language: str, said: str) -> None:
-    (line,) = run_warnings({"few_templates": ["few"]}, language)
-    assert line.startswith("few: ")
-    assert line.endswith(said)
+    (note,) = notes({"few_templates": ["few"]}, settings(report=Report(language=language)))
+    assert note.text.startswith("few: ")
+    assert note.text.endswith(said)
+
+
+def changed(data: ReportData, outcome: str) -> ReportData:
+    """Return the run as its baseline judges it: one suite came to `outcome`, whatever the thresholds say."""
+    moved = {"suite": "rag", **dict.fromkeys(("n_relabelled", "n_reworded", "n_only_before", "n_only_after"), 0)}
+    part = {"suite": "rag", "outcome": outcome, "difference": -0.1, "moved": moved, "few": False, "n": 20,
+            "max_drop": 0.02, "improved": False, "hangs": False,
+            "interval": {"low": None, "high": None}}  # fmt: skip
+    held = {"name": "main", "run": "before", "missing": [], "allowed": False,
+            "differences": [{"kind": "tested", "what": "model", "run": "b", "baseline": "a"}],
+            "models": [{"model": "m", "suites": [part], "changed": []}]}  # fmt: skip
+    models = [{**one, "verdict": "pass"} for one in data.results["final"]["models"]]
+    final = {**data.results["final"], "changes": [outcome], "models": models}
+    return replace(data, results={**data.results, "final": final, "baseline": held})
+
+
+@pytest.mark.parametrize("name", [*RUNS, "regressed"])
+def test_every_report_says_the_verdict_in_the_same_sentence(name: str, data: ReportData, tmp_path: Path) -> None:
+    run = changed(data, "regressed") if name == "regressed" else RUNS[name](tmp_path)
+    found = conclusion(run.results, run.settings.report.language)
+    said = str(found)
+    assert said.startswith(f"{found.word}: ")
+    if name == "regressed":
+        assert (found.outcome, said) == ("fail", "Fail: regressed against the baseline main (rag m −10.0)")
+    assert made(run).verdict == said
+    assert markdown.compose(run).startswith(f"**{plain(said)}**\n")
+    page = html.compose(run)
+    banner = page.partition('<div class="banner ')[2].partition("</div>\n</div>")[0]
+    assert banner.startswith(f'{found.outcome}"')
+    shown = re.sub(r"\s+", " ", unescape(re.sub("<[^>]+>", "", banner)))
+    assert shown.partition(found.word)[2].startswith(f": {found.reason} ")
+    assert page.count(str(escape(found.reason))) == 1
+    assert len(re.findall(say("exit_code", run.settings.report.language), banner)) == 1
+
+
+def test_warnings_are_one_list_in_one_order(data: ReportData) -> None:
+    """The screen begins it, and leaves out only what its line about judges says, and what the tables alone tell."""
+    run = changed(data, "held")
+    every = [one.text for one in notes(run.results, run.settings, run)]
+    own = [one.text for one in notes(run.results, run.settings)]
+    assert every[0] == "model: b, in the baseline a"
+    assert [one for one in every if one in own] == own
+    assert [one for one in own if one in made(run).warnings] == [*made(run).warnings]
+    assert len({*own}) == len(own) < len(every)
+    page = re.findall('<li class="note \\w+">(.*?)</li>', html.compose(run))
+    assert page == [str(escape(one)) for one in every]
+    text = markdown.compose(run)
+    assert re.findall(r"\*\*Warning:\*\* (.*)\.", text) == [plain(one.removesuffix(".")) for one in every]
+
+
+@pytest.mark.parametrize(
+    ("lost", "cut", "said"),
+    [
+        (0, 12, "truncated replies (12)"),
+        (3, 0, "replies without a score (3)"),
+        (3, 12, "replies without a score (3) and truncated replies (12)"),
+    ],
+)
+def test_what_a_comparison_depends_on_leaves_out_what_there_is_none_of(lost: int, cut: int, said: str) -> None:
+    pair = {"hangs": True, "n_lost": lost, "n_cut": cut, "interval": {"fixed_templates": False}}
+    assert remarks(pair, "en") == [f"depends on {said}"]
+    part = {**dict.fromkeys(("difference", "low", "high", "max_drop"), 0.0), "n": 20, "few": False, "hangs": True,
+            "improved": False, "outcome": "undecided", "n_left_out": lost, "n_cut": cut,
+            "interval": {"low": None, "high": None}}  # fmt: skip
+    assert regression(part).endswith(f"; it depends on {said}: 0 to 0 points")

@@ -1,0 +1,66 @@
+"""Runs whose last screens were read by eye."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from config.settings import Report
+from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
+from tasks.report.report_data import ReportData
+from tasks.report.screen import Screen, screen
+from tests.helpers.recorded import written
+from tests.tasks.report.runs import MODELS, Row, build, chance, complete, settings
+
+RUN = "/home/ann/evals/artifacts/runs/20261105_140233"
+FILES = (f"{RUN}/reports/report_20261105_140233.html", f"{RUN}/results.json")
+
+
+def failed_model(_: Path) -> ReportData:
+    def away(_item: Row, asked: Row) -> Row:
+        gone = {"text": None, "error": "connection refused", "error_kind": "connection", "finish_reason": None}
+        return asked if asked["model"] != MODELS[2] else {**asked, **gone}
+
+    return build(4, change=away, suites=["basic_control", "cot"])
+
+
+def two_prompts(folder: Path) -> ReportData:
+    """Two prompts of one model on the same 60 questions, of which the one is right more often."""
+    suite = {
+        "name": "tickets",
+        "items": {"data": written(folder / "tickets.jsonl", [{"question": "?", "answer": "!"}])},
+        "prompts": {"plain": "{{ question }}", "steps": "{{ question }} Step by step."},
+        "metrics": {"exact_match": {}},
+        "threshold": 0.7,
+    }
+    given = settings(models=[{"name": "gpt-4o-mini", "provider": "openai"}], judges=[], suites=[suite])
+    blank = dict.fromkeys(ITEMS.columns, "") | {"suite": "tickets", "version": 1, "seed": 0, "facts": "{}"}
+    items = ITEMS.frame({**blank, "item_id": f"t{n}", "index": n, "question_id": f"q{n}"} for n in range(60))
+    shares = {"gpt-4o-mini [plain]": 0.5, "gpt-4o-mini [steps]": 0.85}
+    scores = [
+        {"item_id": item, "model": target, "repeat": 0, "metric": "exact_match", "status": "scored", "reason": "",
+         "value": float(chance(item) < share), "details": "{}"}
+        for target, share in shares.items()
+        for item in items["item_id"]
+    ]  # fmt: skip
+    columns = {**REQUESTS.columns, **RESPONSES.columns}
+    nothing = pl.DataFrame(schema={name: kind for name, kind in columns.items() if name != "payload"})
+    made = complete(given, items, nothing, verdicts=VERDICTS.frame([]), scores=SCORES.frame(scores), judged=nothing)
+    counts = {"asked": 120, "cached": 0, "answered": 120, "failed": 0}
+    return replace(made, manifest={**made.manifest, "requests": counts})
+
+
+RUNS: Mapping[str, Callable[[Path], ReportData]] = {
+    "one suite": lambda _: build(4, suites=["basic_control"]),
+    "four suites": lambda _: build(4),
+    "two prompts": two_prompts,
+    "three models and two judges": lambda _: build(4, suites=["citation", "rag"]),
+    "failed model": failed_model,
+    "Russian": lambda _: build(4, report=Report(language="ru")),
+}
+
+
+def made(run: ReportData) -> Screen:
+    """Return the screen of a run, as its end shows it."""
+    return screen(run.results, run.settings, run.manifest["requests"], run.manifest["wall_s"], FILES)
