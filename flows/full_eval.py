@@ -88,9 +88,7 @@ def _ledger(settings: Settings, again: Rerun, run: str) -> Ledger:
     return ledger
 
 
-def run_suites(
-    settings: Settings, plan: Plan, identities: Identities, labelled: str
-) -> tuple[Tables, dict[str, int]]:
+def run_suites(settings: Settings, plan: Plan, identities: Identities) -> tuple[Tables, dict[str, int]]:
     """Run one suite after another; return their tables, and how many calls of each wait in batches at a server."""
     tables, waiting, ledger = Tables(), dict[str, int](), current_ledger()
     with running(settings) as runner:
@@ -103,7 +101,7 @@ def run_suites(
             tables = tables.join(part)
             if changed := ledger.changed(suite.name):
                 event("scored_again", run=ledger.run, suite=suite.name, changed=changed)
-            models = interim(plan.only(suite.name), part, identities, waiting, labelled)
+            models = interim(plan.only(suite.name), part, identities, waiting)
             event("suite_ended", run=ledger.run, suite=suite.name, models=models)
         ledger.distributed = False
     return tables, waiting
@@ -144,13 +142,12 @@ def evaluate(settings: Settings, again: Rerun, plan: Plan) -> RunResult:
     ledger = _ledger(settings, again, folder.name)
     shared = sharing_failures(settings.store, ledger.attempt)
     with recording(ledger), shared, traced(settings, ledger.run, ledger.executions) as ended:
-        labelled = str(Path(settings.store.runs) / of) if (of := again.resume or again.of) else ""
-        tables, waiting = run_suites(settings, plan, identities, labelled)
+        tables, waiting = run_suites(settings, plan, identities)
         summary = aggregate(Cell(), settings.store, tables.items, tables.scores, monitored_suites(plan.suites))
         described = describe(settings, known, tables, summary, identities)
         manifest = {**opened.facts, "rerun": again.model_dump(), **described}
         run = {**opened.facts, **{name: manifest[name] for name in ("configuration", "versions")}}
-        conduct = RunContext(run=run, facts=known, waiting=waiting, labelled=labelled)
+        conduct = RunContext(run=run, facts=known, waiting=waiting)
         found = results(Cell(), plan, tables, summary, identities=identities, conduct=conduct)
         verdict = gate(Cell(), found, plan.policy)
         document = write(found, verdict, folder)

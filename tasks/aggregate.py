@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.twins import RenewedScores, counted
 from tasks.compare.baseline import against
 from tasks.decide import monitor, monitored_suites
-from tasks.judges.labels import kept_labels
+from tasks.judges.labels import LABELS, kept_labels
 from tasks.judges.passports import PassportFinder, exam_results, statuses_of
 from tasks.plan import Identities, Plan, crossed
 from tasks.runtime.spending import spending_of
@@ -37,15 +38,11 @@ UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """How a run was conducted: its own facts, what a baseline compares, what was asked, where its labels lie.
-
-    `labelled` is the folder of the run whose replies these are, where people may have labelled them.
-    """
+    """How a run was conducted: its own facts, what a baseline compares, what was asked."""
 
     run: Mapping[str, Any]
     facts: Mapping[str, Any] = field(default_factory=dict)
     waiting: Mapping[str, int] = field(default_factory=dict)
-    labelled: str = ""
 
 
 @stage(version=1, part="report", takes="aggregate", cached=False)
@@ -56,7 +53,7 @@ def results(plan: Plan, tables: Tables, summary: Ref, *, identities: Identities,
         InputError: the baseline cannot be compared with, or the labels' file is damaged.
     """
     store = open_store(plan.store)
-    found = measure_run(plan, tables, identities, waiting=conduct.waiting, labelled=conduct.labelled)
+    found = measure_run(plan, tables, identities, waiting=conduct.waiting)
     day = date.fromisoformat(str(conduct.run["started"])[:10])
     texts = _texts(store, tables) if plan.baseline.name else pl.DataFrame()
     return build(
@@ -85,13 +82,11 @@ class MeasuredRun:
     circumstances: Circumstances
 
 
-def measure_run(
-    plan: Plan, tables: Tables, identities: Identities, *, waiting: Mapping[str, int], labelled: str
-) -> MeasuredRun:
+def measure_run(plan: Plan, tables: Tables, identities: Identities, *, waiting: Mapping[str, int]) -> MeasuredRun:
     """Read what suites found, and measure all that bears on it: judges, labels, stopping.
 
     Raises:
-        InputError: the labels' file is damaged.
+        InputError: a file of labels is damaged.
     """
     store = open_store(plan.store)
     drawn = store.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
@@ -103,7 +98,9 @@ def measure_run(
         plan,
         corrected=corrected_means(once.scores, once.items, suites, found.passport),
         standings=statuses_of(drawn, found),
-        labels=kept_labels(Path(labelled), stored, drawn) if labelled else {},
+        labels=kept_labels(
+            Path(plan.store.runs) / LABELS, suites, stored, drawn, partial(_answered, store, tables)
+        ),
         stopping=monitor(store, tables.items, tables.scores, monitored_suites(plan.suites, found)),
         waiting=waiting,
         missing=identities.missing,
@@ -125,6 +122,10 @@ def _texts(store: Store, tables: Tables) -> pl.DataFrame:
     responses = store.read_all([one.responses for one in tables.asked], RESPONSES).unique("request_id")
     asked = requests.select("request_id", "item_id", "model", "repeat").join(responses, on="request_id", how="left")
     return asked.select("item_id", "model", "repeat", "text").unique(["item_id", "model", "repeat"])
+
+
+def _answered(store: Store, tables: Tables) -> pl.DataFrame:
+    return _texts(store, tables).rename({"text": "response"})
 
 
 def circumstances(

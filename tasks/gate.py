@@ -24,12 +24,12 @@ def gate(results: Results, policy: Policy) -> RunVerdict:
 
 
 def interim(
-    plan: Plan, tables: Tables, identities: Identities, waiting: Mapping[str, int], labelled: str
+    plan: Plan, tables: Tables, identities: Identities, waiting: Mapping[str, int]
 ) -> dict[str, dict[str, Any]]:
     """Return each model's result in the one suite of a plan, as it is when the suite has ended."""
     (one,) = plan.suites
-    scored = Tables(items=tables.items, scores=tables.scores)
-    measured = measure_run(plan, scored, identities, waiting=waiting, labelled=labelled)
+    scored = Tables(items=tables.items, asked=tables.asked, scores=tables.scores)
+    measured = measure_run(plan, scored, identities, waiting=waiting)
     telling = {*one.suite.scored_by, *(right_by(one.suite) if one.suite.twins else ())}
     own = measured.scores.filter(pl.col("metric").is_in(telling))
     counted = RunTables(own, measured.items, summarise(own, measured.items))

@@ -9,8 +9,8 @@ labels (`tests.benchmarks.calibration`).
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -55,26 +55,6 @@ class Powered:
     def decides(self) -> bool:
         """Whether there are labels enough for the mean to be the headline: 30, ten of either class."""
         return self.n_labels >= DECIDING and not self.reason
-
-
-_STORED = {"weight": "rely", "weight_interval": "rely_interval"}
-"""What the file of a run's labels calls it."""
-
-
-def write_powered(found: Powered) -> dict[str, Any]:
-    """Return an estimate as JSON, as `read_powered` reads it."""
-    return {_STORED.get(name, name): value for name, value in asdict(found).items()}
-
-
-def read_powered(stored: Mapping[str, Any]) -> Powered:
-    """Return an estimate from its JSON.
-
-    Raises:
-        KeyError, TypeError: it is none.
-    """
-    found = {name: stored[key] for name in Powered.__slots__ if (key := _STORED.get(name, name)) in stored}
-    names = {"interval", "labels_alone", "judged_interval", "weight_interval"} & set(found)
-    return Powered(**{**found, **{name: Interval(**found[name]) for name in names}})
 
 
 def prediction_powered(

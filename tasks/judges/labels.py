@@ -1,8 +1,8 @@
 """People's labels of a finished run's judged replies: which to label, and what they make of the judge's mean.
 
 Samples are drawn with known probabilities, which stand in the sheet, so that an estimate from them is right however
-they were chosen. Nothing is asked. What labels showed is kept beside the run's reports, with a digest of the
-judges' scores that they were joined with: a gate relies on it only where its own are the same.
+they were chosen. Nothing is asked. Labels are kept beside the runs by what was judged, criterion, question and
+reply: every later run of the same replies knows them, whoever its judges are.
 """
 
 import csv
@@ -10,8 +10,9 @@ import hashlib
 import io
 import json
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -19,13 +20,16 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from data.draw import canonical
 from data.errors import InputError
 from data.questions import shown_answer, shown_question
-from metrics.analysis.scores import Labels
+from data.suites import Suite
+from metrics.analysis.scores import MIN_COVERAGE, Labels
 from metrics.judging import aggregate
 from metrics.stats.agreement import Agreement, agreement
-from metrics.stats.labelled import Powered, prediction_powered, read_powered, write_powered
+from metrics.stats.labelled import Powered, prediction_powered
 from tasks.store.runs import FinishedRun, load, replies
+from tasks.store.tables import write_atomically
 
 By = Literal["random", "uncertainty"]
 KEY = ("suite", "model", "metric", "item_id", "repeat")
@@ -33,8 +37,13 @@ COLUMNS = (*KEY, "probability", "prompt", "reference", "response", "label")
 WORDS: Mapping[str, float] = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "да": 1.0, "нет": 0.0}
 _log = logging.getLogger("tasks.store.runs")
 
-KEPT = "labelled.json"
-"""Where a run's folder keeps what labels showed."""
+LABELS = ".labels"
+"""The folder among the runs that keeps labels: a file for each suite, model, metric and criterion."""
+
+Group = tuple[str, str, str]
+"""Suite, model and metric."""
+Criteria = Mapping[tuple[str, str], str]
+"""What each judged metric of a suite asks."""
 
 _LEAST = 0.1
 """How uncertain the surest verdict counts, so that each can be drawn."""
@@ -44,7 +53,7 @@ _LEAST = 0.1
 class Labelled:
     """What labels make of one model's judged mean.
 
-    `agreement` is that of several labellers; `digest` says which scores of judges the labels were joined with.
+    `agreement` is that of several labellers.
     """
 
     suite: str
@@ -52,11 +61,17 @@ class Labelled:
     metric: str
     found: Powered
     agreement: Agreement | None = None
-    digest: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as a run's folder keeps it."""
-        return {**asdict(self), "found": write_powered(self.found)}
+
+@dataclass(slots=True)
+class GroupLabels:
+    """The labels of one suite, model and metric; `drawn` replies were to be labelled.
+
+    `labelled` has each reply's place among all that were judged, what each labeller said, and its probability.
+    """
+
+    drawn: int = 0
+    labelled: list[tuple[int, list[float | None], float]] = field(default_factory=list)
 
 
 def _judged_values(scores: pl.DataFrame) -> pl.DataFrame:
@@ -106,42 +121,29 @@ def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl
     return found.select(*KEY, "value", "details", "prompt", "facts", "response").sort(*KEY)
 
 
-def digest_of(scores: pl.DataFrame) -> str:
-    """Return what stands for the judges' scores of one model and metric: what they said of each reply, and why."""
-    rows = scores.select("item_id", "repeat", "value", "details").sort("item_id", "repeat").rows()
-    return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
+def criteria_of(suites: Iterable[Suite]) -> dict[tuple[str, str], str]:
+    """Return what each metric of suites is told to judge by, as it is configured."""
+    return {
+        (suite.name, name): canonical(given.get("criteria", ""))
+        for suite in suites
+        for name, given in suite.metrics.items()
+    }
 
 
-def kept_labels(folder: Path, scores: pl.DataFrame, items: pl.DataFrame) -> Labels:
-    """Return what a run's labels made of its judged means, of those whose scores are still the same.
+def _replies(found: pl.DataFrame, criterion: str) -> list[str]:
+    """Return what stands for each judged reply: a digest of criterion, question and text; equal ones numbered."""
+    times: Counter[str] = Counter()
+    names = []
+    for row in found.select("prompt", "facts", "response").iter_rows():
+        digest = hashlib.sha256(json.dumps([criterion, *row]).encode()).hexdigest()[:24]
+        times[digest] += 1
+        names.append(f"{digest} {times[digest]}")
+    return names
 
-    `scores` and `items` are the tables of this run, which did that one again.
 
-    Raises:
-        InputError: the labels' file is damaged.
-    """
-    path = folder / KEPT
-    if not path.is_file():
-        return {}
-    suites = dict(items.select("item_id", "suite").iter_rows())
-    placed = _judged_values(scores).with_columns(
-        suite=pl.col("item_id").replace_strict(suites, default="", return_dtype=pl.String)
-    )
-    found: dict[tuple[str, str, str], Powered] = {}
-    try:
-        listed = json.loads(path.read_text(encoding="utf-8"))
-        for one in listed:
-            own = placed.filter(suite=one["suite"], model=one["model"], metric=one["metric"])
-            if digest_of(own) == one["digest"]:
-                found[one["suite"], one["model"], one["metric"]] = read_powered(one["found"])
-            else:
-                named = f"{one['suite']}, {one['model']}, {one['metric']}"
-                _log.warning("%s: the judges' scores of %s have changed since. Join the labels again.", path, named)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path}: cannot be read ({type(error).__name__}); expected what `label --labels` wrote. Do it again."
-        ) from error
-    return found
+def _file(folder: Path, group: Group, criterion: str) -> Path:
+    digest = hashlib.sha256(json.dumps([*group, criterion]).encode()).hexdigest()[:32]
+    return folder / f"{digest}.json"
 
 
 def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "", seed: int = 0) -> pl.DataFrame:
@@ -279,52 +281,115 @@ def estimates(found: pl.DataFrame, rows: Sequence[FilledRow]) -> list[Labelled]:
     Raises:
         InputError: a label is none, or stands for a reply that the run does not have.
     """
+    return [_estimate(group, _of(found, group), labels) for group, labels in _grouped(found, rows).items()]
+
+
+def _grouped(found: pl.DataFrame, rows: Sequence[FilledRow]) -> dict[Group, GroupLabels]:
     places: dict[tuple[str, ...], int] = {}
-    groups: dict[tuple[str, str, str], list[float]] = {}
-    for *named, value in found.select(*KEY, "value").iter_rows():
-        values = groups.setdefault((named[0], named[1], named[2]), [])
-        places[tuple(map(str, named))] = len(values)
-        values.append(value)
-    labels: dict[tuple[str, str, str], list[tuple[int, list[float | None], float]]] = {}
-    drawn: dict[tuple[str, str, str], int] = {}
+    judged: Counter[Group] = Counter()
+    for key in found.select(KEY).iter_rows():
+        group = (key[0], key[1], key[2])
+        places[tuple(map(str, key))] = judged[group]
+        judged[group] += 1
+    groups: dict[Group, GroupLabels] = {}
     for row in rows:
-        group = (row.key[0], row.key[1], row.key[2])
         if row.key not in places:
             raise InputError(
                 f"{row.where}: the run has no judged reply {' '.join(row.key)}; expected its own sheet."
             )
-        drawn[group] = drawn.get(group, 0) + 1
+        own = groups.setdefault((row.key[0], row.key[1], row.key[2]), GroupLabels())
+        own.drawn += 1
         said = [_value(text, f"{row.where}, column {name.partition(' ')[2]}") for name, text in row.labels.items()]
         if any(one is not None for one in said):
-            labels.setdefault(group, []).append((places[row.key], said, row.probability))
-    if not labels:
+            own.labelled.append((places[row.key], said, row.probability))
+    if not any(own.labelled for own in groups.values()):
         raise InputError(
             "found no label in the sheet; fill the column `label` with numbers from 0 to 1, or yes and no."
         )
-    return [
-        _estimate(group, found.filter(suite=group[0], model=group[1], metric=group[2]), listed, drawn[group])
-        for group, listed in sorted(labels.items())
-    ]
+    return {group: own for group, own in sorted(groups.items()) if own.labelled}
 
 
-def _estimate(
-    group: tuple[str, str, str],
-    scores: pl.DataFrame,
-    listed: list[tuple[int, list[float | None], float]],
-    drawn: int,
-) -> Labelled:
+def _estimate(group: Group, scores: pl.DataFrame, labels: GroupLabels) -> Labelled:
     # Rows left empty: as if so many fewer had been drawn.
-    answered = len(listed) / drawn
-    means = [float(np.mean([one for one in said if one is not None])) for _, said, _ in listed]
+    answered = len(labels.labelled) / labels.drawn
+    means = [float(np.mean([one for one in said if one is not None])) for _, said, _ in labels.labelled]
     found = prediction_powered(
         [min(max(value, 0.0), 1.0) for value in scores["value"]],
-        [place for place, _, _ in listed],
+        [place for place, _, _ in labels.labelled],
         means,
-        probabilities=[min(1.0, chance * answered) for _, _, chance in listed],
+        probabilities=[min(1.0, chance * answered) for _, _, chance in labels.labelled],
     )
-    ratings = [(str(place), one) for place, said, _ in listed for one in said if one is not None]
+    ratings = [(str(place), one) for place, said, _ in labels.labelled for one in said if one is not None]
     several = None
-    if len(ratings) > len(listed):
+    if len(ratings) > len(labels.labelled):
         frame = pl.DataFrame(ratings, schema={"unit": pl.String, "value": pl.Float64}, orient="row")
         several = agreement(frame, "interval")
-    return Labelled(*group, found, several, digest_of(scores))
+    return Labelled(*group, found, several)
+
+
+def keep(found: pl.DataFrame, rows: Sequence[FilledRow], criteria: Criteria, folder: Path) -> list[Path]:
+    """Write the labels of filled sheets where later runs find them; return the files.
+
+    Raises:
+        InputError: as `estimates`.
+    """
+    paths = []
+    for group, labels in _grouped(found, rows).items():
+        criterion = criteria.get((group[0], group[2]), "")
+        names = _replies(_of(found, group), criterion)
+        said = [{"reply": names[at], "labels": each, "probability": chance} for at, each, chance in labels.labelled]
+        stored = {**dict(zip(KEY, group, strict=False)), "drawn": labels.drawn, "of": names, "labelled": said}
+        paths.append(_file(folder, group, criterion))
+        write_atomically(paths[-1], json.dumps(stored, ensure_ascii=False, indent=1).encode())
+    return paths
+
+
+def kept_labels(
+    folder: Path,
+    suites: Sequence[Suite],
+    scores: pl.DataFrame,
+    items: pl.DataFrame,
+    texts: Callable[[], pl.DataFrame],
+) -> Labels:
+    """Return what labels that were kept make of a run's judged means, where its replies are those they are of.
+
+    Raises:
+        InputError: a file of labels is damaged.
+    """
+    if not folder.is_dir():
+        return {}
+    found, criteria = joined(scores, items, texts()), criteria_of(suites)
+    told: dict[Group, Powered] = {}
+    for suite, model, metric in found.select("suite", "model", "metric").unique(maintain_order=True).iter_rows():
+        criterion = criteria.get((suite, metric), "")
+        path = _file(folder, (suite, model, metric), criterion)
+        if not path.is_file():
+            continue
+        own = _of(found, (suite, model, metric))
+        try:
+            labels = _kept(json.loads(path.read_text(encoding="utf-8")), _replies(own, criterion))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            why = f"cannot be read ({type(error).__name__}); expected what `label --labels` wrote. Do it again."
+            raise InputError(f"{path}: {why}") from error
+        if labels is None:
+            _log.warning("%s, %s, %s: replies have changed since they were labelled.", suite, model, metric)
+        else:
+            told[suite, model, metric] = _estimate((suite, model, metric), own, labels).found
+    return told
+
+
+def _kept(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels | None:
+    """Return the labels of a run's judged replies; None where they are not those from which was drawn.
+
+    Judges may have failed on a few.
+    """
+    if not {*names} <= {*stored["of"]} or len(names) < MIN_COVERAGE * len(stored["of"]):
+        return None
+    at = {name: place for place, name in enumerate(names)}
+    there = [one for one in stored["labelled"] if one["reply"] in at]
+    listed = [(at[one["reply"]], one["labels"], one["probability"]) for one in there]
+    return GroupLabels(stored["drawn"] - len(stored["labelled"]) + len(there), listed) if listed else None
+
+
+def _of(found: pl.DataFrame, group: Group) -> pl.DataFrame:
+    return found.filter(**dict(zip(KEY, group, strict=False)))

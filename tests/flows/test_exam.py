@@ -193,8 +193,9 @@ def test_a_gate_that_wants_labels_goes_by_what_people_said(run: Run, tmp_path: P
         drawn = run(str(done), "--n", "40", command="label")
         sheets = [labelled(sheet, f"{name}.csv", lambda n: "yes" if n % 2 else "no") for name in ("ann", "bob")]
         joined = run(str(done), "--labels", sheets[0], "--labels", sheets[1], command="label")
-        after = run("--run", done.name, "--rerun", "report")
+        after = run(*words, "--set", "judges_must_have=labels", flow="rag")
         assert len(server.requests) == asked
+        assert latest(tmp_path) != done, "the next run, of the same replies, knows the labels"
     assert before.returncode == 3, before.stderr
     assert "judges_must_have: labels, and fewer than 30 replies as they are were labelled" in " ".join(
         before.stdout.split()

@@ -12,9 +12,10 @@ import pytest
 from rich.console import Console
 
 from data.errors import InputError
+from data.suites import Suite
 from flows.cli.commands.label import table_of
-from metrics.stats.labelled import read_powered
-from tasks.judges.labels import By, estimates, joined, kept_labels, read_labels, sheet
+from metrics.analysis.scores import Labels
+from tasks.judges.labels import By, estimates, joined, keep, kept_labels, read_labels, sheet
 from tasks.report.exports import write_csv
 
 
@@ -154,19 +155,35 @@ def test_what_judges_said_that_do_not_count_can_be_labelled(tmp_path: Path) -> N
     assert estimates(told, read_labels(sheeted))[0].found.value == pytest.approx(0.6, abs=0.04)
 
 
-def test_what_labels_came_to_holds_only_for_the_scores_that_they_were_joined_with(tmp_path: Path) -> None:
-    judged = found(SCORES)
-    items = judged.select("item_id", "suite")
-    assert kept_labels(tmp_path, judged, items) == {}
-    filled_in = filled(tmp_path, sheet(judged, n=100, seed=1), lambda n: {"label": TRUTH[n]})
-    listed = estimates(judged, read_labels(filled_in))
-    (tmp_path / "labelled.json").write_text(json.dumps([one.as_dict() for one in listed]), encoding="utf-8")
-    assert kept_labels(tmp_path, judged, items) == {("rag", "=m", "rubric"): listed[0].found}
-    other = judged.with_columns(details=pl.lit('{"judges": {"j": 1}}'))
-    assert kept_labels(tmp_path, other, items) == {}
-    (tmp_path / "labelled.json").write_text("[{}]", encoding="utf-8")
+def test_labels_are_known_to_every_run_of_the_same_replies_by_the_same_criterion(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Another judge's scores of them are put right by the same labels; changed replies or criteria have none."""
+    judged, folder = found(SCORES), tmp_path / "kept"
+    columns = ("item_id", "suite", "prompt", "facts")
+    items, texts = judged.select(columns), judged.select("item_id", "model", "repeat", "response")
+    scores = judged.drop("suite", "prompt", "facts", "response")
+
+    def known(scored: pl.DataFrame = scores, said: pl.DataFrame = texts, criterion: str = "Polite.") -> Labels:
+        suite = Suite(name="rag", items={}, metrics={"rubric": {"criteria": criterion}})
+        return kept_labels(folder, [suite], scored, items, lambda: said)
+
+    assert known() == {}
+    rows = read_labels(filled(tmp_path, sheet(judged, n=100, seed=1), lambda n: {"label": TRUTH[n]}))
+    keep(judged, rows, {("rag", "rubric"): '"Polite."'}, folder)
+    key = ("rag", "=m", "rubric")
+    assert known() == {key: estimates(judged, rows)[0].found}
+    other = scores.with_columns(value=1 - pl.col("value"))
+    assert known(other)[key].judged == pytest.approx(0.3)
+    assert known(other)[key].value == pytest.approx(0.6, abs=0.1)
+    assert known(scores.filter(pl.col("item_id") != "i0000"))[key].n_samples == 399, "its judge failed there"
+    assert known(criterion="Short.") == {}
+    assert known(said=texts.with_columns(response=pl.lit("y"))) == {}
+    assert "rag, =m, rubric: replies have changed since they were labelled." in caplog.text
+    (path,) = folder.iterdir()
+    path.write_text("[{}]", encoding="utf-8")
     with pytest.raises(InputError, match="Do it again"):
-        kept_labels(tmp_path, judged, items)
+        known()
 
 
 def test_rows_left_empty_are_rows_not_drawn(tmp_path: Path) -> None:
@@ -192,11 +209,3 @@ def test_another_file_is_one_message(tmp_path: Path) -> None:
 def test_a_metric_that_was_not_judged_is_one_message() -> None:
     with pytest.raises(InputError, match="expected one of rubric"):
         sheet(found(SCORES), n=5, metric="cot")
-
-
-def test_an_estimate_is_kept_in_the_form_of_earlier_versions(tmp_path: Path) -> None:
-    path = filled(tmp_path, sheet(found(SCORES), n=100, seed=1), lambda n: {"label": TRUTH[n]})
-    it = estimates(found(SCORES), read_labels(path))[0]
-    kept = json.loads(json.dumps(it.as_dict()))["found"]
-    assert (kept["rely"], kept["rely_interval"]["low"]) == (it.found.weight, it.found.weight_interval.low)
-    assert read_powered(kept) == it.found

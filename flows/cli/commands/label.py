@@ -1,6 +1,5 @@
 """`label`: people's labels of a run's judged replies, and what they make of its means."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -46,11 +45,11 @@ def label(
         out: where the sheet is written (default: labels.csv in the run's folder)
         labels: a filled sheet; may be repeated, one for each labeller
     """
+    from config.declared import suites_in
     from data.errors import InputError
-    from tasks.judges.labels import KEPT, estimates, judged, read_labels, sheet
+    from tasks.judges.labels import LABELS, criteria_of, estimates, judged, keep, read_labels, sheet
     from tasks.report.exports import write_csv
     from tasks.store.runs import find
-    from tasks.store.tables import write_atomically
 
     if n < 1:
         raise InputError(f"--n {n}: expected at least 1 reply.")
@@ -58,12 +57,13 @@ def label(
     run = find(named, where.runs)
     found = judged(run, where.root)
     if labels:
-        joined = estimates(found, read_labels(*map(Path, labels)))
+        rows = read_labels(*map(Path, labels))
+        joined = estimates(found, rows)
         show(table_of(joined).terminal(len(joined)), *_agreements(joined))
-        content = json.dumps([one.as_dict() for one in joined], ensure_ascii=False, indent=1)
-        write_atomically(run.folder / KEPT, content.encode())
-        written([run.folder / KEPT])
-        show(f"To gate on it: {typed(f'run --run {run.name} --rerun report --set judges_must_have=labels')}")
+        written(keep(found, rows, criteria_of(suites_in(run.configuration)), run.folder.parent / LABELS))
+        show(
+            f"Every run of these replies knows the labels from now on. To gate on them: {typed(f'run --run {run.name} --rerun report --set judges_must_have=labels')}"
+        )
         return
     drawn = sheet(found, n=n, by=by, metric=metric, seed=seed)
     written([write_csv(drawn, Path(out) if out else run.folder / "labels.csv")])
