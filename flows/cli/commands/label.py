@@ -61,9 +61,8 @@ def label(
         joined = estimates(found, rows)
         show(table_of(joined).terminal(len(joined)), *_agreements(joined))
         written(keep(found, rows, criteria_of(suites_in(run.configuration)), run.folder.parent / LABELS))
-        show(
-            f"Every run of these replies knows the labels from now on. To gate on them: {typed(f'run --run {run.name} --rerun report --set judges_must_have=labels')}"
-        )
+        again = typed(f"run --run {run.name} --rerun report --set judges_must_have=labels")
+        show(f"Every later run of these replies knows the labels. To gate this one on them: {again}")
         return
     drawn = sheet(found, n=n, by=by, metric=metric, seed=seed)
     written([write_csv(drawn, Path(out) if out else run.folder / "labels.csv")])
