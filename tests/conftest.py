@@ -1,6 +1,8 @@
 """What tests share: a folder for Prefect of their own, a way to run a flow, and a Prefect server where needed."""
 
+import contextlib
 import gc
+import importlib
 import os
 import socket
 import subprocess
@@ -34,8 +36,9 @@ os.environ |= {
     "PREFECT_FLOWS": '{"heartbeat_frequency": null}',
     # As of a command's own process, whichever test imports Prefect first.
     **QUIET,
-    # Small products of matrices, on cores that others use as well: more threads would mostly wait, and burn CPU.
+    # Small matrices and tables, on cores that others use as well: more threads would mostly wait, and burn CPU.
     "OPENBLAS_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
 }
 for _name in ("PREFECT_API_URL", "PREFECT_PROFILE", "OPENAI_API_KEY", "OLLAMA_HOST", "HF_ENDPOINT"):
     os.environ.pop(_name, None)
@@ -43,6 +46,16 @@ for _name in ("PREFECT_API_URL", "PREFECT_PROFILE", "OPENAI_API_KEY", "OLLAMA_HO
 # Both count wall time: a busy machine fails no property.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Have each worker begin with other files: to rewrite the asserts of a file takes longer than all else."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if worker and session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        files = sorted((TOP / "tests").rglob("test_*.py"))
+        for file in files[int(worker.removeprefix("gw")) :: int(os.environ["PYTEST_XDIST_WORKER_COUNT"])]:
+            with contextlib.suppress(Exception, pytest.skip.Exception):  # said where it is collected
+                importlib.import_module(".".join(file.relative_to(TOP).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -44,7 +44,7 @@ IN_SIGHT = """() => [...document.querySelectorAll('#desk .criterion, #desk .chip
   const box = one.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; })"""
 
 
-@pytest.mark.parametrize(("size", "scheme"), zip(SIZES, ("dark", "light", "dark"), strict=True))
+@pytest.mark.parametrize(("size", "scheme"), [*zip(SIZES, ("dark", "light", "dark"), strict=True)])
 def test_a_reader_walks_from_the_answer_to_the_samples(visit: Open, walked: Path, size: str, scheme: str) -> None:
     width, height = SIZES[size]
     page = visit(walked, samples=False, viewport={"width": width, "height": height}, color_scheme=scheme)

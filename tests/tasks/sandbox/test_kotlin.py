@@ -16,7 +16,7 @@ from data.records import Outcome, Program
 from tasks import sandbox
 from tasks.sandbox import confinement, kotlin, kotlin_compiler, kotlin_setup, kotlin_source, kotlin_tools, syscalls
 from tests.conftest import TOP
-from tests.fixtures.hostile.kotlin import HONEST, LEVERS, NATIVE, PROGRAMS
+from tests.fixtures.hostile.kotlin import HONEST, LEVERS, LOOKUP, NATIVE, PROGRAMS, SLOW
 from tests.helpers.kotlin import FOUND, needs_compiler, newest
 
 CPU_S = 0.6
@@ -253,9 +253,10 @@ def test_a_program_on_a_newer_java_reaches_no_native_code_and_the_others_run() -
     before = resource.getrlimit(resource.RLIMIT_CPU)
     probe = 'fun f(x: Int): Any = java.io.File("/etc/passwd").let { listOf(it.exists(), it.length()) }'
     sources = ["fun f(x: Int): Int = x * x", "fun f(x: Int): Int = java.util.stream.IntStream.of(x).sum()", probe]
-    programs = [native(), *(Program("kotlin", source, "f", ((3,),), ("int", "int")) for source in sources)]
-    (attack,), *others, (probed,) = sandbox.run(programs, java=newest(), cpu_s=CPU_S)
+    given = (Program("kotlin", source, "f", ((3,),), ("int", "int")) for source in (LOOKUP, *sources))
+    (attack,), (unsafe,), *others, (probed,) = sandbox.run([native(), *given], java=newest(), cpu_s=CPU_S)
     assert (attack.kind, attack.error) == ("exception", "IllegalCallerException"), attack
+    assert (unsafe.kind, unsafe.error) == ("exception", "UnsupportedOperationException"), unsafe
     assert others == [(Outcome("value", 9),), (Outcome("value", 3),)]
     assert resource.getrlimit(resource.RLIMIT_CPU) == before
     held = kotlin_tools.describe(java=newest())
@@ -272,30 +273,39 @@ def test_native_code_would_be_refused_every_lever_all_the_same(monkeypatch: pyte
     assert outcome == Outcome("value", [errno.EPERM] * sum(name in syscalls.here() for name in LEVERS))
 
 
-@needs_compiler
-@pytest.mark.parametrize("java", ["", "newest"])
-def test_what_honest_programs_ask_of_the_kernel_is_allowed(tmp_path: Path, java: str) -> None:
-    """Nothing but sockets, which every start of a virtual machine asks for and does without, is refused."""
-    tools = kotlin_tools.find(java=newest() if java else "")
+def prepared(java: str = "") -> kotlin_setup.Ready:
+    """Return the compiler, made ready for a Java."""
+    tools = kotlin_tools.find(java=java)
     assert isinstance(tools, kotlin_tools.Tools)
     ready = kotlin_setup.prepare(tools)
     assert isinstance(ready, kotlin_setup.Ready)
-    program = Program("kotlin", HONEST, "f", ((2,),), ("int", "int"))
-    (compiled,) = kotlin_compiler.Compilation(ready, tmp_path, [program]).run()
+    return ready
+
+
+def launched(ready: kotlin_setup.Ready, compiled: object, by: str = "launch") -> bytes:
+    """Start a compiled program confined, and return what is heard of it."""
     assert isinstance(compiled, kotlin_compiler.Compiled), compiled
-    printed = []
-    for by in ("launch", "refused"):
-        command = ready.program(compiled.jars, compiled.main, {}, 256, by=by)
-        printed.append(subprocess.run(command, input=b"7\n", capture_output=True, check=True, cwd="/").stdout)
-    assert printed == [b'7 ready\n7 ["value",4]\n7 end\n', b'["socket"]']
+    command = ready.program(compiled.jars, compiled.main, {}, 256, by=by)
+    return subprocess.run(command, input=b"7\n", capture_output=True, check=True, cwd="/").stdout
+
+
+RETURNED_4 = b'7 ready\n7 ["value",4]\n7 end\n'
+
+
+@needs_compiler
+def test_what_honest_programs_ask_of_the_kernel_is_allowed(tmp_path: Path) -> None:
+    """Nothing but sockets, which every start of a virtual machine asks for and does without, is refused."""
+    program = Program("kotlin", HONEST, "f", ((2,),), ("int", "int"))
+    (compiled,) = kotlin_compiler.Compilation(prepared(), tmp_path, [program]).run()
+    for java in ("", newest()):
+        ready = prepared(java)
+        assert [launched(ready, compiled, by) for by in ("launch", "refused")] == [RETURNED_4, b'["socket"]']
 
 
 @needs_compiler
 def test_without_the_walls_the_same_programs_get_through(tmp_path: Path) -> None:
     """Else that they fail would say nothing: the virtual machine itself refuses none of it."""
-    assert isinstance(FOUND, kotlin_tools.Tools)
-    ready = kotlin_setup.prepare(FOUND)
-    assert isinstance(ready, kotlin_setup.Ready)
+    ready = prepared()
     (tmp_path / "aim").mkdir()
     (tmp_path / "aim" / "secret").write_text(SECRET)
     names = ("probe", "probe the folder", "read", "write", "connect", "process")
@@ -309,7 +319,7 @@ def test_without_the_walls_the_same_programs_get_through(tmp_path: Path) -> None
         for name, compiled in zip(names, kotlin_compiler.Compilation(ready, tmp_path, programs).run(), strict=True):
             assert isinstance(compiled, kotlin_compiler.Compiled), compiled
             command = ready.program(compiled.jars, compiled.main, {}, 256)
-            bare = command[command.index(FOUND.java) :]
+            bare = command[command.index(ready.tools.java) :]
             said[name] = subprocess.check_output(bare, input=b"7\n", cwd="/").decode().split("\n")[1]
     assert said["probe"] == f'7 ["value",["l",true,{len(SECRET)}]]'
     assert SECRET in said["read"]
@@ -336,9 +346,7 @@ STANDING = {
 def test_programs_are_compiled_as_they_stand_and_one_that_breaks_the_compiler_costs_a_start(
     tmp_path: Path,
 ) -> None:
-    assert isinstance(FOUND, kotlin_tools.Tools)
-    ready = kotlin_setup.prepare(FOUND)
-    assert isinstance(ready, kotlin_setup.Ready)
+    ready = prepared()
     right = [f"{head}fun f(x: Int): Int = x * x" for head in STANDING.values()]
     sources = [*right[:2], *BREAKING.values(), *right[2:], "fun f(x: Int): Int = y"]
     programs = [Program("kotlin", source, "f", ((2,),), ("int", "int")) for source in sources]
@@ -348,7 +356,16 @@ def test_programs_are_compiled_as_they_stand_and_one_that_breaks_the_compiler_co
     assert kinds == [*["compiled"] * 2, *["syntax"] * 3, *["compiled"] * 4, "syntax"]
     assert batch.starts <= 1 + len(BREAKING)
     assert found[-1] == Outcome("syntax", message="unresolved reference 'y'. (line 1)")
-    assert [ran[0] for ran in sandbox.run(programs[:2])] == [Outcome("value", 4)] * 2
+    assert [launched(ready, one) for one in found[:2]] == [RETURNED_4] * 2
+
+
+@needs_compiler
+def test_programs_that_are_compiled_for_ever_take_no_time_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kotlin_compiler, "ALONE_S", 4.0)
+    sources = ("fun f(x: Int) = x + 1", SLOW, "fun f(x: Int) = x + 2")
+    programs = [Program("kotlin", source, "f", ((3,),), ("int", "int")) for source in sources]
+    late = Outcome("timeout", message="the compiler took too long")
+    assert sandbox.run(programs, cpu_s=CPU_S) == [(Outcome("value", 4),), (late,), (Outcome("value", 5),)]
 
 
 def without(monkeypatch: pytest.MonkeyPatch, cache: Path, *calls: str) -> Outcome:
