@@ -19,7 +19,7 @@ from data.patterns import pattern
 from data.sources import locate
 
 SAMPLE = Path(__file__).parent / "samples" / "word_problems.jsonl"
-"""The sample that ships: the project's own problems (`data.word_problems`), English and Russian."""
+"""The sample that ships: the project's own problems, English and Russian."""
 
 SCHEMA: Mapping[str, pl.DataType] = {
     "id": pl.String(),

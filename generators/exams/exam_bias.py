@@ -35,15 +35,14 @@ from generators.exams.world import (
     SUPPORTED,
     Building,
     Value,
+    ask,
     draw_building,
     draw_value,
     far_value,
     join,
     other_value,
-    phrase,
-    sentence,
+    state,
     surface,
-    surfaces,
     tell,
 )
 
@@ -64,20 +63,6 @@ class _Drawn:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _statements(building: Building, said: Mapping[str, Value], style: int) -> str:
-    """State values in sentences of one wording, 0 or 1."""
-    language = building.language
-    return join(language, [sentence(language, phrase(building, one, value, style)) for one, value in said.items()])
-
-
-def _asked(building: Building) -> str:
-    """Ask for each fact of a building."""
-    forms = building.forms
-    return join(
-        building.language, [words(building.language).questions[one].format(**forms) for one in building.facts]
-    )
-
-
 def _styled(language: str, text: str, points: Sequence[str]) -> dict[str, str]:
     """Return a response in the clothes of each probe; `points` are what it says, one by one."""
     said_as = words(language).answers
@@ -95,16 +80,8 @@ def _instructed(language: str, text: str, verdict: str) -> str:
 
 def _split(rng: Random, building: Building, truth: str) -> _Drawn:
     del rng, truth
-    forms = [{"text": _statements(building, building.facts, style), "question": ""} for style in (0, 1)]
-    facts = [
-        {
-            "relation": relation,
-            "claim": sentence(building.language, phrase(building, relation, value)),
-            "surfaces": surfaces(building.language, relation, value),
-        }
-        for relation, value in building.facts.items()
-    ]
-    return _Drawn(_thrice(*forms), facts)
+    forms = [{"text": state(building, building.facts, style), "question": ""} for style in (0, 1)]
+    return _Drawn(_thrice(*forms), exam_splitting.facts_of(building, building.facts))
 
 
 def _thrice(plain: Values, reworded: Values) -> dict[str, Values]:
@@ -135,8 +112,7 @@ def _entails(rng: Random, building: Building, truth: str) -> _Drawn:
 
     def form(style: int) -> Values:
         claims = [
-            {"id": str(n), "text": _statements(building, dict([drawn[truth]]), style)}
-            for n, truth in enumerate(order, 1)
+            {"id": str(n), "text": state(building, dict([drawn[truth]]), style)} for n, truth in enumerate(order, 1)
         ]
         return {"claims": claims, "source": source}
 
@@ -157,7 +133,7 @@ def _support(rng: Random, building: Building, truth: str) -> _Drawn:
     def form(claim: str, content: str) -> Values:
         return {"kind": "passage", "content": content, "claim": claim, "context": claim}
 
-    said, reworded = (_statements(building, {relation: value}, style) for style in (0, 1))
+    said, reworded = (state(building, {relation: value}, style) for style in (0, 1))
     forms = {
         **_thrice(form(said, passage), form(reworded, passage)),
         "claim_instruction": form(_instructed(language, said, wanted["claim_instruction"]), passage),
@@ -179,19 +155,18 @@ def _correctness(rng: Random, building: Building, truth: str) -> _Drawn:
         del said[rng.choice(asked)]
     elif truth == exam_correctness.INCORRECT:
         said = {one: far_value(rng, language, one, value) for one, value in said.items()}
-    forms = building.forms
     shared = {
-        "question": join(language, [words(language).questions[one].format(**forms) for one in asked]),
+        "question": ask(building, asked),
         "short_answers": [surface(language, one, building.facts[one]) for one in asked],
-        "long_answer": _statements(building, building.facts, 0),
+        "long_answer": state(building, building.facts),
     }
     against = next(one for one in (exam_correctness.INCORRECT, exam_correctness.CORRECT) if one != truth)
-    text, reworded = (_statements(building, said, style) for style in (0, 1))
+    text, reworded = (state(building, said, style) for style in (0, 1))
     other = rng.choice([one for one in LANGUAGES if one != language])
     answers = {
         **_styled(language, text, [surface(language, one, value) for one, value in said.items()]),
         "name": words(language).answers["signed"].replace("{one}", text),
-        "language": _statements(Building(other, building.kind, building.name, {}), said, 0),
+        "language": state(Building(other, building.kind, building.name, {}), said, 0),
         "answer_instruction": _instructed(language, text, against),
     }
     wanted = dict.fromkeys(answers, exam_correctness.CORRECT) | {"answer_instruction": against}
@@ -219,9 +194,7 @@ def _groundedness(rng: Random, building: Building, truth: str) -> _Drawn:
     elif truth == exam_groundedness.NOT:
         said = {one: other_value(rng, language, one, value) for one, value in said.items()}
     context = join(language, tell(rng, building, pronouns=False))
-    forms = [
-        {"question": "", "response": _statements(building, said, style), "contexts": [context]} for style in (0, 1)
-    ]
+    forms = [{"question": "", "response": state(building, said, style), "contexts": [context]} for style in (0, 1)]
     return _Drawn(_thrice(*forms), truth, more={"says": [_says(building, *one) for one in said.items()]})
 
 
@@ -235,12 +208,12 @@ def _rubric(rng: Random, building: Building, truth: str) -> _Drawn:
     }
     shared = {
         "criterion": words(language).criterion,
-        "question": _asked(building),
-        "reference": _statements(building, building.facts, 0),
+        "question": ask(building, building.facts),
+        "reference": state(building, building.facts),
         "lo": exam_rubric.LO,
         "hi": exam_rubric.HI,
     }
-    text, reworded = (_statements(building, said, style) for style in (0, 1))
+    text, reworded = (state(building, said, style) for style in (0, 1))
     points = [surface(language, one, value) for one, value in said.items()]
     responses = {PLAIN: text, AGAIN: text, REWORDED: reworded, **_styled(language, text, points)}
     forms = {key: {**shared, "response": one} for key, one in responses.items()}
@@ -256,12 +229,12 @@ def _preference(rng: Random, building: Building, truth: str) -> _Drawn:
     ours = lesser if truth == exam_preference.WORSE else building.facts
     theirs = lesser if truth == exam_preference.BETTER else building.facts
     shared = {
-        "question": _asked(building),
-        "reference": _statements(building, building.facts, 0),
+        "question": ask(building, building.facts),
+        "reference": state(building, building.facts),
         "criteria": words(language).preferred,
     }
-    text, reworded = (_statements(building, ours, style) for style in (0, 1))
-    other = _statements(building, theirs, 1)
+    text, reworded = (state(building, ours, style) for style in (0, 1))
+    other = state(building, theirs, 1)
     points = [surface(language, one, value) for one, value in ours.items()]
     responses = {PLAIN: text, AGAIN: text, REWORDED: reworded, **_styled(language, text, points)}
     forms = {

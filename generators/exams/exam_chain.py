@@ -7,11 +7,14 @@ Source: ours; the kinds of error after Zeng et al. 2024 (MR-GSM8K).
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from random import Random
 from typing import Any
 
 from data.draw import canonical
 from data.records import Family, Item, Verdict
+from generators._texts import read as read_texts
 from generators.exams.base import examine, read
 from generators.exams.world import LANGUAGES
 
@@ -26,45 +29,21 @@ LEVELS: dict[str, dict[str, Any]] = {
 NONE = -1
 _HOUR = 60
 
-_NAMES = {
-    "en": ("Ann", "Ben", "Clara", "David", "Emma", "Frank", "Grace", "Henry"),
-    "ru": ("Анна", "Борис", "Вера", "Глеб", "Дарья", "Егор", "Жанна", "Иван"),
-    "zh": ("小明", "小红", "小华", "小丽", "小刚", "小芳", "小军", "小雪"),
-}
-_THINGS = {
-    "en": ("pencils", "candles", "brushes", "roses", "pens"),
-    "ru": ("карандаши", "свечи", "кисти", "розы", "ручки"),
-    "zh": ("铅笔", "蜡烛", "画笔", "玫瑰", "钢笔"),
-}
-_PROBLEM = {
-    "en": "{a} has {boxes} boxes with {each} {things} in each. {a} gives {given} {things} away and sells all the "
-    "others for {price} coins apiece. {b} works {hours} hours and is paid {wage} coins an hour. How many more "
-    "coins "
-    "does {a} get than {b}?",
-    "ru": "{a} продаёт {things}. Коробок: {boxes}, в каждой коробке штук: {each}. Подарено штук: {given}, а все "
-    "остальные проданы, цена штуки в монетах: {price}. {b} работает за плату. Часов работы: {hours}, плата "
-    "за час в монетах: {wage}. На сколько монет больше получает {a}, чем {b}?",
-    "zh": "{a}有{boxes}个盒子，每个盒子里有{each}支{things}。{a}送出{given}支，其余的每支卖{price}枚硬币。"
-    "{b}工作{hours}小时，每小时得到{wage}枚硬币。{a}比{b}多得多少枚硬币？",
-}
-_STEPS = {
-    "en": {
-        "all": ("All {things} of {a}", "{a} has in all"), "left": ("{things} to sell", "what {a} can sell"),
-        "sold": ("Coins of {a}", "{a} gets in coins"), "paid": ("Coins of {b}", "{b} gets in coins"),
-        "more": ("The difference in coins", "{a} gets more than {b} by"),
-    },
-    "ru": {
-        "all": ("Всего штук", "сколько всего штук продаёт {a}"), "left": ("На продажу", "сколько штук останется"),
-        "sold": ("Выручка в монетах", "сколько монет получает {a}"),
-        "paid": ("Плата в монетах", "сколько монет получает {b}"),
-        "more": ("Разница в монетах", "на сколько монет больше получает {a}, чем {b}"),
-    },
-    "zh": {
-        "all": ("{things}总数", "{a}一共有的支数"), "left": ("可卖的支数", "剩下可卖的{things}"),
-        "sold": ("{a}得到的硬币", "{a}卖得的硬币数"), "paid": ("{b}得到的硬币", "{b}的工钱"),
-        "more": ("相差的硬币", "{a}比{b}多得的硬币数"),
-    },
-}  # fmt: skip
+
+@dataclass(frozen=True, slots=True)
+class ChainWords:
+    """A language's words for the problem; its file says what stands for what."""
+
+    names: tuple[str, ...]
+    things: tuple[str, ...]
+    problem: str
+    steps: Mapping[str, tuple[str, str]]
+
+
+@cache
+def _words(language: str) -> ChainWords:
+    return read_texts(ChainWords, "exam_chain", language)
+
 
 Line = tuple[str, int, str, int, int]
 """A step's name, and its calculation: a number, a sign, a number, and what they come to."""
@@ -101,14 +80,15 @@ def forms(rng: Random, language: str, kind: str, *, later: bool) -> tuple[list[d
         "boxes": rng.randint(4, 9), "each": rng.randint(10, 24), "given": rng.randint(3, 19),
         "price": rng.randint(7, 12), "hours": rng.randint(2, 6), "wage": rng.randint(13, 19),
     }  # fmt: skip
-    a, b = rng.sample(_NAMES[language], 2)
-    said = {"a": a, "b": b, "things": rng.choice(_THINGS[language])}
+    words = _words(language)
+    a, b = rng.sample(words.names, 2)
+    said = {"a": a, "b": b, "things": rng.choice(words.things)}
     meant, _ = _lines(drawn, "")
     lines, wrong = _lines(drawn, "" if kind == "none" else kind)
     if later:
         lines.insert(0, lines.pop(-2))
     shared = {
-        "question": _PROBLEM[language].format(**said, **drawn),
+        "question": words.problem.format(**said, **drawn),
         "reference": "\n".join(_written(language, line, said, 0) for line in meant),
     }
     ways = [{**shared, "steps": [_written(language, line, said, way) for line in lines]} for way in (0, 1)]
@@ -129,7 +109,7 @@ def generate(rng: Random, *, language: str, later: bool, bare: bool, truth: str 
 
 def _written(language: str, line: Line, said: Mapping[str, str], way: int) -> str:
     name, one, sign, other, value = line
-    label = _STEPS[language][name][way].format(**said)
+    label = _words(language).steps[name][way].format(**said)
     colon = "：" if language == "zh" else ": "
     return f"{label[0].upper()}{label[1:]}{colon}{one} {sign} {other} = {value}"
 

@@ -8,7 +8,7 @@ Source: ours.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -19,112 +19,81 @@ from generators.exams.world import (
     LANGUAGES,
     Building,
     Value,
+    ask,
     draw_building,
     draw_value,
     far_value,
-    join,
     other_value,
-    phrase,
     sentence,
+    state,
     surface,
 )
 
 CORRECT, PARTLY, INCORRECT = GRADES = ("CORRECT", "PARTIALLY_CORRECT", "INCORRECT")
 
 
-@dataclass(frozen=True, slots=True)
-class BuildingQuestion:
-    """A question about a building: the relations that it asks for, all of them facts of the building."""
-
-    building: Building
-    relations: tuple[str, ...]
-
-    @property
-    def language(self) -> str:
-        """The building's language."""
-        return self.building.language
-
-    def text(self) -> str:
-        """Return the question."""
-        forms = self.building.forms
-        asked = [words(self.language).questions[one].format(**forms) for one in self.relations]
-        return join(self.language, asked)
-
-    def gold(self) -> list[str]:
-        """Return the short gold answers, one for each thing asked for."""
-        return [surface(self.language, one, self.building.facts[one]) for one in self.relations]
-
-    def state(self, values: Mapping[str, Value], style: int = 0, unit: int = 0) -> str:
-        """Return an answer that states these values, in sentences."""
-        said = [
-            sentence(self.language, phrase(self.building, relation, value, style, unit))
-            for relation, value in values.items()
-        ]
-        return join(self.language, said)
-
-    def right(self) -> dict[str, Value]:
-        """Return the right values of what is asked for."""
-        return {one: self.building.facts[one] for one in self.relations}
-
-
+Facts = Mapping[str, Value]
 Made = tuple[str, Mapping[str, Any]]
 """An answer, and what it states by relation: a value, or either of two."""
 
 
-def _same(rng: Random, asked: BuildingQuestion) -> Made:
-    return asked.state(asked.right(), rng.randrange(2)), asked.right()
+def _gold(building: Building, right: Facts) -> list[str]:
+    """Return the short gold answers, one for each thing asked for."""
+    return [surface(building.language, one, value) for one, value in right.items()]
 
 
-def _short(rng: Random, asked: BuildingQuestion) -> Made:
+def _same(rng: Random, building: Building, right: Facts) -> Made:
+    return state(building, right, rng.randrange(2)), right
+
+
+def _short(rng: Random, building: Building, right: Facts) -> Made:
     del rng
-    return ", ".join(asked.gold()), asked.right()
+    return ", ".join(_gold(building, right)), right
 
 
-def _format(rng: Random, asked: BuildingQuestion) -> Made:
+def _format(rng: Random, building: Building, right: Facts) -> Made:
     """State a height in centimetres, a date the other way round; else as it is."""
-    return asked.state(asked.right(), rng.randrange(2), 1), asked.right()
+    return state(building, right, rng.randrange(2), 1), right
 
 
-def _detail(rng: Random, asked: BuildingQuestion) -> Made:
-    spare = rng.choice([one for one in asked.building.facts if one not in asked.relations])
-    told = {**asked.right(), spare: asked.building.facts[spare]}
-    return asked.state(told, rng.randrange(2)), told
+def _detail(rng: Random, building: Building, right: Facts) -> Made:
+    spare = rng.choice([one for one in building.facts if one not in right])
+    told = {**right, spare: building.facts[spare]}
+    return state(building, told, rng.randrange(2)), told
 
 
-def _wrong(rng: Random, asked: BuildingQuestion) -> Made:
-    told = {one: far_value(rng, asked.language, one, value) for one, value in asked.right().items()}
-    return asked.state(told, rng.randrange(2)), told
+def _wrong(rng: Random, building: Building, right: Facts) -> Made:
+    told = {one: far_value(rng, building.language, one, value) for one, value in right.items()}
+    return state(building, told, rng.randrange(2)), told
 
 
-def _refusal(rng: Random, asked: BuildingQuestion) -> Made:
-    del rng
-    return words(asked.language).answers["refused"], {}
+def _refusal(rng: Random, building: Building, right: Facts) -> Made:
+    del rng, right
+    return words(building.language).answers["refused"], {}
 
 
-def _either(rng: Random, asked: BuildingQuestion) -> Made:
-    relation = asked.relations[0]
-    values = [asked.building.facts[relation]]
-    values.append(other_value(rng, asked.language, relation, values[0]))
+def _either(rng: Random, building: Building, right: Facts) -> Made:
+    language, (relation, value) = building.language, next(iter(right.items()))
+    values = [value, other_value(rng, language, relation, value)]
     rng.shuffle(values)
-    one, two = (surface(asked.language, relation, value) for value in values)
-    return sentence(asked.language, words(asked.language).answers["undecided"].format(one=one, two=two)), {
-        relation: {"either": values}
-    }
+    one, two = (surface(language, relation, each) for each in values)
+    said = words(language).answers["undecided"].format(one=one, two=two)
+    return sentence(language, said), {relation: {"either": values}}
 
 
-def _missing(rng: Random, asked: BuildingQuestion) -> Made:
-    kept = rng.choice(asked.relations)
-    told = {kept: asked.building.facts[kept]}
-    return asked.state(told, rng.randrange(2)), told
+def _missing(rng: Random, building: Building, right: Facts) -> Made:
+    kept = rng.choice([*right])
+    told = {kept: right[kept]}
+    return state(building, told, rng.randrange(2)), told
 
 
-def _unknown(rng: Random, asked: BuildingQuestion) -> Made:
+def _unknown(rng: Random, building: Building, right: Facts) -> Made:
     """Answer one part and say that the rest is not known."""
-    text, told = _missing(rng, asked)
-    return words(asked.language).answers["rest_unknown"].format(one=text), told
+    text, told = _missing(rng, building, right)
+    return words(building.language).answers["rest_unknown"].format(one=text), told
 
 
-WAYS: Mapping[str, tuple[Callable[[Random, BuildingQuestion], Made], str, int]] = {
+WAYS: Mapping[str, tuple[Callable[[Random, Building, Facts], Made], str, int]] = {
     "same": (_same, CORRECT, 0),
     "short": (_short, CORRECT, 0),
     "format": (_format, CORRECT, 0),
@@ -154,12 +123,13 @@ def generate(rng: Random, *, language: str, ways: tuple[str, ...], spare: int, t
     building = draw_building(rng, language, (*relations, *rng.sample(RELATIONS[7:], 1)))
     more = [one for one in NAMED if one not in relations]
     facts = {**building.facts, **{one: draw_value(rng, language, one) for one in rng.sample(more, spare)}}
-    asked = BuildingQuestion(Building(language, building.kind, building.name, facts), tuple(relations))
-    text, says = answer(rng, asked)
+    building = replace(building, facts=facts)
+    right = {one: facts[one] for one in relations}
+    text, says = answer(rng, building, right)
     values = {
-        "question": asked.text(),
-        "short_answers": asked.gold(),
-        "long_answer": asked.state(facts, rng.randrange(2)),
+        "question": ask(building, right),
+        "short_answers": _gold(building, right),
+        "long_answer": state(building, facts, rng.randrange(2)),
         "answer": text,
     }
     return examine(
@@ -169,7 +139,7 @@ def generate(rng: Random, *, language: str, ways: tuple[str, ...], spare: int, t
         {"answer": values},
         truth,
         kind=way,
-        world=[asked.building.as_dict()],
+        world=[building.as_dict()],
         asked=list(relations),
         says=dict(says),
     )

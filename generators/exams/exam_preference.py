@@ -13,8 +13,8 @@ from data.draw import canonical
 from data.exam import TRUTH
 from data.records import Family, Item, Verdict
 from generators.exams.base import examine, in_turn, read
-from generators.exams.words import NAMED, words
-from generators.exams.world import LANGUAGES, draw_building, join, other_value, phrase, sentence
+from generators.exams.words import NAMED
+from generators.exams.world import LANGUAGES, ask, draw_building, other_value, state
 
 BETTER, TIE, WORSE = "better", "tie", "worse"
 WINNER = {BETTER: "first", TIE: "tie", WORSE: "second"}
@@ -43,17 +43,12 @@ def generate(rng: Random, *, language: str, facts: int, wrong: int, restyled: bo
             else:
                 del lesser[relation]
     styles = (0, 1) if truth == TIE or restyled else (0, 0)
-    pair = [
-        join(language, [sentence(language, phrase(building, one, value, style)) for one, value in said.items()])
-        for said, style in zip((right, lesser), styles, strict=True)
-    ]
+    pair = [state(building, said, style) for said, style in zip((right, lesser), styles, strict=True)]
     says = [right, lesser]
     if truth == WORSE:
         pair.reverse()
         says.reverse()
-    reference = [sentence(language, phrase(building, one, value)) for one, value in right.items()]
-    questions = [words(language).questions[one].format(**building.forms) for one in right]
-    shared = {"question": join(language, questions), "reference": join(language, reference), "criteria": ""}
+    shared = {"question": ask(building, right), "reference": state(building, right), "criteria": ""}
     return examine(
         "preference",
         "preference/compare",

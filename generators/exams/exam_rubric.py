@@ -11,7 +11,7 @@ from typing import Any
 from data.records import Family, Item
 from generators.exams.base import examine, in_turn, label_misses, label_reply, mark_label, shuffled
 from generators.exams.words import NAMED, words
-from generators.exams.world import LANGUAGES, draw_building, join, other_value, phrase, sentence
+from generators.exams.world import LANGUAGES, ask, draw_building, other_value, state
 
 LO, HI = 1, 5
 FACTS = HI - LO
@@ -38,16 +38,12 @@ def generate(rng: Random, *, language: str, wrong: bool, restyled: bool, truth: 
             said[relation] = value
         elif (wrong and rng.random() < 0.5) or (number == FACTS - 1 and not said):  # noqa: PLR2004 - one in two
             said[relation] = other_value(rng, language, relation, value)
-    spoken = [
-        sentence(language, phrase(building, one, said[one], int(restyled))) for one in shuffled(rng, list(said))
-    ]
-    reference = [sentence(language, phrase(building, one, value)) for one, value in building.facts.items()]
-    questions = [words(language).questions[one].format(**building.forms) for one in building.facts]
+    spoken = {one: said[one] for one in shuffled(rng, list(said))}
     values = {
         "criterion": words(language).criterion,
-        "question": join(language, questions),
-        "response": join(language, spoken),
-        "reference": join(language, reference),
+        "question": ask(building, building.facts),
+        "response": state(building, spoken, int(restyled)),
+        "reference": state(building, building.facts),
         "lo": LO,
         "hi": HI,
     }

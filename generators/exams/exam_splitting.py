@@ -6,6 +6,7 @@ takes apart too far, loses or adds can be counted: each fact is recognised by it
 Source: ours.
 """
 
+from collections.abc import Iterable
 from random import Random
 from typing import Any
 
@@ -14,13 +15,22 @@ from data.exam import TRUTH, mark_split
 from data.records import Family, Item, Verdict
 from generators.exams.base import examine, read, shuffled
 from generators.exams.words import NAMED, words
-from generators.exams.world import LANGUAGES, draw_building, join, phrase, sentence, surfaces
+from generators.exams.world import LANGUAGES, Building, draw_building, join, phrase, sentence, state, surfaces
 
 LEVELS: dict[str, dict[str, Any]] = {
     "easy": {"facts": 3, "joined": 0},
     "medium": {"facts": 4, "joined": 1},
     "hard": {"facts": 6, "joined": 2},
 }
+
+
+def facts_of(building: Building, relations: Iterable[str]) -> list[dict[str, Any]]:
+    """Return facts of a building as claims of their own, each with the ways in which its value may be written."""
+    language = building.language
+    return [
+        {"relation": one, "claim": state(building, {one: value}), "surfaces": surfaces(language, one, value)}
+        for one, value in ((one, building.facts[one]) for one in relations)
+    ]
 
 
 def generate(rng: Random, *, language: str, facts: int, joined: int) -> Item:
@@ -41,21 +51,13 @@ def generate(rng: Random, *, language: str, facts: int, joined: int) -> Item:
         else:
             sentences.append(sentence(language, said[place]))
             place += 1
-    truth = [
-        {
-            "relation": relation,
-            "claim": sentence(language, phrase(building, relation, building.facts[relation])),
-            "surfaces": surfaces(language, relation, building.facts[relation]),
-        }
-        for relation in listed
-    ]
     values = {"text": join(language, sentences), "question": ""}
     return examine(
         "split",
         "claims/split",
         language,
         {"response": values},
-        truth,
+        facts_of(building, listed),
         kind=f"{joined} joined",
         world=[building.as_dict()],
     )

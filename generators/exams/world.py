@@ -4,7 +4,7 @@ A claim is kept as what it says (`form`, `relation`, `value`, `subject`), beside
 proved from the facts by rules of one's own.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -149,6 +149,19 @@ def sentence(language: str, text: str) -> str:
 def join(language: str, sentences: Sequence[str]) -> str:
     """Return sentences as a text."""
     return ("" if language == "zh" else " ").join(sentences)
+
+
+def state(building: Building, values: Mapping[str, Value], style: int = 0, unit: int = 0) -> str:
+    """State values of a building in sentences of one wording."""
+    language = building.language
+    said = [phrase(building, relation, value, style, unit) for relation, value in values.items()]
+    return join(language, [sentence(language, one) for one in said])
+
+
+def ask(building: Building, relations: Iterable[str]) -> str:
+    """Ask for facts of a building."""
+    questions, forms = words(building.language).questions, building.forms
+    return join(building.language, [questions[one].format(**forms) for one in relations])
 
 
 def tell(rng: Random, building: Building, *, pronouns: bool) -> list[str]:

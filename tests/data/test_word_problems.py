@@ -2,10 +2,10 @@
 
 import pytest
 
-from data import gsm8k, word_problems
+from data import gsm8k
 from data.options import options_of
-from data.word_problems import DRAWS, SAMPLE, agree, make, sample, written
 from metrics.cot import cot
+from tests.helpers.word_problems import DRAWS, SAMPLE, agree, make, sample, written
 
 
 def test_the_shipped_file_is_what_the_script_makes() -> None:
@@ -49,5 +49,5 @@ def test_english_nouns_agree() -> None:
 
 def test_the_loader_reads_the_sample() -> None:
     frame = gsm8k.load()
-    assert frame.height == len([*word_problems.sample()])
+    assert frame.height == len([*sample()])
     assert gsm8k.load(language="ru")["language"].unique().to_list() == ["ru"]

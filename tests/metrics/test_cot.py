@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data import word_problems
 from data.number_words import given_numbers
 from data.options import options_of
 from data.plugins import metrics
 from data.records import Score
 from metrics.cot import cot
 from metrics.cot.chain import annotated, read
+from tests.helpers import word_problems
 
 QUESTION = (
     "Farmer Red has three milk cows: Bess, Brownie, and Daisy. Bess, the smallest cow, gives him two pails of milk "

@@ -1,6 +1,6 @@
 """Make the word problems of the shipped sample: the project's own templates, with exact annotated solutions.
 
-`python -m data.word_problems` writes `data/samples/word_problems.jsonl` again, byte for byte the same.
+`python -m tests.helpers.word_problems` writes `data/samples/word_problems.jsonl` again, byte for byte the same.
 """
 
 import json
@@ -13,12 +13,12 @@ from random import Random
 import yaml
 
 from data.draw import content_id, source
+from data.gsm8k import SAMPLE
 from data.patterns import pattern
 
-SAMPLE = Path(__file__).parent / "samples" / "word_problems.jsonl"
-TEXTS = yaml.load(SAMPLE.with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+TEXTS = yaml.load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 """What the problems say, by template and language."""
-MADE_BY = "Basic Control, data/word_problems.py"
+MADE_BY = "Basic Control, tests/helpers/word_problems.py"
 SEED = 50
 EACH: Mapping[str, int] = {"en": 4, "ru": 2}
 """Problems of each template in the sample, by language."""
@@ -35,9 +35,9 @@ _FIELD = pattern(r"\{(\w+)(?:\|([^{}]+))?\}")
 def agree(number: int, forms: str) -> str:
     """Return the form of a noun that agrees with a number: of two (English) or three (Russian)."""
     words = forms.split()
-    if len(words) == 2:  # noqa: PLR2004 - one, other
+    if len(words) == 2:
         return words[number != 1]
-    if number % 10 == 1 and number % 100 != 11:  # noqa: PLR2004 - Russian counts by the last digits
+    if number % 10 == 1 and number % 100 != 11:
         return words[0]
     return words[1] if number % 10 in {2, 3, 4} and number % 100 not in {12, 13, 14} else words[2]
 
