@@ -2,9 +2,12 @@
 """Numbers written in words, in English, Russian and Chinese; and all the numbers that a question gives."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import NamedTuple
+
+import yaml
 
 from data.numerals import Number, exact, narrow, numbers
 from data.patterns import pattern
@@ -21,100 +24,16 @@ class Word(NamedTuple):
     end: int
 
 
-_ENGLISH = {
-    **{
-        word: value
-        for value, word in enumerate(
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-            "seventeen eighteen nineteen".split()
-        )
-    },
-    **{
-        word: value
-        for value, word in zip(
-            (20, 30, 40, 50, 60, 70, 80, 90, 100, 10**3, 10**6, 10**9, 10**12),
-            "twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion "
-            "trillion".split(),
-            strict=True,
-        )
-    },
+_WORDS = yaml.load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+_CARDINALS: Mapping[str, int] = {
+    word: value for value, forms in _WORDS["cardinals"].items() for word in forms.split()
 }
-_TWO, _THREE, _TWELVE = (F(2),), (F(3),), (F(12),)
-_MULTIPLES: tuple[tuple[tuple[Fraction, ...], str], ...] = (
-    ((F(1),), "once однажды"),
-    (_TWO, "twice double doubles doubled doubling couple pair pairs"),
-    (_TWO, "вдвое дважды двукратно оба обе обоих обеих пара пары пару парой двое двоих двоим"),
-    (_TWO, "двойной двойная двойную двойное удвоил удвоила удвоили удвоить удваивает"),
-    (_TWO, "удвоился удвоилась удвоилось удвоились удваивается"),
-    (_THREE, "thrice triple triples tripled tripling втрое трижды трое троих троим тройной тройная тройную"),
-    (_THREE, "утроил утроила утроили утроить утраивает утроился утроилась утроилось утроились"),
-    ((F(4),), "quadruple quadruples quadrupled вчетверо четырежды четверо четверых"),
-    ((F(5),), "впятеро пятеро пятерых"),
-    ((F(6),), "вшестеро шестеро шестерых"),
-    ((F(7),), "всемеро семеро семерых"),
-    ((F(2), _HALF), "half halves halved половина половину половины половине половиной полчаса"),
-    ((F(2), _HALF), "пополам наполовину вполовину"),
-    ((F(3, 2),), "полтора полторы полутора"),
-    (_TWELVE, "dozen dozens дюжина дюжину дюжины дюжин дюжине дюжиной дюжинами дюжинах"),
-    ((F(12), F(2), _HALF, F(6)), "полдюжины"),
-)
-_SENSES: Mapping[str, tuple[Fraction, ...]] = {word: v for v, words_ in _MULTIPLES for word in words_.split()}
-_ORDINALS = (
-    (5, "fifth пят"), (6, "sixth шест"), (7, "seventh седьм"), (8, "eighth восьм"), (9, "ninth девят"),
-    (10, "tenth десят"), (12, "twelfth двенадцат"), (20, "twentieth двадцат"), (100, "hundredth сот"),
-)  # fmt: skip
-_PARTS: Mapping[str, int] = {
-    **dict.fromkeys("third thirds треть трети третью третей третьих".split(), 3),
-    **dict.fromkeys("quarter quarters fourth fourths четверть четверти четвертью четвертей".split(), 4),
-    **{
-        stem + ending: value
-        for value, stems in _ORDINALS
-        for stem in stems.split()
-        for ending in (("", "s") if stem.isascii() else ("ая", "ую", "ых"))
-    },
+_SENSES: Mapping[str, tuple[Fraction, ...]] = {
+    word: tuple(map(F, sense["given"])) for sense in _WORDS["senses"] for word in sense["words"].split()
 }
-
-
-def _russian() -> Iterator[tuple[str, int]]:
-    """Yield every inflected form of the Russian cardinals, ё written as е."""
-    listed = {
-        0: "ноль нуль ноля нуля нулю",
-        1: "один одна одно одного одному одним одном одной одну одною одни одних одними",
-        2: "два две двух двум двумя", 3: "три трех трем тремя", 4: "четыре четырех четырем четырьмя",
-        8: "восемь восьми восьмью восемью", 40: "сорок сорока", 80: "восемьдесят восьмидесяти восемьюдесятью",
-        90: "девяносто девяноста", 100: "сто ста", 200: "двести двухсот двумстам двумястами двухстах",
-        300: "триста трехсот тремстам тремястами трехстах",
-        400: "четыреста четырехсот четыремстам четырьмястами четырехстах",
-        800: "восемьсот восьмисот восьмистам восьмистах",
-        1000: "тысяча тысячи тысяч тысячу тысяче тысячей тысячам тысячами тысячах",
-        10**6: "миллион миллиона миллионов миллиону миллионе миллионами миллионам",
-        10**9: "миллиард миллиарда миллиардов миллиарду миллиарде",
-    }  # fmt: skip
-    for value, forms in listed.items():
-        yield from ((form, value) for form in forms.split())
-    for value, stem in ((5, "пят"), (6, "шест"), (7, "сем"), (9, "девят"), (10, "десят")):
-        yield from ((stem + ending, value) for ending in ("ь", "и", "ью"))
-        if value < 10:
-            yield from ((f"{stem}ьсот", 100 * value), (f"{stem}исот", 100 * value), (f"{stem}истам", 100 * value))
-        if value < 8:
-            yield from (
-                (f"{stem}ьдесят", 10 * value),
-                (f"{stem}идесяти", 10 * value),
-                (f"{stem}ьюдесятью", 10 * value),
-            )
-    teens = "один две три четыр пят шест сем восем девят"
-    for value, stem in enumerate(teens.split(), 11):
-        yield from ((f"{stem}надцат{ending}", value) for ending in ("ь", "и", "ью"))
-    for value, stem in ((20, "двадцат"), (30, "тридцат")):
-        yield from ((stem + ending, value) for ending in ("ь", "и", "ью"))
-
-
-_CARDINALS: Mapping[str, int] = {**_ENGLISH, **dict(_russian())}
+_PARTS: Mapping[str, int] = {word: value for value, forms in _WORDS["parts"].items() for word in forms.split()}
+_PREFIX: Mapping[str, int] = _WORDS["prefixes"]
 _KNOWN = frozenset((*_CARDINALS, *_SENSES, *_PARTS))
-_PREFIX = {
-    "двух": 2, "трех": 3, "четырех": 4, "пяти": 5, "шести": 6, "семи": 7, "восьми": 8, "девяти": 9, "десяти": 10,
-    "двенадцати": 12, "двадцати": 20, "тридцати": 30,
-}  # fmt: skip
 _COMPOUND = pattern(
     rf"\b({'|'.join(_PREFIX)})(?:летн|дневн|часов|недельн|месячн|минутн|секундн|этажн|местн|процентн|комнатн|литров|"
     r"метров|грамм|килограмм|рублев|доллар|центов|страничн|кратн|звенн|угольн|ярусн|колесн|ряд)"

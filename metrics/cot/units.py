@@ -2,71 +2,17 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
+
+import yaml
 
 from metrics.cot.expressions import Token
 
-_MEASURES: tuple[tuple[tuple[Fraction | int, str], ...], ...] = (
-    (  # time, in seconds
-        (1, "s sec secs second seconds с сек секунда секунды секунд секунду 秒 秒钟"),
-        (60, "min mins minute minutes мин минута минуты минут минуту 分钟 分"),
-        (3600, "h hr hrs hour hours ч час часа часов 小时 个小时 钟头"),
-        (86400, "day days день дня дней сутки суток 天 日"),
-        (604800, "week weeks неделя недели недель неделю 周 星期 个星期"),
-    ),
-    (  # longer times, in months
-        (1, "month months месяц месяца месяцев 个月 月"),
-        (12, "year years yr yrs год года лет 年"),
-        (120, "decade decades"),
-    ),
-    ((1, "day days день дня дней 天"), (30, "month months месяц месяцев 个月"), (365, "year years год лет 年")),
-    ((1, "week weeks недель недели неделя 周"), (4, "month months месяц 个月"), (52, "year years год лет 年")),
-    (  # lengths, in tenths of a millimetre
-        (10, "mm millimeter millimeters мм миллиметр миллиметра миллиметров 毫米"),
-        (100, "cm centimeter centimeters centimetres см сантиметр сантиметра сантиметров 厘米"),
-        (1000, "dm decimeters дм дециметр дециметра дециметров 分米"),
-        (10**4, "m meter meters metre metres м метр метра метров 米"),
-        (10**7, "km kilometer kilometers kilometres км километр километра километров 千米 公里"),
-    ),
-    (
-        (254, "in inch inches"),
-        (3048, "ft foot feet"),
-        (9144, "yd yard yards"),
-        (16093440, "mi mile miles"),
-    ),
-    (  # masses, in milligrams
-        (1, "mg milligram milligrams мг"),
-        (1000, "g gram grams г грамм грамма граммов 克"),
-        (10**6, "kg kilo kilos kilogram kilograms кг килограмм килограмма килограммов 千克 公斤"),
-        (10**9, "t ton tons tonne tonnes т тонна тонны тонн 吨"),
-        (500_000, "斤"),
-    ),
-    ((1, "oz ounce ounces"), (16, "lb lbs pound pounds"), (32_000, "ton tons")),
-    (
-        (1, "ml milliliter milliliters millilitres мл миллилитр миллилитра миллилитров 毫升"),
-        (1000, "l liter liters litre litres л литр литра литров 升"),
-    ),
-    ((1, "oz ounce ounces"), (8, "cup cups"), (16, "pint pints"), (32, "quart quarts"), (128, "gallon gallons")),
-    (
-        (1, "cent cents penny pennies ¢ цент цента центы центов 美分"),
-        (5, "nickel nickels"), (10, "dime dimes"), (25, "quarter quarters"),
-        (100, "dollar dollars buck bucks доллар доллара доллары долларов 美元"),
-    ),
-    ((1, "pence p"), (100, "pound pounds")),
-    ((1, "коп копейка копейки копеек"), (100, "р руб рубль рубля рублей")),
-    ((1, "分 分钱"), (10, "角"), (100, "元 块 块钱")),
-    (
-        (1, ""), (2, "pair pairs couple couples пара пары пар 双 对"), (12, "dozen dozens дюжина дюжины дюжин 打"),
-        (20, "score"), (100, "hundred hundreds сотня сотни сотен 百"),
-        (1000, "k thousand thousands тыс тысяча тысячи тысяч 千"), (10**4, "万"),
-        (10**6, "million millions млн миллион миллиона миллионов"), (10**8, "亿"),
-        (10**9, "billion billions млрд миллиард миллиарда миллиардов"),
-    ),
-)  # fmt: skip
-
+_MEASURES = yaml.load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 _DIMENSIONS: tuple[Mapping[str, int], ...] = tuple(
-    {word: int(size) for size, words in measure for word in words.split()} for measure in _MEASURES
+    {word: size for size, words in measure.items() for word in words.split()} for measure in _MEASURES
 )
-_SIZES: tuple[frozenset[int], ...] = tuple(frozenset(int(size) for size, _ in measure) for measure in _MEASURES)
+_SIZES: tuple[frozenset[int], ...] = tuple(map(frozenset, _MEASURES))
 _ALL = frozenset().union(*_DIMENSIONS)
 LETTERS = frozenset("mghslLt")
 """Latin letters that are a unit where a space parts them from the number: `5 m`."""
