@@ -4,6 +4,7 @@ from typing import Any
 
 from data.records import Sample
 from metrics._replies import expected, written
+from metrics.judging import object_schema
 
 REASON = 1_000
 """Characters of a reason that a schema leaves to a judge."""
@@ -21,9 +22,4 @@ def reference(sample: Sample) -> str:
 
 def schema(name: str, decision: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of `{"reason": …, name: …}`: the reason first, and bounded."""
-    return {
-        "type": "object",
-        "properties": {"reason": {"type": "string", "maxLength": REASON}, name: decision},
-        "required": ["reason", name],
-        "additionalProperties": False,
-    }
+    return object_schema(reason={"type": "string", "maxLength": REASON}, **{name: decision})

@@ -10,7 +10,7 @@ from data.json_reply import read_object
 from data.options import Frozen
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
 from data.shown import Shown
-from metrics.judging import label, reason_of
+from metrics.judging import label, object_schema, reason_of
 
 VERDICTS = ("SUPPORTED", "CONTRADICTED", "NEUTRAL")
 MODES = ("f1", "precision", "recall")
@@ -18,12 +18,7 @@ MODES = ("f1", "precision", "recall")
 MOST_CLAIMS = 200
 """Claims of one text; a judge that writes more has lost its way."""
 
-_SPLIT_SCHEMA = {
-    "type": "object",
-    "properties": {"claims": {"type": "array", "items": {"type": "string"}}},
-    "required": ["claims"],
-    "additionalProperties": False,
-}
+_SPLIT_SCHEMA = object_schema(claims={"type": "array", "items": {"type": "string"}})
 
 
 def _text(sample: Sample, side: str) -> str:
@@ -83,23 +78,12 @@ def claim_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iter
 def verdicts_schema(question: Question) -> dict[str, Any]:
     """Return the schema of verdicts: exactly these ids, the reason before the verdict."""
     ids = [claim["id"] for claim in question.values["claims"]]
-    verdict = {
-        "type": "object",
-        "properties": {
-            "id": {"type": "string", "enum": ids},
-            "reason": {"type": "string"},
-            "verdict": {"type": "string", "enum": list(VERDICTS)},
-        },
-        "required": ["id", "reason", "verdict"],
-        "additionalProperties": False,
-    }
-    listed = {"type": "array", "items": verdict, "minItems": len(ids), "maxItems": len(ids)}
-    return {
-        "type": "object",
-        "properties": {"verdicts": listed},
-        "required": ["verdicts"],
-        "additionalProperties": False,
-    }
+    verdict = object_schema(
+        id={"type": "string", "enum": ids},
+        reason={"type": "string"},
+        verdict={"type": "string", "enum": list(VERDICTS)},
+    )
+    return object_schema(verdicts={"type": "array", "items": verdict, "minItems": len(ids), "maxItems": len(ids)})
 
 
 def _id(value: object) -> str:

@@ -352,9 +352,14 @@ def _shown(value: object) -> str:
 
 def verdict_schema(labels: Sequence[str]) -> dict[str, Any]:
     """Return the JSON schema of `{"reason": …, "verdict": …}`: reason first, verdict from it."""
+    return object_schema(reason={"type": "string"}, verdict={"type": "string", "enum": list(labels)})
+
+
+def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON schema of an object that has exactly these properties, in this order."""
     return {
         "type": "object",
-        "properties": {"reason": {"type": "string"}, "verdict": {"type": "string", "enum": list(labels)}},
-        "required": ["reason", "verdict"],
+        "properties": properties,
+        "required": [*properties],
         "additionalProperties": False,
     }

@@ -11,19 +11,14 @@ from data.patterns import pattern
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
 from data.sentences import count_words, split_sentences
 from data.shown import Distribution, Shown
-from metrics.judging import Judgement, reason_of
+from metrics.judging import Judgement, object_schema, reason_of
 
 RATINGS = {0: "NOT_GROUNDED", 1: "PARTLY_GROUNDED", 2: "FULLY_GROUNDED"}
 
 FEWEST_WORDS = 3
 """Words that a sentence needs to be recognised within a context: fewer say too little to be the same statement."""
 
-_SCHEMA = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}, "rating": {"type": "integer", "enum": list(RATINGS)}},
-    "required": ["reason", "rating"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema(reason={"type": "string"}, rating={"type": "integer", "enum": list(RATINGS)})
 _BARE = frozenset(
     """yes no not none never nothing yep nope true false maybe unknown n/a ok да нет не ни никогда ничего верно
     неверно истина ложь 是 不 不是 否 没有 无 对 错 是的 对的 未知""".split()  # noqa: SIM905 - words read as words

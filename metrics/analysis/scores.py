@@ -8,7 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from data.errors import InputError
-from data.plugins import metric, metrics
+from data.plugins import metric
 from data.suites import GateOn, Suite
 from data.tables import SUMMARY
 from metrics.analysis.corrected import CorrectedMean
@@ -250,12 +250,6 @@ def totals_of(suites: Sequence[Suite], summary: pl.DataFrame) -> dict[str, Total
     """Return each model's TOTAL in the first suite with strata; none where there is no such suite."""
     ranked = next((suite for suite in suites if suite.strata), None)
     return totals(summary, suite=ranked.name, metric=ranked.scored_by[0]) if ranked else {}
-
-
-def is_headline(name: str) -> bool:
-    """Say whether a metric is a headline: no part of another, or one that its metric declares to be."""
-    own, _, part = name.partition(".")
-    return not part or (own in metrics() and part in metric(own).shown.headline)
 
 
 def _answered(summary: pl.DataFrame, suite: Suite, model: str) -> float | None:

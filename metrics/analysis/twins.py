@@ -91,8 +91,6 @@ def twin_results(
     items: pl.DataFrame,
     twins: pl.DataFrame,
     suites: Sequence[Suite],
-    *,
-    seed: int = 0,
 ) -> list[TwinResult]:
     """Compare twins with their originals, for each suite, model and metric that says what is right.
 
@@ -112,7 +110,7 @@ def twin_results(
             for model in there["model"].unique(maintain_order=True):
                 before, after = (one.filter(pl.col("model") == model) for one in (there, renewed))
                 if not after.is_empty():
-                    found.append(_result(suite, str(model), name, (before, after, own), seed))
+                    found.append(_result(suite, str(model), name, (before, after, own)))
     return found
 
 
@@ -124,7 +122,7 @@ def right_by(suite: Suite) -> Iterator[str]:
 
 
 def _result(
-    suite: Suite, model: str, name: str, tables: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame], seed: int
+    suite: Suite, model: str, name: str, tables: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
 ) -> TwinResult:
     before, after, items = tables
     values = by_kind(before, after)
@@ -135,7 +133,7 @@ def _result(
         suite.name,
         model,
         name,
-        tuple(differences(values, items, seed=seed)),
+        tuple(differences(values, items)),
         robust=robust.mean,
         robust_interval=robust.interval,
         n_robust=found.height,
@@ -159,14 +157,14 @@ def by_kind(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([before.with_columns(model=pl.lit(ORIGINAL)), kinds.select(before.columns)])
 
 
-def differences(values: pl.DataFrame, items: pl.DataFrame, *, seed: int = 0) -> Iterator[TwinDifference]:
+def differences(values: pl.DataFrame, items: pl.DataFrame) -> Iterator[TwinDifference]:
     """Yield the paired difference of each kind that there is; `values` from `by_kind`, of one model and metric."""
     there = {*values["model"].unique()}
     order = [ORIGINAL, *(kind for kind in reversed(TWIN_KINDS) if kind in there)]
     wanted = {kind: _PLACEBO if kind == "numbers" and _PLACEBO in there else ORIGINAL for kind in order[1:]}
     drafts = drafted(values, items, metrics=[*values["metric"].unique()], order=order)
     kept = [one for one in drafts if wanted.get(one.seen.model_a) == one.seen.model_b]
-    told = {one.model_a: one for one in concluded(kept, seed=seed)}
+    told = {one.model_a: one for one in concluded(kept)}
     for kind in TWIN_KINDS:
         if kind in told:
             yield _difference(told[kind])

@@ -8,33 +8,11 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from metrics.citation.addresses import Address, is_public, read_address
-from metrics.citation.identifiers import identifiers, isbn_is_sound, page_of
+from metrics.citation.identifiers import identifiers, page_of
 from metrics.citation.quotes import find_quote
 from metrics.citation.source_lists import ListedSource
 from metrics.citation.spans import find_claims
-from metrics.citation.urls import PORTS, Finding, SourceVerdict, Url, read_host, read_url
-
-__all__ = [
-    "OUTCOMES",
-    "PORTS",
-    "Address",
-    "Finding",
-    "SourceVerdict",
-    "Url",
-    "check_answer",
-    "is_public",
-    "isbn_is_sound",
-    "judge_outcome",
-    "judge_page",
-    "judge_source",
-    "judge_status",
-    "judge_url",
-    "locate",
-    "read_address",
-    "read_host",
-    "read_url",
-]
+from metrics.citation.urls import Finding, SourceVerdict, Url, read_url
 
 QUOTE_MATCH = 90.0
 CLAIM_MATCH = 75.0

@@ -139,7 +139,7 @@ def share_limits(said: Shares, sensitivity: Shares, specificity: Shares) -> tupl
 
 
 def corrected_mean(
-    counts: Sequence[float], confusion: Sequence[Sequence[int]], values: Sequence[float], *, seed: int = 0
+    counts: Sequence[float], confusion: Sequence[Sequence[int]], values: Sequence[float]
 ) -> Corrected:
     """Correct the mean of what a judge, or several joined, said, by what the exam heard of each truth.
 
@@ -161,7 +161,7 @@ def corrected_mean(
     if apart is None or apart < UNUSABLE - 1e-9:
         return Corrected(None, Interval(), apart, TOO_WEAK)
     value = float(_likeliest(said[None], table / table.sum(axis=1, keepdims=True))[0] @ worth)
-    low, high = mean_limits(said[None], table[None], worth, np.random.default_rng(seed))
+    low, high = mean_limits(said[None], table[None], worth, np.random.default_rng(0))
     interval = Interval(min(float(low[0]), value), max(float(high[0]), value), "corrected", round(said.sum()))
     return Corrected(value, interval, apart)
 
@@ -359,7 +359,7 @@ def kappa(confusion: Sequence[Sequence[int]]) -> float | None:
     return None if chance >= 1 else (float(np.trace(table)) / total - chance) / (1 - chance)
 
 
-def kappa_limits(confusion: Sequence[Sequence[int]], *, seed: int = 0) -> Interval:
+def kappa_limits(confusion: Sequence[Sequence[int]]) -> Interval:
     """Return the 95 % interval of Cohen's κ: percentiles over tables that could have made this one.
 
     Tables are drawn again (Dirichlet) with one count more, spread as by chance: a few questions without an error do
@@ -373,9 +373,7 @@ def kappa_limits(confusion: Sequence[Sequence[int]], *, seed: int = 0) -> Interv
     if value is None:
         return Interval()
     chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / total**2
-    drawn = (
-        np.random.default_rng(seed).dirichlet((table + chance).ravel() + _LEAST, _DRAWS).reshape(-1, *table.shape)
-    )
+    drawn = np.random.default_rng(0).dirichlet((table + chance).ravel() + _LEAST, _DRAWS).reshape(-1, *table.shape)
     expected = np.einsum("dr,dr->d", drawn.sum(axis=2), drawn.sum(axis=1))
     low, high = np.quantile((np.einsum("drr->d", drawn) - expected) / (1 - expected), [0.025, 0.975]).tolist()
     return Interval(min(low, value), max(high, value), "bootstrap", round(total))

@@ -12,6 +12,7 @@ from metrics.stats.margins import Differences, below, few_clusters, least_p
 
 ALPHA = 0.05
 POWER = 0.8
+_Z_ALPHA, _Z_BETA = NormalDist().inv_cdf(1 - ALPHA / 2), NormalDist().inv_cdf(POWER)
 SINGLE_SPREAD = 0.5
 """The standard deviation of a yes/no value at worst: half of them right."""
 PAIRED_SPREAD = math.sqrt(0.5)
@@ -54,10 +55,8 @@ def holm_levels(p_values: Sequence[float | None]) -> list[float | None]:
     return levels
 
 
-def detectable_effect(
-    n: int, *, spread: float = SINGLE_SPREAD, alpha: float = ALPHA, power: float = POWER
-) -> float | None:
-    """Compute the smallest true effect that n units show as significant with the given power.
+def detectable_effect(n: int, *, spread: float = SINGLE_SPREAD) -> float | None:
+    """Compute the smallest true effect that n units show as significant at 5 % with power 0.8.
 
     `spread` is the standard deviation of what is averaged: of scores for one model against a fixed value
     (`SINGLE_SPREAD` unless known), of differences for two models on the same items (`PAIRED_SPREAD` unless
@@ -66,15 +65,12 @@ def detectable_effect(
     """
     if n <= 0:
         return None
-    normal = NormalDist()
-    effect = (normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)) * spread / math.sqrt(n)
+    effect = (_Z_ALPHA + _Z_BETA) * spread / math.sqrt(n)
     return effect if effect <= 1 else None
 
 
-def detectable_difference(
-    n: int, *, discordance: float = PAIRED_SPREAD**2, alpha: float = ALPHA, power: float = POWER
-) -> float | None:
-    """Compute the smallest difference of two models' shares that McNemar's test shows with the given power.
+def detectable_difference(n: int, *, discordance: float = PAIRED_SPREAD**2) -> float | None:
+    """Compute the smallest difference of two models' shares that McNemar's test shows at 5 % with power 0.8.
 
     `discordance` is the share of the n items on which exactly one model is right. None where not even the
     largest difference it allows (all disagreements on one side) would do.
@@ -83,11 +79,9 @@ def detectable_difference(
     """
     if n <= 0 or discordance <= 0:
         return None
-    normal = NormalDist()
-    z_alpha, z_beta = normal.inv_cdf(1 - alpha / 2), normal.inv_cdf(power)
     # z_alpha sqrt(psi) + z_beta sqrt(psi - d^2) = d sqrt(n), squared and solved for d
-    a, b = n + z_beta**2, z_alpha * math.sqrt(discordance * n)
-    c = discordance * (z_alpha**2 - z_beta**2)
+    a, b = n + _Z_BETA**2, _Z_ALPHA * math.sqrt(discordance * n)
+    c = discordance * (_Z_ALPHA**2 - _Z_BETA**2)
     effect = (b + math.sqrt(max(b * b - a * c, 0.0))) / a
     return effect if effect <= discordance else None
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from data.draw import canonical
 from metrics.citation.citation import parse
-from metrics.citation.sources import Finding, Url, check_answer, judge_outcome, locate
+from metrics.citation.sources import check_answer, judge_outcome, locate
+from metrics.citation.urls import Finding, Url
 from tasks.models.masking import hide
 from tasks.web.policy import NetworkPolicy
 

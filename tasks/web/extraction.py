@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-from metrics.citation.sources import Finding, judge_outcome
+from metrics.citation.sources import judge_outcome
+from metrics.citation.urls import Finding
 from tasks.sandbox import child
 
 START_S = 60.0

@@ -13,7 +13,8 @@ from urllib.parse import urljoin
 import httpcore
 from protego import Protego
 
-from metrics.citation.sources import Finding, Url, judge_outcome, judge_status, read_url
+from metrics.citation.sources import judge_outcome, judge_status
+from metrics.citation.urls import Finding, Url, read_url
 from tasks.web.bodies import ACCEPTED, TooLarge, Undecodable, read_body
 from tasks.web.guard import GuardedBackend, MeteredStream
 from tasks.web.policy import PRODUCT, USER_AGENT, HostRefused, NetworkPolicy

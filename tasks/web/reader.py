@@ -14,7 +14,8 @@ from functools import cached_property
 from html.parser import HTMLParser
 from typing import Any
 
-from metrics.citation.sources import Finding, judge_outcome, judge_page
+from metrics.citation.sources import judge_outcome, judge_page
+from metrics.citation.urls import Finding
 
 MEMORY_BYTES = 2_000_000_000
 _CHARSETS = re.compile(

@@ -5,11 +5,11 @@ import pytest
 from data import gsm8k
 from data.options import options_of
 from metrics.cot import cot
-from tests.helpers.word_problems import DRAWS, SAMPLE, agree, make, sample, written
+from tests.helpers.word_problems import DRAWS, agree, make, sample, written
 
 
 def test_the_shipped_file_is_what_the_script_makes() -> None:
-    assert SAMPLE.read_text("utf-8") == written()
+    assert gsm8k.SAMPLE.read_text("utf-8") == written()
 
 
 def test_there_are_enough_and_none_twice() -> None:

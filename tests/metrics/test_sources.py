@@ -9,22 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.options import options_of
-from metrics.citation.addresses import read_disguised
+from metrics.citation.addresses import is_public, read_disguised
 from metrics.citation.citation import UNIT
 from metrics.citation.identifiers import identifiers, isbn_is_sound
 from metrics.citation.source_lists import ListedSource
 from metrics.citation.sources import (
     OUTCOMES,
-    Finding,
-    Url,
     check_answer,
-    is_public,
     judge_page,
     judge_source,
     judge_status,
     judge_url,
-    read_url,
 )
+from metrics.citation.urls import Finding, Url, read_url
 from tests.helpers.bounds import bounded
 
 GOOD = {
