@@ -24,7 +24,7 @@ class Word(NamedTuple):
     end: int
 
 
-_WORDS = yaml.load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+_WORDS = yaml.load(Path(__file__).with_name("number_forms.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 _CARDINALS: Mapping[str, int] = {
     word: value for value, forms in _WORDS["cardinals"].items() for word in forms.split()
 }

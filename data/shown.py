@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 Text = Mapping[str, str]
@@ -80,3 +81,26 @@ class Shown:
             found |= {f"{one.name} {label}": text for label, text in labels.items()}
             found |= {f"{one.name} title": one.title, f"{one.name} note": one.note}
         return {key: text for key, text in {**found, "note": self.note}.items() if text}
+
+
+def read_shown(path: Path, **of: Callable[[Mapping[str, Any]], Any]) -> Shown:
+    """Read how reports show a metric from its YAML.
+
+    `of` are the functions of its distributions and crossings, by their names.
+    """
+    import yaml
+
+    told = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    crossings = told.pop("crossings", {})
+    for one in crossings.values():
+        reasons = one.pop("reasons", {})
+        one["reasons"] = {(row, column): text for row, cells in reasons.items() for column, text in cells.items()}
+        one["alert"] = tuple(one["alert"])
+    return Shown(
+        headline=tuple(told.pop("headline", ())),
+        crossings=tuple(Crossing(name, of[name], **one) for name, one in crossings.items()),
+        distributions=tuple(
+            Distribution(name, of[name], **one) for name, one in told.pop("distributions", {}).items()
+        ),
+        **told,
+    )

@@ -1,6 +1,7 @@
 """Compare a response with a reference answer, claim by claim: precision, recall and their F1."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
@@ -9,7 +10,7 @@ from data.errors import InputError
 from data.json_reply import read_object
 from data.options import Frozen
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
-from data.shown import Shown
+from data.shown import read_shown
 from metrics.judging import label, object_schema, reason_of
 
 VERDICTS = ("SUPPORTED", "CONTRADICTED", "NEUTRAL")
@@ -215,28 +216,5 @@ UNIT = Metric(
         Measured("recall", "entails", _WORTH, _verdicts("reference"), lambda o: o["mode"] == "recall"),
     ),
     title={"en": "Factual correctness", "ru": "Фактическая точность"},
-    shown=Shown(
-        parts={
-            "precision": {"en": "precision", "ru": "точность"},
-            "recall": {"en": "recall", "ru": "полнота"},
-            "contradiction_rate": {"en": "contradicted", "ru": "противоречит"},
-            "neutral_rate": {"en": "neutral", "ru": "не следует"},
-        },
-        bands=True,
-        meanings={
-            "excellent": {
-                "en": "all or nearly all of it is right, and nothing important is missing",
-                "ru": "верно всё или почти всё, важное не упущено",
-            },
-            "good": {
-                "en": "most of it is right; little is missing",
-                "ru": "большинство утверждений верно, упущено мало",
-            },
-            "fair": {
-                "en": "about half is right, or about half is there; check before use",
-                "ru": "верна или присутствует около половины; перед использованием проверить",
-            },
-            "poor": {"en": "mostly wrong or missing; do not rely on it", "ru": "в основном неверно или упущено"},
-        },
-    ),
+    shown=read_shown(Path(__file__).with_name("factual_correctness.yaml")),
 )

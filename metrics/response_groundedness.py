@@ -1,6 +1,7 @@
 """Rate how far a response rests on the retrieved contexts: 0 not, 1 partly, 2 fully; the score is half of it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -10,7 +11,7 @@ from data.options import Frozen
 from data.patterns import pattern
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
 from data.sentences import count_words, split_sentences
-from data.shown import Distribution, Shown
+from data.shown import read_shown
 from metrics.judging import Judgement, object_schema, reason_of
 
 RATINGS = {0: "NOT_GROUNDED", 1: "PARTLY_GROUNDED", 2: "FULLY_GROUNDED"}
@@ -188,37 +189,8 @@ UNIT = Metric(
         ),
     ),
     title={"en": "Groundedness", "ru": "Обоснованность"},
-    shown=Shown(
-        bands=True,
-        meanings={
-            "excellent": {
-                "en": "the contexts bear out the whole answer",
-                "ru": "контексты подтверждают весь ответ",
-            },
-            "good": {
-                "en": "the contexts bear out most of the answer",
-                "ru": "контексты подтверждают большую часть ответа",
-            },
-            "fair": {
-                "en": "the contexts bear out part of it; the rest is the model's own",
-                "ru": "контексты подтверждают часть, остальное модель добавила сама",
-            },
-            "poor": {
-                "en": "the contexts hardly bear out the answer",
-                "ru": "контексты почти не подтверждают ответ",
-            },
-        },
-        distributions=(
-            Distribution(
-                "shortcut",
-                lambda details: [details["shortcut"]] if details.get("shortcut") else (),
-                {
-                    "equals a context": {"en": "equals a context", "ru": "совпадает с контекстом"},
-                    "sentences of a context": {"en": "sentences of a context", "ru": "предложения из контекста"},
-                },
-                title={"en": "Settled without a judge", "ru": "Решено без судьи"},
-                chart="",
-            ),
-        ),
+    shown=read_shown(
+        Path(__file__).with_name("response_groundedness.yaml"),
+        shortcut=lambda details: [details["shortcut"]] if details.get("shortcut") else (),
     ),
 )

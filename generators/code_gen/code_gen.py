@@ -32,9 +32,14 @@ from generators.code_gen.function import (
 from generators.code_gen.kotlin import find_kotlin
 from generators.code_gen.values import decode, encode, kotlin_literal
 
-DRAWN: Mapping[str, Mapping[str, Draws]] = {"easy": easy.DRAWS, "medium": medium.DRAWS, "hard": hard.DRAWS}
+SOURCES: Mapping[str, tuple[str, Mapping[str, Draws]]] = {
+    "easy": ("easy.yaml", easy.DRAWS),
+    "medium": ("medium.yaml", medium.DRAWS),
+    "hard": ("hard.yaml", hard.DRAWS),
+}
+"""The functions of each level: the file of their sources, and what is drawn for them."""
 FINDERS: Mapping[str, Callable[[str, str], str | None]] = {"python": find_python, "kotlin": find_kotlin}
-LEVELS: Mapping[str, Mapping[str, Any]] = {level: {"level": level} for level in DRAWN}
+LEVELS: Mapping[str, Mapping[str, Any]] = {level: {"level": level} for level in SOURCES}
 LEAST, MOST = 3, 5
 """Hidden tests of an item."""
 
@@ -50,7 +55,7 @@ _KOTLIN_CLASSES: Mapping[str, str] = {"ValueError": "java.lang.IllegalArgumentEx
 @cache
 def functions() -> Mapping[str, tuple[FunctionTemplate, ...]]:
     """Return the function templates of each level."""
-    return {level: read_functions(level, draws) for level, draws in DRAWN.items()}
+    return {level: read_functions(*source) for level, source in SOURCES.items()}
 
 
 @cache

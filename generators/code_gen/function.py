@@ -68,9 +68,9 @@ class FunctionTemplate:
     forms: Sequence[Form] = ({},)
 
 
-def read_functions(level: str, draws: Mapping[str, Draws]) -> tuple[FunctionTemplate, ...]:
-    """Return the function templates of a level, from its file beside this module."""
-    text = Path(__file__).with_name(level).with_suffix(".yaml").read_text(encoding="utf-8")
+def read_functions(file: str, draws: Mapping[str, Draws]) -> tuple[FunctionTemplate, ...]:
+    """Return the function templates of a file beside this module."""
+    text = Path(__file__).with_name(file).read_text(encoding="utf-8")
     sources: Mapping[str, Any] = yaml.load(text, yaml.CSafeLoader)
     return tuple(FunctionTemplate(name, draws[name], **source) for name, source in sources.items())
 

@@ -9,6 +9,7 @@ import polars as pl
 from data.draw import canonical
 from data.errors import InputError
 from metrics.analysis.questions import QuestionChanges, pair_questions
+from metrics.analysis.values import placed
 from metrics.stats.missing import LOST, highest, lowest, scored
 from metrics.stats.regression import KEY, Change, Regression, pair, regressions
 
@@ -425,14 +426,9 @@ def _limited(found: Regression, moved: QuestionChanges, *, allowed: bool) -> Sui
 
 
 def _clusters(items: pl.DataFrame) -> pl.DataFrame:
-    """Give each item its question and the number of its template in its family; -1 where it has none."""
-    template = ["suite", "family", "template"]
+    """Give each item its question, beside the number of its template."""
     question = pl.coalesce("text_digest", "item_id").alias("question")
-    filled = items.select("item_id", question, pl.col(template).fill_null(""))
-    there = filled.select(template).filter(pl.col("template") != "").unique().sort(template)
-    return filled.join(there.with_row_index("cluster"), on=template, how="left").select(
-        "item_id", "question", "suite", "family", pl.col("cluster").cast(pl.Int64).fill_null(-1)
-    )
+    return placed(items).join(items.select("item_id", question).unique("item_id"), on="item_id")
 
 
 def _changes(

@@ -12,10 +12,7 @@ from statistics import NormalDist
 import numpy as np
 
 from metrics.stats.intervals import Floats
-from metrics.stats.power import ALPHA, POWER, detectable_drop
-
-MOST = 1_000_000
-"""Questions beyond which no number is named."""
+from metrics.stats.power import ALPHA, POWER, detectable_drop, least_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ def spread(values: Floats, other: Floats | None = None) -> Spread:
 def needed(found: Spread, drops: Sequence[float]) -> tuple[NeededQuestions, ...]:
     """Return how many questions show each drop (in (0, 1)), two-sided at 5 %."""
     shown = _counts(found) if found.yes_no else _grades(found)
-    return tuple(NeededQuestions(drop, _least(partial(shown, drop))) for drop in drops)
+    return tuple(NeededQuestions(drop, least_number(partial(shown, drop), first=8, parts=200)) for drop in drops)
 
 
 def _counts(found: Spread) -> Callable[[float, int], bool]:
@@ -72,17 +69,3 @@ def _grades(found: Spread) -> Callable[[float, int], bool]:
     normal = NormalDist()
     reach = normal.inv_cdf(1 - ALPHA / 2) + normal.inv_cdf(POWER)
     return lambda drop, n: reach * math.sqrt(found.discordance / n) <= drop
-
-
-def _least(enough: Callable[[int], bool]) -> int | None:
-    """Find the smallest number that is enough; None beyond `MOST`."""
-    high = 8
-    while not enough(high):
-        high *= 2
-        if high > MOST:
-            return None
-    low = high // 2
-    while high - low > max(1, high // 200):
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high

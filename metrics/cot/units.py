@@ -8,7 +8,7 @@ import yaml
 
 from metrics.cot.expressions import Token
 
-_MEASURES = yaml.load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+_MEASURES = yaml.load(Path(__file__).with_name("units.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 _DIMENSIONS: tuple[Mapping[str, int], ...] = tuple(
     {word: size for size, words in measure.items() for word in words.split()} for measure in _MEASURES
 )

@@ -150,13 +150,21 @@ def needed_pairs(discordance: float, *, max_drop: float, level: float) -> int | 
     def enough(n: int) -> bool:
         return found_share(n, discordance / 2, discordance / 2, margin=max_drop, level=level) >= POWER
 
-    high = 1
+    return least_number(enough)
+
+
+def least_number(enough: Callable[[int], bool], *, first: int = 1, parts: int = 0) -> int | None:
+    """Find the smallest number that is enough, `first` at least; None beyond a million.
+
+    `parts`: to one part in so many, where each trial takes long; exactly unless given.
+    """
+    high = first
     while not enough(high):
         high *= 2
         if high > _MOST_PAIRS:
             return None
     low = high // 2
-    while high - low > 1:
+    while high - low > max(1, high // parts if parts else 1):
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
