@@ -46,10 +46,17 @@ def added(text: str) -> Callable[[Path], object]:
             ["metrics/contains.py", "metrics/_replies.py", "data/thinking.py", "data/patterns.py"],
             ["metrics/number.py", "data/answers.py", "data/units.py", "prompts/en/judging/system.j2"],
         ),
-        ("metrics.number", ["data/answers.py", "data/number_forms.yaml"], ["metrics/contains.py", "data/nq.py"]),
+        (
+            "metrics.number",
+            ["data/answers.py", "data/numerals.py", "data/number_forms.yaml"],
+            ["metrics/contains.py", "data/nq.py"],
+        ),
         (
             "metrics.factual_correctness",
-            ["prompts/ru/claims/split.j2", "metrics/judging.py", "metrics/factual_correctness.yaml"],
+            [
+                "prompts/ru/claims/split.j2", "prompts/en/judging/repair.j2", "metrics/judging.py",
+                "metrics/factual_correctness.yaml",
+            ],
             ["prompts/en/rubric/rate.j2", "prompts/en/cot/task.j2", "prompts/en/phrases.yaml"],
         ),
         ("metrics.citation.citation", ["prompts/en/citation/support.j2"], ["prompts/en/claims/split.j2"]),
@@ -60,7 +67,10 @@ def added(text: str) -> Callable[[Path], object]:
                 "generators/texts/ru/names.yaml",
                 "prompts/en/simple_logic/task.j2",
             ],
-            ["generators/texts/en/summarization.yaml", "data/number_forms.yaml"],
+            [
+                "generators/texts/en/summarization.yaml", "generators/arithmetic/arithmetic.py",
+                "data/number_forms.yaml",
+            ],
         ),
         (
             "generators.code_gen.code_gen",
