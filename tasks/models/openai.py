@@ -35,6 +35,8 @@ _UNSUPPORTED = (
 )  # fmt: skip
 _KEYS = frozenset({"authorization", "api-key"})
 _CONNECT_S = 30.0
+_REFUSING = (openai.BadRequestError, openai.UnprocessableEntityError)
+"""What a server answers that refuses a parameter by name."""
 _BEARER_ONLY: RequestOptions = {"security": {"bearer_auth": True}}  # OPENAI_ADMIN_KEY is for no model
 
 
@@ -130,19 +132,14 @@ class OpenAIClient:
             request = self._request(call)
             try:
                 # Not `chat.completions.create`, which walks every message through its types for half of all CPU.
-                answer = await self._client.post(
-                    self._address, cast_to=httpx2.Response, body=request, options=_BEARER_ONLY
-                )
-                return self._read(answer.content)
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                with self.raising_call_errors(passing=_REFUSING):
+                    answer = await self._client.post(
+                        self._address, cast_to=httpx2.Response, body=request, options=_BEARER_ONLY
+                    )
+                    return self._read(answer.content)
+            except _REFUSING as error:
                 if not self._adapt(error.response.status_code, error.response.text, request):
                     raise self._status(error) from None
-            except openai.APIStatusError as error:
-                raise self._status(error) from None
-            except openai.APIConnectionError as error:
-                raise self._broken(error) from None
-            except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
-                raise self._broken(error) from None
 
     async def post(self, address: str, body: Mapping[str, Any]) -> Any:
         """Return what a server of our own answers at an address beside the calls'.
@@ -150,14 +147,10 @@ class OpenAIClient:
         Raises:
             CallError: it refuses, or cannot be reached.
         """
-        try:
+        with self.raising_call_errors():
             answer = await self._client.post(
                 address, cast_to=httpx2.Response, body=dict(body), options=_BEARER_ONLY
             )
-        except openai.APIStatusError as error:
-            raise self._status(error) from None
-        except openai.APIConnectionError as error:
-            raise self._broken(error) from None
         return json.loads(answer.content)
 
     async def close(self) -> None:
@@ -218,7 +211,7 @@ class OpenAIClient:
         raise self._refusal(status if isinstance(status, int) else 500, {}, told, message, code)
 
     @contextmanager
-    def raising_call_errors(self, *, passing: tuple[type[openai.APIError], ...] = ()) -> Iterator[None]:
+    def raising_call_errors(self, *, passing: tuple[type[openai.APIStatusError], ...] = ()) -> Iterator[None]:
         """Raise what goes wrong inside as a CallError, but for what is `passing`."""
         try:
             yield
