@@ -1,6 +1,7 @@
 """Score a cited answer: do its citations support its claims, are its sources real, and is the answer right."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, Self
 
@@ -8,7 +9,7 @@ from pydantic import Field, model_validator
 
 from data.options import Frozen, Share
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step
-from data.shown import Distribution, Shown
+from data.shown import read_shown
 from metrics.citation import alce as _alce
 from metrics.citation import passages as _passages
 from metrics.citation.answers import Citation, CitedAnswer, parse_answer
@@ -292,40 +293,10 @@ UNIT = Metric(
             lambda options: not options["weight_interpretability"],
         ),
     ),
-    shown=Shown(
-        parts={
-            "interpretability": {"en": "interpretability", "ru": "объяснимость"},
-            "correctness": {"en": "correctness", "ru": "верность ответа"},
-            "coverage": {"en": "coverage", "ru": "покрытие"},
-            "support": {"en": "support", "ru": "подтверждение"},
-            "verification": {"en": "verification", "ru": "подлинность"},
-            "alce_recall": {"en": "ALCE recall", "ru": "полнота ALCE"},
-            "alce_precision": {"en": "ALCE precision", "ru": "точность ALCE"},
-        },
-        distributions=(
-            Distribution(
-                "support",
-                _each("support", "not judged"),
-                {**{label: {} for label in SUPPORT}, "not judged": {"en": "not judged", "ru": "не оценено"}},
-                title={"en": "Does the source support the claim?", "ru": "Подтверждает ли источник утверждение?"},
-                note={
-                    "en": "Counted over citations and judges; a citation that points nowhere is not judged and "
-                    "counts 0.",
-                    "ru": "Подсчёт по цитатам и судьям; цитата в никуда не оценивается и даёт 0.",
-                },
-            ),
-            Distribution(
-                "verification",
-                _each("verification"),
-                {label: {} for label in VERIFICATION},
-                title={"en": "Is the source real?", "ru": "Подлинен ли источник?"},
-            ),
-            Distribution(
-                "correctness",
-                lambda details: [details["correctness"]] if details.get("correctness") else (),
-                {label: {} for label in CORRECTNESS},
-                title={"en": "Is the answer right?", "ru": "Верен ли ответ?"},
-            ),
-        ),
+    shown=read_shown(
+        Path(__file__).with_name("citation.yaml"),
+        support=_each("support", "not judged"),
+        verification=_each("verification"),
+        correctness=lambda details: [details["correctness"]] if details.get("correctness") else (),
     ),
 )
