@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 import venv
 import zipfile
@@ -19,7 +18,9 @@ import pytest
 
 from basic_control import ROOMS
 from tests.conftest import TOP, free_port
-from tests.helpers.deployed import TINY, group
+from tests.flows.scene import answer, outcome
+from tests.helpers.deployed import SECRET, TINY, Place, group
+from tests.helpers.runs import latest
 from tests.helpers.wheels import PACKAGES, build_wheel, lend_packages
 from tests.servers.running import Server, serve_openai
 
@@ -114,8 +115,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> Path:
-    """Return a folder with a module or a package of every name of ours, and two plug-ins."""
-    folder = tmp_path / "mine"
+    return made_hostile(tmp_path / "mine")
+
+
+def made_hostile(folder: Path) -> Path:
+    """Make a folder with a module or a package of every name of ours, and two plug-ins."""
     folder.mkdir()
     for room in ROOMS:
         said = f"raise SystemExit('the user has a {room} of their own')\n"
@@ -132,9 +136,13 @@ def hostile(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    """Return a model that says what it is asked."""
-    with serve_openai(lambda body: str(body["messages"][-1]["content"])) as server:
+    """Return a model that says what it is asked, and judges as a judge."""
+    with serve_openai(speak) as server:
         yield server
+
+
+def speak(body: dict[str, Any]) -> str:
+    return answer(body) if "response_format" in body else str(body["messages"][-1]["content"])
 
 
 def test_site_packages_get_one_folder(installed: Installed) -> None:
@@ -176,43 +184,33 @@ def test_a_deployment_is_run_by_its_worker_in_a_hostile_folder(
 ) -> None:
     """Password, database and runs lie in the folder, nothing among the packages; its configuration goes first."""
     before = {*installed.site.rglob("*")}
-    port, secret = str(free_port()), "admin:only-for-this-test"
-    extra = {"PREFECT_HOME": str(tmp_path / "home"), "PREFECT_SERVER_API_AUTH_STRING": secret}
+    place = Place(tmp_path)
+    port = str(place.port)
+    extra = {"PREFECT_HOME": str(tmp_path / "home"), "PREFECT_SERVER_API_AUTH_STRING": SECRET}
     extra |= {"PREFECT_API_URL": f"http://127.0.0.1:{port}/api", "PREFECT_WORKER_QUERY_SECONDS": "1"}
-    extra |= {"PREFECT_API_AUTH_STRING": secret}
+    extra |= {"PREFECT_API_AUTH_STRING": SECRET}
     (hostile / "config").mkdir()
     (hostile / "config" / "smoke.yaml").write_text(TINY.format(url=server.base_url), encoding="utf-8")
     script = str(installed.python.with_name("basic-control"))
     options: dict[str, Any] = {"cwd": hostile, "env": installed.environment(**extra)}
     options["env"].pop("PREFECT_LOCAL_STORAGE_PATH", None)
     with group([script, "serve", "--port", port], tmp_path / "server.log", **options):
-        deadline = time.monotonic() + 120
-        while not answers(f"http://127.0.0.1:{port}/api/health"):
-            assert time.monotonic() < deadline, (tmp_path / "server.log").read_text()
-            time.sleep(0.2)
+        place.wait(place.up, "Prefect's server did not answer")
         listed = f"http://127.0.0.1:{port}/v2/runs"
         assert f"Runs: {listed} (" in (tmp_path / "server.log").read_text()
-        assert answers(listed), "the page that it names"
+        assert httpx.get(listed, headers={"Accept": "text/html"}).is_success, "the page that it names"
         deployed = installed.run(hostile, "basic-control", "deploy", "--port", port, **extra)
         assert deployed.returncode == 0, deployed.stdout + deployed.stderr
+        (smoke,) = (one["id"] for one in place.find("deployments") if one["name"] == "smoke")
+        run = place.send("POST", f"/deployments/{smoke}/create_flow_run", {})["id"]
         with group([script, "worker", "--port", port], tmp_path / "worker.log", **options):
-            start = ("python", "-P", "-m", "prefect", "deployment", "run", "full_eval/smoke", "--watch")
-            done = installed.run(hostile, *start, **extra)
-    said = done.stdout + done.stderr + (tmp_path / "worker.log").read_text()
-    assert done.returncode == 0, said
-    (run,) = (hostile / "artifacts" / "runs").iterdir()
-    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
-    assert (manifest["status"], manifest["requests"]["answered"]) == ("completed", 4), said
+            place.wait(lambda: place.send("GET", f"/flow_runs/{run}")["end_time"], "the run did not end", 280)
+        assert place.send("GET", f"/flow_runs/{run}")["state_type"] == "COMPLETED", place.logs()
+    (folder,) = (hostile / "artifacts" / "runs").iterdir()
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert (manifest["status"], manifest["requests"]["answered"]) == ("completed", 4), place.logs()
     assert (hostile / "artifacts" / "store" / "prefect.db").is_file()
     assert {*installed.site.rglob("*")} == before
-
-
-def answers(url: str) -> bool:
-    """Say whether a server answers, as it would a browser."""
-    try:
-        return httpx.get(url, headers={"Accept": "text/html"}).is_success
-    except httpx.HTTPError:
-        return False
 
 
 def test_other_processes_find_our_modules_and_rules_are_the_checkouts(installed: Installed, hostile: Path) -> None:
@@ -228,29 +226,61 @@ def test_other_processes_find_our_modules_and_rules_are_the_checkouts(installed:
     assert done.stdout == f"[2, 1] loud {source} None {rules_of('tasks.score', 0)}\n", done.stderr
 
 
-def words(server: Server, folder: Path, **sets: str) -> list[str]:
-    """Return the options of a run of three families, of which a plug-in's is one."""
+def evaluate(installed: Installed, server: Server, hostile: Path, **sets: str) -> Path:
+    """Run three families, of which a plug-in's is one, and a suite that is judged; return the run's folder."""
+    rows = installed.wheel.with_name("answers.jsonl")
+    row = {"question": "Who?", "response": "Anna.", "reference": "Anna.", "retrieved_contexts": ["It was Anna."]}
+    rows.write_text(json.dumps(row) + "\n", encoding="utf-8")
     model = {"name": "echo", "provider": "openai", "base_url": server.base_url}
-    sets |= {"models": json.dumps([model]), "suites": "[basic_control]", "basic_control.n_items": "3"}
-    sets |= {"basic_control.families": "[saying, arithmetic, code_gen]", "gate": "point"}
-    sets |= {"store.root": str(folder / "store"), "store.runs": str(folder / "runs")}
-    return [word for name, value in sets.items() for word in ("--set", f"{name}={value}")]
-
-
-def test_a_run_comes_to_its_verdict_in_a_hostile_folder(
-    installed: Installed, hostile: Path, tmp_path: Path, server: Server
-) -> None:
-    """The sandbox's workers are processes of their own."""
-    given = words(server, tmp_path)
-    done = installed.run(hostile, "basic-control", "run", *given, BASIC_CONTROL_PLUGINS=str(hostile / "plugins"))
+    sets |= {"models": json.dumps([model]), "judges": json.dumps([model | {"name": "judge"}]), "gate": "point"}
+    sets |= {"suites": "[basic_control, rag]", "rag.data": str(rows), "basic_control.n_items": "3"}
+    sets |= {"basic_control.families": "[saying, arithmetic, code_gen]", "report.html": "false"}
+    sets |= {"store.root": str(hostile.parent / "store"), "store.runs": str(hostile.parent / "runs")}
+    given = [word for name, value in sets.items() for word in ("--set", f"{name}={value}")]
+    there = {"BASIC_CONTROL_PLUGINS": str(hostile / "plugins")}
+    done = installed.run(hostile, "basic-control", "run", *given, **there)
     assert done.returncode == 1, done.stderr
-    (run,) = (tmp_path / "runs").iterdir()
+    assert len(server.requests) == CALLS, "nothing is asked twice"
+    return latest(hostile.parent)
+
+
+CALLS = 9 + 5
+"""Nine items; two splits, two checks and one rating."""
+
+
+@pytest.fixture(scope="module")
+def alone(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Evaluate in a hostile folder by threads, and return where."""
+    folder = tmp_path_factory.mktemp("alone")
+    with serve_openai(speak) as server:
+        evaluate(installed, server, made_hostile(folder / "mine"))
+    return folder
+
+
+def test_a_run_comes_to_its_verdict_in_a_hostile_folder(alone: Path) -> None:
+    """The sandbox's workers are processes of their own."""
+    run = latest(alone)
     cells = json.loads((run / "results.json").read_text(encoding="utf-8"))["cells"]
     means = {
         cell["family"]: cell["mean"] for cell in cells if cell["family"] and not cell["level"] + cell["language"]
     }
     assert means == {"saying": 1.0, "arithmetic": 0.0, "code_gen": 0.0}
     assert json.loads((run / "manifest.json").read_text(encoding="utf-8"))["commit"] is None
+
+
+@pytest.mark.parametrize("runner", ["dask", "ray"])
+def test_a_cluster_finds_our_modules_and_comes_to_the_same_scores_as_threads(
+    installed: Installed, alone: Path, hostile: Path, server: Server, runner: str
+) -> None:
+    if not (PACKAGES / f"prefect_{runner}").exists():
+        pytest.skip(f"the extra basic-control[{runner}] is not installed here")
+    evaluate(installed, server, hostile, runner=runner, runner_workers="2")
+    assert outcome(hostile.parent) == outcome(alone)
+    again = evaluate(installed, server, hostile)
+    assert outcome(hostile.parent) == outcome(alone)
+    stages = json.loads((again / "manifest.json").read_text(encoding="utf-8"))["stages"]
+    fresh = {row["stage"] for row in stages if not row["cached"]}
+    assert fresh == {"query", "judge", "results", "gate", "report"}, "threads take over what the cluster left"
 
 
 def test_the_demo_shows_its_report_in_a_hostile_folder(installed: Installed, hostile: Path) -> None:
@@ -276,16 +306,3 @@ def test_an_application_imports_its_own_config(installed: Installed, tmp_path: P
     (run,) = (folder / "artifacts" / "runs").iterdir()
     (model,) = json.loads((run / "results.json").read_text(encoding="utf-8"))["final"]["models"]
     assert model["suites"][0]["parts"] == {"exact_match": pytest.approx(2 / 3)}
-
-
-@pytest.mark.parametrize("runner", ["dask", "ray"])
-def test_a_local_clusters_workers_find_our_modules(
-    installed: Installed, hostile: Path, server: Server, prefect_api: str, runner: str
-) -> None:
-    if not (PACKAGES / f"prefect_{runner}").exists():
-        pytest.skip(f"the extra basic-control[{runner}] is not installed here")
-    given = words(server, hostile.parent, runner=runner, runner_workers="1")
-    there = {"BASIC_CONTROL_PLUGINS": str(hostile / "plugins"), "PREFECT_API_URL": prefect_api}
-    done = installed.run(hostile, "python", "-m", "basic_control", *given, **there)
-    assert done.returncode == 1, done.stderr
-    assert "9 requests: 0 from the cache, 9 asked now, 0 failed." in done.stdout

@@ -1,9 +1,8 @@
 """One undisturbed evaluation for all tests that disturb one, or run it elsewhere."""
 
 import json
-import time
-from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -13,8 +12,8 @@ from tests.servers.running import serve_openai
 
 
 @pytest.fixture(scope="session")
-def undisturbed(forks: Preloaded, tmp_path_factory: pytest.TempPathFactory) -> Scene:
-    """Run the scene once without any fault."""
+def undisturbed(forks: Preloaded, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """Run the scene once without any fault; yield it on the server that it asked."""
     folder = tmp_path_factory.mktemp("undisturbed")
     rows = [
         {
@@ -28,21 +27,17 @@ def undisturbed(forks: Preloaded, tmp_path_factory: pytest.TempPathFactory) -> S
     (folder / "answers.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
     with serve_openai(answer, latency_s=0.05) as server:
         scene = Scene(server, folder, forks)
-        started = time.monotonic()
-        code, _, err = scene.end(scene.start(folder))
+        code, _, err = scene.run(folder)
         assert code == 0, err
-        scene.wall_s = time.monotonic() - started
         scene.expected, scene.calls = outcome(folder), len(server.requests)
-    assert scene.calls == 3 * 6 + 4 * 5
-    assert set(scene.asked().values()) == {1}
-    statuses = Counter(row["status"] for row in scene.expected["raw"])
-    assert set(statuses) <= {"scored", "no_answer"}
-    return scene
+        assert scene.calls == 3 * 6 + 4 * 5
+        assert set(scene.asked().values()) == {1}
+        assert {row["status"] for row in scene.expected["raw"]} <= {"scored", "no_answer"}
+        yield scene
 
 
 @pytest.fixture
 def scene(undisturbed: Scene) -> Iterator[Scene]:
     """Return the scene on a server that has not been asked anything."""
     with serve_openai(answer, latency_s=0.05) as server:
-        before = undisturbed
-        yield Scene(server, before.folder, before.forks, before.expected, before.calls, before.wall_s)
+        yield replace(undisturbed, server=server)

@@ -36,7 +36,6 @@ class Scene:
     forks: Preloaded
     expected: Any = None
     calls: int = 0
-    wall_s: float = 0.0
 
     def words(self, folder: Path) -> list[str]:
         """Return the command line for a store of its own."""

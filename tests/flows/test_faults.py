@@ -3,7 +3,6 @@
 docs/reliability.md is the table of these faults and what comes of them.
 """
 
-import contextlib
 import json
 import os
 import signal
@@ -13,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -21,7 +19,6 @@ from tests.flows.scene import IN_FLIGHT, Scene, decided, outcome
 from tests.helpers.preloaded import Process
 from tests.helpers.runs import latest
 
-KILLS = 8
 FAKETIME = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
 
 
@@ -43,66 +40,50 @@ def remount(store: Path, option: str) -> None:
     subprocess.run(["mount", "-o", f"remount,{option}", str(store)], check=True)
 
 
-@pytest.mark.timeout(1800)
-def test_killed_at_eight_random_moments(scene: Scene, tmp_path: Path) -> None:
-    """SIGKILL and resume, again and again; a run that ends before its turn is compared, and another begins.
+def resumed(folder: Path) -> list[str]:
+    """Return what to add to a start: what has ended, just before it would have been killed, is not resumed."""
+    manifests = sorted((folder / "runs").glob("*/manifest.json"))
+    running = manifests and json.loads(manifests[-1].read_text(encoding="utf-8"))["status"] == "running"
+    return ["--resume"] if running else []
 
-    By turns after so many calls, which lies inside of a run however busy the machine is, and after a time, which
-    may lie before the first call or after the last.
-    """
-    random = Random(20_261_121)
-    ended = turn = left = 0
-    kills, before = 0, 0
-    folder = tmp_path / "0"
 
-    def finished() -> None:
-        nonlocal ended, kills, before, folder
-        assert outcome(folder) == scene.expected
-        asked = len(scene.server.requests) - before
-        assert scene.calls <= asked <= scene.calls + IN_FLIGHT * kills, "only what was in flight is asked again"
-        ended, kills, before = ended + 1, 0, len(scene.server.requests)
-        folder = tmp_path / str(ended)
+@pytest.mark.timeout(1200)
+def test_killed_in_every_part_of_a_run(scene: Scene, tmp_path: Path) -> None:
+    """SIGKILL and resume: before the first call, among the model's and the judge's, and as results are written."""
 
-    def resume() -> list[str]:
-        manifests = sorted((folder / "runs").glob("*/manifest.json"))
-        # Killed when it had just ended, it is begun once more: what has ended is not resumed.
-        begun = manifests and json.loads(manifests[-1].read_text(encoding="utf-8"))["status"] == "running"
-        return ["--resume"] if begun else []
+    def questions(share: float) -> Callable[[], object]:
+        return lambda: len(scene.asked()) >= scene.calls * share
 
-    wall = scene.wall_s  # of a run that may have had a busy machine: the quickest whole one says it better
-    while left < KILLS:
-        words, began, asked = resume(), time.monotonic(), len(scene.server.requests)
-        process, turn = scene.start(folder, *words), turn + 1
-        open_calls = scene.calls - (asked - before)
-        if turn % 2 and open_calls > 0:
-            moment = asked + random.randint(1, open_calls)
-            while len(scene.server.requests) < moment and process.poll() is None:
-                time.sleep(0.01)
-        else:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(random.uniform(0.2, 1.1) * wall)
+    def written() -> object:
+        return [*tmp_path.glob("runs/*/raw/*.json")]
+
+    moments = [lambda: resumed(tmp_path), questions(1 / 4), questions(3 / 4), written]
+    for reached in moments:
+        process = scene.start(tmp_path, *resumed(tmp_path))
+        while not reached() and process.poll() is None:
+            time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         _, err = process.communicate()
-        if process.returncode == -signal.SIGKILL:
-            kills += 1
-            left += 1
-        else:  # it ended, if only just before the kill
-            assert process.returncode == 0, err
-            wall = wall if words else min(wall, time.monotonic() - began)
-            finished()
-    scene.rerun(folder, *resume())
-    finished()
+        assert process.returncode == -signal.SIGKILL or (reached is written and not process.returncode), err
+    scene.rerun(tmp_path, *resumed(tmp_path))
+    assert len(scene.server.requests) <= scene.calls + len(moments) * IN_FLIGHT, (
+        "only what was in flight is asked again"
+    )
 
 
 def test_a_full_disk(scene: Scene, tmp_path: Path) -> None:
     with small_disk(tmp_path, "220k") as store:
-        code, _, err = scene.run(tmp_path)
+        # A process of its own: while one lives, what it could not even give back stays its own for a minute.
+        code, _, err = scene.end(scene.start(tmp_path))
         assert code == 2
         assert "disk is full" in err
+        before = len(scene.server.requests)
         remount(store, "size=100m")
         scene.rerun(tmp_path)
+        again = len(scene.server.requests) - before
+        assert again < scene.calls, "what was written is kept"
         # Each of the three batches may hold as many replies as are in flight, on their way to the disk.
-        assert len(scene.server.requests) <= scene.calls + 3 * IN_FLIGHT, "only what could not be written"
+        assert again <= scene.calls - before + 3 * IN_FLIGHT, "only what could not be written"
 
 
 def test_a_read_only_store(scene: Scene, tmp_path: Path) -> None:
@@ -125,40 +106,38 @@ def test_a_read_only_store(scene: Scene, tmp_path: Path) -> None:
     assert len(scene.server.requests) <= scene.calls + IN_FLIGHT
 
 
-@pytest.mark.parametrize("rounds", [1, 2])
-def test_damaged_tables(scene: Scene, tmp_path: Path, rounds: int) -> None:
-    """Every table, or every second one, has a stretch in its middle overwritten."""
-    scene.rerun(tmp_path)
-    tables = sorted((tmp_path / "store" / "tables").rglob("*.parquet"))[::rounds]
-    for path in tables:
-        content = bytearray(path.read_bytes())
-        middle = len(content) // 2
-        content[middle : middle + 8] = bytes(byte ^ 0xFF for byte in content[middle : middle + 8])
-        path.write_bytes(content)
-    scene.rerun(tmp_path)
-    assert len(scene.server.requests) == scene.calls, "the replies were in the cache"
-    notes = [row["note"] for row in json.loads((latest(tmp_path) / "manifest.json").read_text())["stages"]]
-    assert any("missing or damaged" in note for note in notes)
+def test_damaged_tables(undisturbed: Scene) -> None:
+    """Every table, then every second one, has a stretch in its middle overwritten."""
+    before = len(undisturbed.server.requests)
+    for step in (1, 2):
+        for path in sorted((undisturbed.folder / "store" / "tables").rglob("*.parquet"))[::step]:
+            content = bytearray(path.read_bytes())
+            middle = len(content) // 2
+            content[middle : middle + 8] = bytes(byte ^ 0xFF for byte in content[middle : middle + 8])
+            path.write_bytes(content)
+        undisturbed.rerun(undisturbed.folder)
+        assert len(undisturbed.server.requests) == before, "the replies were in the cache"
+        manifest = json.loads((latest(undisturbed.folder) / "manifest.json").read_text(encoding="utf-8"))
+        assert any("missing or damaged" in row["note"] for row in manifest["stages"])
 
 
 @pytest.mark.parametrize("damage", ["middle", "head", "gone"])
-def test_a_damaged_cache_file(scene: Scene, tmp_path: Path, damage: str) -> None:
+def test_a_damaged_cache_file(undisturbed: Scene, damage: str) -> None:
     """The reply cache is overwritten in its middle, loses its head, or is gone: the run's tables still hold all."""
-    scene.rerun(tmp_path)
-    cache = tmp_path / "store" / "replies.sqlite"
-    content = bytearray(cache.read_bytes())
+    cache = undisturbed.folder / "store" / "replies.sqlite"
+    before, content = len(undisturbed.server.requests), bytearray(cache.read_bytes())
     if damage == "gone":
         cache.unlink()
     else:
         at = len(content) // 2 if damage == "middle" else 0
         content[at : at + 4096] = os.urandom(4096)
         cache.write_bytes(content)
-    code, out, err = scene.run(tmp_path)
+    code, out, err = undisturbed.run(undisturbed.folder)
     assert code == 0, err
-    assert outcome(tmp_path) == scene.expected
-    asked = len(scene.server.requests) - scene.calls
+    assert outcome(undisturbed.folder) == undisturbed.expected
+    asked = len(undisturbed.server.requests) - before
     if damage == "middle":
-        assert asked < scene.calls, "what is sound in the file is kept"
+        assert asked < undisturbed.calls, "what is sound in the file is kept"
     if damage != "gone":
         assert "damaged" in err, out
 
@@ -169,7 +148,7 @@ def test_a_server_that_dies_and_comes_back(scene: Scene, tmp_path: Path) -> None
         assert process.poll() is None
         time.sleep(0.01)
     scene.server.stop()
-    time.sleep(3)
+    time.sleep(1)
     scene.server.start()
     code, _, err = scene.end(process)
     assert code == 0, err
@@ -178,7 +157,7 @@ def test_a_server_that_dies_and_comes_back(scene: Scene, tmp_path: Path) -> None
 
 
 def test_a_server_that_dies_for_good_and_is_back_for_the_next_run(scene: Scene, tmp_path: Path) -> None:
-    short = ("--set", "models.0.deadline_s=10", "--set", "judges.0.deadline_s=10", "--set", "gate=point")
+    short = ("--set", "models.0.deadline_s=5", "--set", "judges.0.deadline_s=5", "--set", "gate=point")
     process = scene.start(tmp_path, *short)
     while len(scene.server.requests) < scene.calls // 3:
         assert process.poll() is None

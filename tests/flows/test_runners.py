@@ -1,34 +1,14 @@
-"""The same evaluation on a local Dask cluster and a local Ray cluster, which are other processes."""
+"""Clusters that are not there, or whose package is not; those that are run in tests/basic_control/test_wheel.py."""
 
-import importlib.util
 import json
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from config.reading import read
 from data.errors import InputError
 from flows.runners import ANSWER_S, running
-from tests.flows.scene import Scene
-from tests.helpers.runs import latest
-
-
-@pytest.mark.parametrize(("runner", "package"), [("dask", "distributed"), ("ray", "ray")])
-def test_a_cluster_comes_to_the_same_scores_as_threads(
-    scene: Scene, tmp_path: Path, runner: str, package: str
-) -> None:
-    if not importlib.util.find_spec(package):
-        pytest.skip(f"the extra basic-control[{runner}] is not installed here")
-    scene.rerun(tmp_path, "--set", f"runner={runner}", "--set", "runner_workers=2", apart=True)
-    assert set(scene.asked().values()) == {1}, "two workers ask nothing twice"
-    assert len(scene.server.requests) == scene.calls
-    scene.rerun(tmp_path)
-    assert len(scene.server.requests) == scene.calls, "threads take over what the cluster left"
-    stages = json.loads((latest(tmp_path) / "manifest.json").read_text(encoding="utf-8"))["stages"]
-    fresh = {row["stage"] for row in stages if not row["cached"]}
-    assert fresh == {"query", "judge", "results", "gate", "report"}
 
 
 @pytest.mark.parametrize(
