@@ -229,7 +229,7 @@ def test_other_processes_find_our_modules_and_rules_are_the_checkouts(installed:
 def evaluate(installed: Installed, server: Server, hostile: Path, **sets: str) -> Path:
     """Run three families, of which a plug-in's is one, and a suite that is judged; return the run's folder."""
     rows = installed.wheel.with_name("answers.jsonl")
-    row = {"question": "Who?", "response": "Anna.", "reference": "Anna.", "retrieved_contexts": ["It was Anna."]}
+    row = {"question": "Who?", "response": "Anna.", "reference": "She did.", "retrieved_contexts": ["It was."]}
     rows.write_text(json.dumps(row) + "\n", encoding="utf-8")
     model = {"name": "echo", "provider": "openai", "base_url": server.base_url}
     sets |= {"models": json.dumps([model]), "judges": json.dumps([model | {"name": "judge"}]), "gate": "point"}

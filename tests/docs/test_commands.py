@@ -7,8 +7,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +20,7 @@ from data import plugins
 from flows.cli import application
 from flows.cli.options import RunOptions, choose
 from tests.conftest import TOP
+from tests.helpers import inside
 from tests.helpers.pages import blocks_of, pages, write_files
 
 OTHERS = {
@@ -159,15 +158,8 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     for name in ("eval", "campaign", "run", "gsm8k/run"):
         (folder / f"{name}.yaml").parent.mkdir(exist_ok=True)
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(whole), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "basic_control", "run", "--config", "eval.yaml"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(TOP)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    code, _, said = inside.call(["run", "--config", "eval.yaml"], os.environ, folder)
+    assert code == 0, said
     runs = folder / "artifacts" / "runs"
     (run,) = (path.parent.name for path in runs.glob("*/manifest.json"))
     shutil.copytree(runs / run, runs / "20261121_020000")

@@ -107,14 +107,16 @@ def test_a_read_only_store(scene: Scene, tmp_path: Path) -> None:
 
 
 def test_damaged_tables(undisturbed: Scene) -> None:
-    """Every table, then every second one, has a stretch in its middle overwritten."""
+    """Every table is overwritten in its middle, cut or deleted by turns, then every second one."""
     before = len(undisturbed.server.requests)
     for step in (1, 2):
-        for path in sorted((undisturbed.folder / "store" / "tables").rglob("*.parquet"))[::step]:
+        for number, path in enumerate(sorted((undisturbed.folder / "store" / "tables").rglob("*.parquet"))[::step]):
             content = bytearray(path.read_bytes())
             middle = len(content) // 2
             content[middle : middle + 8] = bytes(byte ^ 0xFF for byte in content[middle : middle + 8])
-            path.write_bytes(content)
+            path.write_bytes(path.read_bytes()[:-7] if number % 3 == 1 else content)
+            if number % 3 == 2:
+                path.unlink()
         undisturbed.rerun(undisturbed.folder)
         assert len(undisturbed.server.requests) == before, "the replies were in the cache"
         manifest = json.loads((latest(undisturbed.folder) / "manifest.json").read_text(encoding="utf-8"))

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from aiohttp import web
 
 from tests.conftest import TOP, Run
 from tests.helpers.preloaded import Preloaded
-from tests.helpers.runs import SEED, TWO, at, latest, results
+from tests.helpers.runs import SEED, TWO, at, latest
 from tests.servers.running import serve, serve_ollama, serve_openai
 
 FAMILIES = ("simple_logic", "instructions", "arithmetic")
@@ -104,33 +103,7 @@ def test_one_suite_runs_alone_as_its_own_module(run: Run) -> None:
     assert "20 asked now" in done.stdout, done.stderr
 
 
-def test_a_killed_run_asks_nothing_twice(run: Run, forks: Preloaded, tmp_path: Path) -> None:
-    """SIGKILL in the middle of query; the server counts what it was asked."""
-    arguments = [*ONLY, "--set", "basic_control.n_items=40"]
-    with serve_openai(lambda body: "re " + body["messages"][-1]["content"][-20:], latency_s=0.05) as server:
-        arguments += ["--set", at(server, max_concurrency=4)]
-        arguments += ["--set", f"store.root={tmp_path}/store", "--set", f"store.runs={tmp_path}/runs"]
-        process = forks.start("flows.full_eval", arguments, forks.environment)
-        while len(server.requests) < 30:
-            assert process.poll() is None
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        before = len(server.requests)
-        done = run(*arguments)
-        prompts = Counter(json.dumps(r.body["messages"]) for r in server.requests)
-    assert before < 80
-    assert "asked now, 0 failed" in done.stdout, done.stderr
-    assert len(prompts) == 80
-    twice = sum(count - 1 for count in prompts.values())
-    assert twice <= 4, "at most what was in flight at the kill is asked again"
-    assert max(prompts.values()) <= 2
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_keeps_what_was_answered(
-    forks: Preloaded, run: Run, tmp_path: Path, how: signal.Signals
-) -> None:
+def test_an_end_by_sigterm_keeps_what_was_answered(forks: Preloaded, run: Run, tmp_path: Path) -> None:
     arguments = [*ONLY, "--set", "basic_control.n_items=40"]
     with serve_openai("yes", latency_s=0.05) as server:
         arguments += ["--set", at(server, max_concurrency=4)]
@@ -139,7 +112,7 @@ def test_an_interrupt_keeps_what_was_answered(
         while len(server.requests) < 30:
             assert process.poll() is None
             time.sleep(0.01)
-        process.send_signal(how)
+        process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=60)
         assert len(server.requests) < 60, "it stops asking at once"
         done = run(*arguments)
@@ -164,26 +137,6 @@ def test_a_run_goes_on_from_the_cache_and_starts_no_server(run: Run, tmp_path: P
     assert "verify basic_control acme/tiny:1b: from the cache" in done.stdout, done.stderr
     assert "INFO" not in done.stderr, "no log of Prefect's"
     assert not [*tmp_path.rglob("prefect.db*")]
-
-
-@pytest.mark.parametrize("damage", ["delete", "cut"])
-def test_a_damaged_artifact_is_recomputed_without_a_call(run: Run, tmp_path: Path, damage: str) -> None:
-    with serve_openai("ANSWER: 12") as server:
-        arguments = ("--set", at(server), *ONLY)
-        run(*arguments)
-        first = results(latest(tmp_path))
-        for path in (tmp_path / "store" / "tables").rglob("*.parquet"):
-            if damage == "delete":
-                path.unlink()
-            else:
-                path.write_bytes(path.read_bytes()[:-7])
-        done = run(*arguments)
-        assert len(server.requests) == 20
-    assert "No model call was made" in done.stdout, done.stderr
-    assert results(latest(tmp_path)) == first
-    manifest = json.loads((latest(tmp_path) / "manifest.json").read_text(encoding="utf-8"))
-    notes = {s["stage"]: s["note"] for s in manifest["stages"]}
-    assert "missing or damaged" in notes["generate"]
 
 
 def test_a_second_run_takes_every_stage_from_the_cache(run: Run, tmp_path: Path) -> None:
