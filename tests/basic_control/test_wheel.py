@@ -86,9 +86,7 @@ class Installed:
         """Run a command of the environment in a folder, with nothing of the checkout on its path."""
         words = [str(self.python.with_name(command[0])), *command[1:]]
         environment = self.environment(**extra)
-        return subprocess.run(
-            words, cwd=folder, env=environment, capture_output=True, text=True, timeout=280, check=False
-        )
+        return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
     def environment(self, **extra: str) -> dict[str, str]:
         """Return an environment that knows nothing of the checkout."""
@@ -264,7 +262,7 @@ def test_a_run_comes_to_its_verdict_in_a_hostile_folder(alone: Path) -> None:
     means = {
         cell["family"]: cell["mean"] for cell in cells if cell["family"] and not cell["level"] + cell["language"]
     }
-    assert means == {"saying": 1.0, "arithmetic": 0.0, "code_gen": 0.0}
+    assert means == {"saying": 1.0, "arithmetic": 0.0, "code_gen": 0.0, "answers": 0.5}
     assert json.loads((run / "manifest.json").read_text(encoding="utf-8"))["commit"] is None
 
 

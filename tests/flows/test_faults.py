@@ -47,7 +47,6 @@ def resumed(folder: Path) -> list[str]:
     return ["--resume"] if running else []
 
 
-@pytest.mark.timeout(1200)
 def test_killed_in_every_part_of_a_run(scene: Scene, tmp_path: Path) -> None:
     """SIGKILL and resume: before the first call, among the model's and the judge's, and as results are written."""
 
