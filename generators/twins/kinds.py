@@ -20,8 +20,9 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
 
 
 def _numbers(facts: Facts, answer: str, language: str, rng: Random) -> Renewed:
-    del answer  # the reference says it, step by step
-    return numbers.renew(_text(facts, "question"), _text(facts, "reference"), language, rng)
+    question, reference = _text(facts, "question"), _text(facts, "reference")
+    annotated = _text(facts, "annotated") if facts.get("annotated") else reference
+    return numbers.renew(question, reference, language, rng, answer=answer, annotated=annotated)
 
 
 def _names(facts: Facts, answer: str, language: str, rng: Random) -> Renewed:

@@ -32,11 +32,16 @@ VERSION = 1
 DRAWS = 2000
 """Draws after which an item is taken to have no fitting numbers."""
 FEWEST = 0.5
-"""The share of an item's numbers that must change."""
+"""The share of an item's numbers that change; where no draw of so many fits, one of `DRAWS` more suffices."""
 
 
-def renew(question: str, reference: str, language: str, rng: Random) -> Renewed:
+def renew(
+    question: str, reference: str, language: str, rng: Random, *, answer: str = "", annotated: str = ""
+) -> Renewed:
     """Make a twin with other numbers: facts `question` and `reference`, the answer as a number.
+
+    `answer` is what is expected where no last line of the reference says it; `annotated` is a reference in plain
+    equations with the annotations that it leaves out, line for line.
 
     Raises:
         Refused: no twin of the item is surely right; the text is the reason.
@@ -45,12 +50,13 @@ def renew(question: str, reference: str, language: str, rng: Random) -> Renewed:
     words.refuse(question)
     found = mentions(question, words)
     given = quantities(found)
-    *lines, last = reference.strip().splitlines()
-    answer = last.partition(ANSWER)[2].strip()
+    lines, ending = reference.strip().splitlines(), ""
+    if ANSWER in lines[-1]:
+        ending, answer = ANSWER, lines.pop().partition(ANSWER)[2].strip()
     if not NUMBER.fullmatch(answer):
         raise Refused("an answer that is no plain number")
     tracer = Tracer(given, question, lines, words)
-    trace = tracer.trace(calculations(lines))
+    trace = tracer.trace(calculations((annotated.strip() or reference.strip()).splitlines()[: len(lines)]))
     if trace.values[-1] != number(answer):
         raise Refused("an answer that the last calculation does not give")
     if trace.values[-1] in [one.value for one in given]:
@@ -58,9 +64,10 @@ def renew(question: str, reference: str, language: str, rng: Random) -> Renewed:
     rewritten(lines, trace, tracer, trace.values)  # what cannot be written is refused before anything is drawn
     for after in _drawn(trace, _domains(question, reference, trace, language, words), found, rng):
         with suppress(Refused):  # two sources of a number in the text part
-            reference = "\n".join([*rewritten(lines, trace, tracer, after), f"{ANSWER} {written(after[-1])}"])
-            facts = {"question": _question(question, found, given, after), "reference": reference}
-            return Renewed(written(after[-1]), facts)
+            answer = written(after[-1])
+            solution = [*rewritten(lines, trace, tracer, after), *([f"{ending} {answer}"] if ending else [])]
+            facts = {"question": _question(question, found, given, after), "reference": "\n".join(solution)}
+            return Renewed(answer, facts)
     doubted = any(len(sources) > 1 for own in trace.sources for sources in own)
     raise Refused(TWO_SOURCES if doubted else "no numbers that fit")
 
@@ -69,21 +76,15 @@ def _domains(question: str, solution: str, trace: Trace, language: str, words: W
     """Return what may stand in the place of each quantity.
 
     Raises:
-        Refused: too few can change.
+        Refused: none can change.
     """
     kept = trace.kept | _said_again(question, solution, trace.quantities, words)
     found = [
         (place not in kept and one.domain(language)) or [one.value] for place, one in enumerate(trace.quantities)
     ]
-    changing = sum(one.value not in domain for one, domain in zip(trace.quantities, found, strict=True))
-    if changing < _fewest(trace):
-        raise Refused("too few numbers that can change")
+    if all(one.value in domain for one, domain in zip(trace.quantities, found, strict=True)):
+        raise Refused("no number that can change")
     return [*found]
-
-
-def _fewest(trace: Trace) -> float:
-    """Return how many quantities must change at least."""
-    return max(1, FEWEST * sum(one.value not in {0, 1} for one in trace.quantities))
 
 
 def _said_again(question: str, solution: str, given: Sequence[Quantity], words: Wording) -> frozenset[int]:
@@ -100,13 +101,13 @@ def _drawn(
 ) -> Iterator[Values]:
     """Yield draws with which all that the solution makes of the quantities is of its original's kind."""
     before = trace.values[: len(domains)]
-    fewest = _fewest(trace)
-    for attempt in range(DRAWS):
-        keep = attempt / DRAWS / 2  # the longer nothing fits, the more of them stay, up to half
+    half = FEWEST * sum(old not in {0, 1} for old in before)
+    for attempt in range(2 * DRAWS):
+        keep = attempt / DRAWS / 2  # the longer nothing fits, the more of them stay
         given = [
             old if rng.random() < keep else rng.choice(domain) for old, domain in zip(before, domains, strict=True)
         ]
-        if sum(map(ne, given, before)) < fewest:
+        if sum(map(ne, given, before)) < max(1, half if attempt < DRAWS else 1):
             continue
         new = dict(zip((one.value for one in trace.quantities), given, strict=True))
         if lowest_terms(found, new) and same_order(trace, given):

@@ -370,3 +370,36 @@ def _made(sides: Sequence[Sequence[Token]], verdict: CalculationCheck, key: str,
         bare=sum(map(len, before)) == 1,
         hashed=tuple([value for value in known if not (isinstance(value, int) and -SMALL < value < SMALL)]),
     )
+
+
+_EQUAL = re.compile(r"[=＝]")
+_CURRENCY = re.compile(r"\s*[$€£¥₽]?\s*")
+
+
+def annotate(text: str) -> str:
+    """Write beside each equation what it calculates: `8 boxes * 24 = 192` as `8 boxes * 24 = <<8*24=192>>192`.
+
+    An equation that is not read, is wrong, or comes to more than a number stays as it is, as does a text that has
+    annotations: what stands outside of them was left out on purpose, or by mistake.
+
+    Source: SPEC 3 (what an equation is), SPEC 17.
+    """
+    return text if "<<" in text else "\n".join(map(_with_annotations, text.split("\n")))
+
+
+def _with_annotations(line: str) -> str:
+    read = plain(line) if len(line) <= LONGEST_LINE and "=" in line else ""
+    signs, places = ([sign.start() for sign in _EQUAL.finditer(text)] for text in (line, read))
+    if len(signs) != len(places):
+        return line
+    where = dict(zip(places, signs, strict=True))
+    for one in reversed([*equations(read)]):
+        before = _CURRENCY.match(line, where[one.sign.start] + 1) if one.sign.start in where else None
+        result = one.right[0].text
+        if before and one.verdict.right and len(one.right) == 1 and line.startswith(result, before.end()):
+            line = f"{line[: before.end()]}<<{_written(one.left)}={result}>>{line[before.end() :]}"
+    return line
+
+
+def _written(side: Sequence[Token]) -> str:
+    return "".join("*0.01" if token.kind == "percent" else token.text for token in side)

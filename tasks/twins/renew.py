@@ -19,6 +19,7 @@ from data.tables import ITEMS
 from data.units import UnitIdentity
 from generators.twins.base import Refused, Renewed
 from generators.twins.kinds import renew as renewed
+from metrics.cot.chain import annotate
 from prompts import fill, read_by
 from tasks.load import row
 from tasks.runtime.storage import open_store
@@ -95,7 +96,8 @@ def _twin(
         language, twin = other.language, Renewed(other.answer, other.facts, other.prompt)
     else:
         item = original["text_digest"] or original["item_id"]
-        twin = renewed(kind, item, facts, original["answer"], language, seed=wanted.twins.seed, number=number)
+        given = {**facts, "annotated": annotate(str(facts.get("reference") or ""))}
+        twin = renewed(kind, item, given, original["answer"], language, seed=wanted.twins.seed, number=number)
     facts |= {**twin.facts, TWIN: {"item": original["item_id"], "kind": kind}}
     same = {name: original[name] for name in ("family", "version", "level", "template", "seed", "index")}
     written = Item(twin.prompt, twin.answer, facts, language=language, suite=wanted.suite, **same)
@@ -105,7 +107,7 @@ def _twin(
     }
 
 
-@stage(version=1, part="generate", takes="generate")
+@stage(version=2, part="generate", takes="generate")
 def renew(store: StoreSettings, items: Ref, *, wanted: TwinsWanted) -> RenewedItems:
     """Make the twins of a batch of items."""
     opened = open_store(store)

@@ -130,6 +130,21 @@ def test_the_same_problems_in_another_language_are_pairs_with_equal_answers(shar
     assert all("Задача" in prompt for prompt in made["prompt"])
 
 
+def test_own_rows_with_plain_equations_are_renewed(tmp_path: Path) -> None:
+    reference = {"reference": "There are 4 pens + 12 pens = 16 pens.", "answer": "16"}
+    asked = "Alice has 12 pens and Bob has 4 pens. How many pens are there?"
+    suite = settings(tmp_path, twins=["numbers"], more={**reference, "question": asked}).suites[0]
+    wanted = wanted_of(suite)
+    assert wanted is not None
+    made = [*twins_of(ITEMS.frame(items_of(suite)), wanted, Counter())]
+    assert made
+    for one in made:
+        facts = json.loads(one["facts"])
+        mine, yours = map(int, re.findall("[0-9]+", facts["question"]))
+        assert one["answer"] == str(mine + yours) != "16"
+        assert facts["reference"] == f"There are {yours} pens + {mine} pens = {one['answer']} pens."
+
+
 def test_own_rows_pair_by_their_places_where_the_answers_are_equal(tmp_path: Path) -> None:
     english = [{"question": f"What is {n} plus 4?", "answer": str(n + 4)} for n in range(6)]
     russian = [{"question": f"Сколько будет {n} плюс 4?", "answer": str(n + 4)} for n in range(5)]
