@@ -112,8 +112,8 @@ def renewed_scores(store: Store, tables: Tables) -> RenewedScores:
     """Return the scores of renewed items, each with its kind and its original, and what became of the originals."""
     if not tables.twin_counts:
         return RenewedScores()
-    scores = store.read_all(tables.twin_scores, SCORES)
-    return RenewedScores(scores.join(named(store, tables.twin_items), on="item_id"), counted(tables.twin_counts))
+    scores, twins = store.read_all(tables.twin_scores, SCORES), store.read_all(tables.twin_items, ITEMS)
+    return RenewedScores(scores.join(named(twins.unique("item_id")), on="item_id"), counted(tables.twin_counts))
 
 
 def _texts(store: Store, tables: Tables) -> pl.DataFrame:

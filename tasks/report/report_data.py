@@ -11,6 +11,7 @@ from config.settings import Settings
 from data.batches import QueryResult, Ref, Tables
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, SUMMARY, VERDICTS
 from tasks.store.tables import Store
+from tasks.twins.renew import named
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ class ReportData:
     """One run, as the writers of reports see it.
 
     `replies` has a row for each item, model and repeat: the items' columns, the request, the response.
-    `results` is the document of `metrics.analysis.document`, empty where no verdict was reached.
+    `results` is the document of `metrics.analysis.document`, empty where no verdict was reached. `twins` are the
+    replies to renewed items in the form of `replies`, each with its `kind` and its `original`.
     """
 
     settings: Settings
@@ -32,6 +34,8 @@ class ReportData:
     summary: pl.DataFrame
     manifest: Mapping[str, Any]
     results: Mapping[str, Any] = field(default_factory=dict)
+    twins: pl.DataFrame = field(default_factory=pl.DataFrame)
+    twin_scores: pl.DataFrame = field(default_factory=pl.DataFrame)
 
     @property
     def stamp(self) -> str:
@@ -58,17 +62,23 @@ def gather(
     results: Mapping[str, Any],
 ) -> ReportData:
     """Read a run's tables."""
-    items = store.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
+    items, renewed = (
+        store.read_all(refs, ITEMS).unique("item_id", maintain_order=True)
+        for refs in (tables.items, tables.twin_items)
+    )
+    answers = _answers(store, tables.asked)
     return ReportData(
         settings=settings,
         run=run,
         started=started,
         items=items,
-        replies=_answers(store, tables.asked).join(items, on="item_id", how="inner", maintain_order="left"),
+        replies=answers.join(items, on="item_id", how="inner", maintain_order="left"),
         judged=_answers(store, tables.judged),
         verdicts=store.read_all(tables.verdicts, VERDICTS),
         scores=store.read_all(tables.scores, SCORES),
         summary=SUMMARY.check(store.read(summary)),
         manifest=manifest,
         results=results,
+        twins=answers.join(renewed.join(named(renewed), on="item_id"), on="item_id", maintain_order="left"),
+        twin_scores=store.read_all(tables.twin_scores, SCORES),
     )

@@ -21,6 +21,7 @@ def sections(data: ReportData) -> list[Table]:
         passports.corrected(data.results, language),
         *passports.passport_tables(data.results, language),
         *twins.tables(data.results, language),
+        twins.changed(data),
         stopping.table(data.results, language),
         *stated.tables(data),
         _repeats(data, language),

@@ -1,13 +1,19 @@
 """What reports say of renewed items: how a model does on twins, and how many of the originals have one."""
 
+import json
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
+import polars as pl
+
 from data.batches import TwinCount
-from metrics.analysis.twins import shares
+from data.questions import shown_question
+from metrics.analysis.twins import right_by, shares
 from prompts.phrases import phrase, translated
+from tasks.report.report_data import ReportData
 from tasks.report.tables import Table, columns
-from tasks.report.text import estimated, grouped, percent, points, written
+from tasks.report.text import clipped, estimated, grouped, percent, points, written
 from tasks.report.titles import metric_title
 from tasks.report.words import shared
 
@@ -92,6 +98,49 @@ def _head(name: str, language: str) -> str:
 
 def _numbers(language: str) -> tuple[str, ...]:
     return tuple(_head(name, language) for name in ("pairs", "mean", "against", "difference"))
+
+
+PAIRS = 50
+"""Pairs that a report shows side by side."""
+_LONGEST = 400
+_KEY = ["item_id", "model", "repeat"]
+
+
+def changed(data: ReportData) -> Table | None:
+    """Return the pairs of which one reply is right and the other wrong, side by side; None where a run has none."""
+    telling = {one.name: name for one in data.settings.suites if one.twins for name in islice(right_by(one), 1)}
+    if data.twins.is_empty():
+        return None
+    twins, originals = (
+        replies.join(scores.select(*_KEY, "metric", "value").drop_nulls(), on=_KEY).filter(
+            pl.col("metric") == pl.col("suite").replace_strict(telling, default="")
+        )
+        for replies, scores in ((data.twins, data.twin_scores), (data.replies, data.scores))
+    )
+    pairs = twins.join(
+        originals, left_on=["original", *_KEY[1:]], right_on=_KEY, suffix=_BEFORE, maintain_order="left"
+    ).filter((pl.col("value") == 1) != (pl.col(f"value{_BEFORE}") == 1))
+    language = data.settings.report.language
+    names = ("model", "suite", "twins", "original", "original_reply", "twin", "twin_reply")
+    rows = [
+        (one["model"], one["suite"], one["kind"], *_told(one, _BEFORE), *_told(one, ""))
+        for one in pairs.head(PAIRS).iter_rows(named=True)
+    ]
+    note = phrase("twins.changed_note", language, n=grouped(pairs.height), shown=grouped(len(rows)))
+    heads = columns(*(_head(name, language) for name in names))
+    return Table(heads, rows, phrase("twins.changed_head", language), note, name="twins-changed")
+
+
+_BEFORE = "_original"
+
+
+def _told(one: Mapping[str, Any], side: str) -> tuple[str, str]:
+    """Return a question with its expected answer, and the reply with whether it is right."""
+    facts, text = json.loads(one[f"facts{side}"]), (one[f"text{side}"] or "").strip()
+    question = facts.get("question") or shown_question(one[f"prompt{side}"], facts)
+    shown = text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"  # the answer stands at the end
+    right = "✓" if one[f"value{side}"] == 1 else "✗"
+    return f"{clipped(question, _LONGEST)} → {one[f'answer{side}']}", f"{right} {shown}"
 
 
 MOST = 3

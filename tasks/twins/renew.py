@@ -24,7 +24,6 @@ from prompts import fill, read_by
 from tasks.load import row
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
-from tasks.store.tables import Store
 from tasks.twins.pairs import PairedData, in_family, paired_data, partner
 
 TWIN = "twin_of"
@@ -117,10 +116,9 @@ def renew(store: StoreSettings, items: Ref, *, wanted: TwinsWanted) -> RenewedIt
     return RenewedItems(opened.write(ITEMS, frame), listed)
 
 
-def named(store: Store, items: list[Ref]) -> pl.DataFrame:
-    """Return of each twin: item_id, original, kind."""
-    read = store.read_all(items, ITEMS).select("item_id", "facts").unique("item_id").iter_rows()
-    told = [(item_id, json.loads(facts)[TWIN]) for item_id, facts in read]
+def named(twins: pl.DataFrame) -> pl.DataFrame:
+    """Return of each twin of an items table: item_id, original, kind."""
+    told = [(item_id, json.loads(facts)[TWIN]) for item_id, facts in twins.select("item_id", "facts").iter_rows()]
     return pl.DataFrame(
         [(item_id, one["item"], one["kind"]) for item_id, one in told],
         schema={"item_id": pl.String, "original": pl.String, "kind": pl.String},
