@@ -1,6 +1,7 @@
 """References in plain equations: the twins of annotated ones or none, and those that a reader solved afresh."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -79,3 +80,12 @@ def test_a_plain_equation_outside_of_what_is_traced_is_refused(case: str) -> Non
     reference, reason = REFUSED[case]
     with pytest.raises(Refused, match=reason):
         renew(QUESTION, reference, "en", source(1), answer="242", annotated=annotate(reference))
+
+
+def test_annotations_are_written_beside_what_stands_there() -> None:
+    draw, signs = source("hostile"), "0123456789+-*/=≈＝().,%$ x×÷—a<>#\n\\^√"
+    texts = ["".join(draw.choices(signs, k=60)).replace("<<", "<") for _ in range(1000)]
+    for text in [*texts, *ROWS.values(), "1+1=2 " * 2000, "(1+" * 900]:
+        assert re.sub(r"<<[^<>]*>>", "", annotate(text)) == text
+    assert annotate(ROWS["equations"]).count("<<") == 2
+    assert annotate("40 * 25% = 10") == "40 * 25% = <<40*25*0.01=10>>10"
