@@ -94,12 +94,7 @@ class Total:
     lower: float | None = None
 
 
-def summarise(
-    scores: pl.DataFrame,
-    items: pl.DataFrame,
-    *,
-    bounds: Mapping[str, Bounds] | None = None,
-) -> pl.DataFrame:
+def summarise(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     """Sum scores up into the summary table.
 
     A row of `scores` is a metric's value for an item, a model and a repeat; of the result, a cell: one for each
@@ -109,16 +104,16 @@ def summarise(
     the metric gave it one; so n_asked = n_scored + n_model_error + n_judge_failed + n_not_applicable. Where
     nothing is scored, mean and interval are null. A mean is over questions: repeats enter by their mean.
 
-    A metric is yes/no when all its values are 0 or 1. `bounds` are a metric's, (0, 1) unless given; a metric
-    with values outside 0 and 1 and no bounds given has none. Intervals: `metrics.stats.intervals`; clusters are the
-    templates of a family, the unit is the question, whose repeats enter by their mean.
+    A metric is yes/no when all its values are 0 or 1; one with values outside 0 and 1 has no bounds.
+    Intervals: `metrics.stats.intervals`; clusters are the templates of a family, the unit is the question, whose
+    repeats enter by their mean.
 
     Raises:
         InputError: a row whose item is not in `items`, whose status is unknown, or that is scored and has no
             finite value.
     """
     coded = _coded(scores, items)
-    kinds = _kinds(coded, bounds or {})
+    kinds = _kinds(coded)
     groups = _groups(coded)
     parts = list(dict.fromkeys(groups.values()))
     lost = [part for part in parts if _partly(coded.counts[list(part)])]
@@ -282,7 +277,7 @@ def _check(rows: pl.DataFrame, scores: pl.DataFrame) -> None:
             )
 
 
-def _kinds(coded: _Coded, bounds: Mapping[str, Bounds]) -> dict[str, tuple[bool, Bounds]]:
+def _kinds(coded: _Coded) -> dict[str, tuple[bool, Bounds]]:
     """Say for each metric whether it is yes/no, and its bounds."""
     value = pl.col("value")
     seen = coded.rows.group_by("leaf").agg(
@@ -292,8 +287,8 @@ def _kinds(coded: _Coded, bounds: Mapping[str, Bounds]) -> dict[str, tuple[bool,
     for leaf, yes_no, low, high in seen.iter_rows():
         metric = coded.leaves[leaf][-1]
         within = low is None or (low >= 0 and high <= 1)
-        before, limits = found.get(metric, (True, bounds.get(metric, (0.0, 1.0))))
-        found[metric] = (before and yes_no, limits if within or metric in bounds else None)
+        before, limits = found.get(metric, (True, (0.0, 1.0)))
+        found[metric] = (before and yes_no, limits if within else None)
     return found
 
 
