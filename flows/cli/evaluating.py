@@ -96,7 +96,7 @@ def _run_flow(settings: "Settings", imported: Callable[[], "Callable[[Plan], T]"
         say(said, level=logging.WARNING)
     prepare(results_of(settings))
     with ExitStack() as stack:
-        shown = None if structured() else stack.enter_context(progress())
+        shown = None if structured() else stack.enter_context(progress(settings.report.language))
         # Importing Prefect makes hundreds of thousands of objects that stay: nothing to collect among them.
         gc.disable()
         work = imported()

@@ -29,13 +29,13 @@ EVERY_S = 10.0
 DRAWN_S = 0.25
 
 
-def progress() -> "Display":
+def progress(language: str = "en") -> "Display":
     """Return the display of a run: bars where stderr is a terminal, lines where it is not.
 
     Raises:
         InputError: the environment asks for lines at no number of seconds.
     """
-    return BarDisplay() if sys.stderr.isatty() else LineDisplay(_interval())
+    return BarDisplay(language) if sys.stderr.isatty() else LineDisplay(_interval(), language)
 
 
 def _interval() -> float:
@@ -118,11 +118,12 @@ class Work:
 class Display(logging.Handler):
     """A run as it goes, told to whoever started it: a context manager around the run."""
 
-    def __init__(self, every_s: float) -> None:
+    def __init__(self, every_s: float, language: str = "en") -> None:
         super().__init__(logging.INFO)
         self.every_s = every_s
+        self.language = language
         self.works: dict[tuple[str, str], Work] = {}
-        self.suite, self.now = "", "starting"
+        self.suite, self.now = "", _said("starting", language)
         self.since = self.begun = time.monotonic()
         self._drawing = threading.Lock()
         self._over = threading.Event()
@@ -153,9 +154,9 @@ class Display(logging.Handler):
             self._turn(fields["stage"], fields["suite"], fields["metric"])
         elif name == "scored_again":
             with self._drawing:
-                self.say(_changed(fields["suite"], fields["changed"]))
+                self.say(_changed(fields["suite"], fields["changed"], self.language))
         elif name == "suite_ended":
-            results = list(_results(fields["suite"], fields["models"]))
+            results = list(_results(fields["suite"], fields["models"], self.language))
             for work in self.of(fields["suite"]):
                 work.expected = 0  # equal questions are one call, and a decided suite asks no more
             with self._drawing:
@@ -163,7 +164,7 @@ class Display(logging.Handler):
                 self.suite = ""  # its work is over: nothing of it is drawn again
 
     def _work(self, suite: str, metric: str) -> Work:
-        title = f"{suite}, judges of {metric}" if metric else f"{suite}, answers"
+        title = _said("judges" if metric else "answers", self.language, suite=suite, metric=metric)
         return self.works.setdefault((suite, metric), Work(title))
 
     def _turn(self, stage: str, suite: str, metric: str) -> None:
@@ -199,8 +200,8 @@ class Display(logging.Handler):
 class LineDisplay(Display):
     """For a pipe or a file: a line for each stage of each suite, and one every few seconds."""
 
-    def __init__(self, every_s: float) -> None:
-        super().__init__(every_s)
+    def __init__(self, every_s: float, language: str = "en") -> None:
+        super().__init__(every_s, language)
         self._told: set[str] = set()
 
     def turn(self) -> None:
@@ -213,15 +214,15 @@ class LineDisplay(Display):
         """Write how far the calls are; where none is on its way, how long the stage has taken."""
         open_ones = [(work, count) for work in self.of(self.suite) if (count := work.count()).open]
         for work, count in open_ones:
-            self.say(f"{work.title}: {_measured(count)}")
+            self.say(f"{work.title}: {_measured(count, self.language)}")
         if not open_ones:
-            self.say(f"{self.now}, for {_clock(time.monotonic() - self.since)}")
+            self.say(_said("since", self.language, now=self.now, time=_clock(time.monotonic() - self.since)))
 
     def conclude(self, suite: str, results: list[str]) -> None:
         """Write the results of a suite's calls and models."""
         for work in self.of(suite):
             count = work.count()
-            self.say(f"{work.title}: {_measured(count)}")
+            self.say(f"{work.title}: {_measured(count, self.language)}")
         for line in results:
             self.say(line)
 
@@ -235,8 +236,8 @@ class LineDisplay(Display):
 class BarDisplay(Display):
     """For a terminal: the stage, and a bar for each work of the suite that runs; results stay above them."""
 
-    def __init__(self) -> None:
-        super().__init__(DRAWN_S)
+    def __init__(self, language: str = "en") -> None:
+        super().__init__(DRAWN_S, language)
         self._progress = _columns()
         self._bars: dict[str, TaskID] = {}
         self._stage = self._progress.add_task(self.now, total=None, counts="", pace="", trouble="")
@@ -261,7 +262,7 @@ class BarDisplay(Display):
                 self._bars[work.title] = self._progress.add_task(
                     visible(work.title), counts="", pace="", trouble=""
                 )
-            counts, pace, trouble = _bar_texts(count)
+            counts, pace, trouble = _bar_texts(count, self.language)
             self._progress.update(
                 self._bars[work.title],
                 total=count.total,
@@ -311,59 +312,71 @@ def _columns() -> "Progress":
     )
 
 
-def _bar_texts(count: Count) -> tuple[str, str, str]:
+def _said(name: str, language: str, /, **values: object) -> str:
+    from prompts.phrases import phrase
+
+    return phrase(f"progress.{name}", language, **values)
+
+
+def _bar_texts(count: Count, language: str = "en") -> tuple[str, str, str]:
     """Return what stands beside a bar: how many calls, how fast, and how many failed."""
-    left = "" if count.left_s is None or count.done >= count.total else f", {_clock(count.left_s)} left"
-    pace = f"{count.rate:.1f}/s{left}" if count.rate else ""
-    trouble = [f"{count.failed} failed"] if count.failed else []
-    trouble += [_awaited(count)] if count.elsewhere else []
+    pace = _said("pace", language, rate=_rate(count, language)) if count.rate else ""
+    if pace and count.left_s is not None and count.done < count.total:
+        pace += f", {_said('left', language, time=_clock(count.left_s))}"
+    trouble = [_said("failed", language, n=count.failed)] if count.failed else []
+    trouble += [_awaited(count, language)] if count.elsewhere else []
     return f"{count.done}/{count.total}", pace, ", ".join(trouble)
 
 
-def _awaited(count: Count) -> str:
+def _rate(count: Count, language: str) -> str:
+    from prompts.phrases import phrase
+
+    return f"{count.rate:.1f}".replace(".", phrase("common.point", language))
+
+
+def _awaited(count: Count, language: str) -> str:
     """Say what is waited for: what others ask now, or what waits in batches."""
-    return f"waiting for {count.elsewhere} ({', '.join(count.holders) or 'another run'})"
+    who = ", ".join(count.holders) or _said("another", language)
+    return _said("waiting", language, n=count.elsewhere, who=who)
 
 
-def _measured(count: Count) -> str:
+def _measured(count: Count, language: str) -> str:
     """Say how far some work is: done, total, share, rate, failures, and when it ends."""
     share = f" ({100 * count.done // count.total}%)" if count.total else ""
-    parts = [f"{count.done} of {count.total}{share}"]
-    parts += [f"{count.cached} from the cache"] if count.cached else []
-    parts += [f"{count.rate:.1f} calls/s"] if count.rate else []
-    parts.append(f"{count.failed} failed")
-    parts += [_awaited(count)] if count.elsewhere else []
+    parts = [_said("done", language, k=count.done, n=count.total) + share]
+    parts += [_said("cached", language, n=count.cached)] if count.cached else []
+    parts += [_said("calls", language, rate=_rate(count, language))] if count.rate else []
+    parts.append(_said("failed", language, n=count.failed))
+    parts += [_awaited(count, language)] if count.elsewhere else []
     if count.left_s is not None and count.done < count.total:
         ends = time.strftime("%H:%M:%S", time.localtime(time.time() + count.left_s))
-        parts.append(f"{_clock(count.left_s)} left, ends about {ends}")
+        parts += [_said("left", language, time=_clock(count.left_s)), _said("ends", language, time=ends)]
     return ", ".join(parts)
 
 
-def _results(suite: str, models: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str) -> Iterator[str]:
     """Yield the results of a suite's models, a line each."""
-    from tasks.report.text import percent
+    from tasks.report.text import percent, speaking
     from tasks.report.words import scored, why
 
-    for model, found in models.items():
+    @speaking(lambda _: language)
+    def line(model: str) -> str:
+        found = models[model]
         low, high = found["low"], found["high"]
         interval = "" if low is None or not found.get("measured", True) else f" ({percent(low)} – {percent(high)})"
-        told = why(found, "en")
-        reason = f": {told}" if told else ""
-        counts = f"{found['n_scored']} of {found['n_asked']} scored"
-        outcome = "no threshold" if found["outcome"] == "none" else found["outcome"]
-        yield f"{suite}, {model}: {scored(found, 'en')}{interval}, {counts} – {outcome}{reason}"
+        told = why(found, language)
+        counts = _said("scored", language, k=found["n_scored"], n=found["n_asked"])
+        outcome = _said(found["outcome"], language)
+        said = f"{suite}, {model}: {scored(found, language)}{interval}, {counts} – {outcome}"
+        return f"{said}: {told}" if told else said
+
+    yield from map(line, models)
 
 
-def _changed(suite: str, changed: Mapping[str, Sequence[str]]) -> str:
+def _changed(suite: str, changed: Mapping[str, Sequence[str]], language: str = "en") -> str:
     """Say which rules changed since the same replies were last scored; `changed` are their names by stage."""
-    verifiers = changed.get("verify", ())
-    metrics = dict.fromkeys(name for stage, names in changed.items() if stage != "verify" for name in names)
-    counted = [
-        f"{len(names)} {word}{'s' * (len(names) > 1)}"
-        for word, names in (("verifier", verifiers), ("metric", metrics))
-        if names
-    ]
-    return f"{suite}: {' and '.join(counted)} changed since: scored again ({', '.join([*verifiers, *metrics])})"
+    names = dict.fromkeys(name for stage in ("verify", *changed) for name in changed.get(stage, ()))
+    return _said("changed", language, suite=suite, names=", ".join(names))
 
 
 def _clock(seconds: float) -> str:

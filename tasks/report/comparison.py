@@ -301,7 +301,7 @@ def html(found: RunComparison) -> str:
         correction=correction(found),
         shorten=shorten,
         sections=_sections(found, longest),
-        first=next((n for n, frame in enumerate(found.changed, 1) if frame.height), 0),
+        first=next((n for n, _, _, height, _ in _sections(found, longest) if height), 0),
         longest=grouped(longest),
     )
 

@@ -92,6 +92,21 @@ def test_lines_name_each_stage_once_say_how_far_it_is_and_what_a_suite_came_to(
     ]
 
 
+def test_a_russian_run_says_all_of_it_in_russian(capsys: pytest.CaptureFixture[str]) -> None:
+    with LineDisplay(3600.0, "ru") as shown:
+        begin("cot", 20)
+        shown.note(Cell("cot", "m", 0), BatchProgress(total=10, answered=5, failed=1, first_s=1.0, last_s=5.0))
+        shown.note(Cell("cot", "m", 1), BatchProgress(total=10, cached=2, elsewhere=3))
+        shown.draw()
+        event("scored_again", run="r", suite="cot", changed={"score": ["cot"], "verify": ["number"]})
+        end("cot", 0.255)
+    said = [re.sub(r"\d\d:\d\d:\d\d", "T", line[9:]) for line in capsys.readouterr().err.splitlines()]
+    going = "ответы: 8 из 20 (40%), из кэша: 2, 1,2 вызовов/с, с ошибкой: 1, ожидается 3 (другой запуск)"
+    assert said[-4] == f"cot, {going}, осталось 0:09, конец около T"
+    assert said[-3] == "cot: с тех пор изменилось и потому оценено заново: number, cot"
+    assert said[-1].endswith(": 25,5% (10% – 50%), оценено 3 из 4 – не пройдено")
+
+
 def test_what_is_waited_for_is_said_with_who_asks_it(capsys: pytest.CaptureFixture[str]) -> None:
     """Of two batches, one waits for another run's calls."""
     with LineDisplay(3600.0) as shown:

@@ -131,7 +131,7 @@ def test_an_edited_rule_scores_again_without_a_call_and_says_so_and_nothing_else
 
         # The version stands as it was: the source alone says that the rule is another one.
         edit(plugins / "tone.py", {"float(polite in": "0.25 * float(polite in"})
-        assert "own: 1 metric changed since: scored again (tone)" in again()
+        assert "own: changed since, so scored again: tone\n" in again()
         assert means(folder)["tone"] == 0.25
         assert ran(folder) == {"measure tone", "aggregate"}
 
@@ -143,16 +143,16 @@ def test_an_edited_rule_scores_again_without_a_call_and_says_so_and_nothing_else
             plugins / "polite.py",
             {'Score(found["rate"]["1"])': 'Score(found["rate"]["1"] / 2)', '"polite", 1': '"polite", 2'},
         )
-        assert "own: 2 metrics changed since: scored again (tone, polite)" in again()
+        assert "own: changed since, so scored again: tone, polite" in again()
         assert (means(folder)["tone"], means(folder)["polite"]) == (0.0, 0.25)
         assert ran(folder) == {"measure tone", "score_judged polite", "aggregate"}
 
         edit(plugins / "saying.py", {"item.answer in reply": "item.answer == reply"})
-        assert "basic_control: 1 verifier changed since: scored again (saying)" in again()
+        assert "basic_control: changed since, so scored again: saying" in again()
         assert means(folder)["saying"] == 0.0
         assert ran(folder) == {"generate", "verify", "score", "aggregate"}, "the items are drawn, and are the same"
 
         # Another prompt is another question: the judge is asked, and nobody else.
         edit(plugins / "en" / "polite" / "rate.j2", {"How polite": "Now: How polite"})
-        assert "1 metric changed since: scored again (polite)" in again(calls=1)
+        assert "changed since, so scored again: polite" in again(calls=1)
         assert ran(folder) <= {"score_judged polite"}

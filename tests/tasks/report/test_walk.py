@@ -6,8 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from starlette.requests import Request
 
-from tasks.report import html
+from flows.cli import viewing
+from tasks.compare.runs import compare_runs
+from tasks.report import comparison, html
+from tests.helpers.recorded import recorded_run, suite, written
 from tests.tasks.report.conftest import Open
 from tests.tasks.report.runs import prompts_run
 
@@ -151,3 +155,53 @@ def labels(page: "Page", *, all_in_sight: bool) -> None:
         page.keyboard.press("yn"[n % 2])
     assert "10 labelled" in page.inner_text("#desk .status")
     assert "30 more: ±" in page.inner_text("#desk .card")
+
+
+@pytest.fixture(scope="module")
+def still_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return the pages of two runs: the one that compares them, and the index."""
+    folder = tmp_path_factory.mktemp("still")
+    parts = {"metrics": {"exact_match": {}, "contains": {}}, "score": ["exact_match", "contains"]}
+    for name, wrong in (("20260101_before", 0), ("20260102_after", 8)):
+        rows = [
+            {"question": f"What is {n}?", "answer": f"It is {n}.", "response": "no" if n < wrong else f"It is {n}."}
+            for n in range(20)
+        ]
+        report = {"report": {"name": "a name that is as long as names are", "file": "a_configuration_of_mine.yaml"}}
+        recorded_run(folder, name, [suite(written(folder / f"{name}.jsonl", rows), **parts)], **report)
+    runs = folder / "runs"
+    found = compare_runs(["20260101_before", "20260102_after"], runs=runs)
+    index = bytes(viewing.Pages(runs).index(Request({"type": "http", "query_string": b""})).body).decode()
+    made = {"comparison": comparison.html(found), "index": index}
+    return {name: comparison.write(text, folder / f"{name}.html") for name, text in made.items()}
+
+
+@pytest.mark.parametrize(("size", "scheme"), zip(SIZES, ("dark", "light", "light"), strict=True))
+def test_the_pages_beside_the_report_are_read_at_every_width(
+    visit: Open, still_pages: dict[str, Path], size: str, scheme: str
+) -> None:
+    width, height = SIZES[size]
+    look = {"samples": False, "viewport": {"width": width, "height": height}, "color_scheme": scheme}
+    page = visit(still_pages["comparison"], **look)
+    assert page.evaluate(WHOLE)
+    first = page.locator(".answer").first.bounding_box()
+    assert first, "the answer is seen first"
+    assert first["y"] < height / 2
+    assert page.locator("details").count() == 8, "what changed is listed once, by the score"
+    sides = page.locator("details[open] .sides").first.locator("> div")
+    (left, right) = (sides.nth(n).bounding_box() for n in range(2))
+    assert left
+    assert right
+    assert (left["y"] == right["y"]) == (size != "telephone"), "side by side where there is room"
+    assert max(left["x"] + left["width"], right["x"] + right["width"]) <= width
+    assert "exact_match: another text; contains: a text is missing" in sides.nth(1).inner_text()
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == ("rgb(20, 23, 26)" if scheme == "dark" else "rgb(251, 251, 250)")
+    page = visit(still_pages["index"], **look)
+    assert page.evaluate(WHOLE)
+    assert all("a_configuration_of_mine.yaml" in one for one in page.locator("tbody tr").all_inner_texts())
+    for side, name in (("before", "20260101_before"), ("after", "20260102_after")):
+        page.check(f"input[name={side}][value='{name}']")
+    button = page.locator("form:not(.search) button").first.bounding_box()
+    assert button, "the button is on the page, whatever its width"
+    assert button["x"] + button["width"] <= width

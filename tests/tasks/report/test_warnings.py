@@ -94,9 +94,9 @@ def test_warnings_are_one_list_in_one_order(data: ReportData) -> None:
 @pytest.mark.parametrize(
     ("lost", "cut", "said"),
     [
-        (0, 12, "truncated replies (12)"),
-        (3, 0, "replies without a score (3)"),
-        (3, 12, "replies without a score (3) and truncated replies (12)"),
+        (0, 12, "12 truncated replies"),
+        (3, 0, "3 replies without a score"),
+        (3, 12, "3 replies without a score and 12 truncated replies"),
     ],
 )
 def test_what_a_comparison_depends_on_leaves_out_what_there_is_none_of(lost: int, cut: int, said: str) -> None:
