@@ -161,7 +161,7 @@ def labels(page: "Page", *, all_in_sight: bool) -> None:
 def still_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return the pages of two runs: the one that compares them, and the index."""
     folder = tmp_path_factory.mktemp("still")
-    parts = {"metrics": {"exact_match": {}, "contains": {}}, "score": ["exact_match", "contains"]}
+    parts: dict[str, Any] = {"metrics": {"exact_match": {}, "contains": {}}, "score": ["exact_match", "contains"]}
     for name, wrong in (("20260101_before", 0), ("20260102_after", 8)):
         rows = [
             {"question": f"What is {n}?", "answer": f"It is {n}.", "response": "no" if n < wrong else f"It is {n}."}
