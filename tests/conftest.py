@@ -68,18 +68,15 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture(autouse=True)
-def _width_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have no test's output laid out for the width that another one left in the environment."""
-    monkeypatch.delenv("COLUMNS", raising=False)
+def pytest_runtest_setup() -> None:
+    """Have no test meet what another one left: a width of lines, an endpoint or a client whose server is gone.
+
+    No fixture: setting one up for each of all tests takes longer than this.
+    """
+    os.environ.pop("COLUMNS", None)
     console = sys.modules.get("flows.cli.console")
     if console is not None:
         console._console.cache_clear()
-
-
-@pytest.fixture(autouse=True)
-def _endpoints_of_its_own() -> None:
-    """Have no test meet an endpoint, or a client, that another one's server at the same port has broken."""
     query = sys.modules.get("tasks.query")
     if query is not None and query._clients:
         query.close_clients()

@@ -15,8 +15,8 @@ from tests.acceptance.chains.shapes import SHAPES
 from tests.acceptance.chains.styles import STYLES
 
 LANGUAGES = ("en", "ru", "zh")
-CHAINS = 1500
-FINALS = 600
+CHAINS = 700
+FINALS = 300
 ALARMS = 0.003  # the greatest share of right chains with an alarm
 FOUND = 0.97  # the least share of slips found
 ANSWERS = 0.99  # the least share of final answers read rightly

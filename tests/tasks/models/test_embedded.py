@@ -64,8 +64,8 @@ def test_the_same_call_gets_the_same_reply_whatever_was_asked_between() -> None:
 
 
 LONG = "You grade what somebody else has written, fairly, and you give a reason for each mark. " * 8
-SHARING = [asked(f"{LONG}What is {n}+2?", parameters=GREEDY | {"max_tokens": 12}) for n in (1, 2)]
-SHARING += [asked(f"{LONG}Is 50 large?", schema=SCHEMA, parameters=GREEDY | {"max_tokens": 16})]
+SHARING = [asked(f"{LONG}What is {n}+2?", parameters=GREEDY | {"max_tokens": 6}) for n in (1, 2)]
+SHARING += [asked(f"{LONG}Is 50 large?", schema=SCHEMA, parameters=GREEDY | {"max_tokens": 8})]
 
 
 def test_what_prompts_share_is_read_once_and_no_text_depends_on_the_order() -> None:
@@ -140,7 +140,6 @@ def test_engines_side_by_side_give_the_texts_of_one() -> None:
     assert using(two, act) == alone
     open_ports = [c for c in psutil.Process().net_connections("tcp") if c.status == psutil.CONN_LISTEN]
     assert len(open_ports) >= 2, "two engines have a server each"
-    assert ask(one, *calls) == alone
 
 
 @pytest.mark.parametrize(

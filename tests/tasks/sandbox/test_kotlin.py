@@ -329,7 +329,6 @@ def test_without_the_walls_the_same_programs_get_through(tmp_path: Path) -> None
 
 BREAKING = {
     "a class named like a path": "class `../x/Y`\nfun f(x: Int): Int = x * x",
-    "a long sum": f"fun f(x: Int): Int = {'1+' * 20_000}1",
     "deep parentheses": f"fun f(x: Int): Int = {'(' * 20_000}1{')' * 20_000}",
 }
 STANDING = {
@@ -353,7 +352,7 @@ def test_programs_are_compiled_as_they_stand_and_one_that_breaks_the_compiler_co
     batch = kotlin_compiler.Compilation(ready, tmp_path, programs)
     found = batch.run()
     kinds = ["compiled" if isinstance(one, kotlin_compiler.Compiled) else one.kind for one in found]
-    assert kinds == [*["compiled"] * 2, *["syntax"] * 3, *["compiled"] * 4, "syntax"]
+    assert kinds == [*["compiled"] * 2, *["syntax"] * 2, *["compiled"] * 4, "syntax"]
     assert batch.starts <= 1 + len(BREAKING)
     assert found[-1] == Outcome("syntax", message="unresolved reference 'y'. (line 1)")
     assert [launched(ready, one) for one in found[:2]] == [RETURNED_4] * 2
