@@ -83,7 +83,7 @@ def _unknown(path: Steps, allowed: Iterable[str]) -> DeclarationError:
 
 def _declaration(text: str, name: str, origin: str) -> Declaration:
     try:
-        found = yaml.safe_load(text)
+        found = yaml.load(text, yaml.CSafeLoader)
     except yaml.YAMLError as error:
         raise InputError(f"{origin}: not valid YAML ({error}).") from error
     if not isinstance(found, dict):

@@ -11,10 +11,11 @@ if __name__ == "__main__":  # before Prefect is imported: --help and errors answ
 import logging
 import os
 import time
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 
-from prefect import Flow, flow
+from prefect import flow
 
 from config.settings import Rerun, Settings
 from data.batches import Cell, Tables
@@ -24,12 +25,12 @@ from flows.interface import publish
 from flows.runners import running
 from flows.runs import RunResult, check_rerun, describe, facts, open_run, recorded, refresh_rule
 from flows.suite import run_suite
-from flows.variants import variant
+from flows.variants import part_of, variant
 from tasks.aggregate import RunContext, results
 from tasks.compare.baseline import check as check_baseline
 from tasks.decide import monitored_suites
 from tasks.gate import gate, interim
-from tasks.models.progress import deployed
+from tasks.models.progress import deployed, has_pages
 from tasks.plan import Identities, Plan, check_judges, resolve
 from tasks.query import identify, sharing_failures
 from tasks.report.final_results import write
@@ -94,9 +95,9 @@ def run_suites(settings: Settings, plan: Plan, identities: Identities) -> tuple[
     with running(settings) as runner:
         ledger.distributed = runner is not None
         for suite in plan.suites:
-            named = variant(run_suite, name=suite.name, flow_run_name=suite.name)
+            named = part_of(partial(run_suite, suite, identities), suite.name)
             named.task_runner = runner or named.task_runner
-            part = named(suite, identities)
+            part = named()
             waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
             tables = tables.join(part)
             if changed := ledger.changed(suite.name):
@@ -118,14 +119,20 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
     return evaluate(settings, again or Rerun(), resolve(settings))
 
 
-def planned(plan: Plan) -> "Flow[[Settings, Rerun], RunResult]":
-    """Return the same flow for a plan that is resolved already, and for settings that are checked."""
+def planned(plan: Plan) -> Callable[[Settings, Rerun], RunResult]:
+    """Return a start of the same flow for a plan that is resolved already, and for settings that are checked."""
 
     def run(settings: Settings, again: Rerun) -> RunResult:
         return evaluate(settings, again, plan)
 
-    # Prefect would take a JSON schema's `$ref` for a reference to a block of its own.
-    return variant(full_eval, should_validate_parameters=False, fn=run)
+    def start(settings: Settings, again: Rerun) -> RunResult:
+        if has_pages():
+            # Prefect would take a JSON schema's `$ref` for a reference to a block of its own.
+            return variant(full_eval, should_validate_parameters=False, fn=run)(settings, again)
+        # Nobody would see the parameters.
+        return part_of(partial(run, settings, again), full_eval.name, run=settings.title, like=full_eval)()
+
+    return start
 
 
 def evaluate(settings: Settings, again: Rerun, plan: Plan) -> RunResult:

@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
-from prefect import Flow, flow
+from prefect import Flow
 from prefect.context import FlowRunContext
 
 from data.batches import Batch, Cell, Opponent, QueryResult, Ref, Tables
@@ -16,7 +17,7 @@ from data.tables import ITEMS, SCORES
 from data.units import identity_of
 from flows.judges_exam import SUITE as EXAM
 from flows.judges_exam import short_forms
-from flows.variants import variant
+from flows.variants import part_of
 from metrics.analysis.judged import LeftOut, left_out
 from prompts import digests
 from tasks.arrange import arrange
@@ -231,7 +232,7 @@ def examine(
     this = cast("Flow[..., Tables]", cast("FlowRunContext", FlowRunContext.get()).flow)  # on the same workers
     for form in short_forms(plan, lacking(plan.suite, status)):
         (exam,) = resolve(form).suites
-        part = variant(this, name=EXAM, flow_run_name=f"{EXAM} of {plan.name}")(exam, identities)
+        part = part_of(partial(run_suite, exam, identities), EXAM, run=f"{EXAM} of {plan.name}", like=this)()
         scores, drawn = store.read_all(part.scores, SCORES), store.read_all(part.items, ITEMS)
         keep_passports(exam.judges, identities.judges, scores, drawn, store, about={"run": current_ledger().run})
         judged += part.judged
@@ -258,7 +259,6 @@ def to_ask_on(plan: SuitePlan, tables: Tables, rule: MonitoredSuite | None, name
     return decide(here, plan.store, tables.items, tables.scores, one=replace(rule, targets=tuple(names)))
 
 
-@flow(name="suite", validate_parameters=False)
 def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     """Ask every target the suite's items, or as many as its verdict needs, and score the replies by its metrics."""
     items = items_of(plan)

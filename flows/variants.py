@@ -1,9 +1,10 @@
-"""A flow under another name, on other workers, or without a check of its parameters."""
+"""A flow under another name, on other workers, or without a check of its parameters; and parts of a run."""
 
+from collections.abc import Callable
 from copy import copy
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
-from prefect import Flow
+from prefect import Flow, flow
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -17,3 +18,17 @@ def variant(flow: Flow[P, R], **changes: Any) -> Flow[P, R]:
     made = copy(flow)
     vars(made).update(changes)
     return made
+
+
+@flow(name="part")
+def _part() -> None:
+    pass
+
+
+def part_of(work: Callable[[], R], name: str, *, run: str = "", like: Flow[..., Any] = _part) -> Flow[[], R]:
+    """Return a flow without parameters that does some work, on the workers of another; `run` names its run.
+
+    Of parameters Prefect would make a schema, and write them with FastAPI: a third of a second.
+    """
+    changes = {"name": name, "flow_run_name": lambda: run or name, "fn": lambda: work()}  # noqa: PLW0108 - Prefect wants a function
+    return cast("Flow[[], R]", variant(like, **changes))

@@ -99,6 +99,8 @@ def _call(made: "Callable[[], App]", words: Sequence[str]) -> int | None:
     """
     # Importing makes hundreds of thousands of objects that stay: by default each 700 set off a search for garbage.
     gc.set_threshold(50_000, 20, 100)
+    # Nor has pydantic to look through every installed distribution for plug-ins of its own.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from cyclopts import CycloptsError
 
     app = made()

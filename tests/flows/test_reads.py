@@ -29,13 +29,14 @@ from flows.cli.application import main
 
 code = main(sys.argv[1:])
 print(f"PARSED {reads.count('parsed')} OTHER {reads.count('other')}", file=sys.stderr)
+print("FASTAPI", "fastapi" in sys.modules, file=sys.stderr)
 raise SystemExit(code)
 """
 """A command of the project in a process that counts who opens the data."""
 
 
 def test_a_run_parses_each_data_file_once(environment: dict[str, str], tmp_path: Path) -> None:
-    """A thousand rows, of which two suites ask the same twenty; one of them weighs nothing."""
+    """A thousand rows, of which two suites ask the same twenty; one weighs nothing. Nor is FastAPI imported."""
     rows = ({"question": f"What is {n} plus 1?", "answer": str(n + 1), "unread": "x"} for n in range(1_000))
     data = tmp_path / "tickets.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -59,3 +60,4 @@ def test_a_run_parses_each_data_file_once(environment: dict[str, str], tmp_path:
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == 20
     assert "PARSED 1 " in done.stderr, done.stderr[-200:]
+    assert "FASTAPI False" in done.stderr, "Prefect writes parameters with it, which nobody would see"
