@@ -8,6 +8,7 @@ import threading
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -15,6 +16,7 @@ from data.errors import InputError
 
 Row = Mapping[str, Any]
 _LONGEST_FIELD = 100_000_000
+_BATCH, _BUFFER = 5_000, 1 << 20  # rows and bytes of a Parquet file that are read at once
 
 
 class _Kept:
@@ -125,12 +127,15 @@ def _decoded(line: bytes, where: str) -> str:
 
 def _parquet(path: Path) -> Iterator[Row]:
     import polars as pl  # which takes its time, and what is checked alone is mostly text
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
 
     try:
-        frame = pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        with ParquetFile(path, buffer_size=_BUFFER) as file:
+            for batch in file.iter_batches(_BATCH):
+                yield from cast("pl.DataFrame", pl.from_arrow(batch)).iter_rows(named=True)
+    except (ArrowException, pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{path}: cannot be read as Parquet ({error}).") from error
-    return frame.iter_rows(named=True)
 
 
 def _csv(path: Path) -> Iterator[Row]:
@@ -140,11 +145,12 @@ def _csv(path: Path) -> Iterator[Row]:
         with opened(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
             header = text.readline()
             text.seek(0)
-            found = csv.DictReader(text, delimiter=max(",;\t", key=header.count), restkey="", strict=True)
-            for number, row in enumerate(found, 1):
-                if "" in row:
+            found = csv.reader(text, delimiter=max(",;\t", key=header.count), strict=True)
+            names = next(filter(None, found), [])
+            for number, cells in enumerate(filter(None, found), 1):
+                if len(cells) > len(names):
                     raise InputError(f"{path}, row {number}: more cells than the header has columns.")
-                yield row
+                yield dict(zip_longest(names, cells))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); save it as UTF-8.") from error
     except csv.Error as error:

@@ -6,6 +6,7 @@ the same questions pair by `question_id`, whoever answered, by whichever prompt,
 
 import unicodedata
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from data.draw import canonical, content_id
@@ -47,9 +48,13 @@ def identify(item: Item, read: Collection[str] = ()) -> Identity:
 
 def identify_text(question: str, answer: str) -> tuple[str, str]:
     """Return the digests of a text that asks and of one that is expected, as `identify` does, but sooner."""
-    told = _tidy(answer)
-    expected = content_id("answer", f'{{"answer":{canonical(canonical(told))}}}') if told else ""
-    return content_id("question", f'{{"question":{canonical(_tidy(question))}}}', ""), expected
+    return content_id("question", f'{{"question":{canonical(_line(question))}}}', ""), _answer_digest(answer)
+
+
+@lru_cache(1_000)
+def _answer_digest(answer: str) -> str:
+    told = _line(answer)
+    return content_id("answer", f'{{"answer":{canonical(canonical(told))}}}') if told else ""
 
 
 def question_content(prompt: str, facts: Mapping[str, Any], read: Collection[str] = ()) -> Any:
@@ -143,4 +148,8 @@ def _tidy(value: Any) -> Any:
     if isinstance(value, list | tuple):
         listed = [_tidy(one) for one in value]
         return listed if any(one is not None for one in listed) else None
-    return None if value is None else " ".join(unicodedata.normalize("NFC", str(value)).split()) or None
+    return None if value is None else _line(str(value))
+
+
+def _line(text: str) -> str | None:
+    return " ".join((text if text.isascii() else unicodedata.normalize("NFC", text)).split()) or None

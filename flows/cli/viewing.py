@@ -181,11 +181,11 @@ class Pages:
 
     def _listed(self, sent: Sequence[Path]) -> list[str]:
         """List files that can be read, and return their names."""
-        from tasks.compare.sides import one_side
+        from tasks.compare.sides import sides
 
         for path in sent:
             try:
-                one_side(str(path), runs=self.runs)
+                sides([str(path)], runs=self.runs)
             except InputError as error:
                 raise InputError(str(error).replace(f"{path.parent}/", "")) from error
         names = []

@@ -361,7 +361,8 @@ def compare_with_baseline(
         gone += [f"suite {suite} of model {against}" for suite in told[1]]
         found.append(told[0])
     others = [RuleDifference("tested", "model", against, model) for model, against in models if model != against]
-    return BaselineComparison(name, pinned, (*known, *others), tuple(found), tuple(gone), allow_different)
+    apart = tuple(dict.fromkeys((*known, *others)))  # files state their model too
+    return BaselineComparison(name, pinned, apart, tuple(found), tuple(gone), allow_different)
 
 
 def _model(

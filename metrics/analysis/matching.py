@@ -135,7 +135,7 @@ def _said(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
 
 def _readable(found: pl.DataFrame) -> pl.DataFrame:
     """Return changes with the texts that people read: of rows without a prompt their question."""
-    facts = [json.loads(text or "{}") for text in found["facts"]]
+    facts = [_object(text) for text in found["facts"]]
     texts = {"prompt": shown_question, "answer": shown_answer}
     read = [
         pl.Series(
@@ -148,8 +148,12 @@ def _readable(found: pl.DataFrame) -> pl.DataFrame:
 
 def judges_reasons(details: str | None) -> str:
     """Return why judges scored a reply as they did, from a score's details; '' where none says why."""
-    judges = json.loads(details or "{}").get("judges") or {}
+    judges = _object(details).get("judges") or {}
     return "; ".join(dict.fromkeys(reason for said in judges.values() for reason in _reasons(said)))
+
+
+def _object(text: str | None) -> Mapping[str, Any]:
+    return json.loads(text) if text and text != "{}" else {}
 
 
 def _reasons(said: Any) -> Iterator[str]:

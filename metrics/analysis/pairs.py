@@ -37,6 +37,8 @@ Scope = Literal["metric", "suite", "total", "overall"]
 
 _PAIR = 2
 _KEY = ("suite", "item_id")
+_ALIKE = pl.col("value").is_null() & pl.col("value_b").is_null() & (pl.col("cause") == pl.col("cause_b"))
+"""What is missing on both sides for one cause: it is equal there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,8 @@ class Comparison:
     `detectable` is the smallest true difference that this decision, at this level, finds with power 0.8 where the
     spread is as here. `reachable` is false where so few questions could not have reached the level whatever they
     showed. Where answers failed or were cut (`n_lost`, `n_cut`, of both models), `low` and `high` bound the
-    difference, with their p-values; `hangs`: what can be concluded is not the same at both and between.
+    difference, with their p-values; `hangs`: what can be concluded is not the same at both and between. `n_alike`
+    questions are missing on both sides for one cause: they are equal there.
     """
 
     suite: str
@@ -81,6 +84,7 @@ class Comparison:
     p_high: float | None = None
     n_cut: int = 0
     n_lost: int = 0
+    n_alike: int = 0
     hangs: bool = False
 
     @property
@@ -245,7 +249,8 @@ def _draft(
     both = a.join(b, on=_KEY, suffix="_b", maintain_order="left")
     there = both.drop_nulls(["value", "value_b"])
     said = (pl.col("n_cut") + pl.col("n_cut_b")).sum(), (pl.col("n_lost") + pl.col("n_lost_b")).sum()
-    n_cut, n_lost = (int(count) for count in both.select(n_cut=said[0], n_lost=said[1]).row(0))
+    counts = both.select(n_cut=said[0], n_lost=said[1], n_alike=_ALIKE.sum())
+    n_cut, n_lost, n_alike = (int(count) for count in counts.row(0))
     blank = Comparison(
         suite=headline.suite,
         metric=headline.metric,
@@ -262,6 +267,7 @@ def _draft(
         only_b=0,
         n_cut=n_cut,
         n_lost=n_lost,
+        n_alike=n_alike,
     )
     whole = there["suite"].n_unique() == len(headline.parts)
     if there.is_empty() or not whole:
@@ -282,13 +288,9 @@ def _draft(
 
 
 def _bounds(both: pl.DataFrame) -> tuple[Differences, Differences]:
-    """Make the differences at their worst and at their best for a, over all that both were asked.
-
-    What is missing on both sides for one cause is equal there.
-    """
-    lacking = pl.col("value").is_null() & pl.col("value_b").is_null() & (pl.col("cause") == pl.col("cause_b"))
+    """Make the differences at their worst and at their best for a, over all that both were asked."""
     names = ("lower", "upper", "lower_b", "upper_b")
-    known = both.with_columns(pl.when(lacking).then(0.0).otherwise(pl.col(name)).alias(name) for name in names)
+    known = both.with_columns(pl.when(_ALIKE).then(0.0).otherwise(pl.col(name)).alias(name) for name in names)
     weights = _weights(known)
     return _sample(known, "lower", "upper_b", weights), _sample(known, "upper", "lower_b", weights)
 

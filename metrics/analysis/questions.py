@@ -80,6 +80,8 @@ def pair_questions(suite: str, before: pl.DataFrame, after: pl.DataFrame) -> Pai
     old, new = _keyed(before, after)
     pairs: list[pl.DataFrame] = []
     for by in (["item_id"], ["key", "text_digest", "answer_digest"], ["key", "text_digest"]):
+        if pairs and (old.is_empty() or new.is_empty()):
+            break
         left, right = (side.with_columns(nth=pl.int_range(pl.len()).over(by)) for side in (old, new))
         found = left.join(right, on=[*by, "nth"], how="inner", maintain_order="left", coalesce=False)
         pairs.append(found.drop("nth", "nth_right"))
@@ -167,10 +169,11 @@ def align(runs: Mapping[str, pl.DataFrame]) -> AlignedItems:
                 known[suite] = first[suite] = own
                 ids[run] |= {one: one for one in own["item_id"]}
                 continue
-            partner = dict(pair_questions(suite, known[suite], own).rows.select("after", "before").iter_rows())
+            found = pair_questions(suite, known[suite], own)
+            partner = dict(found.rows.select("after", "before").iter_rows())
             ids[run] |= {one: partner.get(one, one) for one in own["item_id"]}
+            told.append((found if known[suite] is first[suite] else pair_questions(suite, first[suite], own)).moved)
             known[suite] = pl.concat([known[suite], own.filter(~pl.col("item_id").is_in([*partner]))])
-            told.append(pair_questions(suite, first[suite], own).moved)
         moved[run] = tuple(told)
     empty = next(iter(runs.values())).clear() if runs else pl.DataFrame()
     return AlignedItems(ids, pl.concat([empty, *known.values()]), moved)

@@ -113,7 +113,11 @@ def found_share(n: int, lost: float, won: float, *, margin: float, level: float)
     psi = min(lost + won, 1.0)
     spread = _SPREADS * math.sqrt(n * psi * (1 - psi)) + 1
     differing = np.arange(max(0, int(n * psi - spread)), min(n, math.ceil(n * psi + spread)) + 1)
-    low, high = np.full(len(differing), -1), differing.copy()
+    about = (differing + n * margin - NormalDist().inv_cdf(1 - level) * np.sqrt(differing)) // 2
+    near = [np.clip(about + side, -1, differing).astype(np.int64) for side in (-2, 3)]
+    within = [below(np.maximum(wins, 0), differing - np.maximum(wins, 0), n, margin) < level for wins in near]
+    low = np.where(within[0], near[0], -1)
+    high = np.where(within[1], differing, np.maximum(near[1] - 1, low))
     while (low < high).any():  # the most wins with which the margin is still refused
         middle = (low + high + 1) // 2
         wins = np.maximum(middle, 0)
@@ -246,6 +250,8 @@ def needed_units(sample: Differences, *, max_drop: float, level: float) -> int |
     reach = normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)
     units = len(sample.totals)
     factor = max(reach**2 * sample.variance / max_drop**2, math.log2(1 / level) / units)
+    if not sample.won + sample.lost:  # `margins.EqualPairs`
+        factor = math.log(level) / math.log1p(-max_drop) / units if max_drop < 1 else 1 / units
     needed = math.ceil(sample.n * factor)
     return needed if needed <= _MOST_PAIRS else None
 

@@ -42,7 +42,7 @@ class Regression:
 
     `low` and `high` are the difference had all that is missing, or was cut, been as bad, or as good, for the run as
     it could be, of the questions left out and of `n_cut` that are scored; where the outcome is another there, it
-    `hangs` on that and is `undecided`.
+    `hangs` on that and is `undecided`. `n_alike` questions are missing on both sides for one cause: equal there.
     """
 
     suite: str
@@ -68,6 +68,7 @@ class Regression:
     high: float | None = None
     n_cut: int = 0
     hangs: bool = False
+    n_alike: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class Pairs:
     """The questions of a suite that run and baseline were both asked, side by side.
 
     `clusters` number their templates (negative: none), `strata` the families of a suite with strata (all 0 in
-    others), which weigh alike. `identical`: the two replies are the same.
+    others), which weigh alike. `identical`: the two replies are the same. `n_alike`: missing for one cause in both.
     """
 
     suite: str
@@ -98,6 +99,7 @@ class Pairs:
     clusters: Codes
     strata: Codes
     identical: npt.NDArray[np.bool_]
+    n_alike: int = 0
 
     @classmethod
     def of(
@@ -195,7 +197,8 @@ def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
 
     clusters = rows["cluster"].cast(pl.Int64).fill_null(-1).to_numpy()
     strata = rows["stratum"].rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
-    return Pairs(suite, side(""), side("_before"), clusters, strata, rows["identical"].to_numpy())
+    n_alike = both.select(same.sum()).item()
+    return Pairs(suite, side(""), side("_before"), clusters, strata, rows["identical"].to_numpy(), n_alike)
 
 
 def _of_items(rows: pl.DataFrame) -> pl.DataFrame:
@@ -305,6 +308,7 @@ def _blank(own: Pairs, sample: Differences | None, max_drop: float, levels: tupl
         p_held=None,
         outcome="undecided",
         n_cut=int((own.scored & own.open).sum()),
+        n_alike=own.n_alike,
     )
 
 

@@ -17,7 +17,7 @@ from metrics.analysis.verdict import RunVerdict, decide
 from metrics.stated import NAME as STATED
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.baseline import reply_digests
-from tasks.compare.sides import FileForm, Side, shared_metrics, sides
+from tasks.compare.sides import FileForm, Side, lacking, shared_metrics, sides
 
 _SLICE = 5_000
 
@@ -35,7 +35,7 @@ def gate(
 ) -> tuple[RunVerdict, BaselineComparison | None, list[str]]:
     """Say whether a run or file passes: `threshold` its scores, `max_drop` what they may be below the baseline's.
 
-    Beside the verdict and the comparison: that a judge gave the scores which decide, and which.
+    Beside the verdict and the comparison: that a judge gave the scores which decide, and which; what only one has.
 
     `metric` is the one that decides; unless given a run's scores, or the first metric that both files have.
 
@@ -66,7 +66,7 @@ def gate(
     judged = {metric: judge for side in found for metric, judge in side.judged.items() if metric == chosen}
     said = [phrase("compare.judged", ENGLISH, name=found[-1].name, metric=metric, judge=judge)
             for metric, judge in judged.items()]  # fmt: skip
-    return decide(results, policy), held, said
+    return decide(results, policy), held, [*said, *lacking(found, ENGLISH)]
 
 
 def _chosen(found: Sequence[Side], metric: str) -> str:

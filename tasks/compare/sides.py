@@ -24,7 +24,6 @@ from tasks.exchange.tables import (
     Scales,
     differing,
     judges_of,
-    renamed,
     shared_ids,
     slimmed,
     tabulate,
@@ -127,6 +126,9 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     kept = {n: Texts() for n, one in enumerate(named) if one not in found}
     logs = {n: _read(Path(named[n]), texts, form) for n, texts in kept.items()}
     known = {str(one) for side in found.values() for one in side.items["question_id"]}
+    if unknown := {*form.scales} - {metric for log in logs.values() for metric in log.metrics}:
+        there = ", ".join(dict.fromkeys(metric for log in logs.values() for metric in log.metrics))
+        raise InputError(f"--scale {unknown.pop()}: no file has that metric; expected one of {there or 'none'}.")
     ids = shared_ids([*logs.values()], known)
     by_id = any(all(row.words is None for row in log.rows) for log in logs.values())
     labels = _labels(named)
@@ -239,11 +241,13 @@ def _aligned(whole: Sequence[Side]) -> list[Side]:
 
 
 def _renamed(side: Side, suite: str, metrics: Mapping[str, str]) -> Side:
-    empty = LogTables(side.items, side.scores, side.replies, (), side.kinds, ())
-    tables = renamed(empty, suite=suite, metrics=metrics)
+    items = side.items.with_columns(suite=pl.lit(suite)) if suite else side.items
+    scores = side.scores.with_columns(pl.col("metric").replace(dict(metrics)))
     score = {suite or name: tuple(metrics.get(one, one) for one in own) for name, own in side.score.items()}
-    judged = {metrics.get(one, one): judge for one, judge in side.judged.items()}
-    return replace(side, items=tables.items, scores=tables.scores, kinds=tables.kinds, score=score, judged=judged)
+    kinds, judged = (
+        {metrics.get(one, one): told for one, told in known.items()} for known in (side.kinds, side.judged)
+    )
+    return replace(side, items=items, scores=scores, kinds=kinds, score=score, judged=judged)
 
 
 def shared_metrics(found: Sequence[Side]) -> tuple[str, ...]:
@@ -280,6 +284,18 @@ def remarks(found: Sequence[Side], language: str) -> Iterator[str]:
             yield phrase("compare.judged", language, name=side.name, metric=metric, judge=judge)
         if silent := [key for key in keys if key not in side.stated]:
             yield phrase("compare.silent", language, name=side.name, keys=", ".join(silent))
+    yield from lacking(found, language)
+    if files and len(found) > 1:
+        named = all((side.items["question_id"] != side.items["text_digest"]).any() for side in found)
+        yield phrase(f"compare.paired_by_{'id' if named else 'text'}", language)
+
+
+def lacking(found: Sequence[Side], language: str) -> Iterator[str]:
+    """Yield of each side which metrics of the others it does not have; of runs alone their suites tell."""
+    own = [{metric for metrics in side.score.values() for metric in metrics} for side in found]
+    for side, names in zip(found, own, strict=True):
+        if (gone := set.union(*own) - names) and not all(one.run for one in found):
+            yield phrase("compare.lacking", language, name=side.name, metrics=", ".join(sorted(gone)))
 
 
 def _counts(side: Side, language: str) -> Iterator[str]:
@@ -300,13 +316,3 @@ def _counts(side: Side, language: str) -> Iterator[str]:
     for name, n in (("repeated", repeated), ("missing", missing), ("cut", cut), ("templates", templates.height)):
         if n:
             yield phrase(f"compare.{name}", language, name=side.name, n=n, total=asked)
-
-
-def one_side(named: str, *, runs: Path, root: str = "", form: FileForm | None = None) -> Side:
-    """Read one run or file.
-
-    Raises:
-        InputError: it is not there, or cannot be read.
-    """
-    (found,) = sides([named], runs=runs, root=root, form=form)
-    return found

@@ -39,9 +39,9 @@ def read_through(
 
 
 def _file(source: Source, through: Callable[[list[Recorded]], Iterable[Row]]) -> Log[Row]:
-    bare = replace(source, columns={})
-    if not {*source.columns.values()} & source.head.keys() and any(one.fits(bare) for one in readers()):
-        source = bare  # the columns are another file's
+    if source.columns and not {*source.columns.values()} & source.head.keys():
+        bare = replace(source, columns={})
+        source = bare if any(one.fits(bare) for one in readers()) else source  # the columns are another file's
     adapter = _reader(source)
     facts: dict[str, str] = {}
     remarks: list[str] = []
@@ -150,8 +150,9 @@ def _storable(rows: Iterable[Recorded], told: list[str]) -> Iterator[Recorded]:
 
     for number, row in enumerate(rows, 1):
         try:
+            answer = (row.answer,) if isinstance(row.answer, str) else row.answer
             texts = (row.question, row.response or "", row.id, row.suite, row.target, row.template, row.error)
-            "".join((*texts, *row.answer, *row.choices, *row.contexts, *row.scores)).encode()
+            "".join((*texts, *answer, *row.choices, *row.contexts, *row.scores)).encode()
         except UnicodeEncodeError:
             kept = Recorded(*map(whole, row))
             changed = ", ".join(name for name, old, new in zip(row._fields, row, kept, strict=True) if old != new)

@@ -113,7 +113,8 @@ def stated(value: object, *, judge: str = "", reason: object = "", error: object
     """Return a score; without a number it is a judge's failure, or with an `error` the call's."""
     found = None if error else number(value)
     if found is None:
-        why = error or reason or (UNREAD + repr(value)[:_SHOWN] if value not in (None, "") else "")
+        none = "the file states no score" if value in (None, "") else UNREAD + repr(value)[:_SHOWN]
+        why = error or reason or none
         return Stated(None, "model_error" if error else "judge_failed", _short(judge), _short(why))
     if not judge:
         return _PLAIN.get(found) or Stated(found)
@@ -145,7 +146,7 @@ def counted(value: object) -> int | None:
 
 def mapped(value: object) -> Mapping[str, Any]:
     """Return an object of a file, empty where it is none."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def text_of(value: object) -> str:

@@ -3,7 +3,7 @@
 import csv
 import gzip
 import json
-import zipfile
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,10 +16,67 @@ from data.errors import InputError
 from data.files import opened, stream
 
 LARGEST = 512 << 20
-"""Bytes of a file, unpacked: JSON is read whole, and takes some five times that much memory."""
+"""Bytes of a file, unpacked: the text of a JSON document is held whole."""
 FORMS = (".eval", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 _CHUNK = 1 << 20
+_FEW = 1_000  # elements of a list that may all be objects at once
+_BLANK = re.compile(r"[ \t\n\r]*")
+_SCAN = json.JSONDecoder().raw_decode
 _HEAD = 100
+
+
+class Unparsed(list[str]):
+    """A list whose elements are parsed when they are looked at: as objects they take five times the memory."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(json.loads, super().__iter__())
+
+    def __getitem__(self, n: Any) -> Any:
+        return json.loads(super().__getitem__(n))
+
+
+def _parsed(text: str) -> Any:
+    """Parse JSON; the elements of its uppermost lists stay unparsed, after they have been looked through."""
+    value, end = _value(text, _after(text, 0), 2)
+    if end < len(text):
+        raise json.JSONDecodeError("Extra data", text, end)
+    return value
+
+
+def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
+    """Return the value that begins there, and where what comes after it begins; lists so deep stay unparsed."""
+    opening = text[at : at + 1]
+    if opening != "[" and not (opening == "{" and depth):
+        value, end = _SCAN(text, at)
+        return value, _after(text, end)
+    closing = "]" if opening == "[" else "}"
+    found, named, at = Unparsed(), dict[str, Any](), _after(text, at + 1)
+    while text[at : at + 1] != closing:
+        if found or named:
+            at = _after(text, _mark(text, at, ","))
+        if opening == "[":
+            _, end = _SCAN(text, at)
+            found.append(text[at:end])
+            at = _after(text, end)
+        else:
+            _mark(text, at, '"')
+            name, end = _SCAN(text, at)
+            end = _mark(text, _after(text, end), ":")
+            named[name], at = _value(text, _after(text, end), depth - 1)
+    listed = found if len(found) > _FEW else [*found]
+    return listed if opening == "[" else named, _after(text, at + 1)
+
+
+def _after(text: str, at: int) -> int:
+    """Return where the next character that is no white space stands."""
+    blank = _BLANK.match(text, at)
+    return blank.end() if blank else at
+
+
+def _mark(text: str, at: int, mark: str) -> int:
+    if text[at : at + 1] != mark:
+        raise json.JSONDecodeError(f"Expecting {mark}", text, at)
+    return at + 1
 
 
 @dataclass(frozen=True)
@@ -35,12 +92,13 @@ class Source:
         if self.path.suffix.lower() != ".json":
             return None
         try:
-            return json.loads(self.path.read_bytes().decode("utf-8-sig"))
+            return _parsed(self.path.read_bytes().decode("utf-8-sig"))
         except RecursionError as error:
             raise InputError(f"{self.path}: cannot be read as JSON (nested too deeply).") from error
         except (OSError, ValueError) as error:
-            first = next(self._lines(), None)
-            if first is None:
+            try:
+                next(iter(stream(self.path)))
+            except (InputError, StopIteration):
                 raise InputError(f"{self.path}: cannot be read as JSON ({error}).") from error
             return None
 
@@ -79,12 +137,6 @@ class Source:
         names = next(csv.reader([line], delimiter=max(",;\t", key=line.count)), [])
         return tuple(dict.fromkeys(name for name in names if names.count(name) > 1))
 
-    def _lines(self) -> Iterator[Mapping[str, Any]]:
-        try:
-            yield from stream(self.path)
-        except InputError:
-            return
-
 
 def open_source(path: Path, columns: Mapping[str, str] | None = None) -> Source:
     """Open a file of another tool.
@@ -94,18 +146,27 @@ def open_source(path: Path, columns: Mapping[str, str] | None = None) -> Source:
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file. Give a run, or a file of another tool: {', '.join(FORMS)}.")
-    if (size := _unpacked(path)) > LARGEST:
+    refuse_large(path, _unpacked(path))
+    return Source(path, columns or {})
+
+
+def refuse_large(path: Path, size: int) -> None:
+    """Refuse a file of so many bytes, unpacked.
+
+    Raises:
+        InputError: it is too large.
+    """
+    if size > LARGEST:
         more = "more than" if path.suffix.lower() == ".gz" else "unpacked"
         told = f"{more} {LARGEST / 1e6:,.0f} MB unpacked" if more == "more than" else f"{size / 1e6:,.0f} MB {more}"
         raise InputError(
             f"{path}: it holds {told}, expected at most {LARGEST / 1e6:,.0f} MB, since it "
             "is read whole. Write fewer samples to a log, or several logs."
         )
-    return Source(path, columns or {})
 
 
 def _unpacked(path: Path) -> int:
-    """Return how many bytes a file has, of a zip those of its members; a damaged one is its reader's to tell."""
+    """Return how many bytes a file has; a damaged one is its reader's to tell, and what a zip holds."""
     size = path.stat().st_size
     try:
         if path.suffix.lower() == ".gz":
@@ -113,9 +174,6 @@ def _unpacked(path: Path) -> int:
             with gzip.open(path) as packed:
                 while size <= LARGEST and (part := packed.read(_CHUNK)):
                     size += len(part)
-        elif zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                size = sum(member.file_size for member in archive.infolist())
-    except (zipfile.BadZipFile, ValueError, OSError, EOFError, zlib.error):
+    except (ValueError, OSError, EOFError, zlib.error):
         return size
     return size

@@ -5,7 +5,7 @@ Source: SPEC 15, 18.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -86,7 +86,7 @@ def slimmed(rows: Iterable[Recorded], texts: Texts) -> Iterator[Row]:
         answer = row.answer if isinstance(row.answer, str) else "; ".join(row.answer)
         words, expected = identify_text(asked, answer)
         text = words
-        if row.choices or row.contexts or answer is not row.answer:
+        if row.choices or row.contexts or (answer is not row.answer and len(row.answer) > 1):
             facts = {"question": asked, "options": row.choices, "contexts": row.contexts, "answer": row.answer}
             _, text, expected = identify(Item(prompt="", answer=answer, facts=facts))
         yield Row(
@@ -213,10 +213,10 @@ def _scaled(
     for name, own in values.items():
         known = [one for one in own if one is not None]
         low, high = scales.get(name, (0.0, 1.0))
-        outside = next((one for one in known if not low <= one <= high), None)
-        if outside is not None:
-            what = f"{name}: found the value {outside:g}, expected {low:g} to {high:g}; it is left out."
-            remarks.append(f"{what} Say its scale: --scale {name}={min(known):g}..{max(known):g}")
+        least, most = min(known, default=low), max(known, default=high)
+        if least < low or most > high:
+            what = f"{name}: found values from {least:g} to {most:g}, expected {low:g} to {high:g}; it is left out."
+            remarks.append(f"{what} Say the least and the most that it can be: --scale {name}={least:g}..{most:g}")
         elif name not in apart and (same := next((other for other in kept if known and values[other] == own), "")):
             remarks.append(f"{name} is the same as {same} in every row, so it is not compared beside it.")
         elif known or not kept:
@@ -224,7 +224,9 @@ def _scaled(
             plain = {*known} <= {low, high}
             kinds[name] = "rating" if name in scales else "yes_no" if plain else "share"
     if not kept:
-        raise InputError(f"found no score in [0, 1]. {' '.join(remarks)}".rstrip())
+        failed = [row.error for row in log.rows if row.error]
+        why = f"{len(failed)} of {len(log.rows)} rows failed ({failed[0]}). " if failed else ""
+        raise InputError(f"found no score in [0, 1]. {why}{' '.join(remarks)}".rstrip())
     if not any(one is not None for name in kept for one in values[name]):
         unread = next((one.reason for row in log.rows for one in row.scores.values() if UNREAD in one.reason), "")
         if unread:
@@ -240,12 +242,3 @@ def judges_of(log: Log[Row]) -> Iterator[tuple[str, str]]:
             if one.judge:
                 named.setdefault(metric, {})[one.judge] = None
     yield from ((metric, ", ".join(judges)) for metric, judges in named.items())
-
-
-def renamed(tables: LogTables, *, suite: str, metrics: Mapping[str, str]) -> LogTables:
-    """Call the one suite of a log `suite` ('' leaves it), and its metrics by other names."""
-    items = tables.items.with_columns(suite=pl.lit(suite)) if suite else tables.items
-    scores = tables.scores.with_columns(pl.col("metric").replace(dict(metrics)))
-    names = tuple(metrics.get(one, one) for one in tables.metrics)
-    kinds = {metrics.get(one, one): kind for one, kind in tables.kinds.items()}
-    return replace(tables, items=items, scores=scores, metrics=names, kinds=kinds)

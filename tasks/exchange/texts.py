@@ -1,13 +1,12 @@
 """The texts of a log's rows, kept in a file without a name until they are shown: they may be gigabytes."""
 
-import struct
+import marshal
 from tempfile import SpooledTemporaryFile
 
 from data.errors import InputError
 
 _IN_MEMORY = 8 << 20
 """Bytes up to which there is no file."""
-_LENGTHS = struct.Struct("<3q")
 
 
 class Texts:
@@ -23,9 +22,7 @@ class Texts:
         Raises:
             InputError: the disk is full.
         """
-        parts = [None if text is None else text.encode() for text in texts]
-        lengths = _LENGTHS.pack(*(-1 if part is None else len(part) for part in parts))
-        whole = lengths + b"".join(filter(None, parts))
+        whole = marshal.dumps(texts)
         try:
             self._file.write(whole)
         except OSError as error:
@@ -39,5 +36,4 @@ class Texts:
     def read(self, at: int) -> list[str | None]:
         """Return the question, answer and response of a row; None stands for a response that was never written."""
         self._file.seek(at)
-        lengths = _LENGTHS.unpack(self._file.read(_LENGTHS.size))
-        return [None if n < 0 else self._file.read(n).decode() for n in lengths]
+        return [*marshal.load(self._file)]  # noqa: S302 - of what was written above

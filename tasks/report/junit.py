@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from data.characters import visible
 from prompts.phrases import ENGLISH, phrase
 from tasks.report.passports import warnings
 from tasks.report.regressions import regression
@@ -20,7 +21,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 def clean(text: object) -> str:
     """Return text with what XML 1.0 cannot hold written as U+XXXX: a model may have had a hand in it."""
-    return _FORBIDDEN.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", str(text))
+    return visible(_FORBIDDEN.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", str(text)))
 
 
 def case_of(name: str, of: str, outcome: str, told: str, *, counts: bool, passes: bool) -> ET.Element:

@@ -38,6 +38,8 @@ def regression(part: Mapping[str, Any], language: str = "en") -> str:
     )
     if few:
         return said + few
+    if part.get("n_alike"):  # which earlier versions did not count
+        said += f"; {phrase('compare.alike', language, n=part['n_alike'])}"
     if part["hangs"]:
         what = lacking(part["n_left_out"], part["n_cut"], language)
         return f"{said}; {say('hangs', what=what, low=points(part['low']), high=points(part['high']))}"

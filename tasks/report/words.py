@@ -111,4 +111,6 @@ def remarks(pair: Mapping[str, Any], language: str) -> list[str]:
         said.append(phrase("compare.too_few", language))
     if pair["interval"]["fixed_templates"]:
         said.append(phrase("compare.fixed_templates", language))
+    if alike := pair.get("n_alike"):  # which earlier versions did not count
+        said.append(phrase("compare.alike", language, n=alike))
     return said

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.foreign import FORMS, both, call, columns, compare, each, gate, planted, reworded, write
+from tests.helpers.foreign import FORMS, both, call, columns, compare, each, gate, planted, reworded, rows, write
 
 OLD, NEW = planted(146, 30, 4, 20)
+FEW, MORE = planted(150, 3, 15, 32)
 
 
 def counts(pair: dict[str, Any]) -> tuple[int, int, int]:
@@ -184,3 +185,53 @@ def test_few_templates_are_not_said_to_be_taken_account_of(tmp_path: Path) -> No
     _, out = compare(*both("jsonl", tmp_path, old, new), at=tmp_path)
     assert "over these templates only" in out
     assert "take account" not in out
+
+
+@pytest.mark.parametrize("form", ["lm-eval", "inspect-json", "ragas-csv"])
+def test_a_metric_that_one_file_alone_has_is_named(form: str, tmp_path: Path) -> None:
+    old = [one | {"more": {"side": n % 2}} for n, one in enumerate(OLD)]
+    files = both(form, tmp_path, old, NEW)
+    assert "side" in compare(*files, at=tmp_path)[1]
+    assert "side" in call("gate", files[1], "--baseline", files[0], at=tmp_path)[1]
+
+
+def test_equal_parts_need_as_many_pairs_as_the_rule_says(tmp_path: Path) -> None:
+    old, new = both("csv", tmp_path, rows([0.5, 0.25] * 20, reply="yes"), rows([0.5, 0.25] * 20, reply="no"))
+    _, out, _ = call("gate", new, "--baseline", old, at=tmp_path)
+    found = re.search(r"(\d+) pairs would", out)
+    assert found
+    assert int(found[1]) == 149, "0.98 ** 149 is at most 0.05, 0.98 ** 148 is not"
+
+
+def test_what_failed_in_both_for_one_cause_is_named_as_equal(tmp_path: Path) -> None:
+    old, new = (each(these, range(15), error="refused") for these in (FEW, MORE))
+    (pair,), out = compare(*both("inspect-json", tmp_path, old, new), at=tmp_path)
+    assert (pair["low"], pair["high"]) == pytest.approx((0.06, 0.06))
+    assert re.search(r"15 .*(both|each)", out)
+
+
+def test_a_log_whose_samples_all_failed_is_said_to_be_that(tmp_path: Path) -> None:
+    old, new = both("inspect-json", tmp_path, OLD, [one | {"error": "refused"} for one in NEW])
+    code, _, err = call("compare", old, new, at=tmp_path)
+    assert code == 2
+    assert re.search("200|fail|refused", err)
+
+
+def test_a_scale_of_a_metric_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    code, _, err = call("compare", *both("csv", tmp_path, OLD, NEW), "--scale", "nosuch=1..5", at=tmp_path)
+    assert code == 2
+    assert "nosuch" in err
+    assert "score" in err
+
+
+@pytest.mark.parametrize(("form", "how"), [("csv", "ids"), ("lm-eval", "texts")])
+def test_how_questions_were_paired_is_said(form: str, how: str, tmp_path: Path) -> None:
+    assert f"paired by their {how}" in compare(*both(form, tmp_path, OLD, NEW), at=tmp_path)[1]
+
+
+def test_another_model_is_named_once_and_direction_marks_are_seen(tmp_path: Path) -> None:
+    old, new = ([one | {"model": model} for one in these] for model, these in (("m", OLD), ("n\u202en", NEW)))
+    files = both("hosted", tmp_path, old, new)
+    _, out, _ = call("gate", files[1], "--baseline", files[0], "--junit", "gate.xml", at=tmp_path)
+    assert out.count("in the baseline m") == 1
+    assert "\u202e" not in out + (tmp_path / "gate.xml").read_text(encoding="utf-8")

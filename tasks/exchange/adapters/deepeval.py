@@ -45,11 +45,10 @@ def read(source: Source) -> Iterator[Found]:
     run = _run(source)
     options = mapped(run.get("hyperparameters"))
     model = text_of(options.get("model")) or text_of(run.get("identifier")) or "model"
-    cases = [mapped(one) for one in run["testCases"]]
-    names = [text_of(case.get("name")) for case in cases]
+    names = [text_of(mapped(case).get("name")) for case in run["testCases"]]
     # Unless named by the user, cases are called after their place.
     declared = len({*names}) == len(names) and not all(name.startswith(("test_case_", "test_")) for name in names)
-    for case, name in zip(cases, names, strict=True):
+    for case, name in zip(map(mapped, run["testCases"]), names, strict=True):
         yield Recorded(
             name if declared else "",
             text_of(case.get("input")),

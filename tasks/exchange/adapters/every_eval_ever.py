@@ -34,18 +34,9 @@ def fits(source: Source) -> bool:
     )
 
 
-def instances_of(path: Path) -> Path:
-    """Return the file of instances that an aggregate record names; it stands beside it, never elsewhere.
-
-    Raises:
-        InputError: the record is none, or names no file, or the file is not there.
-    """
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as JSON ({error}).") from error
-    detailed = record.get("detailed_evaluation_results") if isinstance(record, dict) else None
-    named = detailed.get("file_path") if isinstance(detailed, Mapping) else None
+def _instances(source: Source) -> Path:
+    """Return the file of instances that an aggregate record names; it stands beside it, never elsewhere."""
+    path, named = source.path, mapped(source.head.get("detailed_evaluation_results")).get("file_path")
     if not isinstance(named, str):
         raise InputError(
             f"{path}: it holds aggregates alone: found no detailed_evaluation_results.file_path; only records with "
@@ -82,7 +73,7 @@ def read(source: Source) -> Iterator[Found]:
         InputError: it cannot be read.
     """
     aggregate = "detailed_evaluation_results" in source.head or not source.head.keys() >= _KEYS
-    where = open_source(instances_of(source.path)) if aggregate else source
+    where = open_source(_instances(source)) if aggregate else source
     turns, traces = 0, 0
     for line, row in enumerate(where.rows(), 1):
         if not row.keys() >= _KEYS:

@@ -8,6 +8,7 @@ import json
 import re
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from tasks.exchange.records import (
     stated_facts,
     text_of,
 )
-from tasks.exchange.source import LARGEST, Source
+from tasks.exchange.source import LARGEST, Source, refuse_large
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
@@ -56,11 +57,10 @@ def _wanted(path: Path) -> None:
 
 
 def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
-    """Return what a member holds; Inspect packs by Zstandard, which Python's own reader learns with 3.14."""
-    if member.compress_type != _ZSTD:
-        return json.loads(packed.read(member))
-    import pyarrow as pa
+    """Return what a member holds; Inspect packs by Zstandard, which Python's own reader learns with 3.14.
 
+    That reader also takes more time to open a member than to unpack it.
+    """
     opened = packed.fp
     if opened is None or member.file_size > LARGEST:
         raise ValueError(f"{member.filename} cannot be unpacked")
@@ -68,8 +68,14 @@ def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
     header = opened.read(_LOCAL)
     name, extra = struct.unpack("<HH", header[-4:])
     opened.seek(name + extra, 1)
-    data = pa.decompress(opened.read(member.compress_size), member.file_size, codec="zstd")
-    return json.loads(data.to_pybytes())
+    data = opened.read(member.compress_size)
+    if member.compress_type == zipfile.ZIP_DEFLATED:
+        return json.loads(zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, member.file_size or 1))
+    if member.compress_type != _ZSTD:
+        return json.loads(packed.read(member))
+    import pyarrow as pa
+
+    return json.loads(pa.decompress(data, member.file_size, codec="zstd").to_pybytes())
 
 
 def _parts(source: Source) -> Iterator[Mapping[str, Any]]:
@@ -80,12 +86,21 @@ def _parts(source: Source) -> Iterator[Mapping[str, Any]]:
         return
     try:
         with zipfile.ZipFile(source.path) as packed:
+            refuse_large(source.path, sum(member.file_size for member in packed.infolist()))
             by_name = {member.filename: member for member in packed.infolist()}
             head = by_name.get("header.json") or by_name.get("_journal/start.json")
             yield mapped(_member(packed, head)) if head else {}
             for name in sorted(filter(_SAMPLE.fullmatch, by_name), key=_order):
                 yield mapped(_member(packed, by_name[name]))
-    except (zipfile.BadZipFile, OSError, ValueError, RecursionError, NotImplementedError, struct.error) as error:
+    except (
+        zipfile.BadZipFile,
+        OSError,
+        ValueError,
+        RecursionError,
+        NotImplementedError,
+        struct.error,
+        zlib.error,
+    ) as error:
         raise InputError(
             f"{source.path}: it cannot be read as a log of Inspect ({type(error).__name__}: {error})."
         ) from error

@@ -6,7 +6,7 @@ Source: promptfoo 0.121, version 3 of its results.
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from data.errors import InputError
@@ -112,13 +112,14 @@ def _name(provider: Mapping[str, Any]) -> str:
     return text_of(provider.get("label")) or text_of(provider.get("id")) or "provider"
 
 
-def _targets(rows: list[Mapping[str, Any]]) -> dict[tuple[str, int], str]:
+def _targets(rows: Iterable[Any]) -> dict[tuple[str, int], str]:
     """Name each provider and prompt: by the prompt too where a provider was asked by several."""
     labels = {
         (_name(mapped(row.get("provider"))), counted(row.get("promptIdx")) or 0): text_of(
             mapped(row.get("prompt")).get("label")
         )
         for row in rows
+        if isinstance(row, Mapping)
     }
     several = {name for name, _ in labels if sum(other == name for other, _ in labels) > 1}
     return {
@@ -138,14 +139,14 @@ def read(source: Source) -> Iterator[Found]:
         return
     whole = mapped(source.whole)
     inner = mapped(whole.get("results"))
-    rows = [one for one in inner.get("results") or () if isinstance(one, Mapping)] if inner else [*source.rows()]
+    rows = inner.get("results") or () if inner else [*source.rows()]
     targets = _targets(rows)
-    yield from (_recorded(row, targets) for row in rows)
+    yield from (_recorded(row, targets) for row in rows if isinstance(row, Mapping))
     config = mapped(whole.get("config"))
     yield stated_facts(
         tool=TOOL,
         tool_version=mapped(whole.get("metadata")).get("promptfooVersion"),
-        model=", ".join(dict.fromkeys(_name(mapped(row.get("provider"))) for row in rows)),
+        model=", ".join(dict.fromkeys(name for name, _ in targets)),
         prompt=" | ".join(dict.fromkeys(text_of(mapped(one).get("raw")) for one in inner.get("prompts") or ())),
         **_options(config.get("providers")),
     )
