@@ -191,15 +191,17 @@ def compose(data: ReportData) -> str:
     settings = data.settings
     language = settings.report.language
     counts = data.manifest.get("requests", {})
+    found = conclusion(data.results, language)
+    said = [f"**{plain(found)}**", ""]
     text = [
-        f"**{plain(conclusion(data.results, language))}**",
-        "",
+        *(said if found.outcome == "error" else ()),  # else the seed's own head comes first
         f"# {shared('title', language)}",
         "",
         f"**{shared('date', language)}:** {data.started:%Y-%m-%d %H:%M:%S}  ",
         f"**{shared('models', language)}:** {', '.join(code(m.name) for m in settings.models)}  ",
         f"**{shared('run', language)}:** {code(data.run)}. {asked(counts, language)}",
         "",
+        *(() if found.outcome == "error" else said),
     ]
     for suite in settings.suites:
         if suite.strata:

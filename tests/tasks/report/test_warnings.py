@@ -66,7 +66,9 @@ def test_every_report_says_the_verdict_in_the_same_sentence(name: str, data: Rep
     if name == "regressed":
         assert (found.outcome, said) == ("fail", "Fail: regressed against the baseline main (rag m −10.0)")
     assert made(run).verdict == said
-    assert markdown.compose(run).startswith(f"**{plain(said)}**\n")
+    head = markdown.compose(run).partition("\n## ")[0]
+    assert f"\n**{plain(said)}**\n" in f"\n{head}"
+    assert head.startswith("**" if found.outcome == "error" else "# "), "the seed's own head, unless nothing counts"
     page = html.compose(run)
     banner = page.partition('<div class="banner ')[2].partition("</div>\n</div>")[0]
     assert banner.startswith(f'{found.outcome}"')
