@@ -75,7 +75,7 @@ def describe(file: str) -> dict[str, Any]:
                 entry["options"] = own
     return {
         "directory": str(PLACE),
-        "results": str((PLACE / results_of(settings)).resolve()),
+        "results": str((PLACE / results_of(settings.store)).resolve()),
         "settings": told,
     }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from config.settings import Settings
+    from config.settings import StoreSettings
 
 SERVER = {
     # Batched ingestion: 300 tasks recorded in place of 33 when a temporary server ends (measured).
@@ -37,9 +37,9 @@ QUIET = {
 }
 
 
-def results_of(settings: "Settings") -> Path:
-    """Return where a configuration's finished stages are remembered, beside its tables where those are local."""
-    root = settings.store.root
+def results_of(store: "StoreSettings") -> Path:
+    """Return where a store's finished stages are remembered, beside its tables where those are local."""
+    root = store.root
     if root.startswith(("~", "file:", "local:")):
         # Only here, as importing it takes a while: what such words mean is the store's to say.
         from tasks.store.tables import Store

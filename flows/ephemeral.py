@@ -21,7 +21,6 @@ from prefect.events.clients import NullEventsClient
 from prefect.events.worker import EventsWorker
 from prefect.settings import get_current_settings
 
-from config.settings import Settings
 from data.errors import InputError
 from flows.api import application
 
@@ -41,12 +40,12 @@ END_S = 2.0
 Opened = Callable[[], contextlib.AbstractContextManager[None]]
 
 
-def server_for(settings: Settings) -> Opened | None:
-    """Return what has Prefect find a server while a run lasts; None where Prefect's settings name one."""
+def server_for(runner: str) -> Opened | None:
+    """Return what has Prefect find a server while a run on a `runner` lasts; None where its settings name one."""
     known = get_current_settings()
     if known.api.url:
         return None
-    return answering if settings.runner == "local" and not known.flows.default_retries else started
+    return answering if runner == "local" and not known.flows.default_retries else started
 
 
 @contextlib.contextmanager

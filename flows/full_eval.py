@@ -17,13 +17,13 @@ from pathlib import Path
 
 from prefect import flow
 
-from config.settings import Rerun, Settings
+from config.settings import Rerun, Settings, StoreSettings
 from data.batches import Cell, Tables
 from data.errors import InputError
 from data.files import parsed_once
 from flows.interface import publish
 from flows.runners import running
-from flows.runs import RunResult, check_rerun, describe, facts, open_run, recorded, refresh_rule
+from flows.runs import RunResult, check_rerun, describe, open_run, provenance, recorded, refresh_rule
 from flows.suite import run_suite
 from flows.variants import part_of, variant
 from tasks.aggregate import RunContext, results
@@ -80,19 +80,19 @@ def _resources(clock: float, ledger: Ledger) -> dict[str, float | None]:
     }
 
 
-def _ledger(settings: Settings, again: Rerun, run: str) -> Ledger:
+def _ledger(store: StoreSettings, again: Rerun, run: str) -> Ledger:
     """Return an empty ledger of a run: what it is told to run again, and what earlier runs' stages went by."""
     ledger = Ledger(refresh=refresh_rule(again), failed=again.failed, run=run, deployed=deployed())
-    ledger.earlier = cache(partial(manifests.scored_before, Path(settings.store.runs)))
+    ledger.earlier = cache(partial(manifests.scored_before, Path(store.runs)))
     if again.truncated:
-        ledger.recorded = recorded(settings, again)
+        ledger.recorded = recorded(store, again)
     return ledger
 
 
-def run_suites(settings: Settings, plan: Plan, identities: Identities) -> tuple[Tables, dict[str, int]]:
+def run_suites(plan: Plan, identities: Identities) -> tuple[Tables, dict[str, int]]:
     """Run one suite after another; return their tables, and how many calls of each wait in batches at a server."""
     tables, waiting, ledger = Tables(), dict[str, int](), current_ledger()
-    with running(settings) as runner:
+    with running(plan.runner) as runner:
         ledger.distributed = runner is not None
         for suite in plan.suites:
             named = part_of(partial(run_suite, suite, identities), suite.name)
@@ -116,14 +116,15 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
     `again` says what of an earlier run is done again. A stage that is not cached is run; `query` asks what the
     reply cache does not hold.
     """
-    return evaluate(settings, again or Rerun(), resolve(settings))
+    return evaluate(resolve(settings), again or Rerun())
 
 
 def planned(plan: Plan) -> Callable[[Settings, Rerun], RunResult]:
     """Return a start of the same flow for a plan that is resolved already, and for settings that are checked."""
 
     def run(settings: Settings, again: Rerun) -> RunResult:
-        return evaluate(settings, again, plan)
+        del settings  # which Prefect's pages show
+        return evaluate(plan, again)
 
     def start(settings: Settings, again: Rerun) -> RunResult:
         if has_pages():
@@ -135,26 +136,26 @@ def planned(plan: Plan) -> Callable[[Settings, Rerun], RunResult]:
     return start
 
 
-def evaluate(settings: Settings, again: Rerun, plan: Plan) -> RunResult:
+def evaluate(plan: Plan, again: Rerun) -> RunResult:
     """Do what `full_eval` does by a plan."""
     clock = time.monotonic()
-    open_cache(settings.store)  # a cache that cannot be opened is said before anything is asked
+    open_cache(plan.store)  # a cache that cannot be opened is said before anything is asked
     identities = identify_all(plan)
-    known = facts(settings, identities)
+    known = provenance(plan, identities)
     check_baseline(plan.baseline, known)
     check_rerun(plan, again)
-    opened = open_run(settings, again)  # what is refused until here leaves no run behind
+    opened = open_run(plan, again)  # what is refused until here leaves no run behind
     folder = opened.folder
-    event("run_started", run=folder.name, suites=settings.named, models=[one.name for one in settings.models])
-    ledger = _ledger(settings, again, folder.name)
-    shared = sharing_failures(settings.store, ledger.attempt)
-    with recording(ledger), shared, traced(settings, ledger.run, ledger.executions) as ended:
-        tables, waiting = run_suites(settings, plan, identities)
-        summary = aggregate(Cell(), settings.store, tables.items, tables.scores, monitored_suites(plan.suites))
-        described = describe(settings, known, tables, summary, identities)
-        manifest = {**opened.facts, "rerun": again.model_dump(), **described}
-        run = {**opened.facts, **{name: manifest[name] for name in ("configuration", "versions")}}
-        conduct = RunContext(run=run, facts=known, waiting=waiting)
+    event("run_started", run=folder.name, suites=plan.suite_names, models=plan.configured)
+    ledger = _ledger(plan.store, again, folder.name)
+    shared = sharing_failures(plan.store, ledger.attempt)
+    with recording(ledger), shared, traced(plan.collector, ledger.run, ledger.executions) as ended:
+        tables, waiting = run_suites(plan, identities)
+        summary = aggregate(Cell(), plan.store, tables.items, tables.scores, monitored_suites(plan.suites))
+        described = describe(plan, known, tables, summary, identities)
+        manifest = {**opened.head, "rerun": again.model_dump(), **described}
+        run = {**opened.head, **{name: manifest[name] for name in ("configuration", "versions")}}
+        conduct = RunContext(run=run, provenance=known, waiting=waiting)
         found = results(Cell(), plan, tables, summary, identities=identities, conduct=conduct)
         verdict = gate(Cell(), found, plan.policy)
         document = write(found, verdict, folder)
@@ -162,7 +163,7 @@ def evaluate(settings: Settings, again: Rerun, plan: Plan) -> RunResult:
         wall_s = float(manifest["wall_s"])
         reports = report(
             Cell(),
-            settings,
+            plan,
             tables,
             summary,
             started=opened.started,
@@ -184,5 +185,5 @@ def evaluate(settings: Settings, again: Rerun, plan: Plan) -> RunResult:
         wall_s=wall_s,
         exit_code=int(verdict.exit_code),
     )
-    publish(outcome, settings)
+    publish(outcome, plan)
     return outcome

@@ -14,7 +14,7 @@ from data.tables import ITEMS, SCORES
 if TYPE_CHECKING:  # Prefect is imported once the environment is set, when the run begins
     from flows.runs import RunResult
     from metrics.analysis.passports import Passport
-    from tasks.plan import SuitePlan
+    from tasks.plan import Plan, SuitePlan
 
 SUITE = "judges_exam"
 LEVELS = ("easy",)
@@ -51,16 +51,16 @@ def examination(settings: Settings, judges: Sequence[str]) -> Settings:
     )
 
 
-def record(outcome: "RunResult", settings: Settings) -> "list[Passport]":
+def record(outcome: "RunResult", plan: "Plan") -> "list[Passport]":
     """Keep the passports that an exam's run earned its judges, and return them."""
     from tasks.judges.passports import keep_passports
     from tasks.runtime.storage import open_store
     from tasks.store import manifest as manifests
 
     manifest = manifests.read(Path(outcome.folder))
-    store = open_store(settings.store)
+    store = open_store(plan.store)
     return keep_passports(
-        settings.judges,
+        plan.judges,
         manifest["judge_identities"],
         store.read_all(_refs(manifest, "scores"), SCORES),
         store.read_all(_refs(manifest, "items"), ITEMS),

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from prefect import flow
 
-from config.settings import Rerun, Settings
+from config.settings import Rerun
 from data.batches import Cell, Tables
 from data.loading import makers_of
 from data.tables import ITEMS, SCORES
 from flows.full_eval import identify_all
-from flows.runs import counts_of, describe, facts, open_run
+from flows.runs import counts_of, describe, open_run, provenance
 from flows.suite import Numbered, evaluate
 from tasks.plan import Plan
 from tasks.probe import curves, families, probe
@@ -24,28 +24,28 @@ from tasks.store import manifest as manifests
 from tasks.summary import aggregate
 
 
-@flow(name="level", flow_run_name="level of {settings.title}", validate_parameters=False)
-def find_level(settings: Settings, plan: Plan) -> tuple[LevelReport, list[Path]]:
+@flow(name="level", flow_run_name="level of {plan.title}", validate_parameters=False)
+def find_level(plan: Plan) -> tuple[LevelReport, list[Path]]:
     """Search the level of the one model at the one suite; return what was found and the files that say so.
 
     Raises:
         InputError: the model cannot be asked.
     """
     clock = time.monotonic()
-    (model,), (of_suite,) = settings.models, plan.suites
+    (model,), (of_suite,) = plan.models, plan.suites
     suite = of_suite.suite
-    open_cache(settings.store)
-    opened = open_run(settings, Rerun())
+    open_cache(plan.store)
+    opened = open_run(plan, Rerun())
     ledger = Ledger(run=opened.folder.name)
-    shared = sharing_failures(settings.store, ledger.attempt)
-    with recording(ledger), shared, traced(settings, ledger.run, ledger.executions) as ended:
+    shared = sharing_failures(plan.store, ledger.attempt)
+    with recording(ledger), shared, traced(plan.collector, ledger.run, ledger.executions) as ended:
         identities = identify_all(plan)
         number = suite.source["n_items"] * len(families(suite)) * len(suite.source["languages"])
         event("suite_started", run=ledger.run, suite=suite.name, items=number, calls=number)
         tables, units = Tables(), makers_of(suite)
         while batch := probe(
             Cell(suite.name, batch=len(tables.items)),
-            settings.store,
+            plan.store,
             tables.items,
             tables.scores,
             suite=suite,
@@ -53,8 +53,8 @@ def find_level(settings: Settings, plan: Plan) -> tuple[LevelReport, list[Path]]
         ):
             rounds: Numbered = {len(tables.items): batch[0]}
             tables = tables.join(evaluate(of_suite, rounds, identities, [model.name], left_out={}))
-        summary = aggregate(Cell(), settings.store, tables.items, tables.scores)
-        store = open_store(settings.store)
+        summary = aggregate(Cell(), plan.store, tables.items, tables.scores)
+        store = open_store(plan.store)
         found = LevelReport(
             run=ledger.run,
             started=opened.started,
@@ -63,14 +63,14 @@ def find_level(settings: Settings, plan: Plan) -> tuple[LevelReport, list[Path]]
             questions=suite.source["n_items"],
             curves=curves(suite, store.read_all(tables.items, ITEMS), store.read_all(tables.scores, SCORES)),
             requests=counts_of(tables),
-            language=settings.report.language,
+            language=plan.report.language,
         )
         ended.exit_code = found.exit_code
     files = write(found, opened.folder)
     manifest = {
-        **opened.facts,
+        **opened.head,
         "status": "completed",
-        **describe(settings, facts(settings, identities), tables, summary, identities),
+        **describe(plan, provenance(plan, identities), tables, summary, identities),
         "wall_s": round(time.monotonic() - clock, 3),
         "stages": ledger.rows(),
         "reports": [str(path.relative_to(opened.folder)) for path in files],

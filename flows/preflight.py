@@ -147,7 +147,7 @@ def too_many_items(settings: "Settings", language: str) -> str:
     for suite in settings.suites:
         unit = loader(suite.loader)
         items = unit.count(offered(suite)) if unit.count else 0
-        for target in targets_of(settings, suite):
+        for target in targets_of(settings.models, suite):
             own = items * settings.times(suite)
             calls, seconds = calls + own, seconds + own / target.model.concurrency
     if calls <= VAST:

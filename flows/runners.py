@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from config.settings import Settings
 from data.errors import InputError
 from data.extras import installing
 from flows.environment import modules
+from tasks.plan import Runner
 
 ANSWER_S = 10.0
 """How long a cluster has to answer."""
@@ -23,40 +23,40 @@ WORKERS_S = 60.0
 
 
 @contextmanager
-def running(settings: Settings) -> Iterator[Any]:
+def running(where: Runner) -> Iterator[Any]:
     """Yield the task runner for the suites' flows, or None for this process; a local cluster ends with it.
 
     Raises:
         InputError: the runner's extra is not installed, or no cluster answers at the address.
     """
-    if settings.runner == "local":
+    if where.name == "local":
         yield None
         return
-    opened = _dask if settings.runner == "dask" else _ray
+    opened = _dask if where.name == "dask" else _ray
     try:
-        with opened(settings) as runner:
+        with opened(where) as runner:
             yield runner
     except ModuleNotFoundError as error:
         raise InputError(
-            f"runner {settings.runner}: {error.name} is not installed. Run: {installing(settings.runner)}"
+            f"runner {where.name}: {error.name} is not installed. Run: {installing(where.name)}"
         ) from error
 
 
-def _unreached(settings: Settings, expected: str, error: Exception) -> InputError:
+def _unreached(where: Runner, expected: str, error: Exception) -> InputError:
     said = " ".join(str(error).split()) or type(error).__name__
     return InputError(
-        f"runner_address: {settings.runner_address}: found no cluster there ({said}), expected {expected}. Is it "
+        f"runner_address: {where.address}: found no cluster there ({said}), expected {expected}. Is it "
         "up? Leave runner_address out for a cluster on this machine."
     )
 
 
-def _knock(settings: Settings) -> None:
+def _knock(where: Runner) -> None:
     """Refuse an address of Ray's where nobody listens: Ray itself would try for minutes, or end the process.
 
     Raises:
         InputError: nobody listens there.
     """
-    address = settings.runner_address
+    address = where.address
     if address == "auto":  # what the machine's own files say, found or not at once
         return
     expected = "a Ray cluster, such as ray://host:10001 or host:6379"
@@ -64,11 +64,11 @@ def _knock(settings: Settings) -> None:
         found = urlsplit(address if "://" in address else f"//{address}")
         socket.create_connection((found.hostname or "", found.port or 0), timeout=ANSWER_S).close()
     except (OSError, ValueError) as error:
-        raise _unreached(settings, expected, error) from error
+        raise _unreached(where, expected, error) from error
 
 
 @contextmanager
-def _dask(settings: Settings) -> Iterator[Any]:
+def _dask(where: Runner) -> Iterator[Any]:
     # Dask tells each step of its own at INFO, a closed connection with a traceback: here and, by the environment,
     # in its workers.
     level = os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "error")
@@ -80,17 +80,17 @@ def _dask(settings: Settings) -> Iterator[Any]:
     local_cluster: Any = distributed.LocalCluster
     task_runner: Any = vars(prefect_dask)["DaskTaskRunner"]
 
-    if address := settings.runner_address:
+    if address := where.address:
         try:
             with distributed.Client(address, timeout=ANSWER_S, set_as_default=False) as probe:  # type: ignore[no-untyped-call] # has no types
                 probe.wait_for_workers(1, timeout=WORKERS_S)
         except (OSError, ValueError, TypeError) as error:
             expected = "a Dask scheduler with a worker, such as tcp://host:8786"
-            raise _unreached(settings, expected, error) from error
+            raise _unreached(where, expected, error) from error
         yield task_runner(address=address)
         return
     with local_cluster(
-        n_workers=settings.runner_workers,
+        n_workers=where.workers,
         threads_per_worker=1,
         host="127.0.0.1",
         dashboard_address=None,
@@ -100,16 +100,16 @@ def _dask(settings: Settings) -> Iterator[Any]:
 
 
 @contextmanager
-def _ray(settings: Settings) -> Iterator[Any]:
+def _ray(where: Runner) -> Iterator[Any]:
     import ray
     from prefect_ray import RayTaskRunner
 
-    if settings.runner_address:
-        _knock(settings)
-        yield RayTaskRunner(address=settings.runner_address)
+    if where.address:
+        _knock(where)
+        yield RayTaskRunner(address=where.address)
         return
     ray.init(
-        num_cpus=settings.runner_workers,
+        num_cpus=where.workers,
         include_dashboard=False,
         _node_ip_address="127.0.0.1",
         log_to_driver=False,

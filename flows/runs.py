@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from config.settings import Rerun, Settings
+from config.settings import Rerun, StoreSettings
 from data.batches import Cell, Ref, Tables, spanned_s
 from data.errors import InputError
 from data.loading import digests_of, makers_of, runs_programs, scorers_of
@@ -39,14 +39,13 @@ class RunResult:
     exit_code: int
 
 
-def run_folder(settings: Settings, started: datetime) -> Path:
+def run_folder(top: Path, started: datetime) -> Path:
     """Make the folder of a new run, named by its start; a second run of the same second gets a suffix.
 
     Raises:
         InputError: it cannot be made.
     """
     name = started.strftime("%Y%m%d_%H%M%S")
-    top = Path(settings.store.runs)
     for suffix in ("", *(f"_{n}" for n in range(2, 1000))):
         folder = top / (name + suffix)
         try:
@@ -72,42 +71,42 @@ def _refs(refs: list[Ref]) -> list[dict[str, Any]]:
     return [{"table": r.table, "digest": r.digest, "rows": r.rows} for r in refs]
 
 
-def layers_of(settings: Settings) -> dict[str, str]:
+def layers_of(plan: Plan) -> dict[str, str]:
     """Return what stands between models' programs and this machine; nothing where no family runs programs."""
-    if not any(runs_programs(suite) for suite in settings.suites):
+    if not any(map(runs_programs, plan.declared)):
         return {}
-    tools = settings.sandbox
+    tools = plan.sandbox
     try:
         return sandbox.layers(tools.kotlin_compiler, tools.java)
     except InputError as error:  # everything came from the cache, and the sandbox cannot be had any more
         return {"wasm": f"off ({error})"}
 
 
-def facts(settings: Settings, identities: Identities) -> dict[str, Any]:
+def provenance(plan: Plan, identities: Identities) -> dict[str, Any]:
     """Return what of a run's manifest gives its numbers their meaning."""
-    makers = [unit for suite in settings.suites for unit in makers_of(suite)]
-    scorers = [unit for suite in settings.suites for unit in scorers_of(suite)]
+    makers = [unit for suite in plan.declared for unit in makers_of(suite)]
+    scorers = [unit for suite in plan.declared for unit in scorers_of(suite)]
     return {
-        "configuration": settings.model_dump(mode="json"),
+        "configuration": plan.configuration,
         "units": {unit.name: unit.version for unit in makers},
         "verifiers": {unit.name: unit.version for unit in scorers},
         "sources": {unit.name: unit.source for unit in (*makers, *scorers)},
         "identities": {name: dict(identity) for name, identity in identities.models.items()},
-        "judge_prompts": judge_prompts(settings),
-        "files": {suite.name: [*digests_of(suite)] for suite in settings.suites},
+        "judge_prompts": judge_prompts(plan.declared),
+        "files": {suite.name: [*digests_of(suite)] for suite in plan.declared},
         "judge_identities": {name: dict(identity) for name, identity in identities.judges.items()},
     }
 
 
 def describe(
-    settings: Settings, known: Mapping[str, Any], tables: Tables, summary: Ref, identities: Identities
+    plan: Plan, known: Mapping[str, Any], tables: Tables, summary: Ref, identities: Identities
 ) -> dict[str, Any]:
-    """Return the manifest of a run; `known` are its `facts`."""
+    """Return the manifest of a run; `known` is its `provenance`."""
     return {
         "schema": manifests.SCHEMA,
         **known,
         "versions": manifests.versions(),
-        "sandbox": layers_of(settings),
+        "sandbox": layers_of(plan),
         "commit": manifests.commit(),
         "missing": dict(identities.missing),
         "tables": {
@@ -137,8 +136,8 @@ class OpenedRun:
     started: datetime
 
     @property
-    def facts(self) -> dict[str, str]:
-        """What every document of the run says of it."""
+    def head(self) -> dict[str, str]:
+        """What every document of the run begins with."""
         return {"run": self.folder.name, "started": self.started.isoformat()}
 
 
@@ -148,14 +147,13 @@ def check_rerun(plan: Plan, again: Rerun) -> None:
     Raises:
         InputError: it has none of that name.
     """
-    suites = [suite.name for suite in plan.suites]
-    for option, one, there in (("suite", again.suite, suites), ("model", again.model, [*plan.members])):
+    for option, one, there in (("suite", again.suite, plan.suite_names), ("model", again.model, [*plan.members])):
         if one and one not in there:
             known = ", ".join(there)
             raise InputError(f"--only-{option} {one}: the run has none of that name, expected one of {known}.")
 
 
-def open_run(settings: Settings, again: Rerun) -> OpenedRun:
+def open_run(plan: Plan, again: Rerun) -> OpenedRun:
     """Begin a run, or go on with an unfinished one, and say so in its manifest.
 
     Raises:
@@ -163,21 +161,21 @@ def open_run(settings: Settings, again: Rerun) -> OpenedRun:
     """
     kept: dict[str, Any] = {}
     if again.resume:
-        folder = Path(settings.store.runs) / again.resume
-        earlier = settings_of(settings.store.runs, again.resume)[1]
+        folder = Path(plan.store.runs) / again.resume
+        earlier = settings_of(plan.store.runs, again.resume)[1]
         opened = OpenedRun(folder, datetime.fromisoformat(earlier["started"]))
         # Until a finished run has ended once more, prune must still see what it needs.
         kept = {key: earlier[key] for key in ("tables",) if key in earlier}
     else:
         started = datetime.now(UTC).astimezone()
-        opened = OpenedRun(run_folder(settings, started), started)
+        opened = OpenedRun(run_folder(Path(plan.store.runs), started), started)
     manifests.write(
         opened.folder,
         {
             "schema": manifests.SCHEMA,
-            **opened.facts,
+            **opened.head,
             "status": "running",
-            "configuration": settings.model_dump(mode="json"),
+            "configuration": plan.configuration,
             **kept,
         },
     )
@@ -205,20 +203,20 @@ def _due(named: str) -> frozenset[str]:
     return frozenset(due)
 
 
-def recorded(settings: Settings, again: Rerun) -> Ref:
+def recorded(store: StoreSettings, again: Rerun) -> Ref:
     """Return the requests of the run that is done again whose replies were not cut; all its replies are cached."""
-    manifest = settings_of(settings.store.runs, again.of)[1]
-    restore(settings, manifest)
-    return uncut(open_store(settings.store), manifest)
+    manifest = settings_of(store.runs, again.of)[1]
+    restore(store, manifest)
+    return uncut(open_store(store), manifest)
 
 
-def restore(settings: Settings, manifest: Mapping[str, Any]) -> int:
+def restore(place: StoreSettings, manifest: Mapping[str, Any]) -> int:
     """Put a run's answered calls back into the reply cache, from its tables; return how many there are.
 
     So `--only-failed` asks again what failed and nothing else, whatever has become of the cache.
     """
     tables = manifest.get("tables", {})
-    store, cache = open_store(settings.store), open_cache(settings.store)
+    store, cache = open_store(place), open_cache(place)
     number = 0
     for ref in (ref for name in ("responses", "judge_responses") for ref in tables.get(name, [])):
         try:

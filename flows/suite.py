@@ -11,7 +11,7 @@ from prefect.context import FlowRunContext
 from data.batches import Batch, Cell, Opponent, QueryResult, Ref, Tables
 from data.files import release
 from data.loading import digests_of, makers_of, offered, verifiers_of
-from data.plugins import loader, metric
+from data.plugins import metric
 from data.records import Metric
 from data.tables import ITEMS, SCORES
 from data.units import identity_of
@@ -22,9 +22,9 @@ from metrics.analysis.judged import LeftOut, left_out
 from prompts import digests
 from tasks.arrange import arrange
 from tasks.decide import MonitoredSuite, decide, monitored_suites
+from tasks.generate import ItemSource, generate, given
 from tasks.judge import judge
 from tasks.judges.passports import PassportFinder, keep_passports, lacking, statuses_in
-from tasks.load import Wanted, generate, given, load
 from tasks.models.constancy import told_by_server
 from tasks.plan import Identities, MetricPlan, SuitePlan, resolve
 from tasks.query import prepare, query
@@ -41,7 +41,7 @@ from tasks.verify_sources import verify_sources
 def items_of(plan: SuitePlan) -> list[Ref]:
     """Draw or load the suite's items, in batches."""
     suite = plan.suite
-    what = Wanted(
+    source = ItemSource(
         suite=suite.name,
         units=makers_of(suite),
         options=offered(suite),
@@ -50,8 +50,7 @@ def items_of(plan: SuitePlan) -> list[Ref]:
         batch_size=plan.batch_size,
         digests=(*digests_of(suite), *digests(*suite.asked_by.values())),
     )
-    stage = generate if loader(suite.loader).generated else load
-    items = stage(Cell(suite.name), plan.store, what)
+    items = generate(Cell(suite.name), plan.store, source)
     release(plan.files)
     if suite.stop is None:
         return items

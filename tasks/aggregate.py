@@ -38,10 +38,10 @@ UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """How a run was conducted: its own facts, what a baseline compares, what was asked."""
+    """How a run was conducted: its name and rules, what decides its numbers, what waits."""
 
     run: Mapping[str, Any]
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
     waiting: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -59,12 +59,12 @@ def results(plan: Plan, tables: Tables, summary: Ref, *, identities: Identities,
     return build(
         RunTables(found.scores, found.items, store.read(summary), found.doubled),
         found.circumstances,
-        run={**conduct.run, "identities": conduct.facts.get("identities", {})},
+        run={**conduct.run, "identities": conduct.provenance.get("identities", {})},
         passports=passports(exam_results(found.stored, found.drawn)),
         own_models=plan.own_models,
         # Of this run, not of what it found: one that does it again finds all in the cache.
         spending=spending_of(store, plan, tables.asked, tables.judged, day),
-        baseline=against(plan, conduct.facts, found.stored, found.drawn, texts),
+        baseline=against(plan, conduct.provenance, found.stored, found.drawn, texts),
         terms=terms_of(plan),
         twins=renewed_scores(store, tables),
     )
@@ -97,7 +97,7 @@ def measure_run(plan: Plan, tables: Tables, identities: Identities, *, waiting: 
     known = circumstances(
         plan,
         corrected=corrected_means(once.scores, once.items, suites, found.passport),
-        standings=statuses_of(drawn, found),
+        judge_statuses=statuses_of(drawn, found),
         labels=kept_labels(
             Path(plan.store.runs) / LABELS, suites, stored, drawn, partial(_answered, store, tables)
         ),
@@ -132,7 +132,7 @@ def circumstances(
     plan: Plan,
     *,
     corrected: Sequence[CorrectedMean] = (),
-    standings: Sequence[JudgeStatus] = (),
+    judge_statuses: Sequence[JudgeStatus] = (),
     labels: Labels | None = None,
     stopping: Sequence[ConfidenceSequence] = (),
     waiting: Mapping[str, int] | None = None,
@@ -153,10 +153,10 @@ def circumstances(
     return Circumstances(
         suites=tuple(by_name.values()),
         members=members,
-        withheld=sources | withheld_by_judges(members, standings, labels or {}, plan.judges_must_have),
+        withheld=sources | withheld_by_judges(members, judge_statuses, labels or {}, plan.judges_must_have),
         labels=labels or {},
         corrected=corrected,
-        standings=standings,
+        judge_statuses=judge_statuses,
         stopping=stopping,
         waiting=waiting or {},
         missing=_missing(plan, missing or {}),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from config.prices import Prices
-from config.settings import Explainability, Judge, Model, Sandbox, Settings, StoreSettings
+from config.settings import Explainability, Judge, Model, Report, Sandbox, Settings, StoreSettings
 from data.errors import InputError
 from data.loading import compared, judged_by, needs_of, responses_of
 from data.plugins import loader, metric
@@ -138,11 +138,21 @@ class BaselineRule:
 
 
 @dataclass(frozen=True, slots=True)
+class Runner:
+    """Where stages run: `local`, `dask` or `ray`; on a running cluster, or on one of so many `workers`."""
+
+    name: str
+    address: str
+    workers: int
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a run asks; `members` are the suites of each whose replies are scored, models first, as configured.
 
     `models` and `judges` are those that some suite asks; `own_models` are targets that are a judge's own model, by
-    the judge's name.
+    the judge's name. `collector` is where spans are sent. `configuration` is what was resolved, as manifests keep
+    it.
     """
 
     suites: tuple[SuitePlan, ...]
@@ -155,9 +165,30 @@ class Plan:
     judges_must_have: Must
     baseline: BaselineRule
     store: StoreSettings
+    sandbox: Sandbox
+    runner: Runner
+    report: Report
+    collector: str
     prices: Prices | None
     currency: str
     fresh: str
+    title: str
+    configuration: Mapping[str, Any]
+
+    @property
+    def declared(self) -> list[Suite]:
+        """The suites as they are declared."""
+        return [one.suite for one in self.suites]
+
+    @property
+    def configured(self) -> list[str]:
+        """The names of all models that the configuration has, also of those that no suite asks."""
+        return [one["name"] for one in self.configuration["models"]]
+
+    @property
+    def suite_names(self) -> list[str]:
+        """The suites' names."""
+        return [one.name for one in self.suites]
 
     def suite(self, name: str) -> SuitePlan:
         """Return a suite by its name."""
@@ -192,16 +223,22 @@ def resolve(settings: Settings) -> Plan:
         suites=tuple(suites),
         models=tuple(model for model in settings.models if model.name in asked),
         judges=tuple(judge for judge in settings.judges if judge.name in judging),
-        members=_members(settings, suites),
-        own_models=_own_models(settings, suites),
+        members=_members(settings.models, suites),
+        own_models=_own_models(settings.judges, suites),
         policy=_policy(settings),
         explainability=settings.explainability,
         judges_must_have=settings.judges_must_have,
         baseline=BaselineRule(settings.baseline, settings.max_drop, settings.allow_different),
         store=settings.store,
+        sandbox=settings.sandbox,
+        runner=Runner(settings.runner, settings.runner_address, settings.runner_workers),
+        report=settings.report,
+        collector=settings.telemetry.endpoint.rstrip("/"),
         prices=settings.prices,
         currency=settings.currency,
         fresh=settings.fresh,
+        title=settings.title,
+        configuration=settings.model_dump(mode="json"),
     )
 
 
@@ -219,14 +256,14 @@ def check_judges(plan: Plan) -> None:
             )
 
 
-def targets_of(settings: Settings, suite: Suite) -> Iterator[Target]:
+def targets_of(models: Iterable[Model], suite: Suite) -> Iterator[Target]:
     """Yield what a suite puts under test: each of its models by each of its prompts."""
     changes: dict[str, Any] = {"system": suite.system, "temperature": suite.temperature}
     changes = {name: value for name, value in changes.items() if value is not None}
-    models = {model.name: model.model_copy(update=changes) for model in settings.models}
-    for name, model, short in suite.targets(models):
+    changed = {model.name: model.model_copy(update=changes) for model in models}
+    for name, model, short in suite.targets(changed):
         prompt = suite.asked_by[short]
-        yield Target(name, models[model], short, None if prompt == suite.first_prompt else prompt)
+        yield Target(name, changed[model], short, None if prompt == suite.first_prompt else prompt)
 
 
 def crossed(plan: Plan) -> frozenset[frozenset[str]]:
@@ -250,14 +287,14 @@ def opponent(targets: Iterable[Target], wanted: str, of: str) -> str:
 
 
 def _suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> SuitePlan:
-    targets, whose = tuple(targets_of(settings, suite)), responses_of(suite)
+    targets, whose = tuple(targets_of(settings.models, suite)), responses_of(suite)
     return SuitePlan(
         suite=suite,
         targets=targets,
         responses_of=whose,
-        required=needs_of(suite) if whose else _required(settings, suite, targets),
+        required=needs_of(suite) if whose else _required(settings.models, suite, targets),
         repeats=settings.times(suite),
-        metrics=tuple(_metric(settings, suite, name) for name in suite.used),
+        metrics=tuple(_metric(settings.judges, suite, name) for name in suite.used),
         files=files,
         batch_size=settings.batch_size,
         store=settings.store,
@@ -276,10 +313,10 @@ def _sharing_alpha(suites: Sequence[SuitePlan]) -> list[SuitePlan]:
     ]
 
 
-def _metric(settings: Settings, suite: Suite, name: str) -> MetricPlan:
+def _metric(every: Iterable[Judge], suite: Suite, name: str) -> MetricPlan:
     use, unit = suite.use(name), metric(name)
     names = use.judges or suite.judges
-    judges = tuple(judge for judge in settings.judges if not names or judge.name in names)
+    judges = tuple(judge for judge in every if not names or judge.name in names)
     return MetricPlan(
         name=name,
         options=suite.options(name),
@@ -290,7 +327,7 @@ def _metric(settings: Settings, suite: Suite, name: str) -> MetricPlan:
     )
 
 
-def _required(settings: Settings, suite: Suite, targets: tuple[Target, ...]) -> tuple[str, ...]:
+def _required(models: Iterable[Model], suite: Suite, targets: tuple[Target, ...]) -> tuple[str, ...]:
     """Return the facts that a suite's items must have: those that its metrics need and no target brings itself.
 
     Raises:
@@ -300,7 +337,7 @@ def _required(settings: Settings, suite: Suite, targets: tuple[Target, ...]) -> 
     met = set.intersection(*brought) if brought else set[str]()
     for name in suite.used:
         for wanted in compared(suite, name):
-            if wanted in {model.name for model in settings.models} - {target.model.name for target in targets}:
+            if wanted in {model.name for model in models} - {target.model.name for target in targets}:
                 raise InputError(
                     f"suite {suite.name}: {name} compares with the model {wanted!r}, which the suite does not ask. "
                     "Add it to the suite's models."
@@ -310,7 +347,7 @@ def _required(settings: Settings, suite: Suite, targets: tuple[Target, ...]) -> 
     return tuple(need for need in needs_of(suite) if need not in met)
 
 
-def _members(settings: Settings, suites: Iterable[SuitePlan]) -> dict[str, tuple[str, ...]]:
+def _members(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[str, tuple[str, ...]]:
     """Return the suites of each whose replies are scored.
 
     Responses that are named as a model of the run are that model's: their suite joins its own.
@@ -346,7 +383,7 @@ def _members(settings: Settings, suites: Iterable[SuitePlan]) -> dict[str, tuple
                 f"weights: those of {', '.join(one.name for one in own)} are 0, and no other suite of {name} is "
                 "evaluated; give one of them a weight."
             )
-    order = {model.name: n for n, model in enumerate(settings.models)}
+    order = {model.name: n for n, model in enumerate(models)}
     listed = sorted(found, key=lambda name: order.get(name, len(order)))
     return {name: tuple(one.name for one in found[name]) for name in listed}
 
@@ -362,10 +399,10 @@ def _policy(settings: Settings) -> Policy:
     )
 
 
-def _own_models(settings: Settings, suites: Iterable[SuitePlan]) -> dict[str, set[str]]:
+def _own_models(judges: Sequence[Judge], suites: Iterable[SuitePlan]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for target in (target for suite in suites for target in suite.targets):
-        for judge in settings.judges:
+        for judge in judges:
             if (judge.provider, judge.served) == (target.model.provider, target.model.served):
                 found.setdefault(judge.name, set()).add(target.name)
     return found

@@ -13,7 +13,7 @@ from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from data.units import UnitIdentity
 from metrics.analysis.levels import Curve, counted, curve, curves_of
-from tasks.load import row
+from tasks.generate import row
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 

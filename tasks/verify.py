@@ -1,7 +1,10 @@
 """Verify: what each family's verifier says of each reply; programs run in the sandbox first."""
 
 import json
+import multiprocessing
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,10 +17,11 @@ from data.records import VALUED, Item, Outcome, Program, Status, Verdict
 from data.tables import VERDICTS
 from data.truncation import is_cut
 from data.units import UnitIdentity
-from tasks.runtime.parallel import map_chunks
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
+PAYS_FROM = 20_000
+"""Replies: below, starting processes costs more than it saves."""
 _FOUND = Sandbox()
 """Tools as the environment has them."""
 
@@ -87,8 +91,13 @@ def verdict_row(reply: ReplyToVerify, outcomes: Sequence[Outcome] | None = None)
 
 
 def verify_plain(replies: Sequence[ReplyToVerify]) -> list[dict[str, Any]]:
-    """Verify replies whose families need no program run."""
-    return [verdict_row(reply) for reply in replies]
+    """Verify replies whose families need no program run, in processes where that pays."""
+    workers = os.cpu_count() or 1
+    if workers == 1 or len(replies) < PAYS_FROM:
+        return list(map(verdict_row, replies))
+    # Not fork: the asking thread and Prefect's threads hold locks.
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return list(pool.map(verdict_row, replies, chunksize=-(-len(replies) // (4 * workers))))
 
 
 def program_of(reply: ReplyToVerify) -> Program | None:
@@ -135,7 +144,7 @@ def verify_all(replies: Iterable[ReplyToVerify], tools: Sandbox = _FOUND) -> lis
     """Verify replies of any families; rows in the replies' order."""
     listed = list(replies)
     runs = [family(reply.item["family"]).program is not None for reply in listed]
-    plain = iter(map_chunks(verify_plain, [r for r, run in zip(listed, runs, strict=True) if not run]))
+    plain = iter(verify_plain([r for r, run in zip(listed, runs, strict=True) if not run]))
     ran = [reply for reply, run in zip(listed, runs, strict=True) if run]
     programs = iter(verify_programs(ran, tools) if ran else [])
     return [next(programs) if run else next(plain) for run in runs]

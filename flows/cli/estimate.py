@@ -36,10 +36,10 @@ def show_estimate(settings: "Settings") -> int:
     check_rows(plan)
     for said in unread_responses(plan):
         say(said, level=logging.WARNING)
-    prepare(results_of(settings))
+    prepare(results_of(plan.store))
     from tasks.estimate.calls import estimate
 
-    found = estimate(settings, plan)
+    found = estimate(plan)
     show(*parts(found))
     for problem in found.problems:
         complain(problem)

@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from basic_control.interrupts import interrupt_again, leave_at_once
@@ -19,6 +20,7 @@ from data.errors import Stopped
 from data.exits import Exit
 from flows.cli.console import say
 from flows.cli.progress import progress
+from flows.preflight import check
 from tasks.runtime.logs import structured
 
 if TYPE_CHECKING:
@@ -30,24 +32,24 @@ T = TypeVar("T")
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
-def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "RunResult":
-    """Run the evaluation and return its results; `only_failed` brings an earlier run's answers back first.
+def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tuple[RunResult, Plan]":
+    """Run the evaluation; return its results and plan. `only_failed` brings an earlier run's answers back first.
 
     Raises:
         InputError: it would fail, which is reported before Prefect is there; or as the flow itself.
         KeyboardInterrupt: it was stopped; the message says how to go on.
     """
 
-    def imported() -> "Callable[[Plan], RunResult]":
+    def imported() -> "Callable[[Plan], tuple[RunResult, Plan]]":
         from flows.full_eval import planned
 
-        def work(plan: "Plan") -> "RunResult":
+        def work(plan: "Plan") -> "tuple[RunResult, Plan]":
             if only_failed:
                 from flows.earlier import settings_of
                 from flows.runs import restore
 
-                restore(settings, settings_of(settings.store.runs, again.of)[1])
-            return planned(plan)(settings, again)
+                restore(plan.store, settings_of(plan.store.runs, again.of)[1])
+            return planned(plan)(settings, again), plan
 
         return work
 
@@ -60,7 +62,7 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "Run
             return f"continue with --resume {name} instead of --fresh, which would ask everything again."
         return "nothing has been asked yet."
 
-    return run_flow(settings, imported, go_on)
+    return run_flow(partial(check, settings), imported, go_on)
 
 
 SAME = "run the same command again to continue."
@@ -68,9 +70,11 @@ SAME = "run the same command again to continue."
 
 
 def run_flow(
-    settings: "Settings", imported: Callable[[], "Callable[[Plan], T]"], go_on: Callable[[], str] = lambda: SAME
+    resolved: Callable[[], "Plan"],
+    imported: Callable[[], "Callable[[Plan], T]"],
+    go_on: Callable[[], str] = lambda: SAME,
 ) -> T:
-    """Run a flow, its progress shown; `imported` imports it and returns its start, which takes the plan.
+    """Run a flow by a plan, its progress shown; `imported` imports it and returns its start, which takes the plan.
 
     `go_on` says what to do after a stop.
 
@@ -80,23 +84,25 @@ def run_flow(
     """
     leave_at_once()
     try:
-        return _run_flow(settings, imported, go_on)
+        return _run_flow(resolved, imported, go_on)
     except (KeyboardInterrupt, Stopped):
         raise KeyboardInterrupt(go_on()) from None
     finally:
         interrupt_again()
 
 
-def _run_flow(settings: "Settings", imported: Callable[[], "Callable[[Plan], T]"], go_on: Callable[[], str]) -> T:
+def _run_flow(
+    resolved: Callable[[], "Plan"], imported: Callable[[], "Callable[[Plan], T]"], go_on: Callable[[], str]
+) -> T:
     from flows.environment import prepare, results_of
-    from flows.preflight import check, too_few_connections, unread_responses
+    from flows.preflight import too_few_connections, unread_responses
 
-    plan = check(settings)
+    plan = resolved()
     for said in filter(None, (*unread_responses(plan), too_few_connections(plan))):
         say(said, level=logging.WARNING)
-    prepare(results_of(settings))
+    prepare(results_of(plan.store))
     with ExitStack() as stack:
-        shown = None if structured() else stack.enter_context(progress(settings.report.language))
+        shown = None if structured() else stack.enter_context(progress(plan.report.language))
         # Importing Prefect makes hundreds of thousands of objects that stay: nothing to collect among them.
         gc.disable()
         work = imported()
@@ -106,7 +112,7 @@ def _run_flow(settings: "Settings", imported: Callable[[], "Callable[[Plan], T]"
         _interruptible(go_on)
         gc.freeze()
         gc.enable()
-        if opened := server_for(settings):
+        if opened := server_for(plan.runner.name):
             if opened is started:
                 say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
             stack.enter_context(opened())

@@ -9,23 +9,23 @@ from flows.cli.console import room, show
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from config.settings import Settings
     from flows.runs import RunResult
+    from tasks.plan import Plan
 
 
-def show_outcome(outcome: "RunResult", settings: "Settings", *, verbose: bool = False, again: bool = False) -> None:
+def show_outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool = False, again: bool = False) -> None:
     """Print the screen; `verbose` prints every figure and stage above it, `again` counts the stages that ran."""
     from tasks.report.regressions import lines
     from tasks.report.screen import screen
 
-    language = settings.report.language
+    language = plan.report.language
     if verbose:
         (report,) = (Path(path) for path in outcome.reports if path.endswith(".md"))
         show(report.read_text(encoding="utf-8"), *lines(outcome.results.get("baseline"), language))
         show(*(f"  {_stage(row, language)}" for row in outcome.stages))
     width, narrow = room()
     files = (outcome.reports[0], Path(outcome.folder) / "results.json")
-    shown = screen(outcome.results, settings, outcome.requests, outcome.wall_s, files)
+    shown = screen(outcome.results, plan, outcome.requests, outcome.wall_s, files)
     show(*shown.terminal(width, whole=not narrow))
     if again:
         show(_counted(outcome, language))

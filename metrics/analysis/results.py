@@ -36,7 +36,7 @@ class Results:
     `run` says which run it was (id, time, configuration, versions, its suites' questions), `models` what each model
     came to, suite by suite, `waiting` how many requests of a suite wait in batches; `spending` what its calls came
     to. `totals` has a TOTAL for each model, `judges` the agreement of judges for each metric, `corrected` judged
-    means, and what they would be if judges err here as on their exam's texts, `standings` which judges count in
+    means, and what they would be if judges err here as on their exam's texts, `judge_statuses` which count in
     which steps, `self_judged`, by suite and judge, the models under test that are the judge's own; `passports` what
     an exam showed of judges that took it in this run; `explainability` the results of SPEC 5; `baseline` what the
     run's outcome against a baseline; `doubled` the suites in whose data questions repeat, `few_templates`
@@ -61,7 +61,7 @@ class Results:
     baseline: BaselineComparison | None = None
     doubled: Sequence[RepeatedQuestions] = ()
     few_templates: Sequence[str] = ()
-    standings: Sequence[JudgeStatus] = ()
+    judge_statuses: Sequence[JudgeStatus] = ()
     self_judged: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     passports: Sequence[Passport] = ()
     twins: Sequence[TwinResult] = ()
@@ -87,7 +87,7 @@ class Circumstances:
 
     `members` are the suites that each model took part in, each with its `repeats` and, where it is gated on k
     answers, its `k`. `withheld` says of models and suites why no score decides them, `labels` what people's
-    labels make of judges' means, `corrected` what their judges' passports do, `standings` which judges count.
+    labels make of judges' means, `corrected` what their judges' passports do, `judge_statuses` which judges count.
     `stopping` are the sequences of suites that were asked until they were decided, `waiting` the requests of a
     suite that wait in batches, `missing` the models that could not be asked, and why. `crossed` are two that share
     neither model nor prompt, which nobody compares.
@@ -98,7 +98,7 @@ class Circumstances:
     withheld: Mapping[tuple[str, str], Withheld] = field(default_factory=dict)
     labels: Labels = field(default_factory=dict)
     corrected: Sequence[CorrectedMean] = ()
-    standings: Sequence[JudgeStatus] = ()
+    judge_statuses: Sequence[JudgeStatus] = ()
     stopping: Sequence[ConfidenceSequence] = ()
     waiting: Mapping[str, int] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -150,8 +150,8 @@ def build(
         baseline=baseline,
         doubled=tables.doubled,
         few_templates=few_templates(items),
-        standings=known.standings,
-        self_judged=_self_judged(known.standings, own_models or {}),
+        judge_statuses=known.judge_statuses,
+        self_judged=_self_judged(known.judge_statuses, own_models or {}),
         passports=passports,
         twins=lone.twins,
         twin_counts=twins.counts if twins else (),
@@ -174,7 +174,7 @@ def build_interim(tables: RunTables, known: Circumstances, twins: RenewedScores 
         corrected=known.corrected,
         intervals=suite_intervals(tables.scores, tables.items, known.members),
     )
-    return Results({}, models, known.waiting, standings=known.standings, twins=renewed)
+    return Results({}, models, known.waiting, judge_statuses=known.judge_statuses, twins=renewed)
 
 
 def _self_judged(

@@ -132,7 +132,7 @@ def decide(results: Results, policy: Policy) -> RunVerdict:
 def _suite(score: SuiteScore, policy: Policy, results: Results, model: str) -> SuiteResult:
     known = {one.name: getattr(score, one.name) for one in fields(SuiteScore)}
     judges = panel_status(
-        [one for one in results.standings if one.suite == score.suite and one.metric in score.parts]
+        [one for one in results.judge_statuses if one.suite == score.suite and one.metric in score.parts]
     )
     result = SuiteResult(
         **known,

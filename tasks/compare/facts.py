@@ -1,13 +1,12 @@
 """What gives a run's numbers their meaning, by its manifest: what decides its scores, and what it tested."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from config.declared import suites_in
-from config.settings import Settings
 from data.errors import InputError
 from data.loading import judged_by
 from data.options import Declared
@@ -27,11 +26,11 @@ _OF_SUITE = ("strata", "gate_on", "k", "threshold", "weight")
 _SHOWN = 12
 
 
-def judge_prompts(settings: Settings) -> dict[str, dict[str, dict[str, str]]]:
+def judge_prompts(suites: Iterable[Suite]) -> dict[str, dict[str, dict[str, str]]]:
     """Return the digests of what judges are asked with: by suite and metric, then by template and language."""
     return {
         suite.name: {name: dict(_digests(name, suite.options(name))) for name in judged_by(suite)}
-        for suite in settings.suites
+        for suite in suites
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from config.prices import Prices
-from config.settings import Judge, Model, Settings
+from config.settings import Judge, Model
 from data import stop_tokens
 from data.exam import family_of
 from data.loading import RESPONSE, judged_by, needs_of
@@ -24,7 +24,7 @@ from prompts.phrases import ENGLISH, phrase
 from tasks.estimate.earlier import CallMeans, EarlierRuns
 from tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
 from tasks.estimate.remembered import CacheLookup
-from tasks.load import items_of
+from tasks.generate import items_of
 from tasks.models.requests import for_items
 from tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target
 from tasks.store.replies import Remembered
@@ -114,13 +114,13 @@ class CostEstimate:
         return total
 
 
-def estimate(settings: Settings, plan: Plan) -> CostEstimate:
-    """Count what a configuration, and the plan that it resolves to, would ask.
+def estimate(plan: Plan) -> CostEstimate:
+    """Count what a plan would ask.
 
     Raises:
         InputError: the items cannot be made, or the cache cannot be read.
     """
-    memory = CacheLookup(settings.store, settings.fresh, EarlierRuns(settings.store), settings.report.language)
+    memory = CacheLookup(plan.store, plan.fresh, EarlierRuns(plan.store), plan.report.language)
     portions: list[CallEstimate] = []
     effects = []
     for one in plan.suites:
@@ -138,8 +138,8 @@ def estimate(settings: Settings, plan: Plan) -> CostEstimate:
             portions.append(portion)
             answered += own
         portions += judged(one, answered, memory)
-    notes, problems = [*memory.notes, *_notes(settings, plan)], [*memory.problems, *_problems(plan, portions)]
-    return CostEstimate(portions, effects, notes, settings.currency, settings.prices, problems, memory.language)
+    notes, problems = [*memory.notes, *_notes(plan)], [*memory.problems, *_problems(plan, portions)]
+    return CostEstimate(portions, effects, notes, plan.currency, plan.prices, problems, memory.language)
 
 
 def _twins_note(suite: Suite, items: pl.DataFrame, renewed: pl.DataFrame, language: str) -> str:
@@ -278,14 +278,14 @@ def _portion(
     role = "judge" if metric else "model"
     calls, cached = round(tally.calls), round(tally.cached)
     fresh = max(0, calls - cached)
-    habit = memory.earlier.habit(role, suite, name or model.name)
+    means = memory.earlier.call_means(role, name or model.name, suite)
     tokens_in = FRAME * fresh + sum(
         signs / CHARACTERS_PER_TOKEN.get(language, CHARACTERS_PER_TOKEN["en"])
         for language, signs in tally.signs.items()
     )
-    if habit and habit.characters:
-        tokens_in = sum(tally.signs.values()) / habit.characters
-    written, basis, latency = _habits(model, tally, habit, memory, fresh)
+    if means and means.characters:
+        tokens_in = sum(tally.signs.values()) / means.characters
+    written, basis, latency = _reply_means(model, tally, means, memory, fresh)
     tokens_out = min(written, model.max_tokens) * fresh
     return CallEstimate(
         suite=suite,
@@ -304,26 +304,27 @@ def _portion(
     )
 
 
-def _habits(
-    model: Model, tally: JudgeCalls, habit: CallMeans | None, memory: CacheLookup, fresh: int
+def _reply_means(
+    model: Model, tally: JudgeCalls, means: CallMeans | None, memory: CacheLookup, fresh: int
 ) -> tuple[float, str, float | None]:
     """Return the tokens of a reply, what they are estimated from, and the seconds of a call if known."""
     if not fresh:
         return 0.0, "", 0.0
-    known, language = memory.usage(model), memory.language
+    language = memory.language
     lengths = [entry.reply.tokens_out for entry in tally.known if entry.reply.tokens_out is not None]
     if len(tally.known) >= ENOUGH and lengths:
         latency = sum(entry.latency_s for entry in tally.known) / len(tally.known)
         return sum(lengths) / len(lengths), phrase("estimate.basis_here", language, n=len(lengths)), latency
-    if habit is not None:
-        return habit.tokens_out, phrase("estimate.basis_suite", language, n=habit.n), habit.latency_s
-    if known.tokens_out is not None:
+    if means is not None:
+        return means.tokens_out, phrase("estimate.basis_suite", language, n=means.n), means.latency_s
+    known = memory.earlier.call_means("judge" if isinstance(model, Judge) else "model", model.name)
+    if known is not None:
         basis = phrase("estimate.basis_model", language, n=known.n, model=model.name)
         return known.tokens_out, basis, known.latency_s
     if isinstance(model, Judge):
         signs = tally.reply_signs / fresh / CHARACTERS_PER_TOKEN["en"]
-        return signs, phrase("estimate.basis_stand_in", language), known.latency_s
-    return float(model.max_tokens), phrase("estimate.basis_most", language), known.latency_s
+        return signs, phrase("estimate.basis_stand_in", language), None
+    return float(model.max_tokens), phrase("estimate.basis_most", language), None
 
 
 def _seconds(model: Model, fresh: int, latency: float | None) -> float | None:
@@ -348,9 +349,9 @@ def _short(exam: str, n: int) -> int:
     return len(given) * (2 if exam == "preference" else 1)  # both orders
 
 
-def _notes(settings: Settings, plan: Plan) -> Iterator[str]:
-    language = settings.report.language
-    if batched := [model.name for model in (*settings.models, *settings.judges) if model.batch != "off"]:
+def _notes(plan: Plan) -> Iterator[str]:
+    language, store = plan.report.language, plan.store
+    if batched := [model.name for model in (*plan.models, *plan.judges) if model.batch != "off"]:
         yield phrase("estimate.batched", language, names=", ".join(batched))
     for one in plan.suites:
         suite, n = one.suite, one.repeats
@@ -366,5 +367,5 @@ def _notes(settings: Settings, plan: Plan) -> Iterator[str]:
                 yield say("estimate.short_exam", language, judge=judge.name, n=calls)
         if any(own.options.get("network") for own in one.metrics if metric(own.name).sources):
             yield say("estimate.pages", language)
-    if not Path(settings.store.root).exists() and "://" not in settings.store.root and not settings.store.cache:
-        yield phrase("estimate.no_store", language, path=settings.store.root)
+    if not Path(store.root).exists() and "://" not in store.root and not store.cache:
+        yield phrase("estimate.no_store", language, path=store.root)

@@ -27,7 +27,7 @@ WEIGHED = 200
 
 @dataclass(frozen=True, slots=True)
 class CallMeans:
-    """What `n` calls of a model took in a suite: the means of tokens written and seconds, characters to a token."""
+    """What `n` calls of a model took: the means of tokens written and seconds, characters to a token."""
 
     n: int
     tokens_out: float
@@ -42,9 +42,10 @@ class EarlierRuns:
     store: StoreSettings
     _calls: pl.DataFrame | None = field(default=None, init=False)
 
-    def habit(self, role: str, suite: str, model: str) -> CallMeans | None:
-        """Return what calls of a model took in a suite; None where too few are known."""
-        own = self._read().filter(role=role, suite=suite, model=model).drop_nulls("tokens_out")
+    def call_means(self, role: str, model: str, suite: str = "") -> CallMeans | None:
+        """Return what calls of a model took, in a suite or in all; None where too few are known."""
+        own = self._read().filter(role=role, model=model).drop_nulls("tokens_out")
+        own = own.filter(suite=suite) if suite else own
         if own.height < ENOUGH:
             return None
         weighed = own.drop_nulls(["characters", "tokens_in"])

@@ -9,8 +9,8 @@ from prompts.phrases import phrase
 from tasks.estimate.earlier import EarlierRuns
 from tasks.query import identify
 from tasks.runtime.storage import cache_url, open_cache
+from tasks.store.databases import file_of
 from tasks.store.replies import Remembered
-from tasks.store.usage import Usage, exists, usage
 
 
 @dataclass
@@ -44,9 +44,6 @@ class CacheLookup:
 
     def lookup(self, ids: Iterable[str]) -> dict[str, Remembered]:
         """Return the remembered replies among requests."""
-        wanted = list(dict.fromkeys(ids))
-        return open_cache(self.store).lookup(wanted) if wanted and exists(cache_url(self.store)) else {}
-
-    def usage(self, model: Model) -> Usage:
-        """Return what is known of a model's replies in all runs."""
-        return usage(cache_url(self.store), model.name)
+        wanted, file = list(dict.fromkeys(ids)), file_of(cache_url(self.store))
+        there = file is None or (file.is_file() and file.stat().st_size > 0)  # a look must not make a cache
+        return open_cache(self.store).lookup(wanted) if wanted and there else {}

@@ -18,7 +18,6 @@ from metrics.exam import EXAMINED
 from prompts import digest, languages
 from tasks.models.requests import parameters
 from tasks.plan import SuitePlan
-from tasks.store import passports as kept
 from tasks.store.tables import Store
 
 EXAM = "exam_"
@@ -52,9 +51,9 @@ def identity_of(judge: Judge, identity: Mapping[str, str], asked: ExamConditions
     }
 
 
-def key_of(identity: Mapping[str, Any]) -> str:
-    """Return the name under which a passport is kept."""
-    return hashlib.sha256(canonical(identity).encode()).hexdigest()[:32]
+def _place(identity: Mapping[str, Any]) -> str:
+    """Return where in the store a passport is kept."""
+    return f"passports/{hashlib.sha256(canonical(identity).encode()).hexdigest()[:32]}.json"
 
 
 def exam_results(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[ExamResult]:
@@ -95,7 +94,8 @@ def keep_passports(
         identity = identity_of(judges[one.judge], identities[one.judge], asked)
         if one.domain:  # kept apart: means are corrected by the exam's own
             identity["domain"] = one.domain
-        kept.keep(store, key_of(identity), {**one.as_dict(), "of": identity, **about})
+        document = {**one.as_dict(), "of": identity, **about}
+        store.put_document(_place(identity), json.dumps(document, ensure_ascii=False, indent=1).encode())
     return found
 
 
@@ -118,8 +118,12 @@ class PassportFinder:
         if one is None:
             return None
         asked = ExamConditions(exam, language, own.temperature, str(own.options.get("prompt", "")))
-        document = kept.find(self.store, key_of(identity_of(one, self.identities[judge], asked)))
-        return read_passport(document) if document else None
+        content = self.store.document(_place(identity_of(one, self.identities[judge], asked)))
+        try:
+            document = json.loads(content or b"null")
+        except ValueError:
+            return None
+        return read_passport(document) if isinstance(document, dict) else None
 
 
 def statuses_of(items: pl.DataFrame, found: PassportFinder) -> list[JudgeStatus]:

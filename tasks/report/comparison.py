@@ -1,9 +1,10 @@
 """Runs side by side, as Markdown and as one HTML page that needs nothing else."""
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from metrics.analysis.pairs import Comparison, Scope
 from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
 from tasks.report.pages import still
-from tasks.report.tables import Table, columns
+from tasks.report.tables import Column, Table
 from tasks.report.text import fenced, grouped, p_value, percent, plain, points, speaking
 from tasks.report.words import remarks
 from tasks.store.tables import write_atomically
@@ -30,14 +31,6 @@ LISTED = 50
 
 _WORDS = 2_000
 """Words up to which two texts are marked word by word: the work grows with the product of both."""
-
-COLUMNS = ("suite", "metric", "before", "after", "n", "mean_before", "mean_after", "difference", "lost_won", "p",
-           "detectable", "verdict")  # fmt: skip
-
-
-def header(language: str) -> list[str]:
-    """Return the heads of a pair's columns."""
-    return [phrase(f"compare.{name}", language) for name in COLUMNS]
 
 
 def verdict(pair: Comparison) -> str:
@@ -116,21 +109,45 @@ def interval(pair: Comparison) -> str:
     return points(pair.difference) + (f" [{points(low)}, {points(high)}]" if low is not None else "")
 
 
-def cells(pair: Comparison, language: str) -> list[str]:
-    """Return a pair's row under `header`."""
-    return [
-        *headline(pair.suite, pair.metric, pair.scope, language),
-        pair.model_b,
-        pair.model_a,
-        str(pair.n),
-        percent(pair.mean_b),
-        percent(pair.mean_a),
-        interval(pair),
-        f"{pair.only_b} / {pair.only_a}",
-        p_value(pair.p_adjusted),
-        points(pair.detectable).lstrip("+"),
-        conclusion(pair, language),
+def table(found: RunComparison, *, narrow: bool = False) -> Table:
+    """Return a row for each pair; `narrow`: what is compared stands in two columns, and outcomes have colours."""
+    language = found.language
+
+    def named(name: str, take: Callable[[Comparison], str]) -> Column:
+        return Column(phrase(f"compare.{name}", language), take)
+
+    def figure(name: str, take: Callable[[Comparison], str], short: str = "") -> Column:
+        return Column(phrase(f"compare.{(narrow and short) or name}", language), take, numeric=narrow)
+
+    def what(pair: Comparison) -> tuple[str, str]:
+        return headline(pair.suite, pair.metric, pair.scope, language)
+
+    about = [
+        named("suite", lambda pair: what(pair)[0]),
+        named("metric", lambda pair: what(pair)[1]),
+        named("before", attrgetter("model_b")),
+        named("after", attrgetter("model_a")),
     ]
+    if narrow:
+        about = [
+            named("what", lambda pair: ": ".join(what(pair))),
+            named("before_after", lambda pair: f"{pair.model_b} → {pair.model_a}"),
+        ]
+    said = "" if narrow else phrase("compare.verdict", language)
+    made = Table.of(
+        found.pairs,
+        *about,
+        figure("n", lambda pair: str(pair.n)),
+        figure("mean_before", lambda pair: percent(pair.mean_b), "before"),
+        figure("mean_after", lambda pair: percent(pair.mean_a), "after"),
+        figure("difference", interval),
+        figure("lost_won", lambda pair: f"{pair.only_b} / {pair.only_a}"),
+        figure("p", lambda pair: p_value(pair.p_adjusted)),
+        figure("detectable", lambda pair: points(pair.detectable).lstrip("+")),
+        Column(said, lambda pair: conclusion(pair, language)),
+    )
+    tones = [{"better": "green", "worse": "red"}.get(verdict(pair), "") for pair in found.pairs]
+    return replace(made, tones=tones if narrow else ())
 
 
 def title(found: RunComparison) -> str:
@@ -222,7 +239,7 @@ def markdown(found: RunComparison) -> str:
     looked = verified(found, LISTED)
     lines += [f"* {plain(line)}" for line in (*asked(found), *looked, *found.notes, *bounds(found))]
     lines += ["", f"## {phrase('compare.differences', language)}", ""]
-    lines += Table(columns(*header(language)), [cells(pair, language) for pair in found.pairs]).markdown()
+    lines += table(found).markdown()
     lines += ["", *(f"* {plain(line)}" for line in (correction(found), *groups(found)))]
     lines += ["", f"## {phrase('compare.changed_head', language)}"]
     for number, (pair, frame) in enumerate(zip(found.pairs, found.changed, strict=True)):
@@ -240,9 +257,13 @@ def markdown(found: RunComparison) -> str:
 
 def configurations(found: RunComparison) -> Table:
     """Return by which keys the runs' configurations differ."""
-    names = (phrase("compare.key", found.language), *(run.name for run in found.runs))
-    rows = [(key, *map(shorten, values)) for key, values in found.differences]
-    return Table(columns(*names), rows, phrase("compare.configurations", found.language))
+    heads = [Column(phrase("compare.key", found.language), itemgetter(0))]
+    heads += [Column(run.name, partial(_value_of, n)) for n, run in enumerate(found.runs)]
+    return Table.of(found.differences, *heads, title=phrase("compare.configurations", found.language))
+
+
+def _value_of(run: int, row: tuple[str, Sequence[str]]) -> str:
+    return shorten(row[1][run])
 
 
 def _markdown_change(row: Mapping[str, Any], pair: Comparison, longest: int, language: str) -> Iterator[str]:
@@ -294,8 +315,9 @@ def html(found: RunComparison) -> str:
         title=title(found),
         t=partial(_said, found.language),
         answers=list(answers(found)),
-        header=header(found.language),
-        rows=[(cells(pair, found.language), verdict(pair), found.listed(pair)) for pair in found.pairs],
+        table=(made := table(found)),
+        pairs=[(row, verdict(pair), found.listed(pair)) for row, pair in zip(made.rows, found.pairs, strict=True)],
+        configurations=configurations(found),
         asked=[*asked(found), *verified(found, LISTED), *bounds(found)],
         groups=list(groups(found)),
         correction=correction(found),

@@ -29,14 +29,14 @@ Draw = Callable[[str, str, Sequence[str], Sequence[Mapping[str, Any]]], Markup]
 def suites(data: ReportData, models: Sequence[str], draw: Draw) -> list[dict[str, Any]]:
     """Return a page for each suite of which a metric has more to show than its score."""
     pages = []
-    for suite in data.settings.suites:
+    for suite in data.plan.declared:
         listed = [_metric(data, suite, unit, models, draw) for unit in _units(suite)]
         if shown := [one for one in listed if one]:
             pages.append(
                 {
                     "name": suite.name,
                     "id": f"suite-{suite.name}",
-                    "title": titled(suite, data.settings.report.language),
+                    "title": titled(suite, data.language),
                     "metrics": shown,
                 }
             )
@@ -55,7 +55,7 @@ def _metric(
     data: ReportData, suite: Suite, unit: Metric, models: Sequence[str], draw: Draw
 ) -> dict[str, Any] | None:
     """Return what there is to show of a metric in a suite; None where its score is all."""
-    language = data.settings.report.language
+    language = data.language
     items = data.items.filter(suite=suite.name).select("item_id")
     scores = data.scores.filter(metric=unit.name).join(items, on="item_id", how="semi")
     done = scores.filter(pl.col("status").is_in(VALUED))
@@ -200,7 +200,7 @@ def bands(unit: Metric, scores: pl.DataFrame, language: str) -> Table | None:
 
 def judges(data: ReportData) -> list[dict[str, Any]]:
     """Return, for each judged metric, the judges' failures, the mean that each gave, and their agreement."""
-    language = data.settings.report.language
+    language = data.language
     agreements = data.results.get("judges", {})
     given: dict[tuple[str, str], list[float]] = {}
     failed: Counter[tuple[str, str]] = Counter()

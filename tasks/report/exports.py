@@ -77,7 +77,7 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
     written = [write_parquet(frame, there / f"{name}.parquet") for name, frame in frames.items()]
     written.append(write_csv(data.summary, there / "summary.csv"))
     written.append(write_csv(_scores(data), there / "scores.csv"))
-    verdict = suites_below(data.results, data.settings.report.language)
+    verdict = suites_below(data.results, data.language)
     frame = pl.DataFrame(verdict.rows, {one.name: pl.String for one in verdict.columns}, orient="row")
     written.append(write_csv(frame, there / "verdict.csv"))
     return written

@@ -90,7 +90,7 @@ def _divided(
 
 def _charts(data: ReportData, context: Mapping[str, Any]) -> dict[str, Markup]:
     """Draw the charts, each where there is something to draw."""
-    language = data.settings.report.language
+    language = data.language
     first = context["models"][: charts.SERIES]
     drawn: dict[str, Markup] = {}
     several = len({column.suite for column in context["heat_map"]["columns"]}) > 1
@@ -104,9 +104,9 @@ def _charts(data: ReportData, context: Mapping[str, Any]) -> dict[str, Markup]:
 
 def _content(data: ReportData) -> dict[str, Any]:
     """Return the tables and charts of the page."""
-    language = data.settings.report.language
+    language = data.language
     models = overview.models_of(data)
-    targets = prompted(data.settings.suites, [one.name for one in data.settings.models])
+    targets = prompted(data.plan.declared, data.plan.configured)
     context: dict[str, Any] = {
         "models": models,
         "verdict": overview.verdict(data),
@@ -122,14 +122,14 @@ def _content(data: ReportData) -> dict[str, Any]:
         "spending": list(spending.lines(data.results, language)),
         "stages": sections.stages(data),
         "rules": operations.rules(data),
-        "notes": notes(data.results, data.settings, data),
+        "notes": notes(data.results, data.plan, data),
     }
     return {**context, "charts": _charts(data, context)}
 
 
 def _filled(data: ReportData, found: chunks.Chunks) -> dict[str, Any]:
     """Return what the page's template is filled with; the chunks of its samples are not made yet."""
-    language = data.settings.report.language
+    language = data.language
     index, index_encoding = chunks.encode(found.index())
     drawn = labelling.pack(data)
     style, style_hash = pages.inlined(pages.read("page.css"))
@@ -141,7 +141,7 @@ def _filled(data: ReportData, found: chunks.Chunks) -> dict[str, Any]:
         "language": language,
         "data": data,
         "manifest": {**dict.fromkeys(_MANIFEST), **data.manifest},
-        "configuration": json.dumps(data.settings.model_dump(mode="json"), ensure_ascii=False, indent=2),
+        "configuration": json.dumps(data.plan.configuration, ensure_ascii=False, indent=2),
         "index": Markup(index),  # noqa: S704 - chunks.inline has escaped it
         "index_encoding": index_encoding,
         "chunks": _marked(found),
@@ -178,7 +178,7 @@ def _chunks(data: ReportData, size: int) -> chunks.Chunks:
     )
 
 
-@speaking(lambda data, *_, **__: data.settings.report.language)
+@speaking(lambda data, *_, **__: data.language)
 def compose(data: ReportData) -> str:
     """Return the whole page, its samples in it."""
     return "".join(_pieces(data, _chunks(data, chunks.SIZE)))
@@ -188,7 +188,7 @@ def _said(language: str, name: str, /, **values: object) -> str:
     return say(name, language, **values)
 
 
-@speaking(lambda data, *_, **__: data.settings.report.language)
+@speaking(lambda data, *_, **__: data.language)
 def write(data: ReportData, folder: Path, *, size: int = chunks.SIZE) -> Path:
     """Write `reports/report_<stamp>.html`, at most `size` samples a chunk."""
     path = folder / "reports" / f"report_{data.stamp}.html"

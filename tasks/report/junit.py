@@ -42,8 +42,8 @@ def case_of(name: str, of: str, outcome: str, told: str, *, counts: bool, passes
 
 def gates(data: ReportData) -> ET.Element:
     """Return the cases of all gates: each model in each suite and overall, and each suite against the baseline."""
-    settings, results = data.settings, data.results
-    passes, language = settings.undecided == "pass", settings.report.language
+    policy, results = data.plan.policy, data.results
+    passes, language = policy.undecided == "pass", data.language
     warned: dict[tuple[str, str], list[str]] = {}
     for name, suite, said in warnings(results, language):
         warned.setdefault((name, suite), []).append(f"{shared('warning', language)}: {said}")
@@ -51,14 +51,14 @@ def gates(data: ReportData) -> ET.Element:
     for model in results.get("final", {}).get("models", ()):
         for part in parts(model, ENGLISH):
             told = _told(part, language)
-            counts = settings.gate != "off"
+            counts = policy.gate != "off"
             case = case_of(part["suite"], model["model"], part["outcome"], told, counts=counts, passes=passes)
             _add_properties(case, beside(VerdictRow(results, model, part), language))
             if told_of := warned.get((model["model"], part["suite"])):
                 ET.SubElement(case, "system-err").text = clean("\n".join(told_of))
             cases.append(case)
     held = results.get("baseline") or {"models": (), "name": ""}
-    counts = settings.fail_on == "regression"
+    counts = policy.regressions
     for model in held["models"]:
         of = f"baseline {held['name']}.{model['model']}"
         cases += [
@@ -66,7 +66,7 @@ def gates(data: ReportData) -> ET.Element:
                 part["suite"],
                 of,
                 part["outcome"],
-                regression(part, settings.report.language),
+                regression(part, language),
                 counts=counts,
                 passes=passes,
             )

@@ -42,9 +42,9 @@ def _sheet(found: pl.DataFrame) -> pl.DataFrame | None:
 def _criteria(data: ReportData) -> dict[tuple[str, str], str]:
     """Return what each judged metric of a suite asks, in words: its criteria, or its title."""
     found = {}
-    for suite in data.settings.suites:
+    for suite in data.plan.declared:
         for name, given in suite.metrics.items():
-            asked = given.get("criteria") or metric_title(name, data.settings.report.language)
+            asked = given.get("criteria") or metric_title(name, data.language)
             listed = asked.items() if isinstance(asked, Mapping) else [("", asked)]
             found[suite.name, name] = "\n".join(f"{one}: {text}" if one else str(text) for one, text in listed)
     return found

@@ -14,7 +14,6 @@ from data.suites import Suite
 from metrics.analysis.scores import THRESHOLD, reaches
 from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, SummaryRow, Total, cells, totals
 from prompts.phrases import translated
-from tasks.plan import targets_of
 from tasks.report import spending
 from tasks.report.conclusion import conclusion
 from tasks.report.explained import bands
@@ -50,17 +49,12 @@ def _family_cells(summary: pl.DataFrame, suite: Suite) -> dict[tuple[str, str], 
     return {(cell.model, cell.family): cell for cell in cells(rows)}
 
 
-def _asked(data: ReportData, suite: Suite) -> list[str]:
-    """Return the targets that a suite asked, as configured."""
-    return [target.name for target in targets_of(data.settings, suite)]
-
-
 def summary_table(data: ReportData, suite: Suite) -> list[str]:
     """Return the table model x category with a bold TOTAL, and what it leaves out."""
-    language = data.settings.report.language
+    language = data.language
     by_model = _family_cells(data.summary, suite)
     order = list(data.items.filter(suite=suite.name)["family"].unique(maintain_order=True))
-    names = model_titles(_asked(data, suite))
+    names = model_titles(target.name for target in data.plan.suite(suite.name).targets)
     sums = totals(data.summary, suite=suite.name, metric=suite.scored_by[0])
     header = [
         shared("corner", language),
@@ -79,7 +73,7 @@ def summary_table(data: ReportData, suite: Suite) -> list[str]:
 
 
 def _notes(data: ReportData, suite: Suite, model: str, whole: Total) -> list[str]:
-    language = data.settings.report.language
+    language = data.language
     notes = []
     for family in whole.left_out:
         reasons = _reasons(data, suite, model, family).head(1)["reason"].to_list()
@@ -103,7 +97,7 @@ def _reasons(data: ReportData, suite: Suite, model: str, family: str) -> pl.Data
 
 def analysis(data: ReportData, suite: Suite, model: str) -> list[str]:
     """Return a model's strengths, and its typical errors by the verdicts' reasons."""
-    language = data.settings.report.language
+    language = data.language
     own = {f: cell for (m, f), cell in _family_cells(data.summary, suite).items() if m == model}
     floor = THRESHOLD if suite.threshold is None else suite.threshold
     strong = sorted(
@@ -128,7 +122,7 @@ def analysis(data: ReportData, suite: Suite, model: str) -> list[str]:
 
 def counts_table(data: ReportData) -> Table:
     """Return every mean with its interval and its counts."""
-    language = data.settings.report.language
+    language = data.language
 
     def column(name: str, take: Callable[[SummaryRow], object]) -> Column:
         return Column(shared(name, language), lambda cell: str(take(cell)), numeric=True)
@@ -156,8 +150,8 @@ def _interval(cell: SummaryRow | None) -> str:
 
 def beside_tables(data: ReportData) -> Iterator[Table]:
     """Yield, for each metric with a headline of its own, that beside the score, and what both are worth."""
-    language = data.settings.report.language
-    for suite in data.settings.suites:
+    language = data.language
+    for suite in data.plan.declared:
         for unit in map(metric, suite.used):
             own = data.summary.filter(OF_SUITES, suite=suite.name)
             found = {(cell.model, cell.metric): cell for cell in cells(own)}
@@ -185,11 +179,10 @@ def _interval_of(found: Found, of: str, model: str) -> str:
     return _interval(found.get((model, of)))
 
 
-@speaking(lambda data, *_, **__: data.settings.report.language)
+@speaking(lambda data, *_, **__: data.language)
 def compose(data: ReportData) -> str:
     """Return the whole report."""
-    settings = data.settings
-    language = settings.report.language
+    language = data.language
     counts = data.manifest.get("requests", {})
     found = conclusion(data.results, language)
     said = [f"**{plain(found)}**", ""]
@@ -198,20 +191,20 @@ def compose(data: ReportData) -> str:
         f"# {shared('title', language)}",
         "",
         f"**{shared('date', language)}:** {data.started:%Y-%m-%d %H:%M:%S}  ",
-        f"**{shared('models', language)}:** {', '.join(code(m.name) for m in settings.models)}  ",
+        f"**{shared('models', language)}:** {', '.join(map(code, data.plan.configured))}  ",
         f"**{shared('run', language)}:** {code(data.run)}. {asked(counts, language)}",
         "",
         *(() if found.outcome == "error" else said),
     ]
-    for suite in settings.suites:
+    for suite in data.plan.declared:
         if suite.strata:
             text += [f"## {shared('summary', language)}", "", *summary_table(data, suite), ""]
             text += [f"## {shared('analysis', language)}", ""]
-            for model in _asked(data, suite):
-                text += analysis(data, suite, model)
+            for target in data.plan.suite(suite.name).targets:
+                text += analysis(data, suite, target.name)
     if data.results:
         text += markdown([suites_below(data.results, language, title=shared("verdict", language))])
-        for one in notes(data.results, settings, data):
+        for one in notes(data.results, data.plan, data):
             text += [f"**{shared('warning', language)}:** {plain(one.text.removesuffix('.'))}.", ""]
     text += markdown(
         (

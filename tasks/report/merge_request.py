@@ -18,12 +18,12 @@ LONGEST = 120
 """Characters of a question that is named."""
 
 
-@speaking(lambda data, *_, **__: data.settings.report.language)
+@speaking(lambda data, *_, **__: data.language)
 def summary(data: ReportData) -> str:
     """Return the Markdown for a merge request: the screen, the baseline's table, what changed most, files."""
-    language = data.settings.report.language
+    language = data.language
     held = data.results.get("baseline")
-    shown = screen(data.results, data.settings, data.manifest["requests"], data.manifest.get("wall_s"))
+    shown = screen(data.results, data.plan, data.manifest["requests"], data.manifest.get("wall_s"))
     text = ["## Basic Control", "", *shown.markdown(), ""]
     if held:
         text += list(_against(held, language))

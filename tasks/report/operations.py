@@ -6,21 +6,18 @@ from typing import Any
 import polars as pl
 
 from data.truncation import LIMITS
-from tasks.plan import targets_of
 from tasks.report.report_data import ReportData
 from tasks.runtime.spending import tokens_and_cost
 
 
 def usage(data: ReportData) -> list[dict[str, Any]]:
     """Return a row for each model and judge: replies, errors, latency, tokens and, where priced, cost."""
-    settings = data.settings
     # With several prompts, replies name the model with its prompt.
-    targets = [target for suite in settings.suites for target in targets_of(settings, suite)]
-    models = {target.name: target.model.name for target in targets}
+    models = {target.name: target.model.name for suite in data.plan.suites for target in suite.targets}
     listed = []
     for role, replies, asked in (
-        ("model", data.replies, settings.models),
-        ("judge", data.judged, settings.judges),
+        ("model", data.replies, data.plan.models),
+        ("judge", data.judged, data.plan.judges),
     ):
         for one in asked:
             own = replies.filter(pl.col("model").replace(models) == one.name)

@@ -10,7 +10,6 @@ import polars as pl
 
 from metrics.analysis.scores import THRESHOLD, reaches, totals_of
 from metrics.analysis.summary import OVER_ALL, SummaryRow, cells
-from tasks.plan import targets_of
 from tasks.report.conclusion import conclusion
 from tasks.report.report_data import ReportData
 from tasks.report.samples import primary
@@ -66,7 +65,7 @@ def models_of(data: ReportData) -> list[str]:
     there = data.scores["model"].unique(maintain_order=True)
     final = data.results.get("final", {}).get("models", [])
     # A model whose prompts are under test is none itself: it has no replies under its own name.
-    known = [m["model"] for m in final] or [m.name for m in data.settings.models]
+    known = [m["model"] for m in final] or data.plan.configured
     asked = list(dict.fromkeys([*known, *there]))
     score = {m["model"]: m["score"] for m in final if m["score"] is not None}
     return sorted(asked, key=lambda model: -score.get(model, -1.0))
@@ -75,10 +74,10 @@ def models_of(data: ReportData) -> list[str]:
 def targets(data: ReportData) -> list[dict[str, Any]]:
     """Return what is under test, best first: model and prompt, the prompt's text by suite, and scores by suite."""
     known: dict[str, dict[str, Any]] = {}
-    for suite in data.settings.suites:
-        for one in targets_of(data.settings, suite):
+    for suite in data.plan.suites:
+        for one in suite.targets:
             own = known.setdefault(one.name, {"model": one.model.name, "prompt": one.prompt, "texts": {}})
-            own["texts"][suite.name] = suite.asked_by[one.prompt]
+            own["texts"][suite.name] = suite.suite.asked_by[one.prompt]
     final = {m["model"]: m["suites"] for m in data.results.get("final", {}).get("models", [])}
     blank: dict[str, Any] = {"prompt": "", "texts": {}}
     return [
@@ -95,7 +94,7 @@ def targets(data: ReportData) -> list[dict[str, Any]]:
 
 def verdict(data: ReportData) -> dict[str, Any]:
     """Return the run's verdict in a sentence, its models with their scores, and what lies below a threshold."""
-    language = data.settings.report.language
+    language = data.language
     found: dict[str, Any] = {"concluded": conclusion(data.results, language), "models": [], "reasons": []}
     final = data.results.get("final")
     if not final or not final["models"]:
@@ -116,7 +115,7 @@ def verdict(data: ReportData) -> dict[str, Any]:
 
 def _reasons(data: ReportData, model: Mapping[str, Any]) -> Iterator[str]:
     """Say what keeps a model from passing, suites first, where the table does not: it has scores and thresholds."""
-    language = data.settings.report.language
+    language = data.language
     parts = [(suite_title(data, suite["suite"]), suite) for suite in model["suites"]]
     for name, part in [*parts, *([(say("overall", language), model)] if has_overall(model) else [])]:
         if part["outcome"] != "pass" and (told := why(part, language)):
@@ -131,7 +130,7 @@ def threshold_of(data: ReportData, suite: str) -> float:
 
 def heat_columns(data: ReportData) -> list[HeatColumn]:
     """Return the columns: each family of suites with strata, then the metrics that other suites' scores are of."""
-    language = data.settings.report.language
+    language = data.language
     found = []
     present = set(data.summary.select("suite", "metric").unique().iter_rows())
     for suite in sorted(data.summary["suite"].unique(), key=partial(suite_order, data)):
@@ -155,7 +154,7 @@ def heat_map(data: ReportData) -> dict[str, Any]:
     columns = heat_columns(data)
     whole = data.summary.filter(OVER_ALL)
     at = {(c.model, c.suite, c.family, c.metric): c for c in cells(whole)}
-    sums = totals_of(data.settings.suites, data.summary)
+    sums = totals_of(data.plan.declared, data.summary)
     final = data.results.get("final", {}).get("models", [])
     overall = {model["model"]: model for model in final if has_overall(model)}
     rows = []
@@ -176,7 +175,7 @@ def heat_map(data: ReportData) -> dict[str, Any]:
         "unmeasured": unmeasured(data.results),
         "has_total": bool(sums),
         "has_overall": bool(overall),
-        "total_threshold": next((threshold_of(data, s.name) for s in data.settings.suites if s.strata), 0.0),
+        "total_threshold": next((threshold_of(data, s.name) for s in data.plan.declared if s.strata), 0.0),
     }
 
 
@@ -231,7 +230,7 @@ def comparisons(data: ReportData) -> dict[str, Any] | None:
     def named(row: Mapping[str, Any]) -> str:
         return where(data, row["suite"], row["metric"], row["scope"])
 
-    language = data.settings.report.language
+    language = data.language
     pairs = [row for row in data.results.get("comparisons", ()) if counts(row)]
     pairs.sort(key=lambda row: suite_order(data, row["suite"]))
     if not pairs:

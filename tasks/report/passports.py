@@ -2,35 +2,44 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from data.labelled_sets import SETS
 from metrics.analysis.passports import Passport, read_passport
 from prompts.phrases import phrase, translated
-from tasks.report.tables import Column, Table, columns
+from tasks.report.tables import Column, Table
 from tasks.report.text import estimated, percent, share
 from tasks.report.words import shared
 
-HEADER = ("step", "language", "right", "sensitivity", "specificity", "kappa", "unreadable", "verdict")
-LABELLED_HEADER = ("data", *HEADER[:-1])
-"""Of sets that people labelled, which correct nothing: they tell of other texts than the exam's."""
 USABLE = "usable"
 _BY_PLACE = {"prefers the first": "first", "prefers the second": "second"}
 Results = Mapping[str, Any]
 
 
-def row_of(one: Passport, language: str) -> tuple[str, ...]:
-    """Return a passport's row."""
+def _columns(language: str, *, labelled: bool) -> list[Column]:
+    """Return what is told of a passport; sets that people labelled correct nothing: they are of other texts."""
+
+    def column(name: str, take: Callable[[Passport], str]) -> Column:
+        return Column(shared(f"passport_{name}", language), take)
+
+    own = [
+        column("step", attrgetter("exam")),
+        column("language", attrgetter("language")),
+        column("right", lambda one: share(one.right)),
+        column("sensitivity", lambda one: share(one.sensitivity)),
+        column("specificity", lambda one: share(one.specificity)),
+        column("kappa", _kappa),
+        column("unreadable", lambda one: share(one.failed)),
+    ]
+    if labelled:
+        return [column("data", lambda one: f"{one.domain}: {translated(SETS[one.domain].domain, language)}"), *own]
+    return [*own, column("verdict", lambda one: translated(one.usable or USABLE, language))]
+
+
+def _kappa(one: Passport) -> str:
     low, high = one.kappa_interval.low or 0.0, one.kappa_interval.high or 0.0
-    kappa = "–" if one.kappa is None else f"{one.kappa:.2f} [{low:.2f}, {high:.2f}]"
-    rates = (share(one.right), share(one.sensitivity), share(one.specificity))
-    return (one.exam, one.language, *rates, kappa, share(one.failed), translated(one.usable or USABLE, language))
-
-
-def labelled_row_of(one: Passport, language: str) -> tuple[str, ...]:
-    """Return the row of a set that people labelled."""
-    return (f"{one.domain}: {translated(SETS[one.domain].domain, language)}", *row_of(one, language)[:-1])
+    return "–" if one.kappa is None else f"{one.kappa:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def leanings_of(one: Passport, language: str) -> Iterator[str]:
@@ -48,31 +57,27 @@ def leanings_of(one: Passport, language: str) -> Iterator[str]:
         yield say(f"exam.{name}", language, probe=probe.probe, share=share(probe.flipped))
 
 
-def passport_tables(results: Results, language: str) -> list[Table]:
-    """Return what an exam showed of its judges: on its own questions, and apart on what people labelled."""
+def passport_tables(results: Results, language: str) -> Iterator[Table]:
+    """Yield what an exam showed of its judges: on its own questions, and apart on what people labelled."""
     found = [read for one in results.get("passports", ()) if (read := read_passport(one))]
-    own = [(one.judge, *row_of(one, language)) for one in found if not one.domain]
-    labelled = [(one.judge, *labelled_row_of(one, language)) for one in found if one.domain]
-    made = []
-    for name, header, rows in (("passports", HEADER, own), ("labelled_sets", LABELLED_HEADER, labelled)):
-        heads = columns(shared("judge", language), *_heads(header, language))
-        title, note = shared(f"{name}_head", language), shared(f"{name}_note", language)
-        made += [Table(heads, rows, title, note, name=name)] if rows else []
-    return made
-
-
-def _heads(header: Sequence[str], language: str) -> list[str]:
-    return [shared(f"passport_{head}", language) for head in header]
+    judge = Column(shared("judge", language), attrgetter("judge"))
+    for labelled, name in enumerate(("passports", "labelled_sets")):
+        yield Table.of(
+            (one for one in found if bool(one.domain) == labelled),
+            judge,
+            *_columns(language, labelled=bool(labelled)),
+            title=shared(f"{name}_head", language),
+            caption=shared(f"{name}_note", language),
+            name=name,
+        )
 
 
 def tables_of(judge: str, found: Sequence[Passport], language: str) -> Iterator[Table]:
     """Yield what an exam showed of one judge, for a terminal: its own questions, what people labelled."""
-    own = [row_of(one, language) for one in found if not one.domain]
-    labelled = [labelled_row_of(one, language) for one in found if one.domain]
-    for name, header, rows in (("passport", HEADER, own), ("labelled", LABELLED_HEADER, labelled)):
-        if rows:
+    for labelled, name in enumerate(("passport", "labelled")):
+        if own := [one for one in found if bool(one.domain) == labelled]:
             title = phrase(f"exam.{name}", language, judge=judge)
-            yield Table(columns(*_heads(header, language)), rows, title)
+            yield Table.of(own, *_columns(language, labelled=bool(labelled)), title=title)
 
 
 def corrected(results: Results, language: str) -> Table:

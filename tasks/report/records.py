@@ -19,7 +19,7 @@ _KEYS = ("item_id", "model", "repeat")
 
 def records(data: "ReportData") -> pl.DataFrame:
     """Return a row for each item, model, repeat and judged metric: the question, the reply and what came of it."""
-    suites = [suite.name for suite in data.settings.suites if judged_by(suite)]
+    suites = [suite.name for suite in data.plan.declared if judged_by(suite)]
     replies = data.replies.filter(pl.col("suite").is_in(suites)).select(
         *_KEYS, "suite", "language", "prompt", "answer", response="text", error="error"
     )

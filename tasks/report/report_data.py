@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Settings
 from data.batches import QueryResult, Ref, Tables
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, SUMMARY, VERDICTS
+from tasks.plan import Plan
 from tasks.store.tables import Store
 from tasks.twins.renew import named
 
@@ -23,7 +23,7 @@ class ReportData:
     replies to renewed items in the form of `replies`, each with its `kind` and its `original`.
     """
 
-    settings: Settings
+    plan: Plan
     run: str
     started: datetime
     items: pl.DataFrame
@@ -36,6 +36,11 @@ class ReportData:
     results: Mapping[str, Any] = field(default_factory=dict)
     twins: pl.DataFrame = field(default_factory=pl.DataFrame)
     twin_scores: pl.DataFrame = field(default_factory=pl.DataFrame)
+
+    @property
+    def language(self) -> str:
+        """The reports' language."""
+        return self.plan.report.language
 
     @property
     def stamp(self) -> str:
@@ -55,7 +60,7 @@ def gather(
     tables: Tables,
     summary: Ref,
     *,
-    settings: Settings,
+    plan: Plan,
     run: str,
     started: datetime,
     manifest: Mapping[str, Any],
@@ -68,7 +73,7 @@ def gather(
     )
     answers = _answers(store, tables.asked)
     return ReportData(
-        settings=settings,
+        plan=plan,
         run=run,
         started=started,
         items=items,

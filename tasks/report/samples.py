@@ -70,7 +70,7 @@ def primary(data: ReportData) -> pl.DataFrame:
 
 def _in_words(scores: pl.DataFrame, data: ReportData) -> pl.DataFrame:
     """Return scores with their reasons in the report's language."""
-    language = data.settings.report.language
+    language = data.language
     known = {one: translated(one, language) for one in scores["reason"].unique().drop_nulls()}
     return scores.with_columns(pl.col("reason").replace(known)) if known and language != "en" else scores
 
@@ -103,7 +103,7 @@ def _readable(items: pl.DataFrame, data: ReportData) -> pl.DataFrame:
     """Return items with the texts that people read: question, prompts, and what is expected."""
     others = {
         f"prompt [{name}]": (suite.name, text)
-        for suite in data.settings.suites
+        for suite in data.plan.declared
         for name, text in suite.asked_by.items()
         if name and text != suite.first_prompt
     }

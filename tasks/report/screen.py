@@ -10,10 +10,10 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from config.settings import Settings
 from data.characters import visible
-from data.suites import prompted
+from data.suites import Suite, prompted
 from prompts.phrases import phrase
+from tasks.plan import Plan
 from tasks.report import twins
 from tasks.report.conclusion import conclusion
 from tasks.report.differences import differences
@@ -159,18 +159,20 @@ def _width(table: Table) -> int:
     return sum(max(len(visible(one)) for one in column) + GAP for column in texts) - GAP
 
 
-@speaking(lambda _, settings, *__, **___: settings.report.language)
+@speaking(lambda _, plan, *__, **___: plan.report.language)
 def screen(
     results: Results,
-    settings: Settings,
+    plan: Plan,
     requests: Mapping[str, int],
     wall_s: float | None = None,
     files: Sequence[str | Path] = (),
 ) -> Screen:
     """Return a run's screen from its results, what became of its requests, its time, and files to look at."""
-    language = settings.report.language
+    language = plan.report.language
     models = _best_first(results["final"]["models"])
-    columns, cells = _families(results, settings) if _alone(settings) else _suites(models, language)
+    columns, cells = (
+        _families(results, plan.suites[0].suite, language) if _alone(plan) else _suites(models, language)
+    )
     for row in whole_models(results, language):
         for title, text in beside(row, language).items():
             columns += [title] if title not in columns else []
@@ -184,7 +186,7 @@ def screen(
         rows=[(name, [cells.get((name, column), Cell("")) for column in columns]) for name in named],
         folded=fold + 1 if fold else 0,
         differences=[
-            *differences(results, language, prompted(settings.suites, [one.name for one in settings.models])),
+            *differences(results, language, prompted(plan.declared, plan.configured)),
             *against(results.get("baseline"), language),
         ],
         notes=[
@@ -193,7 +195,7 @@ def screen(
             *twins.lines(results, language),
             *panel(results, language),
         ],
-        warnings=[one.text for one in notes(results, settings) if one.kind == "warn" and not one.judge],
+        warnings=[one.text for one in notes(results, plan) if one.kind == "warn" and not one.judge],
         calls=calls(results, requests, wall_s, language),
         links=[
             phrase(f"screen.{name}", language, link=Path(path).resolve().as_uri())
@@ -207,14 +209,13 @@ def _best_first(models: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(models, key=lambda one: -1.0 if one["score"] is None else one["score"], reverse=True)
 
 
-def _alone(settings: Settings) -> bool:
+def _alone(plan: Plan) -> bool:
     """Say whether the run's one suite is shown family by family, as the seed has it."""
-    return len(settings.suites) == 1 and bool(settings.suites[0].strata)
+    return len(plan.suites) == 1 and bool(plan.suites[0].suite.strata)
 
 
-def _families(results: Results, settings: Settings) -> tuple[list[str], dict[tuple[str, str], Cell]]:
+def _families(results: Results, suite: Suite, language: str) -> tuple[list[str], dict[tuple[str, str], Cell]]:
     """Return the seed's table: a share for each family, and TOTAL."""
-    suite, language = settings.suites[0], settings.report.language
     found, columns = {}, dict[str, None]()
     for one in results["cells"]:
         own = one["suite"] == suite.name and one["metric"] == suite.scored_by[0]

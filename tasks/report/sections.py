@@ -16,7 +16,7 @@ _TOKENS = ("tokens_in", "tokens_cached", "tokens_out", "tokens_thinking")
 
 def sections(data: ReportData) -> list[Table]:
     """Return the tables that a run has something for: judges, how it was stopped, other tools' scores, repeats."""
-    language = data.settings.report.language
+    language = data.language
     found = [
         passports.corrected(data.results, language),
         *passports.passport_tables(data.results, language),
@@ -53,7 +53,7 @@ def _repeats(data: ReportData, language: str) -> Table:
 
 def usage(data: ReportData) -> Table:
     """Return what was asked of each model and judge: replies, waits, tokens and cost."""
-    language, currency = data.settings.report.language, data.settings.currency
+    language, currency = data.language, data.plan.currency
     latency = say("latency", language)
 
     def number(head: str, name: str, places: int = 0) -> Column:
@@ -87,7 +87,7 @@ def usage(data: ReportData) -> Table:
 
 def stages(data: ReportData) -> Table:
     """Return how often each stage ran, how often of that it came from the cache, and for how long."""
-    language = data.settings.report.language
+    language = data.language
     return Table.of(
         operations.stages(data),
         Column(say("name", language), itemgetter("stage")),

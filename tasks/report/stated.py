@@ -16,7 +16,7 @@ SHOWN = 50
 
 def tables(data: ReportData) -> tuple[Table, Table]:
     """Return two means of the same replies for each model and suite, and the items where they differ."""
-    language = data.settings.report.language
+    language = data.language
     prompts = dict(data.items.select("item_id", "prompt").iter_rows())
     listed = data.results.get("stated", ())
     more = sum(max(0, len(one["differing"]) - SHOWN) for one in listed)

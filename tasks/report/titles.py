@@ -20,13 +20,13 @@ def title_of(family: str, language: str) -> str:
 
 def suite_of(data: ReportData, name: str) -> Suite | None:
     """Return a suite of the run by its name; None for one that its configuration does not have."""
-    return next((suite for suite in data.settings.suites if suite.name == name), None)
+    return next((suite for suite in data.plan.declared if suite.name == name), None)
 
 
 def suite_title(data: ReportData, name: str) -> str:
     """Return a suite's title in the report's language."""
     suite = suite_of(data, name)
-    return titled(suite, data.settings.report.language) if suite else name
+    return titled(suite, data.language) if suite else name
 
 
 def titled(suite: Suite, language: str) -> str:
@@ -66,7 +66,7 @@ def texts(suites: Sequence[Suite]) -> dict[str, Text]:
 
 def suite_order(data: ReportData, name: str) -> tuple[int, str]:
     """Order suites as the configuration lists them, others after."""
-    names = data.settings.named
+    names = data.plan.suite_names
     return (names.index(name) if name in names else len(names), name)
 
 
@@ -90,7 +90,7 @@ def by_family(data: ReportData, name: str) -> bool:
 
 def where(data: ReportData, suite: str, metric_name: str, scope: str = "metric") -> str:
     """Name what is compared: a metric of a suite (by the suite alone where its score has no other), or a score."""
-    language = data.settings.report.language
+    language = data.language
     if scope == "overall":
         return phrase("common.overall", language)
     title = suite_title(data, suite)
@@ -106,5 +106,5 @@ def where(data: ReportData, suite: str, metric_name: str, scope: str = "metric")
 def category(data: ReportData, suite: str, family: str) -> str:
     """Name a sample's category: its generated family, or its suite (whose family is a data set's name)."""
     if by_family(data, suite) and family:
-        return title_of(family, data.settings.report.language)
+        return title_of(family, data.language)
     return suite_title(data, suite)

@@ -108,7 +108,7 @@ _KEY = ["item_id", "model", "repeat"]
 
 def changed(data: ReportData) -> Table | None:
     """Return the pairs of which one reply is right and the other wrong, side by side; None where a run has none."""
-    telling = {one.name: name for one in data.settings.suites if one.twins for name in islice(right_by(one), 1)}
+    telling = {one.name: name for one in data.plan.declared if one.twins for name in islice(right_by(one), 1)}
     if data.twins.is_empty():
         return None
     twins, originals = (
@@ -120,7 +120,7 @@ def changed(data: ReportData) -> Table | None:
     pairs = twins.join(
         originals, left_on=["original", *_KEY[1:]], right_on=_KEY, suffix=_BEFORE, maintain_order="left"
     ).filter((pl.col("value") == 1) != (pl.col(f"value{_BEFORE}") == 1))
-    language = data.settings.report.language
+    language = data.language
     names = ("model", "suite", "twins", "original", "original_reply", "twin", "twin_reply")
     rows = [
         (one["model"], one["suite"], one["kind"], *_told(one, _BEFORE), *_told(one, ""))

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import polars as pl
 
-from config.settings import Settings
 from data.commands import typed
 from data.records import HIDDEN_KEYS
 from metrics.analysis.summary import OF_SUITES, cells
 from prompts.phrases import phrase, translated
+from tasks.plan import Plan
 from tasks.report import passports
 from tasks.report.moved import moved_lines
 from tasks.report.regressions import apart
@@ -38,13 +38,13 @@ class Note:
     judge: bool = False
 
 
-def notes(results: Results, settings: Settings, data: ReportData | None = None) -> list[Note]:
+def notes(results: Results, plan: Plan, data: ReportData | None = None) -> list[Note]:
     """Return the run's notes, the most important first, each once; with its tables `data` what those tell too."""
-    language = settings.report.language
+    language = plan.report.language
     found = [
         *_unlike(results, language),
         *_odd(results, language),
-        *_cut(results, settings),
+        *_cut(results, plan),
         *(Note(said, judge=True) for _, _, said in passports.warnings(results, language)),
         *(_of_tables(data, language) if data else ()),
         *_prices(results, language),
@@ -73,12 +73,12 @@ def _odd(results: Results, language: str) -> Iterator[Note]:
         yield Note(phrase("common.few_templates", language, suite=", ".join(few)))
 
 
-def _cut(results: Results, settings: Settings) -> Iterator[Note]:
+def _cut(results: Results, plan: Plan) -> Iterator[Note]:
     cut = sum(suite.get("n_truncated", 0) for _, suite in _parts(results))
-    live = any(model.provider != "replay" for model in settings.models)  # recorded replies stay as they were cut
+    live = any(model.provider != "replay" for model in plan.models)  # recorded replies stay as they were cut
     if live and cut:
         again = typed(f"run --run {results['run']['run']} --only-truncated --set models.0.max_tokens=N")
-        yield Note(phrase("screen.cut", settings.report.language, n=cut, command=again))
+        yield Note(phrase("screen.cut", plan.report.language, n=cut, command=again))
 
 
 def _of_tables(data: ReportData, language: str) -> Iterator[Note]:

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from config.settings import Settings
 from data.batches import Cell, QueryResult
 from data.errors import InputError
 from data.extras import installing
@@ -48,13 +47,13 @@ class _Span:
     attributes: Mapping[str, Any]
 
 
-def check(settings: Settings) -> None:
+def check(endpoint: str) -> None:
     """Check that what is asked for is installed.
 
     Raises:
         InputError: the extra `otel` is missing.
     """
-    if settings.telemetry.endpoint:
+    if endpoint:
         import importlib.util
 
         if importlib.util.find_spec("opentelemetry.exporter") is None:
@@ -210,25 +209,24 @@ class ExitStatus:
 
 
 @contextmanager
-def traced(settings: Settings, run: str, stages: Sequence[Execution]) -> Iterator[ExitStatus]:
+def traced(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[ExitStatus]:
     """Trace the run inside, whose stages are entered in `stages`: sent when it has ended, however it did.
+
+    Nothing is sent to the endpoint ''.
 
     Raises:
         InputError: the extra `otel` is missing.
     """
-    check(settings)
+    check(endpoint)
     began, how = time.time(), ExitStatus()
     try:
         yield how
     finally:
-        _export(settings, run, stages, began=began, exit_code=how.exit_code)
+        _export(endpoint, run, stages, began=began, exit_code=how.exit_code)
 
 
-def _export(
-    settings: Settings, run: str, stages: Sequence[Execution], *, began: float, exit_code: int | None
-) -> None:
+def _export(endpoint: str, run: str, stages: Sequence[Execution], *, began: float, exit_code: int | None) -> None:
     """Send a run's spans and counts, waiting at most `PATIENCE_S`; what fails is an event, never an error."""
-    endpoint = settings.telemetry.endpoint.rstrip("/")
     if not endpoint:
         return
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it would tell of each attempt on stderr

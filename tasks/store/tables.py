@@ -131,11 +131,10 @@ class Store:
         ref = Ref(table.name, digest, frame.height, _content(table, frame, digest))
         if self.whole(ref):
             return ref
-        self._put(digest, content)
+        self._put(self.address(digest), content)
         return ref
 
-    def _put(self, digest: str, content: bytes) -> None:
-        path = self.address(digest)
+    def _put(self, path: str, content: bytes) -> None:
         if self.local is not None:
             write_atomically(Path(path), content)
             return
@@ -150,15 +149,7 @@ class Store:
         Raises:
             InputError: the store cannot be written.
         """
-        filesystem, root = self._place
-        path = f"{root}/{name}"
-        if self.local is not None:
-            write_atomically(Path(path), content)
-            return
-        try:
-            filesystem.pipe_file(path, content)
-        except Exception as error:
-            raise self._unreached(error) from error
+        self._put(f"{self._place[1]}/{name}", content)
 
     def document(self, name: str) -> "bytes | None":
         """Return such a file; None where there is none."""
@@ -237,7 +228,7 @@ class Store:
             with self._reading():
                 age = time.time() - _modified(self._place[0], self._place[0].info(path))
             if age > RENEWED_S:
-                self._put(ref.digest, content)
+                self._put(path, content)
         return True
 
     def entries(self) -> Iterator[TableFile]:

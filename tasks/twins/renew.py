@@ -21,7 +21,7 @@ from generators.twins.base import Refused, Renewed
 from generators.twins.kinds import renew as renewed
 from metrics.cot.chain import annotate
 from prompts import fill, read_by
-from tasks.load import row
+from tasks.generate import row
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 from tasks.twins.pairs import PairedData, in_family, paired_data, partner

@@ -12,7 +12,7 @@ import pytest
 from data.draw import draw
 from data.plugins import family
 from data.records import Item
-from tasks.load import row
+from tasks.generate import row
 from tasks.verify import ReplyToVerify, verify_all
 from tests.acceptance.composed import code_gen
 from tests.acceptance.composed.common import Style

@@ -21,7 +21,7 @@ from data.batches import Batch, Cell, QueryResult, Ref
 from data.loading import makers_of, verifiers_of
 from data.records import Metric
 from data.units import identity_of
-from tasks.load import Wanted, generate
+from tasks.generate import ItemSource, generate
 from tasks.query import prepare, query
 from tasks.runtime.storage import cache_url, open_store
 from tasks.score import score
@@ -81,7 +81,7 @@ def street(store: StoreSettings, items: int, base_url: str) -> None:
             "basic_control": {"families": FAMILIES, "n_items": items // len(FAMILIES)},
         }
     ).suites[0]
-    wanted = Wanted(
+    source = ItemSource(
         suite=suite.name,
         units=makers_of(suite),
         options=suite.source,
@@ -89,7 +89,7 @@ def street(store: StoreSettings, items: int, base_url: str) -> None:
         prompts=("",),
         batch_size=BATCH,
     )
-    drawn = timed("generate", items, lambda: generate.function(store, wanted))
+    drawn = timed("generate", items, lambda: generate.function(store, source))
     rows = sum(ref.rows for ref in drawn)
     identity = {"provider": "openai"}
     posed = timed(

@@ -392,7 +392,7 @@ def test_a_server_is_started_only_where_none_is_named_and_the_run_needs_one(
         monkeypatch.setenv(name, value)
     refresh_global_settings_context()
     try:
-        assert server_for(read(None, [f"runner={runner}"])) is expected
+        assert server_for(runner) is expected
     finally:
         monkeypatch.undo()
         refresh_global_settings_context()

@@ -17,7 +17,7 @@ from config.reading import read
 from flows.cli.application import main
 from prompts import phrases
 from tasks.compare.runs import compare_runs
-from tasks.load import items_of
+from tasks.generate import items_of
 from tasks.report import comparison
 from tasks.store import manifest as manifests
 from tests.conftest import TOP, Run

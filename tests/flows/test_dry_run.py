@@ -15,7 +15,7 @@ from flows.cli.estimate import effect_line, totals
 from metrics.stats.power import detectable_difference
 from tasks.estimate.calls import CallEstimate, CostEstimate, effect
 from tasks.estimate.judged import stand_in
-from tasks.load import items_of
+from tasks.generate import items_of
 from tasks.models.requests import for_items
 from tasks.query import ask, identify
 from tests.conftest import Run

@@ -13,7 +13,7 @@ import pytest
 from config.reading import read
 from data.labelled_sets import read_set
 from flows.judges_exam import short_forms
-from tasks.load import items_of
+from tasks.generate import items_of
 from tasks.plan import resolve
 from tests.conftest import TOP, Run
 from tests.helpers.exam import exam_items, perfect, spoken

@@ -15,9 +15,8 @@ from tests.servers.running import Server, serve_openai
 from tests.servers.script import Fault
 
 STREET = [
-    "generate", "prepare", "query", "verify", "score", "load", "given", "judge", "query", "query", "score_judged",
-    "judge", "query", "score_judged", "aggregate", "results", "gate",
-    "report",
+    "generate", "prepare", "query", "verify", "score", "generate", "given", "judge", "query", "query",
+    "score_judged", "judge", "query", "score_judged", "aggregate", "results", "gate", "report",
 ]  # fmt: skip
 NEVER_CACHED = {"query", "judge", "results", "gate", "report"}
 

@@ -9,6 +9,7 @@ import pytest
 from config.reading import read
 from data.errors import InputError
 from flows.runners import ANSWER_S, running
+from tasks.plan import resolve
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ def test_an_address_where_no_cluster_answers_is_one_message(runner: str, address
     pytest.importorskip("distributed" if runner == "dask" else "ray")
     settings = read(None, [f"runner={runner}", f"runner_address={json.dumps(address)}"])
     started = time.monotonic()
-    with pytest.raises(InputError, match=said), running(settings):
+    with pytest.raises(InputError, match=said), running(resolve(settings).runner):
         pass
     assert time.monotonic() - started < 20 * ANSWER_S, "where nobody listens, Ray itself would try without end"
 
@@ -35,5 +36,8 @@ def test_a_missing_extra_is_named(runner: str, package: str, monkeypatch: pytest
     """Python itself refuses to import what is None in `sys.modules`."""
     monkeypatch.setitem(sys.modules, package, None)
     settings = read(None, [f"runner={runner}"])
-    with pytest.raises(InputError, match=rf"Run: pip install .*prefect-{runner}=="), running(settings):
+    with (
+        pytest.raises(InputError, match=rf"Run: pip install .*prefect-{runner}=="),
+        running(resolve(settings).runner),
+    ):
         pass

@@ -121,7 +121,7 @@ def test_a_run_is_named_and_no_path_leads_to_one_elsewhere(
     assert main([option, given, "--set", f"store.runs={tmp_path}/runs"]) == 2
     assert "expected the name of a run, a folder of store.runs" in capsys.readouterr().err
     with pytest.raises(InputError, match="expected the name of a run"):
-        open_run(settings(tmp_path), Rerun(resume=given))
+        open_run(resolve(settings(tmp_path)), Rerun(resume=given))
     assert (tmp_path / "elsewhere" / name / "manifest.json").read_bytes() == before
 
 
@@ -142,7 +142,7 @@ def settings(folder: Path) -> Settings:
 
 def begun(folder: Path, **more: object) -> str:
     """Return a run that has begun, with more in its manifest."""
-    run = open_run(settings(folder), Rerun()).folder
+    run = open_run(resolve(settings(folder)), Rerun()).folder
     file = run / "manifest.json"
     file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | more), encoding="utf-8")
     return run.name
@@ -187,7 +187,7 @@ def test_a_fresh_runs_folder_is_found_by_its_mark(tmp_path: Path) -> None:
     fresh = settings(tmp_path).model_copy(update={"fresh": "20261121_120000"})
     assert interrupted_fresh_run(f"{tmp_path}/runs", fresh.fresh) == ""
     begun(tmp_path)
-    name = open_run(fresh, Rerun()).folder.name
+    name = open_run(resolve(fresh), Rerun()).folder.name
     begun(tmp_path)
     assert interrupted_fresh_run(f"{tmp_path}/runs", fresh.fresh) == name
 
@@ -238,7 +238,7 @@ def test_a_finished_run_that_is_resumed_still_names_its_tables(tmp_path: Path) -
     """Else `prune` beside it would take them for nobody's."""
     tables = {"items": [{"table": "items", "digest": "0" * 64, "rows": 1}]}
     name = begun(tmp_path, status="completed", tables=tables)
-    open_run(settings(tmp_path), Rerun(resume=name))
+    open_run(resolve(settings(tmp_path)), Rerun(resume=name))
     manifest = json.loads((tmp_path / "runs" / name / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["tables"] == tables
     assert manifest["status"] == "running"
@@ -252,7 +252,7 @@ def test_a_damaged_table_is_no_hindrance_to_asking_what_failed(tmp_path: Path) -
     given = store.write(RESPONSES, RESPONSES.frame([row | {"request_id": "c", "latency_s": None}]))
     Path(store.address(refs[0].digest)).write_bytes(b"damaged")
     listed = [{"table": r.table, "digest": r.digest, "rows": r.rows} for r in (*refs, given)]
-    assert restore(place, {"tables": {"responses": listed}}) == 1
+    assert restore(place.store, {"tables": {"responses": listed}}) == 1
     cache = ReplyCache(f"sqlite:///{place.store.root}/replies.sqlite")
     assert set(cache.lookup(["a", "b", "c"])) == {"b"}, "what a data set held was never asked"
     cache.close()
@@ -262,7 +262,7 @@ def test_a_damaged_table_is_no_hindrance_to_asking_what_failed(tmp_path: Path) -
 def test_stages_are_remembered_beside_the_tables_however_the_folder_is_written(tmp_path: Path, form: str) -> None:
     place = {"root": form.format(tmp_path)}
     found = Settings.model_validate({"models": [{"name": "tiny"}], "store": place})
-    assert results_of(found) == tmp_path / "results"
+    assert results_of(found.store) == tmp_path / "results"
     assert Store(found.store.root).local == tmp_path
 
 
@@ -271,7 +271,7 @@ def test_stages_are_remembered_in_the_home_folder_where_it_is_meant(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     found = Settings.model_validate({"models": [{"name": "tiny"}], "store": {"root": "~/mine"}})
-    assert results_of(found) == tmp_path / "mine" / "results" == Store("~/mine").local / "results"  # type: ignore[operator] # local
+    assert results_of(found.store) == tmp_path / "mine" / "results" == Store("~/mine").local / "results"  # type: ignore[operator] # local
 
 
 def test_the_manifest_says_what_held_models_programs(tmp_path: Path) -> None:
@@ -282,6 +282,6 @@ def test_the_manifest_says_what_held_models_programs(tmp_path: Path) -> None:
         (["code_gen"], {"wasm", "rlimits", "no_new_privs", "landlock", "seccomp", "kotlin"}),
     ):
         given = {"models": [{"name": "m"}], "basic_control": {"families": families}, "sandbox": nowhere}
-        layers = layers_of(Settings.model_validate(given))
+        layers = layers_of(resolve(Settings.model_validate(given)))
         assert set(layers) == expected
     assert layers["kotlin"] == "off (no Kotlin compiler)"

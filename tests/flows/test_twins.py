@@ -15,7 +15,7 @@ from config.settings import Settings
 from data.errors import InputError
 from data.suites import TwinKind, Twins
 from data.tables import ITEMS
-from tasks.load import items_of
+from tasks.generate import items_of
 from tasks.plan import resolve
 from tasks.twins.renew import TWIN, TwinsWanted, twins_of, wanted_of
 from tests.conftest import Run

@@ -7,4 +7,4 @@ from tasks.plan import resolve
 
 def estimate(settings: Settings) -> calls.CostEstimate:
     """Return what a configuration would ask."""
-    return calls.estimate(settings, resolve(settings))
+    return calls.estimate(resolve(settings))

@@ -11,9 +11,9 @@ from data.loading import responses_of
 from data.records import Metric
 from data.tables import ITEMS
 from data.units import identity_of
-from flows.runs import facts
-from tasks.load import given, items_of
-from tasks.plan import Identities
+from flows.runs import provenance
+from tasks.generate import given, items_of
+from tasks.plan import Identities, resolve
 from tasks.score import measure
 from tasks.store import manifest as manifests
 from tasks.store.tables import Store
@@ -66,7 +66,7 @@ def recorded_run(folder: Path, name: str, suites: Iterable[Mapping[str, Any]], *
             "run": name,
             "started": "2026-01-01T00:00:00+00:00",
             "status": "completed",
-            **facts(settings, Identities({}, {})),
+            **provenance(resolve(settings), Identities({}, {})),
             "tables": listed,
         },
     )

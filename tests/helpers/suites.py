@@ -6,7 +6,7 @@ from typing import Any
 from config.settings import Settings
 from data.suites import Suite
 from metrics.analysis.scores import SuiteScore
-from tasks.load import items_of
+from tasks.generate import items_of
 
 MODEL = {"name": "m", "provider": "ollama"}
 JUDGE = {"name": "j", "provider": "ollama"}

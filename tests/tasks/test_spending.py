@@ -65,7 +65,7 @@ def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_pat
         "Cost of this run: 3.30 EUR; without the cache: 4.30 EUR.",
         "Prices: prices.yaml, of 2026-08-01.",
     ]
-    assert [one.text for one in notes(results, Settings(models=[PRICED], suites=["basic_control"]))] == [
+    assert [one.text for one in notes(results, resolve(Settings(models=[PRICED], suites=["basic_control"])))] == [
         "No price, so not in the total: free.",
         "This price table is 113 days old: check that its prices are still valid.",
     ]

@@ -74,7 +74,11 @@ def test_a_key_follows_the_rules_that_the_stages_module_imports(monkeypatch: pyt
             ["metrics/cot/cot.py", "metrics/correct.py"],
         ),
         ("tasks.verify", ["data/truncation.py", "tasks/sandbox/harness.kt"], ["metrics/judging.py"]),
-        ("tasks.load", ["data/tables.py", "prompts/__init__.py"], ["metrics/analysis/stopping.py", "data/nq.py"]),
+        (
+            "tasks.generate",
+            ["data/tables.py", "prompts/__init__.py"],
+            ["metrics/analysis/stopping.py", "data/nq.py"],
+        ),
         ("tasks.query", ["tasks/models/requests.py", "prompts/__init__.py"], ["tasks/models/scheduler.py"]),
         ("tasks.verify_sources", ["tasks/web/checking.py", "metrics/citation/sources.py"], ["metrics/contains.py"]),
         ("tasks.summary", ["metrics/stats/intervals.py"], ["metrics/contains.py", "metrics/citation/citation.py"]),

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from metrics.analysis.pairs import Comparison
     from tasks.compare.runs import RunComparison
-    from tasks.report.tables import Table
 
 _ANSWERS = 3
 _KEYS = 12
@@ -88,7 +87,7 @@ def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     for line in comparison.answers(found, _ANSWERS):
         yield Text(visible(line), style="bold")
     if found.pairs:
-        yield _pairs(found).terminal(language=found.language)
+        yield comparison.table(found, narrow=True).terminal(language=found.language)
     for line in comparison.groups(found):
         yield Text(visible(line))
     total = sum(frame.height for pair, frame in zip(found.pairs, found.changed, strict=True) if found.listed(pair))
@@ -122,26 +121,6 @@ def _chosen(found: "RunComparison", most: int) -> Iterator[tuple["Comparison", M
         sides = (found.with_texts(head, pair).iter_rows(named=True) for head in heads)
         queues.append([(pair, row) for row in chain.from_iterable(zip_longest(*sides)) if row])
     yield from islice((one for turn in zip_longest(*queues) for one in turn if one), most)
-
-
-def _pairs(found: "RunComparison") -> "Table":
-    from prompts.phrases import phrase
-    from tasks.report.comparison import COLUMNS, cells, verdict
-    from tasks.report.tables import Column, Table, columns
-
-    language = found.language
-    short = {"mean_before": "before", "mean_after": "after"}
-    numbers = [phrase(f"compare.{short.get(name, name)}", language) for name in COLUMNS[4:-1]]
-    words = [phrase(f"compare.{name}", language) for name in ("what", "before_after")]
-    rows = []
-    for pair in found.pairs:
-        suite, metric, before, after, *rest = cells(pair, language)
-        rows.append((f"{suite}: {metric}", f"{before} → {after}", *rest))
-    return Table(
-        (*columns(*words, *numbers, numeric=numbers), Column("")),
-        rows,
-        tones=[{"better": "green", "worse": "red"}.get(verdict(pair), "") for pair in found.pairs],
-    )
 
 
 def _change(pair: "Comparison", row: Mapping[str, Any], language: str) -> "RenderableType":

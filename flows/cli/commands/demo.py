@@ -36,11 +36,11 @@ def demo(*, folder: Annotated[str, Parameter(metavar="FOLDER")] = FOLDER, langua
     }
     sets = tuple(f"{key}={json.dumps(text)}" for key, text in texts.items())
     settings, again = choose("", RunOptions(config=str(SHIPPED / "run.yaml"), sets=sets))
-    outcome = evaluate(settings, again, only_failed=False)
+    outcome, plan = evaluate(settings, again, only_failed=False)
     from flows.cli.outcome import show_outcome
     from prompts.phrases import phrase
 
-    show_outcome(outcome, settings)
+    show_outcome(outcome, plan)
     show(
         phrase("screen.demo", language),
         phrase("screen.demo_next", language, command=typed("run --config config/ollama.yaml")),

@@ -51,8 +51,8 @@ def exam(
         return show_estimate(settings)
     from flows.cli.evaluating import evaluate
 
-    outcome = evaluate(settings, again, only_failed=given.only_failed)
-    found = record(outcome, settings)
+    outcome, plan = evaluate(settings, again, only_failed=given.only_failed)
+    found = record(outcome, plan)
     show(*_tables(found, settings.report.language))
     show(*outcome.reports[:2])
     return Exit.PASSED

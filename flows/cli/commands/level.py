@@ -1,5 +1,6 @@
 """`level`: where on the families' scales of difficulty a model is right half of the time."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -7,6 +8,7 @@ from cyclopts import Parameter
 from data.errors import InputError
 from flows.cli.console import show, written
 from flows.cli.options import RunOptions, choose
+from flows.preflight import check
 from tasks.runtime.logs import FORMS, begin
 
 if TYPE_CHECKING:
@@ -122,6 +124,6 @@ def _search(settings: "Settings") -> "tuple[LevelReport, list[Path]]":
     def imported() -> "Callable[[Plan], tuple[LevelReport, list[Path]]]":
         from flows.level import find_level
 
-        return lambda plan: find_level(settings, plan)
+        return find_level
 
-    return run_flow(settings, imported)
+    return run_flow(partial(check, settings), imported)

@@ -49,7 +49,7 @@ def power(
     if wrong := [one for one in drop if not 0 < one < 1]:
         raise InputError(f"--drop {wrong[0]:g}: expected a share, in 0 to 1.")
     from metrics.analysis.needed import needed, spread
-    from tasks.report.tables import Table, columns
+    from tasks.report.tables import Column, Table
     from tasks.report.text import grouped, percent, points
 
     where = at or Where()
@@ -57,11 +57,14 @@ def power(
     found = spread(values, other)
     how = "as these two differ" if found.seen else "as if two runs answered independently"
     show(f"{name}: mean {percent(found.mean)} over {found.n} questions; {how}.")
-    rows = [
-        (points(one.drop).lstrip("+"), "more than 1 000 000" if one.n is None else grouped(one.n))
-        for one in needed(found, drop)
-    ]
-    show(Table(columns("drop, points", "questions needed", numeric=("questions needed",)), rows).terminal())
+    enough = Table.of(
+        needed(found, drop),
+        Column("drop, points", lambda one: points(one.drop).lstrip("+")),
+        Column(
+            "questions needed", lambda one: "more than 1 000 000" if one.n is None else grouped(one.n), numeric=True
+        ),
+    )
+    show(enough.terminal())
     return Exit.PASSED
 
 

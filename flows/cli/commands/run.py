@@ -42,11 +42,11 @@ def run(
 
         return show_estimate(settings)
     _confirm(settings, yes=yes)
-    outcome = evaluate(settings, again, only_failed=given.only_failed)
+    outcome, plan = evaluate(settings, again, only_failed=given.only_failed)
     from flows.cli.outcome import show_outcome
 
     repeated = bool(again.rerun or again.resume or again.of)
-    show_outcome(outcome, settings, verbose=verbose, again=repeated)
+    show_outcome(outcome, plan, verbose=verbose, again=repeated)
     return Exit(outcome.exit_code)
 
 

@@ -214,7 +214,7 @@ def outcome(
         withheld=withheld_by_judges(members, found, kept, "nothing"),
         labels=kept,
         corrected=corrected_means(scores, items, [suite], find(passports)),
-        standings=found,
+        judge_statuses=found,
     )
     results = build_interim(RunTables(scores, items, summarise(scores, items)), known)
     (model,) = verdict_of(results, Policy(gate, thresholds={suite.name: suite.threshold})).models

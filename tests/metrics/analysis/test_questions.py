@@ -7,7 +7,7 @@ import polars as pl
 from data.records import Item
 from data.tables import ITEMS
 from metrics.analysis.questions import QuestionChanges, QuestionPrompt, RelabelledQuestion, align, pair_questions
-from tasks.load import row
+from tasks.generate import row
 
 Rows = Sequence[tuple[str, str, str]]
 """The item's id, the question, what is expected; a question may begin with a declared id and a bar."""

@@ -11,7 +11,7 @@ import pytest
 from config.settings import Settings
 from data.errors import InputError
 from data.exits import Exit
-from flows.runs import facts
+from flows.runs import provenance
 from metrics.analysis.baseline import BaselineComparison, unlike
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Results
@@ -24,6 +24,7 @@ from tasks.plan import BaselineRule, Identities, resolve
 from tasks.report.regressions import lines
 from tasks.store.baselines import read, write
 from tasks.store.runs import find, load, replies
+from tests.conftest import TOP
 from tests.helpers.recorded import recorded_run, suite, written
 
 ROWS = [{"question": f"Question {n}?", "answer": f"Answer {n}", "response": f"Answer {n}"} for n in range(100)]
@@ -142,10 +143,16 @@ def test_loosened_rules_are_refused_unless_allowed_and_then_named(
     assert any(line.startswith(f"  Compared anyway: {message}") for line in said)
 
 
+QUESTIONS = str(TOP / "config" / "init" / "questions.csv")
+
+
 def judged(criteria: str, **changes: Any) -> dict[str, Any]:
     model = {"provider": "openai", "base_url": "http://127.0.0.1:9"}
     return {
-        "suites": [suite("rows.jsonl", metrics={"rubric": {"criteria": criteria}})],
+        "suites": [
+            suite(str(TOP / "config" / "init" / "questions.csv"), metrics={"rubric": {"criteria": criteria}})
+        ],
+        "models": [{"name": "tiny", **model}],
         "judges": [{"name": "gpt", **model, **changes}],
     }
 
@@ -164,7 +171,7 @@ def test_other_criteria_and_judges_are_refused_before_anything_is_asked(
     """From the configuration alone, as a run begins."""
 
     def manifest(given: Declared) -> dict[str, Any]:
-        return facts(Settings.model_validate(given), Identities({}, {"gpt": {"model": "gpt-4o"}}))
+        return provenance(resolve(Settings.model_validate(given)), Identities({}, {"gpt": {"model": "gpt-4o"}}))
 
     known = pinned(tmp_path, declared(tmp_path, ROWS))
     raw = json.loads(known.read_text("utf-8"))
@@ -178,7 +185,7 @@ def test_other_criteria_and_judges_are_refused_before_anything_is_asked(
 
 
 def test_a_judges_prompt_that_has_changed_is_refused() -> None:
-    before = facts_of(facts(Settings.model_validate(judged("Polite.")), Identities({}, {"gpt": {}})))
+    before = facts_of(provenance(resolve(Settings.model_validate(judged("Polite."))), Identities({}, {"gpt": {}})))
     prompts = [path for path in before.suites["own"].rules if path.startswith("judge_prompts.rubric.rubric/rate")]
     assert prompts
     rules = {**before.suites["own"].rules, prompts[0]: "another"}

@@ -68,6 +68,12 @@ def settings(**changes: Any) -> Settings:
     return Settings(**given)
 
 
+def in_language(data: ReportData, language: str) -> ReportData:
+    """Return a run whose reports are in another language."""
+    report = data.plan.report.model_copy(update={"language": language})
+    return replace(data, plan=replace(data.plan, report=report))
+
+
 def _row(item: Item) -> Row:
     fields = {name: getattr(item, name) for name in ITEMS.columns}
     return {**fields, "facts": canonical(dict(item.facts))}
@@ -313,7 +319,7 @@ def complete(
         "wall_s": 14.2,
     }
     return ReportData(
-        settings=given,
+        plan=plan,
         run="20261105_140233",
         started=datetime(2026, 11, 5, 14, 2, 33, tzinfo=UTC),
         items=ITEMS.check(items),

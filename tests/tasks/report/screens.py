@@ -63,4 +63,4 @@ RUNS: Mapping[str, Callable[[Path], ReportData]] = {
 
 def made(run: ReportData) -> Screen:
     """Return the screen of a run, as its end shows it."""
-    return screen(run.results, run.settings, run.manifest["requests"], run.manifest["wall_s"], FILES)
+    return screen(run.results, run.plan, run.manifest["requests"], run.manifest["wall_s"], FILES)

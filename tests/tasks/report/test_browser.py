@@ -11,11 +11,12 @@ import polars as pl
 import pytest
 
 from config.settings import Model
+from tasks.plan import resolve
 from tasks.report import html
 from tasks.report.report_data import ReportData
 from tasks.report.samples import primary
 from tests.tasks.report.conftest import UNFOLD, Open
-from tests.tasks.report.runs import MODELS, build, settings
+from tests.tasks.report.runs import MODELS, build, in_language, settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -185,7 +186,7 @@ def drench(data: ReportData, text: str) -> ReportData:
     results = json.loads(json.dumps(data.results).replace(json.dumps(MODELS[1]), json.dumps(name)))
     return replace(
         data,
-        settings=given,
+        plan=resolve(given),
         run=f"run {text}",
         items=over(data.items, "prompt", "answer", "template").with_columns(facts=pl.lit(facts)),
         replies=renamed(over(data.replies, "text", "reasoning", "error_kind", "finish_reason")),
@@ -329,8 +330,7 @@ def test_it_fits_any_width(visit: Open, page_file: Path) -> None:
 
 
 def test_in_russian_it_fits_a_telephone(visit: Open, data: ReportData, tmp_path: Path) -> None:
-    given = data.settings.model_copy(update={"report": data.settings.report.model_copy(update={"language": "ru"})})
-    page = visit(html.write(replace(data, settings=given), tmp_path), viewport={"width": 360, "height": 800})
+    page = visit(html.write(in_language(data, "ru"), tmp_path), viewport={"width": 360, "height": 800})
     page.evaluate(UNFOLD)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
@@ -380,8 +380,7 @@ def test_on_paper_it_is_light_whatever_the_screen_is(visit: Open, page_file: Pat
 
 
 def test_in_russian_the_page_speaks_russian(visit: Open, data: ReportData, tmp_path: Path) -> None:
-    given = data.settings.model_copy(update={"report": data.settings.report.model_copy(update={"language": "ru"})})
-    page = visit(html.write(replace(data, settings=given), tmp_path))
+    page = visit(html.write(in_language(data, "ru"), tmp_path))
     assert page.get_attribute("html", "lang") == "ru"
     assert page.locator("h1").inner_text() == "Отчёт об оценке"
     words = page.locator("h2, h3, thead th, label > :first-child, nav a").all_text_contents()

@@ -4,7 +4,7 @@ import csv
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from xml.etree import ElementTree as ET
 
 import polars as pl
@@ -74,7 +74,9 @@ def test_harmless_cells_stay_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("undecided", ["undecided", "pass"])
-def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(data: ReportData, undecided: str) -> None:
+def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(
+    data: ReportData, undecided: Literal["undecided", "pass"]
+) -> None:
     suites = [
         {
             "suite": name,
@@ -96,8 +98,8 @@ def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(data: ReportData,
             "final": {"models": [{**suites[0], "model": "m", "suites": suites}]},
             "baseline": {"name": "main", "models": [{"model": "m", "suites": against}]},
         }
-        settings = data.settings.model_copy(update={"undecided": undecided, **changes})
-        top = junit.compose(replace(data, results=results, settings=settings))
+        plan = replace(data.plan, policy=replace(data.plan.policy, undecided=undecided, **changes))
+        top = junit.compose(replace(data, results=results, plan=plan))
         found = [(kind.tag, kind.get("type", "")) for case in top.iter("testcase") for kind in case]
         assert top.get("tests") == "7", "four suites, three changes; one suite weighs, so there is no overall score"
         return [one for one in found if one[0] in {"failure", "error"}]
@@ -105,7 +107,7 @@ def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(data: ReportData,
     open_ = [("failure", "undecided")] if undecided == "undecided" else []
     assert red(gate="point") == [("failure", "fail"), *open_, ("error", "error")]
     assert red(gate="off") == [("error", "error")]
-    assert red(gate="off", fail_on="regression") == [("error", "error"), ("failure", "regressed"), *open_]
+    assert red(gate="off", regressions=True) == [("error", "error"), ("failure", "regressed"), *open_]
 
 
 def test_what_xml_cannot_hold_is_written_out(data: ReportData, tmp_path: Path) -> None:

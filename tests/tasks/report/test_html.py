@@ -113,17 +113,17 @@ def test_the_verdict_is_the_worst_of_the_models(gate: str) -> None:
 
 
 def test_what_to_be_wary_of_is_said(data: ReportData) -> None:
-    said = " ".join(one.text for one in notes(data.results, data.settings, data))
+    said = " ".join(one.text for one in notes(data.results, data.plan, data))
     failed = data.replies.filter(model=MODELS[1])["error"].count()
     assert f"{MODELS[1]}: {failed} of {data.replies.filter(model=MODELS[1]).height} calls failed" in said
 
 
 def test_leaked_stop_tokens_are_told_once_a_model(data: ReportData) -> None:
-    assert "stop tokens" not in str(notes(data.results, data.settings, data))
+    assert "stop tokens" not in str(notes(data.results, data.plan, data))
     tokens = pl.when(pl.col("model") == MODELS[0]).then(pl.lit("</s>\n<eos>"))
     leaked = replace(data, replies=data.replies.with_columns(stop_tokens=tokens))
     n = data.replies.filter(model=MODELS[0]).height
-    told = notes(data.results, data.settings, leaked)
+    told = notes(data.results, data.plan, leaked)
     (said,) = [one.text for one in told if "stop tokens" in one.text]
     assert f"{MODELS[0]}: {n} of {n} replies ended in stop tokens that its server leaked (</s>, <eos>)" in said
 

@@ -8,6 +8,7 @@ import pytest
 from tasks.report import html, markdown
 from tasks.report.report_data import ReportData
 from tasks.report.text import percent
+from tests.tasks.report.runs import in_language
 
 
 @pytest.mark.parametrize(
@@ -20,9 +21,7 @@ from tasks.report.text import percent
 def test_it_holds_the_verdict_and_what_bands_mean(
     data: ReportData, language: Literal["en", "ru"], verdict: str, bands: str
 ) -> None:
-    settings = data.settings
-    told = settings.model_copy(update={"report": settings.report.model_copy(update={"language": language})})
-    text = markdown.compose(replace(data, settings=told))
+    text = markdown.compose(in_language(data, language))
     assert verdict in text
     assert bands in text
     sections = [line for line in text.splitlines() if line.startswith("## ")]
@@ -44,9 +43,7 @@ def test_it_holds_the_verdict_and_what_bands_mean(
 def test_sound_chains_stand_beside_the_score_with_what_it_is_worth(
     data: ReportData, language: Literal["en", "ru"], head: str, worth: str
 ) -> None:
-    settings = data.settings
-    told = settings.model_copy(update={"report": settings.report.model_copy(update={"language": language})})
-    shown = replace(data, settings=told)
+    shown = in_language(data, language)
     section = markdown.compose(shown).partition(f"## {head}")[2].partition("\n## ")[0]
     assert worth in section
     rows = [line for line in section.splitlines() if line.startswith("|")][2:]
@@ -71,10 +68,9 @@ def test_sound_chains_stand_beside_the_score_with_what_it_is_worth(
 def test_it_says_what_held_models_programs(
     data: ReportData, language: Literal["en", "ru"], said: str, off: str, why: str
 ) -> None:
-    settings = data.settings
-    told = settings.model_copy(update={"report": settings.report.model_copy(update={"language": language})})
-    text = markdown.compose(replace(data, settings=told))
+    told = in_language(data, language)
+    text = markdown.compose(told)
     held = f"wasm `CPython 3.14.0 in wasmtime 50.0.1`; landlock `{off}`; kotlin `{off} ({why})`"
     assert f"**{said}:** {held}" in text
     bare = {name: value for name, value in data.manifest.items() if name != "sandbox"}
-    assert said not in markdown.compose(replace(data, settings=told, manifest=bare))
+    assert said not in markdown.compose(replace(told, manifest=bare))

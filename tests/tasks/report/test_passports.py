@@ -49,7 +49,7 @@ def test_every_report_warns_of_a_judge_without_a_passport(data: ReportData) -> N
     run = told(data, judges_unmeasured=["gpt-judge"], judges_left_out={})
     assert warned(run) == [SAID]
     assert "gpt-judge: its errors are not measured (`basic-control exam`)" in " ".join(panel(run.results, "en"))
-    assert Note(SAID, judge=True) in notes(run.results, run.settings)
+    assert Note(SAID, judge=True) in notes(run.results, run.plan)
     assert "whose errors have not been measured" in markdown.compose(run)
     assert "whose errors have not been measured" in html.compose(run)
     cases = {(case.get("classname"), case.get("name")): case for case in junit.gates(run).iter("testcase")}
@@ -65,7 +65,7 @@ def test_every_report_names_a_judge_that_does_not_count_and_why(data: ReportData
     assert f"3 judges: 1 do not count; {RATED}" in [*panel(run.results, "en")]
     alone = {**run.results, "judges": {}}
     assert [*panel(alone, "en")] == [f"Judge always: does not count: {why}"]
-    assert Note(said, judge=True) in notes(run.results, run.settings)
+    assert Note(said, judge=True) in notes(run.results, run.plan)
     assert "specificity 0% of 40" in markdown.compose(run)
     assert "specificity 0% of 40" in html.compose(run)
     assert any(
@@ -100,7 +100,7 @@ def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelle
     run = told(data)
     run = replace(run, results={**run.results, "passports": [one.as_dict() for one in passports(found)]})
     own, labelled = passport_tables(run.results, "en")
-    assert [row[:2] for row in own.rows] == [("gpt-judge", "groundedness")]
+    assert [row[:2] for row in own.rows] == [["gpt-judge", "groundedness"]]
     assert own.rows[0][3] == "9/10 = 90% (59.6% – 98.2%)"
     assert labelled.rows[0][1] == "lidirus: pairs of Russian sentences by linguistic phenomena"
     assert labelled.rows[0][4] == "0/4 = 0% (0% – 49%)"
@@ -111,7 +111,7 @@ def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelle
     own, labelled = passport_tables(run.results, "ru")
     assert labelled.title == "Судьи на данных, размеченных людьми"
     assert labelled.rows[0][1] == "lidirus: пары русских предложений по языковым явлениям"
-    assert passport_tables(told(data).results, "en") == []
+    assert not [one for one in passport_tables(told(data).results, "en") if one.rows]
 
 
 def test_every_report_says_that_a_judge_grades_its_own_model(data: ReportData) -> None:
@@ -121,5 +121,5 @@ def test_every_report_says_that_a_judge_grades_its_own_model(data: ReportData) -
     assert warned(run) == [said]
     alone = {**run.results, "judges": {}}
     assert [*panel(alone, "en")] == [f"Judge gpt: grades its own model ({MODELS[0]})"]
-    assert Note(said, judge=True) in notes(run.results, run.settings)
+    assert Note(said, judge=True) in notes(run.results, run.plan)
     assert "judges the answers of its own model" in markdown.compose(run)

@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import get_args
@@ -11,7 +10,6 @@ from typing import get_args
 import pytest
 import yaml
 
-from config.settings import Report
 from data.records import OutcomeKind
 from generators.instructions import instructions
 from prompts.phrases import translated
@@ -20,6 +18,7 @@ from tasks.report import junit, markdown, samples
 from tasks.report.overview import typical_errors
 from tasks.report.report_data import ReportData
 from tests.conftest import TOP
+from tests.tasks.report.runs import in_language
 
 FILES = sorted([*(TOP / "generators").rglob("*.py"), *(TOP / "metrics").rglob("*.py"), TOP / "tasks" / "score.py"])
 PLACES = {"Verdict": 1, "Score": 2}
@@ -151,7 +150,7 @@ def test_judges_reasons_that_are_joined_are_each_said_in_russian() -> None:
 def test_a_russian_reports_reasons_are_russian_everywhere(data: ReportData) -> None:
     """Reasons of the run's own verdicts: in Markdown, typical errors, the sample browser and JUnit."""
     english = {one for one in data.scores["reason"].unique() if one}
-    russian = replace(data, settings=data.settings.model_copy(update={"report": Report(language="ru")}))
+    russian = in_language(data, "ru")
     assert english
     shown = [row["reason"] for row in typical_errors(russian)]
     found = samples.frames(russian)
@@ -159,7 +158,7 @@ def test_a_russian_reports_reasons_are_russian_everywhere(data: ReportData) -> N
     shown += [part.attrib["message"] for part in junit.compose(russian).iter() if "message" in part.attrib]
     assert shown
     assert not english & set(shown)
-    stratified = next(suite for suite in russian.settings.suites if suite.strata)
-    for model in russian.settings.models:
+    stratified = next(suite for suite in russian.plan.declared if suite.strata)
+    for model in russian.plan.models:
         said = "\n".join(markdown.analysis(russian, stratified, model.name))
         assert not [one for one in english if f": {one} (" in said]

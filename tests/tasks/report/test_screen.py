@@ -10,6 +10,7 @@ from rich.console import Console
 
 from metrics.analysis.verdict import ModelResult, RunVerdict, SuiteResult
 from metrics.stats.intervals import Interval
+from tasks.plan import resolve
 from tasks.report.merge_request import summary
 from tasks.report.report_data import ReportData
 from tasks.report.screen import Screen, screen
@@ -101,7 +102,7 @@ COUNTS = {"asked": 40, "cached": 4, "answered": 36, "failed": 0}
 @pytest.mark.parametrize("suites", [1, 4, 12])
 def test_it_fits_whatever_there_is_to_say(models: int, suites: int) -> None:
     """Names of 40 characters, three warnings and more, two judges of whom nobody knows: still one screen."""
-    made_ = screen(results(models, suites), settings(), COUNTS, 7200.0, FILES)
+    made_ = screen(results(models, suites), resolve(settings()), COUNTS, 7200.0, FILES)
     for width, height in SIZES.items():
         said = shown(made_, width)
         assert lines_of(said, width) < height, said
@@ -112,7 +113,7 @@ def test_it_fits_whatever_there_is_to_say(models: int, suites: int) -> None:
 
 
 def test_what_is_cut_at_a_terminal_stands_whole_in_a_file() -> None:
-    made_ = screen(results(6, 4), settings(), COUNTS, 7200.0, FILES)
+    made_ = screen(results(6, 4), resolve(settings()), COUNTS, 7200.0, FILES)
     said = shown(made_, 160, whole=True)
     for one in (made_.verdict, *made_.differences, *made_.notes, *made_.warnings[:3], made_.calls, *made_.links):
         assert f"{one}\n" in said

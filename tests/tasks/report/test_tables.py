@@ -5,7 +5,7 @@ import io
 from rich.console import Console
 
 from tasks.report.pages import environment
-from tasks.report.tables import Column, Table, columns
+from tasks.report.tables import Column, Table
 
 HOSTILE = "<b>\x1b[31m|x|\nname[/]"
 
@@ -18,7 +18,9 @@ def at_a_terminal(table: Table, most: int = 60) -> str:
 
 
 def test_every_way_has_every_cell_on_one_line_and_obeys_none() -> None:
-    table = Table(columns("model", "score", numeric=("score",)), [(HOSTILE, "80%"), ("b", "7%")], title="[red]Run")
+    table = Table(
+        (Column("model"), Column("score", numeric=True)), [(HOSTILE, "80%"), ("b", "7%")], title="[red]Run"
+    )
     shown = at_a_terminal(table)
     assert "[red]Run" in shown
     assert "<b>⟦U+001B⟧[31m|x| name[/]" in shown
@@ -30,7 +32,7 @@ def test_every_way_has_every_cell_on_one_line_and_obeys_none() -> None:
 
 
 def test_a_long_table_ends_at_a_terminal_with_how_many_more_there_are() -> None:
-    table = Table(columns("n"), [(str(n),) for n in range(100, 150)])
+    table = Table((Column("n"),), [(str(n),) for n in range(100, 150)])
     shown = at_a_terminal(table, most=2)
     assert "101" in shown
     assert "102" not in shown

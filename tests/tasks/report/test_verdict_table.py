@@ -32,7 +32,7 @@ from xml.etree import ElementTree
 data = build(1, suites=["basic_control", "cot"])
 data = replace(data, results={**data.results, "run": {**data.results["run"], "cost": 0.5}})
 exports.write(data, Path("written"))
-made = screen(data.results, data.settings, data.manifest["requests"])
+made = screen(data.results, data.plan, data.manifest["requests"])
 outcome = RunResult(
     run=data.run, folder="", reports=[], requests=data.manifest["requests"], results=data.results, stages=[],
     wall_s=1.0, exit_code=0,
@@ -44,7 +44,7 @@ print(json.dumps({
     "page": html.compose(data),
     "Markdown": markdown.compose(data),
     "JUnit": ElementTree.tostring(junit.compose(data), encoding="unicode"),
-    "Prefect": json.dumps(rows(outcome, data.settings)),
+    "Prefect": json.dumps(rows(outcome, data.plan)),
     "CSV": Path("written/tables/verdict.csv").read_text(encoding="utf-8-sig"),
 }))
 """

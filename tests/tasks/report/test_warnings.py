@@ -11,6 +11,7 @@ from markupsafe import escape
 
 from config.settings import Report
 from metrics.analysis.values import few_templates
+from tasks.plan import resolve
 from tasks.report import html, markdown
 from tasks.report.conclusion import conclusion
 from tasks.report.regressions import regression
@@ -38,7 +39,7 @@ def test_suites_of_a_few_shared_templates_are_named() -> None:
     ("language", "said"), [("en", "over these templates only"), ("ru", "только для этих шаблонов")]
 )
 def test_a_report_says_that_intervals_hold_over_these_templates_only(language: str, said: str) -> None:
-    (note,) = notes({"few_templates": ["few"]}, settings(report=Report(language=language)))
+    (note,) = notes({"few_templates": ["few"]}, resolve(settings(report=Report(language=language))))
     assert note.text.startswith("few: ")
     assert note.text.endswith(said)
 
@@ -60,7 +61,7 @@ def changed(data: ReportData, outcome: str) -> ReportData:
 @pytest.mark.parametrize("name", [*RUNS, "regressed"])
 def test_every_report_says_the_verdict_in_the_same_sentence(name: str, data: ReportData, tmp_path: Path) -> None:
     run = changed(data, "regressed") if name == "regressed" else RUNS[name](tmp_path)
-    found = conclusion(run.results, run.settings.report.language)
+    found = conclusion(run.results, run.language)
     said = str(found)
     assert said.startswith(f"{found.word}: ")
     if name == "regressed":
@@ -75,14 +76,14 @@ def test_every_report_says_the_verdict_in_the_same_sentence(name: str, data: Rep
     shown = re.sub(r"\s+", " ", unescape(re.sub("<[^>]+>", "", banner)))
     assert shown.partition(found.word)[2].startswith(f": {found.reason} ")
     assert page.count(str(escape(found.reason))) == 1
-    assert len(re.findall(say("exit_code", run.settings.report.language), banner)) == 1
+    assert len(re.findall(say("exit_code", run.language), banner)) == 1
 
 
 def test_warnings_are_one_list_in_one_order(data: ReportData) -> None:
     """The screen begins it, and leaves out only what its line about judges says, and what the tables alone tell."""
     run = changed(data, "held")
-    every = [one.text for one in notes(run.results, run.settings, run)]
-    own = [one.text for one in notes(run.results, run.settings)]
+    every = [one.text for one in notes(run.results, run.plan, run)]
+    own = [one.text for one in notes(run.results, run.plan)]
     assert every[0] == "model: b, in the baseline a"
     assert [one for one in every if one in own] == own
     assert [one for one in own if one in made(run).warnings] == [*made(run).warnings]

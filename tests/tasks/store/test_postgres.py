@@ -24,7 +24,6 @@ from tasks.query import ask, watch
 from tasks.store import databases
 from tasks.store.replies import Remembered, ReplyCache, owner
 from tasks.store.submissions import Submissions
-from tasks.store.usage import usage
 from tests.conftest import TOP, Run, free_port
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.helpers.runs import TWO, at
@@ -162,7 +161,7 @@ def test_leases_run_by_the_servers_clock(empty: Postgres, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "url", ["postgresql+psycopg://u:secret@127.0.0.1:{port}/x", "postgresql://u:secret@127.0.0.1:{port}/x"]
 )
-@pytest.mark.parametrize("use", [ReplyCache, lambda url: usage(url, "m"), Submissions])
+@pytest.mark.parametrize("use", [ReplyCache, Submissions])
 def test_a_server_that_is_not_there_is_one_message_at_once(url: str, use: Callable[[str], object]) -> None:
     """Of a run, of a dry run's look, and of batches; a URL without a driver means ours."""
     with pytest.raises(InputError, match="Is the server there") as caught:

@@ -1,8 +1,8 @@
-"""Load and generate: a suite's items, from its loader, in batches."""
+"""Generate: a suite's items, drawn by families or sampled from a data set, as its loader says, in batches."""
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,16 +72,8 @@ def items_of(suite: Suite, required: Sequence[str] = ()) -> Iterator[dict[str, A
     return rows(suite.name, suite.loader, offered(suite), required, [*suite.asked_by.values()])
 
 
-def _write(store: StoreSettings, listed: Iterable[dict[str, Any]], batch_size: int) -> list[Ref]:
-    opened = open_store(store)
-    frame = ITEMS.frame(listed)
-    return [
-        opened.write(ITEMS, frame.slice(start, batch_size)) for start in range(0, max(1, frame.height), batch_size)
-    ]
-
-
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ItemSource:
     """What makes a suite's items: units, the loader first, options, prompts; `digests` of files and templates."""
 
     suite: str
@@ -93,21 +85,12 @@ class Wanted:
     digests: tuple[str, ...] = ()
 
 
-def _made(store: StoreSettings, wanted: Wanted) -> list[Ref]:
-    listed = rows(wanted.suite, wanted.units[0].name, wanted.options, wanted.required, wanted.prompts)
-    return _write(store, listed, wanted.batch_size)
-
-
 @stage(version=1, part="generate")
-def generate(store: StoreSettings, wanted: Wanted) -> list[Ref]:
-    """Draw items and store them in batches."""
-    return _made(store, wanted)
-
-
-@stage(version=1, part="generate")
-def load(store: StoreSettings, wanted: Wanted) -> list[Ref]:
-    """Sample a data set's rows as items and store them in batches."""
-    return _made(store, wanted)
+def generate(store: StoreSettings, source: ItemSource) -> list[Ref]:
+    """Make a suite's items, whatever they come from, and store them in batches."""
+    opened, size = open_store(store), source.batch_size
+    frame = ITEMS.frame(rows(source.suite, source.units[0].name, source.options, source.required, source.prompts))
+    return [opened.write(ITEMS, frame.slice(start, size)) for start in range(0, max(1, frame.height), size)]
 
 
 def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from config.settings import Settings
 from data.errors import InputError
 from data.tables import ITEMS
-from tasks.load import items_of
+from tasks.generate import items_of
 from tests.helpers.suites import rows_of
 
 ROW = {"question": "How many?", "reference": "Two.", "retrieved_contexts": ["There are two."], "response": "Two."}
