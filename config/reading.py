@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from config.addresses import mask
-from config.declared import DeclarationError, Resolved, resolve
+from config.declared import DeclarationError, Resolved, known, resolve
 from config.prices import KEYS as PRICES
 from config.settings import Settings, StoreSettings
 from data.errors import InputError, nearest
@@ -26,8 +26,8 @@ SHOWN = 5
 """Errors shown at once: enough to start with."""
 
 SEED_KEYS = ("models_to_test", "tests_to_run", "runs_per_test")
-SEED_PATHS = {"models_to_test": ("models",), "tests_to_run": ("basic_control", "families"),
-              "runs_per_test": ("basic_control", "n_items")}  # fmt: skip
+SEED_PATHS = {"tests_to_run": "families", "runs_per_test": "n_items"}
+"""Keys of the seed's form, and what the section of its suite calls them."""
 
 SECRET = re.compile(r"api_?key|password|secret", re.IGNORECASE)
 """A key whose value is not repeated in a message: somebody may have written the secret itself there."""
@@ -104,27 +104,36 @@ def _from_seed(raw: dict[str, Any], origin: str) -> dict[str, Any]:
     for key, value in listed.items():
         if not isinstance(value, list) or not value or not all(isinstance(entry, str) for entry in value):
             raise InputError(f"{origin}: {key}: expected a list of names, found {value!r}.")
-    basic = rest.get("basic_control", {})
-    if not isinstance(basic, dict):
-        raise InputError(f"{origin}: basic_control: expected `key: value` pairs, found {basic!r}.")
+    suite = _seed_suite()
+    section = rest.get(suite, {})
+    if not isinstance(section, dict):
+        raise InputError(f"{origin}: {suite}: expected `key: value` pairs, found {section!r}.")
     return {
-        "suites": ["basic_control"],
+        "suites": [suite],
         "report": {"language": "ru"},
         **rest,
         "models": [{"name": name, "provider": "ollama"} for name in listed["models_to_test"]],
-        "basic_control": {
+        suite: {
             "languages": ["ru"],
             "levels": ["easy"],
             "families": listed["tests_to_run"],
             "n_items": raw.get("runs_per_test", 10),
-            **basic,
+            **section,
         },
     }
 
 
+def _seed_suite() -> str:
+    """Return the suite that seed 001 had alone: what runs where a configuration names none."""
+    return next(name for name, one in known().items() if one.default)
+
+
 def _seeded(path: Path_) -> Path_:
     """Return where a path of seed 001's form stands in ours."""
-    return (*SEED_PATHS[str(path[0])], *path[1:]) if path[0] in SEED_PATHS else path
+    first, *rest = path
+    if first == SEED_KEYS[0]:
+        return ("models", *rest)
+    return (_seed_suite(), SEED_PATHS[str(first)], *rest) if first in SEED_PATHS else path
 
 
 def _steps(dotted: str) -> Path_:

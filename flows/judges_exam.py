@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # Prefect is imported once the environment is set, when the r
     from metrics.analysis.passports import Passport
     from tasks.plan import Plan, SuitePlan
 
-SUITE = "judges_exam"
+SUITE = Path(__file__).stem
 LEVELS = ("easy",)
 """Of the short form: what a judge cannot do there it cannot do elsewhere."""
 Step = tuple[str, str]
