@@ -1,7 +1,8 @@
 """Batches on their way: which cell of work they are, and the tables that hold them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,16 @@ class Ref:
     table: str
     digest: str
     rows: int
-    content: str
+    content: str = ""
+
+    @classmethod
+    def read(cls, told: Mapping[str, Any]) -> "Ref":
+        """Return the reference that a document has, such as a manifest."""
+        return cls(told["table"], told["digest"], told["rows"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as documents have it."""
+        return {"table": self.table, "digest": self.digest, "rows": self.rows}
 
 
 @dataclass(frozen=True, slots=True)

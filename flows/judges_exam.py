@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from config.settings import Settings
 from data.batches import Ref
@@ -59,11 +59,14 @@ def record(outcome: "RunResult", plan: "Plan") -> "list[Passport]":
 
     manifest = manifests.read(Path(outcome.folder))
     store = open_store(plan.store)
+    scores, items = (
+        store.read_all(list(map(Ref.read, manifest["tables"][one.name])), one) for one in (SCORES, ITEMS)
+    )
     return keep_passports(
         plan.judges,
         manifest["judge_identities"],
-        store.read_all(_refs(manifest, "scores"), SCORES),
-        store.read_all(_refs(manifest, "items"), ITEMS),
+        scores,
+        items,
         store,
         about={"run": outcome.run, "started": manifest["started"]},
     )
@@ -94,7 +97,3 @@ def short_forms(plan: "SuitePlan", lacking: Mapping[str, Collection[Step]]) -> I
             metrics = {f"exam_{step}": {**own.metrics[f"exam_{step}"], "judge": judge.served} for step in names}
             changes = {"suites": (own.model_copy(update={"metrics": metrics}),), "batch_size": plan.batch_size}
             yield made.model_copy(update=changes)
-
-
-def _refs(manifest: Mapping[str, Any], name: str) -> list[Ref]:
-    return [Ref(one["table"], one["digest"], one["rows"], "") for one in manifest["tables"][name]]

@@ -67,10 +67,6 @@ def counts_of(tables: Tables) -> dict[str, int]:
     return {"asked": sum(one.total for one in every)} | {n: sum(getattr(one, n) for one in every) for n in names}
 
 
-def _refs(refs: list[Ref]) -> list[dict[str, Any]]:
-    return [{"table": r.table, "digest": r.digest, "rows": r.rows} for r in refs]
-
-
 def layers_of(plan: Plan) -> dict[str, str]:
     """Return what stands between models' programs and this machine; nothing where no family runs programs."""
     if not any(map(runs_programs, plan.declared)):
@@ -102,6 +98,20 @@ def describe(
     plan: Plan, known: Mapping[str, Any], tables: Tables, summary: Ref, identities: Identities
 ) -> dict[str, Any]:
     """Return the manifest of a run; `known` is its `provenance`."""
+    listed = {
+        "items": tables.items,
+        "requests": [a.requests for a in tables.asked],
+        "responses": [a.responses for a in tables.asked],
+        "judge_requests": [a.requests for a in tables.judged],
+        "judge_responses": [a.responses for a in tables.judged],
+        "judgements": tables.judgements,
+        "evidence": tables.evidence,
+        "verdicts": tables.verdicts,
+        "scores": tables.scores,
+        "twin_items": tables.twin_items,
+        "twin_scores": tables.twin_scores,
+        "summary": [summary],
+    }
     return {
         "schema": manifests.SCHEMA,
         **known,
@@ -109,20 +119,7 @@ def describe(
         "sandbox": layers_of(plan),
         "commit": manifests.commit(),
         "missing": dict(identities.missing),
-        "tables": {
-            "items": _refs(tables.items),
-            "requests": _refs([a.requests for a in tables.asked]),
-            "responses": _refs([a.responses for a in tables.asked]),
-            "judge_requests": _refs([a.requests for a in tables.judged]),
-            "judge_responses": _refs([a.responses for a in tables.judged]),
-            "judgements": _refs(tables.judgements),
-            "evidence": _refs(tables.evidence),
-            "verdicts": _refs(tables.verdicts),
-            "scores": _refs(tables.scores),
-            "twin_items": _refs(tables.twin_items),
-            "twin_scores": _refs(tables.twin_scores),
-            "summary": _refs([summary]),
-        },
+        "tables": {name: [one.as_dict() for one in refs] for name, refs in listed.items()},
         "requests": counts_of(tables),
         "query_span_s": round(spanned_s(tables.asked), 4),
     }
@@ -220,7 +217,7 @@ def restore(place: StoreSettings, manifest: Mapping[str, Any]) -> int:
     number = 0
     for ref in (ref for name in ("responses", "judge_responses") for ref in tables.get(name, [])):
         try:
-            frame = store.read(Ref(ref["table"], ref["digest"], ref["rows"], ""))
+            frame = store.read(Ref.read(ref))
         except Damaged as error:
             _log.warning("%s; its replies come from the reply cache, as far as that holds them.", error)
             continue

@@ -44,10 +44,7 @@ def pin(name: str, run: FinishedRun, root: str = "") -> Baseline:
         items.select("item_id", "suite", *ITEMS.added),
         scores.join(pairs, on=["suite", "metric"], how="semi"),
         reply_digests(replies(run, root)),
-        {
-            kind: tuple(Ref(one["table"], one["digest"], one["rows"], "") for one in listed.get(kind) or ())
-            for kind in _KEPT
-        },
+        {kind: tuple(map(Ref.read, listed.get(kind) or ())) for kind in _KEPT},
     )
 
 

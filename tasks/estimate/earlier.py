@@ -115,7 +115,7 @@ def _calls_of(store: Store, run: RunFolder) -> Iterator[pl.DataFrame]:
 
 
 def _refs(tables: Mapping[str, Any], name: str) -> list[Ref]:
-    return [Ref(ref["table"], ref["digest"], ref["rows"], "") for ref in tables.get(name, [])]
+    return list(map(Ref.read, tables.get(name, [])))
 
 
 def _characters(payloads: pl.Series) -> pl.Series:

@@ -30,7 +30,7 @@ def uncut(store: Store, manifest: Mapping[str, Any]) -> Ref:
     found = [REQUESTS.frame([])]
     for asked, answered in (("requests", "responses"), ("judge_requests", "judge_responses")):
         for pair in zip(tables.get(asked, []), tables.get(answered, []), strict=True):
-            requests, responses = (store.read(Ref(r["table"], r["digest"], r["rows"], "")) for r in pair)
+            requests, responses = (store.read(Ref.read(r)) for r in pair)
             joined = requests.join(responses, on="request_id", how="inner", maintain_order="left")
             there = joined.filter(pl.col("error").is_null() & pl.col("text").is_not_null())
             kept = [not is_cut(row) for row in there.iter_rows(named=True)]

@@ -49,7 +49,7 @@ _FITS = ((NAME, NAME, True), (NAME, 13, True), (18, 10, True), (NAME, 13, False)
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class ShareCell:
     """A cell: a score, its interval where it has one, and the mark of its outcome."""
 
     score: str = "–"
@@ -67,7 +67,7 @@ class Screen:
 
     verdict: str
     columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[Cell]]]
+    rows: Sequence[tuple[str, Sequence[ShareCell]]]
     folded: int
     differences: Sequence[str]
     notes: Sequence[str]
@@ -176,14 +176,14 @@ def screen(
     for row in whole_models(results, language):
         for title, text in beside(row, language).items():
             columns += [title] if title not in columns else []
-            cells[row.model["model"], title] = Cell(text)
+            cells[row.model["model"], title] = ShareCell(text)
     named = [model["model"] for model in models]
     if fold := max(0, len(named) - MODELS):
         named = [*named[: MODELS - WORST - 1], *named[-WORST:]]
     return Screen(
         verdict=str(conclusion(results, language)),
         columns=columns,
-        rows=[(name, [cells.get((name, column), Cell("")) for column in columns]) for name in named],
+        rows=[(name, [cells.get((name, column), ShareCell("")) for column in columns]) for name in named],
         folded=fold + 1 if fold else 0,
         differences=[
             *differences(results, language, prompted(plan.declared, plan.configured)),
@@ -214,7 +214,7 @@ def _alone(plan: Plan) -> bool:
     return len(plan.suites) == 1 and bool(plan.suites[0].suite.strata)
 
 
-def _families(results: Results, suite: Suite, language: str) -> tuple[list[str], dict[tuple[str, str], Cell]]:
+def _families(results: Results, suite: Suite, language: str) -> tuple[list[str], dict[tuple[str, str], ShareCell]]:
     """Return the seed's table: a share for each family, and TOTAL."""
     found, columns = {}, dict[str, None]()
     for one in results["cells"]:
@@ -222,17 +222,19 @@ def _families(results: Results, suite: Suite, language: str) -> tuple[list[str],
         if own and one["family"] and not one["level"] and not one["language"]:
             title = title_of(one["family"], language)
             columns[title] = None
-            found[one["model"], title] = Cell(whole_percent(one["mean"]))
+            found[one["model"], title] = ShareCell(whole_percent(one["mean"]))
     total = shared("total", language)
     for model in results["final"]["models"]:
         (part,) = model["suites"]
         whole = results["totals"].get(model["model"], {}).get("percent")
         score = total_percent(whole).removesuffix("%")
-        found[model["model"], total] = Cell(score, mark=MARKS[part["outcome"]])
+        found[model["model"], total] = ShareCell(score, mark=MARKS[part["outcome"]])
     return [*columns, total], found
 
 
-def _suites(models: Sequence[Mapping[str, Any]], language: str) -> tuple[list[str], dict[tuple[str, str], Cell]]:
+def _suites(
+    models: Sequence[Mapping[str, Any]], language: str
+) -> tuple[list[str], dict[tuple[str, str], ShareCell]]:
     """Return a column for the overall score, where there is one, and one for each suite."""
     overall = shared("overall", language)
     columns = [overall] if any(map(has_overall, models)) else []
@@ -247,13 +249,13 @@ def _suites(models: Sequence[Mapping[str, Any]], language: str) -> tuple[list[st
     return columns, found
 
 
-def _cell(part: Mapping[str, Any], language: str) -> Cell:
+def _cell(part: Mapping[str, Any], language: str) -> ShareCell:
     mark, limit = MARKS[part["outcome"]], part["threshold"]
     if not part.get("measured", True):
-        return Cell(shared("unmeasured", language), mark=mark)
+        return ShareCell(shared("unmeasured", language), mark=mark)
     low, high = part["interval"]["low"], part["interval"]["high"]
     around = "" if low is None else f"{whole_percent(low, limit)}–{whole_percent(high, limit)}"
-    return Cell(whole_percent(part["score"], limit), around, mark)
+    return ShareCell(whole_percent(part["score"], limit), around, mark)
 
 
 def _stopping(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[str]:

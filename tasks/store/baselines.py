@@ -54,10 +54,7 @@ def write(baseline: Baseline, path: Path) -> Path:
     """
     head = {"schema": SCHEMA, "name": baseline.name, "run": baseline.run, "started": baseline.started}
     head["facts"] = _stored(baseline.facts)
-    head["tables"] = {
-        kind: [{"table": one.table, "digest": one.digest, "rows": one.rows} for one in refs]
-        for kind, refs in baseline.tables.items()
-    }
+    head["tables"] = {kind: [one.as_dict() for one in refs] for kind, refs in baseline.tables.items()}
     reason = pl.when(pl.col("status") == "model_error").then("reason").otherwise(pl.lit("")).alias("reason")
     listed = {
         "questions": _grouped(baseline.questions.sort("suite", "item_id"), ("suite",), _QUESTIONS),
@@ -136,10 +133,7 @@ def _baseline(raw: Mapping[str, Any]) -> Baseline:
         _frame(raw["questions"], ("suite",), questions),
         _frame(raw["scores"], ("model", "suite", "metric"), values),
         _frame(raw["replies"], ("model",), _REPLIES),
-        {
-            str(kind): tuple(Ref(str(one["table"]), str(one["digest"]), int(one["rows"]), "") for one in refs)
-            for kind, refs in raw["tables"].items()
-        },
+        {str(kind): tuple(map(Ref.read, refs)) for kind, refs in raw["tables"].items()},
     )
 
 

@@ -79,7 +79,7 @@ def load(run: FinishedRun, table: str, kind: str, root: str = "") -> pl.DataFram
     """
     place = root or str((run.configuration.get("store") or {}).get("root") or "")
     try:
-        refs = [Ref(one["table"], one["digest"], one["rows"], "") for one in run.manifest["tables"][table]]
+        refs = list(map(Ref.read, run.manifest["tables"][table]))
     except (KeyError, TypeError) as error:
         raise InputError(f"run {run.name}: its manifest does not list the table {table!r}.") from error
     try:
