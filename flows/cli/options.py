@@ -5,7 +5,7 @@ import os
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
@@ -120,10 +120,6 @@ class RunOptions:
         ),
     ] = None
 
-    def but(self, **changes: Any) -> "RunOptions":
-        """Return the same options with some changed."""
-        return replace(self, **changes)
-
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +148,19 @@ class Where:
     def runs(self) -> Path:
         """The folder of the runs."""
         return Path(self.store.runs)
+
+    def existing_runs(self) -> Path:
+        """Return the folder of the runs.
+
+        Raises:
+            InputError: there is none.
+        """
+        if not (path := self.runs).is_dir():
+            raise InputError(
+                f"{path}: there is no such folder of runs. Name it with --set store.runs=FOLDER, or run an "
+                "evaluation first."
+            )
+        return path
 
     @property
     def root(self) -> str:
@@ -265,7 +274,7 @@ def _placed(only: str, given: RunOptions) -> tuple[str, RunOptions]:
         return only, given
     if given.config:
         raise InputError(f"{only} and --config {given.config}: found two configurations, expected one.")
-    return "", given.but(config=only)
+    return "", replace(given, config=only)
 
 
 def _ready(settings: "Settings") -> None:

@@ -1,6 +1,7 @@
 """`exam`: what a judge is worth, measured."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -43,7 +44,7 @@ def exam(
     begin(given.log)
     sets = [*given.sets, *([f"{SUITE}.n_items={n}", f"{SUITE}.n_data={n}"] if n is not None else [])]
     sets += [f"{SUITE}.languages=[{', '.join(language)}]"] if language else []
-    settings, again = choose(SUITE, given.but(sets=tuple(sets)))
+    settings, again = choose(SUITE, replace(given, sets=tuple(sets)))
     settings = examination(settings, judge)
     if dry_run:
         from flows.cli.estimate import show_estimate

@@ -10,18 +10,6 @@ from flows.cli.console import show
 from flows.cli.options import Where
 
 
-def _runs_folder(at: Where | None) -> Path:
-    from data.errors import InputError
-
-    path = (at or Where()).runs
-    if not path.is_dir():
-        raise InputError(
-            f"{path}: there is no such folder of runs. Name it with --set store.runs=FOLDER, or run an "
-            "evaluation first."
-        )
-    return path
-
-
 def _run_folder(at: Where | None, run: str) -> Path:
     """Return a run's folder.
 
@@ -31,7 +19,7 @@ def _run_folder(at: Where | None, run: str) -> Path:
     from data.errors import InputError
     from tasks.store import manifest
 
-    there = _runs_folder(at)
+    there = (at or Where()).existing_runs()
     if Path(run).name != run or run in {"", ".", ".."}:
         raise InputError(
             f"run {run}: expected the name of a run, a folder of {there}. Name another folder with "
@@ -62,7 +50,7 @@ def list_(
 
     found = [
         one
-        for one in history(_runs_folder(at))
+        for one in history((at or Where()).existing_runs())
         if (not tag or tag in one.tags) and (not model or model in one.models)
     ]
     for one in found[:n]:

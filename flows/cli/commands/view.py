@@ -35,23 +35,19 @@ def view(
             the pages are sent unencrypted
         language: of what is said, such as en or ru (default: that of the runs' reports; for all runs, the newest's)
     """
-    from data.errors import InputError
     from flows.cli import viewing
     from prompts.phrases import catalogue
 
     if language:
         catalogue(language)
-    folder, page = (at or Where()).runs, "/"
-    files = viewing.files_of(named)
+    where, page = at or Where(), "/"
+    folder, files = where.runs, viewing.files_of(named)
     if len(files) == _TWO:
         page = viewing.comparison_address(*files)
     elif named and not files:
         folder, page = viewing.report_path(folder, named[0])
-    if not folder.is_dir() and not files:
-        raise InputError(
-            f"{folder}: there is no such folder of runs. Name it with --set store.runs=FOLDER, or run an "
-            "evaluation first."
-        )
+    elif not files:
+        where.existing_runs()
     password = secrets.token_urlsafe(12) if host else ""
     with viewing.bind(port, host) as listening:
         taken = listening.getsockname()[1]
