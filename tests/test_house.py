@@ -130,7 +130,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()
 
 
-SHARED_NAMES = 3
+SHARED_NAMES = 2
 CONVENTION = {"Options"}
 """What units, loaders and providers call the class of their own options, by the registry's convention."""
 
@@ -156,6 +156,23 @@ def test_stages_take_their_part_of_the_plan_and_no_settings() -> None:
     files = [TOP / "flows" / "suite.py", *(TOP / "tasks").glob("*.py"), *(TOP / "tasks" / "judges").glob("*.py")]
     seen = {str(path.relative_to(TOP)) for path in files if "config.settings.Settings" in set(imported(path))}
     assert seen == RESOLVING
+
+
+SETTINGS_TAKEN = 20
+
+
+def test_few_functions_take_the_whole_configuration() -> None:
+    """A run's plan is made of it once; what follows takes the plan, or the part of it that it needs."""
+    taking = [
+        f"{path.relative_to(TOP)}: {node.name}"
+        for room in ("flows", "tasks", "config")
+        for path in (TOP / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+        for one in (*node.args.args, *node.args.kwonlyargs)
+        if one.annotation and ast.unparse(one.annotation).strip("'") == "Settings"
+    ]
+    assert len(taking) <= SETTINGS_TAKEN, taking
 
 
 SOLE_IMPORTERS = 40
