@@ -18,7 +18,7 @@ from data.plugins import loader
 from data.sources import SOURCES
 from data.sources import local_path as kept_at
 from metrics.analysis.passports import read_passport
-from tasks.report.passports import LABELLED_HEADER, labelled_row_of, leanings_of
+from tasks.report.passports import leanings_of, tables_of
 from tests.helpers.exam import perfect, sheet
 from tests.helpers.labelled import LLMBAR, SOLUTIONS, gullible, honest, written
 from tests.metrics.judges import earned
@@ -105,8 +105,9 @@ def test_figures_of_a_set_stand_apart_from_the_exams_own_and_name_their_domain()
     found = earned([*drawn, *read_set("begin")], lambda item, ask: (honest if item.family else perfect)(item, ask))
     assert [(one.domain, one.right.n) for one in found] == [("", 4), ("begin", 2)]
     assert read_passport(found[1].as_dict()) == found[1]
-    row = labelled_row_of(found[1], "en")
-    assert len(row) == len(LABELLED_HEADER)
+    *_, table = tables_of(found[1].judge, found, "en")
+    (row,) = table.rows
+    assert len(row) == len(table.columns)
     assert row[0] == f"begin: {SETS['begin'].domain}"
     assert row[3] == "2/2 = 100% (34.2% – 100%)"
     assert all(line.startswith("begin (en)") for line in leanings_of(found[1], "en"))

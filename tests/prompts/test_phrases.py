@@ -109,7 +109,7 @@ def test_another_language_is_a_folder_with_a_catalogue_and_prompts(tmp_path: Pat
     written = {
         "markdown": markdown.compose(data),
         "page": CONFIGURATION.sub("", html.compose(data)),
-        "screen": "\n".join(screen(data.results, data.settings, data.manifest["requests"], 7.0).markdown()),
+        "screen": "\n".join(screen(data.results, data.plan, data.manifest["requests"], 7.0).markdown()),
     }
     said = [text for text in phrases.catalogue("en").phrases.values() if " " in text and "{" not in text]
     said += [text["en"] for text in texts(SUITES).values() if " " in text["en"] and text["en"] != PRODUCT]
