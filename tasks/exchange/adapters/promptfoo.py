@@ -90,7 +90,7 @@ def _recorded(row: Mapping[str, Any], targets: Mapping[tuple[str, int], str]) ->
         expected(_first(given, _EXPECTED) or _asserted(test)),
         None if failed or output is None else text_of(output),
         _scores(row),
-        targets[_name(provider), counted(row.get("promptIdx")) or 0],
+        targets.get((_name(provider), counted(row.get("promptIdx")) or 0), _name(provider)),
         text_of(test.get("suite")),
         finish_reason=_CUT.get(str(response.get("finishReason")), text_of(response.get("finishReason"))),
         error=text_of(row.get("error")) if failed else "",
@@ -140,13 +140,18 @@ def read(source: Source) -> Iterator[Found]:
     whole = mapped(source.whole)
     inner = mapped(whole.get("results"))
     rows = inner.get("results") or () if inner else [*source.rows()]
-    targets = _targets(rows)
-    yield from (_recorded(row, targets) for row in rows if isinstance(row, Mapping))
+    columns = [text_of(mapped(one).get("provider")) for one in inner.get("prompts") or ()]
+    # Rows are looked through for their prompts only where a provider may have been asked by several.
+    targets = {} if columns and len({*columns}) == len(columns) else _targets(rows)
+    models: dict[str, None] = {}
+    for row in (one for one in rows if isinstance(one, Mapping)):
+        models[_name(mapped(row.get("provider")))] = None
+        yield _recorded(row, targets)
     config = mapped(whole.get("config"))
     yield stated_facts(
         tool=TOOL,
         tool_version=mapped(whole.get("metadata")).get("promptfooVersion"),
-        model=", ".join(dict.fromkeys(name for name, _ in targets)),
+        model=", ".join(models),
         prompt=" | ".join(dict.fromkeys(text_of(mapped(one).get("raw")) for one in inner.get("prompts") or ())),
         **_options(config.get("providers")),
     )
