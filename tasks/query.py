@@ -211,7 +211,8 @@ def query(
     responses, tally = ask(opened.read(requests), model, store, shown_as, digest=digest, run=run)
     if needed:
         _refuse_hopeless(model, responses)
-    recorded = model.unit.by_item
+    if recorded := model.unit.by_item:  # given like a row's own response: nobody was asked, and it took no time
+        responses = responses.with_columns(cached=pl.lit(True), latency_s=pl.lit(None, pl.Float64))  # noqa: FBT003
     given = tally.cached + tally.answered if recorded else 0
     return QueryResult(
         requests=requests,
