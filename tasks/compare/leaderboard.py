@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from config.declared import suites_in
 from data.documents import RESULTS_VERSION
@@ -17,9 +17,6 @@ from data.loading import judged_by
 from data.suites import Suite
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.configurations import asking_part, flatten, language_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _Resolve = Callable[[Mapping[str, Any]], Sequence[Suite]]
 
@@ -332,49 +329,3 @@ def _board(own: Sequence[LeaderboardEntry], history: Sequence[LeaderboardEntry])
         if len(values) > 1:
             differing[key] = [*values]
     return Board(own[0].asked, ordered, differing, _named(history))
-
-
-_COLUMNS = (
-    "questions", "rank", "model", "overall", "ci_low", "ci_high", "verdict", "n_scored", "n_asked",
-    "judges", "started", "run", "version", "asked",
-)  # fmt: skip
-"""What every such table has; columns for the suites stand before `asked`."""
-
-
-def frame(found: Leaderboard) -> "pl.DataFrame":
-    """Return all entries as one table: a row for each, `questions` telling which can be compared."""
-    import polars as pl
-
-    suites = dict.fromkeys(s for board in found.boards for one in board.entries for s in one.suites)
-    rows: list[dict[str, Any]] = []
-    for number, board in enumerate(found.boards, 1):
-        for rank, one in enumerate(board.entries, 1):
-            scored, n_asked = one.n
-            row: dict[str, Any] = {
-                "questions": number,
-                "rank": rank,
-                "model": one.model,
-                "overall": one.score,
-                "ci_low": one.low,
-                "ci_high": one.high,
-                "verdict": one.verdict,
-                "n_scored": scored,
-                "n_asked": n_asked,
-                "judges": ", ".join(one.judges),
-                "started": one.started.isoformat(),
-                "run": one.run,
-                "version": one.version,
-            }
-            for suite in suites:
-                own = one.suites.get(suite) or {}
-                interval = own.get("interval") or {}
-                row |= {
-                    suite: own.get("score"),
-                    f"{suite}_ci_low": interval.get("low"),
-                    f"{suite}_ci_high": interval.get("high"),
-                    f"{suite}_n_scored": own.get("n_scored"),
-                    f"{suite}_n_asked": own.get("n_asked"),
-                }
-            row["asked"] = "; ".join(questions.said(ENGLISH) for questions in one.asked)
-            rows.append(row)
-    return pl.DataFrame(rows, schema=None if rows else _COLUMNS, infer_schema_length=None)

@@ -1,6 +1,5 @@
 """The leaderboard: latest results, best first, and only the same questions in one table."""
 
-import csv
 import json
 import os
 import re
@@ -11,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 from config.reading import read
@@ -247,11 +245,12 @@ def test_a_run_with_a_damaged_number_is_named_whole(
     document = json.loads(path.read_text(encoding="utf-8"))
     damage(document["final"]["models"][1])
     path.write_text(json.dumps(document), encoding="utf-8")
-    assert main(["leaderboard", "--set", f"store.runs={tmp_path / 'runs'}", "--csv", str(tmp_path / "l.csv")]) == 0
+    assert main(["leaderboard", "--set", f"store.runs={tmp_path / 'runs'}"]) == 0
     said = capsys.readouterr().out
     assert "Cannot be read: run_01" in said
     assert "whole" not in said, "of a run all is listed, or nothing"
-    assert pl.read_csv(tmp_path / "l.csv")["model"].to_list() == ["other"]
+    (board,) = gather(tmp_path / "runs").boards
+    assert [one.model for one in board.entries] == ["other"]
 
 
 def test_nesting_and_half_pairs_do_not_end_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -259,17 +258,10 @@ def test_nesting_and_half_pairs_do_not_end_it(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "runs" / "deep" / "results.json").write_text("[" * 100_000, encoding="utf-8")
     path = write(tmp_path / "runs", "run_01", {"half": 5})
     path.write_text(path.read_text(encoding="utf-8").replace('"half"', r'"half\ud800"'), encoding="utf-8")
-    assert main(["leaderboard", "--set", f"store.runs={tmp_path / 'runs'}", "--csv", str(tmp_path / "l.csv")]) == 0
-    assert "Cannot be read: deep: RecursionError" in capsys.readouterr().out
-    assert pl.read_csv(tmp_path / "l.csv")["model"].to_list() == ["half?"]
-
-
-def test_without_any_run_the_table_still_has_its_columns(tmp_path: Path) -> None:
-    (tmp_path / "runs").mkdir()
-    assert main(["leaderboard", "--set", f"store.runs={tmp_path / 'runs'}", "--csv", str(tmp_path / "l.csv")]) == 0
-    empty = pl.read_csv(tmp_path / "l.csv")
-    assert empty.height == 0
-    assert empty.columns[:4] == ["questions", "rank", "model", "overall"]
+    assert main(["leaderboard", "--set", f"store.runs={tmp_path / 'runs'}"]) == 0
+    said = capsys.readouterr().out
+    assert "Cannot be read: deep: RecursionError" in said
+    assert "half" in said
 
 
 def test_no_folder_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -291,7 +283,7 @@ def test_a_model_name_cannot_end_the_head(tmp_path: Path) -> None:
     assert head(path)["final"]["models"][0]["model"] == 'm\n "cells": ['
 
 
-def test_the_command_writes_tables_that_no_spreadsheet_or_terminal_obeys(runs: Path, tmp_path: Path) -> None:
+def test_the_command_writes_tables_that_no_terminal_obeys(runs: Path, tmp_path: Path) -> None:
     write(runs, "run_04", {"=HYPERLINK(1)": 1})
     command = [
         sys.executable,
@@ -303,18 +295,17 @@ def test_the_command_writes_tables_that_no_spreadsheet_or_terminal_obeys(runs: P
         "--set",
         f"store.runs={runs}",
     ]
-    command += ["--csv", str(tmp_path / "l.csv"), "--markdown", str(tmp_path / "l.md")]
+    command += ["--markdown", str(tmp_path / "l.md")]
     done = subprocess.run(
         command, cwd=TOP, env={**os.environ, "COLUMNS": "200"}, capture_output=True, text=True, check=True
     )
     assert "\x1b[31m" not in done.stdout
     assert "⟦U+001B⟧" in done.stdout
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "polars" in imported
+    assert "tasks.compare.leaderboard" in imported
     assert not imported & {"prefect", "openai", "scipy", "sqlalchemy"}
-    with (tmp_path / "l.csv").open(encoding="utf-8-sig", newline="") as file:
-        listed = list(csv.DictReader(file))
-    assert [row["model"] for row in listed][-1] == "'=HYPERLINK(1)"
-    assert [float(row["overall"]) for row in listed] == pytest.approx([0.9, 0.6, 0.4, 0.1])
-    assert (float(listed[0]["ci_low"]) < 0.9 < float(listed[0]["ci_high"])) is True
+    (board,) = gather(runs).boards
+    assert board.entries[-1].model == "=HYPERLINK(1)"
+    assert [one.score for one in board.entries] == pytest.approx([0.9, 0.6, 0.4, 0.1])
+    assert (board.entries[0].low or 1) < 0.9 < (board.entries[0].high or 0)
     assert "\\|" in (tmp_path / "l.md").read_text(encoding="utf-8")

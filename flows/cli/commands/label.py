@@ -25,7 +25,6 @@ def label(
     n: Annotated[int, Parameter(metavar="N")] = 50,
     by: Literal["random", "uncertainty"] = "random",
     metric: str = "",
-    seed: int = 0,
     out: Annotated[str, Parameter(metavar="FILE")] = "",
     labels: Annotated[tuple[str, ...], Parameter(metavar="FILE", json_list=False)] = (),
     at: Where | None = None,
@@ -41,7 +40,6 @@ def label(
         n: replies of each suite, model and metric to label (default: 50)
         by: random, or more of those that the judge is unsure of
         metric: only this judged metric
-        seed: which replies are drawn
         out: where the sheet is written (default: labels.csv in the run's folder)
         labels: a filled sheet; may be repeated, one for each labeller
     """
@@ -64,7 +62,7 @@ def label(
         again = typed(f"run --run {run.name} --rerun report --set judges_must_have=labels")
         show(f"Every later run of these replies knows the labels. To gate this one on them: {again}")
         return
-    drawn = sheet(found, n=n, by=by, metric=metric, seed=seed)
+    drawn = sheet(found, n=n, by=by, metric=metric)
     written([write_csv(drawn, Path(out) if out else run.folder / "labels.csv")])
 
 

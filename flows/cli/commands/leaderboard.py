@@ -20,7 +20,6 @@ def leaderboard(
     every: Annotated[bool, Parameter(name="--all")] = False,
     html: Annotated[str, Parameter(metavar="FILE")] = "",
     markdown: Annotated[str, Parameter(metavar="FILE")] = "",
-    csv: Annotated[str, Parameter(metavar="FILE")] = "",
     language: str = "",
     at: Where | None = None,
 ) -> None:
@@ -33,12 +32,10 @@ def leaderboard(
         every: every run, not only each model's latest
         html: write tables and trends as one HTML page as well
         markdown: write the tables as Markdown as well
-        csv: write all results as one CSV table as well
         language: of what is said, such as en or ru (default: that of the latest run's report)
     """
-    from tasks.compare.leaderboard import frame, gather
+    from tasks.compare.leaderboard import gather
     from tasks.report import leaderboard as words
-    from tasks.report.exports import write_csv
     from tasks.store.tables import write_atomically
 
     found = gather((at or Where()).runs, every=every, language=language)
@@ -47,8 +44,6 @@ def leaderboard(
         if path:
             write_atomically(Path(path), compose(found).encode("utf-8", "replace"))
             written([path], found.language)
-    if csv:
-        written([write_csv(frame(found), Path(csv))], found.language)
 
 
 def _parts(found: "Leaderboard") -> Iterator["RenderableType"]:

@@ -32,7 +32,6 @@ def level(
     family: Annotated[tuple[str, ...], Parameter(metavar="NAME")] = (),
     language: Annotated[tuple[str, ...], Parameter(metavar="LANGUAGE")] = (),
     questions: Annotated[int, Parameter(metavar="N")] = 40,
-    seed: Annotated[int | None, Parameter(metavar="N")] = None,
     config: Annotated[str, Parameter(metavar="FILE")] = "",
     sets: Annotated[tuple[str, ...], Parameter(name="--set", metavar="PATH=VALUE", json_list=False)] = (),
     fresh: bool = False,
@@ -49,7 +48,6 @@ def level(
         family: a family; may be repeated (default: those of the first suite of generated families)
         language: en or ru; may be repeated (default: likewise)
         questions: questions for each family and language, fixed beforehand
-        seed: what the questions are drawn from (default: likewise)
         config: a YAML file
         sets: set one key, such as models.0.temperature=0.3; may be repeated
         fresh: ask everything again; earlier replies are kept
@@ -57,8 +55,7 @@ def level(
     """
     begin(log)
     settings, _ = choose("", RunOptions(config=config, sets=sets, fresh=fresh))
-    given = {"families": family, "languages": language, "seed": seed}
-    asked = {key: value for key, value in given.items() if value not in ((), None)}
+    asked = {key: value for key, value in (("families", family), ("languages", language)) if value}
     settings = _searched(settings, model, {**asked, "n_items": questions})
     found, files = _search(settings)
     from tasks.report.level import notes, table
