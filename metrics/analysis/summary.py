@@ -13,7 +13,7 @@ import polars as pl
 from data.errors import InputError
 from data.records import STATUSES, VALUED
 from data.tables import SUMMARY
-from metrics.stats.intervals import Bounds, Codes, Floats, MeanEstimate, PooledSample, estimate, independent, pool
+from metrics.stats.intervals import Codes, Floats, MeanEstimate, PooledSample, estimate, independent, pool
 from metrics.stats.missing import LOST
 
 ROLL_UPS: tuple[tuple[str, ...], ...] = (
@@ -123,8 +123,8 @@ def summarise(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
         each = [kinds[coded.leaves[part[0]][-1]] for part in listed]
         pools = _pools(rows, listed, [yes_no for yes_no, _ in each])
         return {
-            part: estimate(sample, yes_no=yes_no, bounds=limits)
-            for part, sample, (yes_no, limits) in zip(listed, pools, each, strict=True)
+            part: estimate(sample, yes_no=yes_no, bounded=bounded)
+            for part, sample, (yes_no, bounded) in zip(listed, pools, each, strict=True)
         }
 
     uppers = estimated(_bound(coded, kinds, best=True), [*{*lost, *cut}]) if lost or cut else {}
@@ -277,18 +277,18 @@ def _check(rows: pl.DataFrame, scores: pl.DataFrame) -> None:
             )
 
 
-def _kinds(coded: _Coded) -> dict[str, tuple[bool, Bounds]]:
-    """Say for each metric whether it is yes/no, and its bounds."""
+def _kinds(coded: _Coded) -> dict[str, tuple[bool, bool]]:
+    """Say for each metric whether it is yes/no, and whether its values lie in [0, 1]."""
     value = pl.col("value")
     seen = coded.rows.group_by("leaf").agg(
         yes_no=((value == 0) | (value == 1)).all(), low=value.min(), high=value.max()
     )
-    found: dict[str, tuple[bool, Bounds]] = {}
+    found: dict[str, tuple[bool, bool]] = {}
     for leaf, yes_no, low, high in seen.iter_rows():
         metric = coded.leaves[leaf][-1]
         within = low is None or (low >= 0 and high <= 1)
-        before, limits = found.get(metric, (True, (0.0, 1.0)))
-        found[metric] = (before and yes_no, limits if within else None)
+        before, bounded = found.get(metric, (True, True))
+        found[metric] = (before and yes_no, bounded and within)
     return found
 
 
@@ -298,10 +298,9 @@ def _partly(counts: Codes) -> bool:
     return bool(ended[_LOST].any() and ended[[_SCORED, *_HOLLOW]].any())
 
 
-def _bound(coded: _Coded, kinds: Mapping[str, tuple[bool, Bounds]], *, best: bool) -> _Coded:
+def _bound(coded: _Coded, kinds: Mapping[str, tuple[bool, bool]], *, best: bool) -> _Coded:
     """Return the scores were all that is missing, or was cut, right; or were all that is missing wrong."""
-    limits = [kinds[leaf[-1]][1] for leaf in coded.leaves]
-    ends = [None if limit is None else limit[best] for limit in limits]
+    ends = [float(best) if kinds[leaf[-1]][1] else None for leaf in coded.leaves]
     end = pl.col("leaf").replace_strict(list(range(len(ends))), ends, return_dtype=pl.Float64)
     open_ = pl.col("lost") | pl.col("cut") if best else pl.col("lost")
     value = pl.when(open_).then(pl.coalesce(end, "value")).otherwise("value")

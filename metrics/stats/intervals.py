@@ -34,7 +34,6 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
-Bounds = tuple[float, float] | None
 Method = Literal[
     "wilson",
     "constant",
@@ -222,29 +221,21 @@ def rates(
     pools: Sequence[PooledSample],
     *,
     yes_no: bool,
-    bounds: tuple[float, float] = (0.0, 1.0),
     weights: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Compute the means of strata as shares of their bounds, and 1 / effective n of each.
+    """Compute the means of strata of values in [0, 1], and 1 / effective n of each.
 
     Likeness and spread are one number for all strata: there are more units to tell it. `weights` are those of the
     strata in the mean that is wanted (equal unless given). No pool is empty.
     """
-    low, high = bounds
-    scaled = [
-        sample._replace(totals=(sample.totals - low * sample.sizes) / (high - low))
-        if bounds != (0.0, 1.0)
-        else sample
-        for sample in pools
-    ]
-    means = np.clip([sample.mean for sample in scaled], 0.0, 1.0)
+    means = np.clip([sample.mean for sample in pools], 0.0, 1.0)
     if not yes_no:
-        ratio = _spread(scaled, means, np.ones(len(pools)) if weights is None else weights)
-        return means, np.array([ratio * float(s.sizes @ s.sizes) / float(s.sizes.sum()) ** 2 for s in scaled])
-    if all(len(sample.sizes) == sample.sizes.sum() for sample in scaled):
-        return means, np.array([float((1 / s.answers).sum()) / len(s.sizes) ** 2 for s in scaled])
-    strata = np.repeat(np.arange(len(scaled)), [len(sample.sizes) for sample in scaled])
-    totals, sizes, answers = (np.concatenate([sample[i] for sample in scaled]) for i in (1, 0, 2))
+        ratio = _spread(pools, means, np.ones(len(pools)) if weights is None else weights)
+        return means, np.array([ratio * float(s.sizes @ s.sizes) / float(s.sizes.sum()) ** 2 for s in pools])
+    if all(len(sample.sizes) == sample.sizes.sum() for sample in pools):
+        return means, np.array([float((1 / s.answers).sum()) / len(s.sizes) ** 2 for s in pools])
+    strata = np.repeat(np.arange(len(pools)), [len(sample.sizes) for sample in pools])
+    totals, sizes, answers = (np.concatenate([sample[i] for sample in pools]) for i in (1, 0, 2))
     alike = _likeness(np.clip(totals / sizes, 0.0, 1.0), answers, strata)
     each = np.square(sizes) * (alike + (1 - alike) / np.maximum(answers, 1.0))
     n = np.bincount(strata, weights=sizes)
@@ -278,42 +269,38 @@ def wilson(k: int, n: int) -> Interval:
 def mean_interval(
     values: Sequence[float] | Floats,
     *,
-    answers: Sequence[float] | Floats | None = None,
     clusters: Sequence[int] | Codes | None = None,
-    bounds: Bounds = (0.0, 1.0),
     yes_no: bool | None = None,
 ) -> MeanEstimate:
-    """Estimate the mean of questions' means with its 95 % interval, a question a row.
+    """Estimate the mean of values in [0, 1] with its 95 % interval, a question a row.
 
-    `answers`: how often each question was asked (once unless given); `clusters` its template (`pool`). Values
-    within `bounds` (None: no bounds); `yes_no`, whether single answers are 0 or 1, is read from the values unless
-    given.
+    `clusters`: each one's template (`pool`); `yes_no`, whether they are 0 or 1, is read from them unless given.
     """
     column = np.asarray(values, np.float64)
     codes = None if clusters is None else np.asarray(clusters, np.int64)
     if yes_no is None:
-        yes_no = bounds == (0.0, 1.0) and bool(np.isin(column, (0.0, 1.0)).all())
-    asked = None if answers is None or not yes_no else independent(column, np.asarray(answers, np.float64))
-    return estimate(pool(column, answers=asked, clusters=codes), yes_no=yes_no, bounds=bounds)
+        yes_no = bool(np.isin(column, (0.0, 1.0)).all())
+    return estimate(pool(column, clusters=codes), yes_no=yes_no)
 
 
-def estimate(sample: PooledSample, *, yes_no: bool, bounds: Bounds = (0.0, 1.0)) -> MeanEstimate:
-    """Estimate the mean of a sample of units with its 95 % interval; the order of units does not matter."""
+def estimate(sample: PooledSample, *, yes_no: bool, bounded: bool = True) -> MeanEstimate:
+    """Estimate the mean of a sample of units with its 95 % interval; the order of units does not matter.
+
+    `bounded`: the values lie in [0, 1].
+    """
     units = len(sample.sizes)
     if not units:
         return MeanEstimate(None, Interval())
     mean = sample.mean
-    if bounds is None:
+    if not bounded:
         return MeanEstimate(mean, _student(sample, mean))
-    low, high = bounds
-    (share,), (rate,) = rates([sample], yes_no=yes_no, bounds=bounds)
+    (share,), (rate,) = rates([sample], yes_no=yes_no)
     if not yes_no and units > 1 and np.ptp(sample.totals / sample.sizes) <= _WHOLE:
         q = Z**2 * (one := _alike(sample)) / (1 + Z**2 * one)
-        ends = mean - q * (mean - low), mean + q * (high - mean)
+        ends = mean - q * mean, mean + q * (1 - mean)
         return MeanEstimate(mean, Interval(*ends, "constant", units, sample.fixed_templates))
     lower, upper = score_limits(np.array([share]), np.array([1 / rate]))
-    ends = low + (high - low) * float(lower[0]), low + (high - low) * float(upper[0])
-    return MeanEstimate(mean, Interval(*ends, "wilson", units, sample.fixed_templates))
+    return MeanEstimate(mean, Interval(float(lower[0]), float(upper[0]), "wilson", units, sample.fixed_templates))
 
 
 def _alike(sample: PooledSample) -> float:

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 from markupsafe import Markup
@@ -13,7 +13,6 @@ from data.plugins import metric
 from data.records import VALUED, Metric
 from data.shown import Crossing, Distribution
 from data.suites import Suite
-from metrics.analysis.bands import FLOORS, Band, band
 from metrics.analysis.summary import OF_SUITES, SummaryRow, cells
 from metrics.stats.intervals import mean_interval, wilson
 from tasks.report.report_data import ReportData
@@ -24,6 +23,9 @@ from tasks.report.words import say
 
 Draw = Callable[[str, str, Sequence[str], Sequence[Mapping[str, Any]]], Markup]
 """Draws a chart of a kind with a title, labels and rows of model, label and n."""
+Band = Literal["excellent", "good", "fair", "poor"]
+FLOORS: tuple[tuple[float, Band], ...] = ((0.9, "excellent"), (0.7, "good"), (0.5, "fair"), (0.0, "poor"))
+"""The lowest value of each band of a metric that has them, from the best band down."""
 
 
 def suites(data: ReportData, models: Sequence[str], draw: Draw) -> list[dict[str, Any]]:
@@ -173,6 +175,14 @@ def _crossing(unit: Metric, one: Crossing, read: Read, models: Sequence[str], la
         "alert": one.alert,
         "reasons": one.reasons,
     }
+
+
+def band(value: float) -> Band:
+    """Return the band of a score in [0, 1]; the unrounded score decides, a floor belongs to its band.
+
+    Source: seeds 002 and 003, the tables of interpretation.
+    """
+    return next((name for floor, name in FLOORS if value >= floor), "poor")
 
 
 def bands(unit: Metric, scores: pl.DataFrame, language: str) -> Table | None:

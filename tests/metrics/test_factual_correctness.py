@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.errors import InputError
-from metrics.analysis.bands import band
 from metrics.factual_correctness import UNIT
 from metrics.judging import JudgeRequest, UnansweredRequest, begin, combine
 from tests.metrics.judges import claims, converse, judged, never
@@ -196,12 +195,3 @@ def test_an_unknown_option_is_refused_by_name() -> None:
         begin(UNIT, KREMLIN, language="en", options={"modus": "f1"})
     with pytest.raises(InputError, match="option mode: input should be 'f1', 'precision' or 'recall', found 'f2'"):
         begin(UNIT, KREMLIN, language="en", options={"mode": "f2"})
-
-
-@pytest.mark.parametrize(
-    ("value", "name"),
-    [(1.0, "excellent"), (0.9, "excellent"), (0.8999, "good"), (0.7, "good"), (0.6999, "fair"), (0.5, "fair"),
-     (0.4999, "poor"), (0.0, "poor")],
-)  # fmt: skip
-def test_a_floor_belongs_to_its_band(value: float, name: str) -> None:
-    assert band(value) == name

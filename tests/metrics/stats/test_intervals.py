@@ -6,10 +6,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, t
 
-from metrics.stats.intervals import Interval, independent, mean_interval, score_limits, wilson
+from metrics.stats.intervals import (
+    Codes,
+    Floats,
+    Interval,
+    estimate,
+    independent,
+    mean_interval,
+    pool,
+    score_limits,
+    wilson,
+)
 from tests.helpers.simulated import chances, yes_no
 
 VALUES = st.lists(st.floats(0, 1, width=32), min_size=1, max_size=60)
+
+
+def unbounded(values: Floats, clusters: Codes | None = None) -> Interval:
+    return estimate(pool(values, clusters=clusters), yes_no=False, bounded=False).interval
+
+
+def repeated(means: Floats, repeats: int) -> Interval:
+    answers = independent(means, np.full(len(means), float(repeats)))
+    return estimate(pool(means, answers=answers), yes_no=True).interval
 
 
 @given(st.integers(1, 3000), st.floats(0, 1))
@@ -70,15 +89,6 @@ def test_an_interval_lies_within_bounds_and_around_the_mean(values: list[float])
     assert found.mean - 1e-9 <= found.interval.high <= 1
 
 
-@given(VALUES, st.floats(-3, 3), st.floats(0.1, 5))
-def test_other_bounds_move_and_stretch_the_interval(values: list[float], low: float, width: float) -> None:
-    plain = mean_interval(values, yes_no=False).interval
-    moved = mean_interval([low + width * v for v in values], bounds=(low, low + width), yes_no=False).interval
-    assert plain.low is not None
-    assert plain.high is not None
-    assert (moved.low, moved.high) == pytest.approx((low + width * plain.low, low + width * plain.high), abs=1e-6)
-
-
 @settings(max_examples=40)
 @given(VALUES, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(values: list[float], random: object) -> None:
@@ -97,7 +107,7 @@ def test_a_constant_sample_is_as_uncertain_as_what_was_not_seen() -> None:
     q = 1.959964**2 / (10 + 1.959964**2)
     halves = mean_interval([0.5] * 10).interval
     assert (halves.low, halves.high) == pytest.approx((0.5 - q / 2, 0.5 + q / 2), abs=1e-6)
-    assert mean_interval([3.0] * 10, bounds=None).interval == Interval()
+    assert unbounded(np.full(10, 3.0)) == Interval()
 
 
 def test_one_value_within_bounds_says_little_and_without_bounds_nothing() -> None:
@@ -107,13 +117,13 @@ def test_one_value_within_bounds_says_little_and_without_bounds_nothing() -> Non
     assert graded.low is not None
     assert graded.high is not None
     assert graded.high - graded.low > 0.7
-    assert mean_interval([7.0], bounds=None).interval == Interval()
+    assert unbounded(np.array([7.0])) == Interval()
 
 
 def test_few_values_without_bounds_get_students_interval() -> None:
     values = np.array([1.0, 2.5, 4.0, 3.5])
     expected = t.interval(0.95, 3, loc=values.mean(), scale=values.std(ddof=1) / 2)
-    found = mean_interval(values, bounds=None).interval
+    found = unbounded(values)
     assert found.method == "student"
     assert (found.low, found.high) == pytest.approx(expected)
 
@@ -180,21 +190,21 @@ def test_the_cluster_variance_is_statsmodels_robust_one() -> None:
     fit = OLS(values, np.ones(len(values))).fit(cov_type="cluster", cov_kwds={"groups": codes})
     # statsmodels scales by G / (G - 1) * (N - 1) / (N - K), which is G / (G - 1) for a mean
     half = t.ppf(0.975, 29) * fit.bse[0]
-    found = mean_interval(values, clusters=codes, bounds=None).interval
+    found = unbounded(values, codes)
     assert found.method == "student"
     assert (found.low, found.high) == pytest.approx((values.mean() - half, values.mean() + half), rel=1e-9)
 
 
 def test_repeats_of_one_question_are_one_unit() -> None:
     """Three answers to one question do not count as three: the interval is that of a single observation."""
-    found = mean_interval([2 / 3], answers=[3], yes_no=True).interval
+    found = repeated(np.array([2 / 3]), 3)
     low, high = score_limits(np.array([2 / 3]), np.array([1.0]))
     assert (found.low, found.high) == pytest.approx((low[0], high[0]))
 
 
 def test_asking_five_times_for_the_same_answers_tells_what_asking_once_does() -> None:
-    answers = [1.0] * 7 + [0.0] * 3
-    once, often = mean_interval(answers).interval, mean_interval(answers, answers=[5] * 10, yes_no=True).interval
+    answers = np.array([1.0] * 7 + [0.0] * 3)
+    once, often = mean_interval(answers).interval, repeated(answers, 5)
     assert (often.low, often.high) == (once.low, once.high)
 
 
@@ -220,7 +230,7 @@ def test_more_repeats_narrow_an_interval_on_average(n: int, share: float, alike:
     for repeats in width:
         for _ in range(300):
             means = yes_no(rng, chances(rng, share, clusters), repeats, alike)
-            found = mean_interval(means, answers=[repeats] * n, yes_no=True).interval
+            found = repeated(means, repeats)
             assert found.low is not None
             assert found.high is not None
             width[repeats] += found.high - found.low

@@ -6,6 +6,7 @@ from typing import Literal
 import pytest
 
 from tasks.report import html, markdown
+from tasks.report.explained import band
 from tasks.report.report_data import ReportData
 from tasks.report.text import percent
 from tests.tasks.report.runs import in_language
@@ -74,3 +75,12 @@ def test_it_says_what_held_models_programs(
     assert f"**{said}:** {held}" in text
     bare = {name: value for name, value in data.manifest.items() if name != "sandbox"}
     assert said not in markdown.compose(replace(told, manifest=bare))
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [(1.0, "excellent"), (0.9, "excellent"), (0.8999, "good"), (0.7, "good"), (0.6999, "fair"), (0.5, "fair"),
+     (0.4999, "poor"), (0.0, "poor")],
+)  # fmt: skip
+def test_a_floor_belongs_to_its_band(value: float, name: str) -> None:
+    assert band(value) == name
