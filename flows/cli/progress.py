@@ -173,7 +173,6 @@ class Display(logging.Handler):
         if now != self.now:
             with self._drawing:
                 self.now, self.since = now, time.monotonic()
-                self.turn()
 
     def _tick(self) -> None:
         while not self._over.wait(self.every_s):
@@ -183,9 +182,6 @@ class Display(logging.Handler):
     def of(self, suite: str) -> list[Work]:
         """Return the works of a suite."""
         return [work for (whose, _), work in list(self.works.items()) if whose == suite]
-
-    def turn(self) -> None:
-        """Show that another stage has begun."""
 
     def draw(self) -> None:
         """Show how far the work is."""
@@ -198,17 +194,7 @@ class Display(logging.Handler):
 
 
 class LineDisplay(Display):
-    """For a pipe or a file: a line for each stage of each suite, and one every few seconds."""
-
-    def __init__(self, every_s: float, language: str = "en") -> None:
-        super().__init__(every_s, language)
-        self._told: set[str] = set()
-
-    def turn(self) -> None:
-        """Write a stage's name when a suite first comes to it, and not again for each batch."""
-        if self.now not in self._told:
-            self._told.add(self.now)
-            self.say(self.now)
+    """For a pipe or a file: a line every few seconds, of the calls or else of the stage, and each suite's results."""
 
     def draw(self) -> None:
         """Write how far the calls are; where none is on its way, how long the stage has taken."""
