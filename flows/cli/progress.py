@@ -194,7 +194,7 @@ class Display(logging.Handler):
 
 
 class LineDisplay(Display):
-    """For a pipe or a file: a line every few seconds, of the calls or else of the stage, and each suite's results."""
+    """For a pipe or a file: a line every few seconds, of calls or else of the stage, and each suite's results."""
 
     def draw(self) -> None:
         """Write how far the calls are; where none is on its way, how long the stage has taken."""
