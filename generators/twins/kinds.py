@@ -20,19 +20,13 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
 
 
 def _numbers(facts: Facts, answer: str, language: str, rng: Random) -> Renewed:
-    question, reference = _text(facts, "question"), _text(facts, "reference")
-    annotated = _text(facts, "annotated") if facts.get("annotated") else reference
-    return numbers.renew(question, reference, language, rng, answer=answer, annotated=annotated)
+    question, reference, annotated = _text(facts, "question"), _text(facts, "reference"), facts.get("annotated")
+    return numbers.renew(question, reference, language, rng, answer=answer, annotated=str(annotated or ""))
 
 
 def _names(facts: Facts, answer: str, language: str, rng: Random) -> Renewed:
     reference = str(facts.get("reference") or "")
     return names.renew(_text(facts, "question"), reference, answer, language, rng)
-
-
-def _order(facts: Facts, answer: str, language: str, rng: Random) -> Renewed:
-    del language
-    return order.renew(facts, answer, rng)
 
 
 def _layout(facts: Facts, answer: str, language: str, rng: Random) -> Renewed:
@@ -52,7 +46,7 @@ def _text(facts: Facts, name: str) -> str:
 _RENEW: Mapping[str, tuple[int, Callable[[Facts, str, str, Random], Renewed]]] = {
     "numbers": (numbers.VERSION, _numbers),
     "names": (names.VERSION, _names),
-    "order": (order.VERSION, _order),
+    "order": (order.VERSION, lambda facts, answer, _, rng: order.renew(facts, answer, rng)),
     "format": (1, _layout),
 }
 

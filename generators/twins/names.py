@@ -6,14 +6,14 @@ Source: SPEC 17.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Iterator, Mapping
+from functools import cache
 from random import Random
 
 from pydantic import BaseModel, ConfigDict
 
 from generators._texts import read
-from generators.simple_logic.people import Gender, cases, genders
+from generators.simple_logic.people import cases, genders
 from generators.twins.base import Refused, Renewed
 
 VERSION = 1
@@ -28,7 +28,7 @@ _PLACE = re.compile(r"\b(?:in|at|from|to|of|near|the|new)\s\Z", re.IGNORECASE)
 class Renaming(BaseModel):
     """A language's words; `renaming.yaml` says of each list what it is for."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     neutral: tuple[str, ...]
     female: tuple[str, ...]
@@ -56,11 +56,8 @@ def renew(question: str, reference: str, answer: str, language: str, rng: Random
     new = new or _things(question, words, rng)
     if not new:
         raise Refused("nobody and nothing to rename")
-    return Renewed(answer, {name: _renamed(text, new) for name, text in _texts(question, reference).items()})
-
-
-def _texts(question: str, reference: str) -> dict[str, str]:
-    return {"question": question, **({"reference": reference} if reference else {})}
+    texts = {"question": question, **({"reference": reference} if reference else {})}
+    return Renewed(answer, {name: _renamed(text, new) for name, text in texts.items()})
 
 
 def _people(question: str, words: Renaming, rng: Random) -> dict[str, str]:
@@ -130,11 +127,6 @@ def _russian(question: str, rng: Random) -> dict[str, str]:
     new: dict[str, str] = {}
     taken = [*found]
     for name in found:
-        other = rng.choice([one for one in _of(known, known[name]) if one not in taken])
-        taken.append(other)
-        new |= {old: form for old, form in zip(cases(name), cases(other), strict=True) if old not in new}
+        taken.append(rng.choice([one for one in known if known[one] == known[name] and one not in taken]))
+        new = {**dict(zip(cases(name), cases(taken[-1]), strict=True)), **new}
     return new
-
-
-def _of(known: Mapping[str, Gender], gender: Gender) -> Sequence[str]:
-    return [name for name, sex in known.items() if sex == gender]

@@ -6,27 +6,17 @@ number on which more may hang than is calculated stays.
 Source: SPEC 17.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from operator import ne
 from random import Random
 
 from generators.twins.base import Refused, Renewed
-from generators.twins.quantities import NUMBER, Mention, Quantity, lowest_terms, mentions, quantities, written
-from generators.twins.replay import (
-    ANSWER,
-    TWO_SOURCES,
-    Trace,
-    Tracer,
-    Values,
-    calculations,
-    number,
-    rewritten,
-    same_kind,
-    same_order,
-)
-from generators.twins.wording import Wording, whole, wording
+from generators.twins.quantities import NUMBER, Mention, lowest_terms, mentions, number, quantities, written
+from generators.twins.replay import ANSWER, TWO_SOURCES, Solution, Values, calculations
+from generators.twins.wording import whole, wording
 
 VERSION = 1
 DRAWS = 2000
@@ -49,58 +39,52 @@ def renew(
     words = wording(language)
     words.refuse(question)
     found = mentions(question, words)
-    given = quantities(found)
     lines, ending = reference.strip().splitlines(), ""
     if ANSWER in lines[-1]:
         ending, answer = ANSWER, lines.pop().partition(ANSWER)[2].strip()
     if not NUMBER.fullmatch(answer):
         raise Refused("an answer that is no plain number")
-    tracer = Tracer(given, question, lines, words)
-    trace = tracer.trace(calculations((annotated.strip() or reference.strip()).splitlines()[: len(lines)]))
-    if trace.values[-1] != number(answer):
+    solution = Solution(question, lines, quantities(found), words)
+    solution.trace(calculations((annotated.strip() or reference.strip()).splitlines()[: len(lines)]))
+    if solution.values[-1] != number(answer):
         raise Refused("an answer that the last calculation does not give")
-    if trace.values[-1] in [one.value for one in given]:
+    if solution.values[-1] in [one.value for one in found]:
         raise Refused("an answer that the question states")  # by chance, or by a slip of the solution
-    rewritten(lines, trace, tracer, trace.values)  # what cannot be written is refused before anything is drawn
-    for after in _drawn(trace, _domains(question, reference, trace, language, words), found, rng):
+    solution.rewritten(solution.values)  # what cannot be written is refused before anything is drawn
+    for after in _drawn(solution, _domains(solution, reference, language), found, rng):
         with suppress(Refused):  # two sources of a number in the text part
             answer = written(after[-1])
-            solution = [*rewritten(lines, trace, tracer, after), *([f"{ending} {answer}"] if ending else [])]
-            facts = {"question": _question(question, found, given, after), "reference": "\n".join(solution)}
-            return Renewed(answer, facts)
-    doubted = any(len(sources) > 1 for own in trace.sources for sources in own)
+            lines = [*solution.rewritten(after), *([f"{ending} {answer}"] if ending else [])]
+            new = {one.value: value for one, value in zip(solution.quantities, after, strict=False)}
+            return Renewed(answer, {"question": _question(question, new), "reference": "\n".join(lines)})
+    doubted = any(len(sources) > 1 for _, own in solution.traced for sources in own)
     raise Refused(TWO_SOURCES if doubted else "no numbers that fit")
 
 
-def _domains(question: str, solution: str, trace: Trace, language: str, words: Wording) -> list[Sequence[Fraction]]:
-    """Return what may stand in the place of each quantity.
+def _domains(solution: Solution, reference: str, language: str) -> list[Sequence[Fraction]]:
+    """Return what may stand in the place of each quantity; what the words say again stays: both, the third week.
 
     Raises:
         Refused: none can change.
     """
-    kept = trace.kept | _said_again(question, solution, trace.quantities, words)
-    found = [
-        (place not in kept and one.domain(language)) or [one.value] for place, one in enumerate(trace.quantities)
-    ]
-    if all(one.value in domain for one, domain in zip(trace.quantities, found, strict=True)):
-        raise Refused("no number that can change")
-    return [*found]
-
-
-def _said_again(question: str, solution: str, given: Sequence[Quantity], words: Wording) -> frozenset[int]:
-    """Return the places of numbers that the words say again: both, the five of them, the third week."""
+    words, question = solution.words, solution.question
     last = max((value for word, value in words.ordinals.items() if whole((word,)).search(question)), default=-1)
-    both = f"{question}\n{solution}"
-    said = {value for pattern, value in words.numbered.items() if pattern.search(both)}
+    said = words.counted(f"{question}\n{reference}")
     said |= {value for value, listed in words.again.items() if whole(listed).search(question)}
-    return frozenset(place for place, one in enumerate(given) if one.value in said or one.value <= last + 1)
+    found = [
+        [] if solution.stays(place) or one.value in said or one.value <= last + 1 else one.domain(language)
+        for place, one in enumerate(solution.quantities)
+    ]
+    if not any(found):
+        raise Refused("no number that can change")
+    return [domain or [one.value] for domain, one in zip(found, solution.quantities, strict=True)]
 
 
 def _drawn(
-    trace: Trace, domains: Sequence[Sequence[Fraction]], found: Sequence[Mention], rng: Random
+    solution: Solution, domains: Sequence[Sequence[Fraction]], found: Sequence[Mention], rng: Random
 ) -> Iterator[Values]:
     """Yield draws with which all that the solution makes of the quantities is of its original's kind."""
-    before = trace.values[: len(domains)]
+    before = solution.values[: len(domains)]
     half = FEWEST * sum(old not in {0, 1} for old in before)
     for attempt in range(2 * DRAWS):
         keep = attempt / DRAWS / 2  # the longer nothing fits, the more of them stay
@@ -109,19 +93,22 @@ def _drawn(
         ]
         if sum(map(ne, given, before)) < max(1, half if attempt < DRAWS else 1):
             continue
-        new = dict(zip((one.value for one in trace.quantities), given, strict=True))
-        if lowest_terms(found, new) and same_order(trace, given):
-            after = trace.replay(given)
-            if after and after[-1] != trace.values[-1] and same_kind(trace, after) and same_order(trace, after):
+        if lowest_terms(found, dict(zip(before, given, strict=True))) and solution.same_order(given):
+            after = solution.replay(given)
+            if (
+                after
+                and after[-1] != solution.values[-1]
+                and solution.same_kind(after)
+                and solution.same_order(after)
+            ):
                 yield after
 
 
-def _question(text: str, found: Sequence[Mention], given: Sequence[Quantity], after: Values) -> str:
+def _question(text: str, new: Mapping[Fraction, Fraction]) -> str:
     """Write the question with the new numbers."""
-    new = {one.value: value for one, value in zip(given, after, strict=False)}
-    pieces, end = [], 0
-    for one in found:
-        value = written(new[one.value], decimals=one.decimals, commas=one.commas)
-        pieces += [text[end : one.start], value if text[one.start] != "." else value.removeprefix("0")]
-        end = one.end
-    return "".join([*pieces, text[end:]])
+
+    def one(match: re.Match[str]) -> str:
+        value = written(new[number(match[0])], match[0])
+        return value.removeprefix("0") if match[0].startswith(".") else value
+
+    return NUMBER.sub(one, text)

@@ -47,8 +47,8 @@ def _options(facts: Mapping[str, Any], column: str, answer: str, rng: Random) ->
             given = json.loads(given)
     if not isinstance(given, Mapping | list) or not 1 < len(given) <= len(LETTERS):
         raise Refused("options in a form that is not known")
-    texts = [*map(str, given.values())] if isinstance(given, Mapping) else [*map(str, given)]
-    letters = [*map(str, given)] if isinstance(given, Mapping) else [*LETTERS[: len(texts)]]
+    lettered = given if isinstance(given, Mapping) else dict(zip(LETTERS, given, strict=False))
+    letters, texts = [*map(str, lettered)], [*map(str, lettered.values())]
     if len({*texts}) < len(texts) or any(map(_ABOUT_OPTIONS.search, texts)):
         raise Refused("options that speak of one another")
     order = _other([*range(len(texts))], rng)

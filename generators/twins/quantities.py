@@ -12,6 +12,8 @@ from generators.twins.wording import DATE, Wording, following
 NUMBER = re.compile(r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![0-9])\.[0-9]+")
 LONGEST = 9
 """Digits of the longest number that is renewed."""
+FORM = "a number in a form that is not renewed"
+_YEAR = re.compile(r"[0-9]{4}")
 _YEARS = (1500, 2100)
 _GLUED = re.compile(
     r"(?!/[^\W\d_]|(?:kgs?|g|km|cm|mph|gb|mb|ml|oz|lbs?|ft|min|hrs?)\b)[\w#^°−–/\\_*=×]", re.IGNORECASE
@@ -29,17 +31,14 @@ SMALL = 12
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A number in a question: its value, its span, and how it is written.
+    """A number in a question: its value, and how it is written.
 
     `share`: numerator or denominator of a fraction. `most`: the largest that may stand there, 0 for any. `fact`: it
     is so in the world, as a dog's 4 legs are.
     """
 
     value: Fraction
-    start: int
-    end: int
     decimals: int
-    commas: bool
     percent: bool
     share: bool
     most: Fraction
@@ -52,35 +51,30 @@ def mentions(text: str, words: Wording) -> list[Mention]:
     Raises:
         Refused: a number is a date, a time, a label, a fact of the world, or written so that it cannot be renewed.
     """
-    found = []
-    end = 0
-    for match in NUMBER.finditer(text):
-        if match.start() < end:
-            continue
-        found.append(_mention(text, match, words))
-        end = match.end()
+    found = [_mention(text, match, words) for match in NUMBER.finditer(text)]
     if any(character.isdigit() and not character.isascii() for character in text):
-        raise Refused("a number in a form that is not renewed")
+        raise Refused(FORM)
     return found
 
 
 def _mention(text: str, match: re.Match[str], words: Wording) -> Mention:
     before, after = text[: match.start()], text[match.end() :]
-    written = match[0]
     share = _fraction(before, after)
     _check_form(*((_OVER.sub("", before), _UNDER.sub("", after)) if share else (before, after)))
-    value = Fraction(written.replace(",", ""))
-    digits, _, decimals = written.replace(",", "").partition(".")
-    percent = _PERCENT.match(after) is not None
+    value = number(match[0])
+    digits, _, decimals = match[0].replace(",", "").partition(".")
     if len(digits) > LONGEST:
-        raise Refused("a number in a form that is not renewed")
-    bare = "," not in written and not decimals and before[-1:] not in _MONEY
-    if bare and len(digits) == 4 and _YEARS[0] <= value <= _YEARS[1]:  # noqa: PLR2004 - a year's digits
+        raise Refused(FORM)
+    if _YEAR.fullmatch(match[0]) and _YEARS[0] <= value <= _YEARS[1] and before[-1:] not in _MONEY:
         raise Refused(DATE)
     return Mention(
-        value, match.start(), match.end(), len(decimals), "," in written, percent, share,
-        words.most(text, match.end(), value), following(words.facts).match(after) is not None,
-    )  # fmt: skip
+        value,
+        len(decimals),
+        percent=_PERCENT.match(after) is not None,
+        share=share,
+        most=words.most(text, match.end(), value),
+        fact=following(words.facts).match(after) is not None,
+    )
 
 
 def _fraction(before: str, after: str) -> bool:
@@ -99,7 +93,7 @@ def _check_form(before: str, after: str) -> None:
     if clock:
         raise Refused(DATE)
     if ranged or glued or mixed or _NEGATIVE.search(before) or re.match(r"[.,:][0-9]|\s[xX×]\s", after):
-        raise Refused("a number in a form that is not renewed")
+        raise Refused(FORM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,45 +104,23 @@ class Quantity:
     mentions: tuple[Mention, ...]
 
     @property
-    def fixed(self) -> bool:
-        """Whether it stays: nothing; one, with which the words around it agree; a fact of the world."""
-        return self.value in {0, 1} or any(one.fact for one in self.mentions)
-
-    @property
-    def percent(self) -> bool:
-        """Whether it is stated as a percentage."""
-        return any(one.percent for one in self.mentions)
-
-    @property
     def scale(self) -> str:
         """What it can be compared with: other percentages, other parts of fractions, other amounts."""
-        if self.percent:
+        if any(one.percent for one in self.mentions):
             return "percent"
         return "share" if any(one.share for one in self.mentions) else ""
 
     def domain(self, language: str) -> list[Fraction]:
         """Return what may stand in its place: as many digits, of about its size, as round, of its kind."""
-        decimals = max(one.decimals for one in self.mentions)
-        unit = 10**decimals
+        unit = 10 ** max(one.decimals for one in self.mentions)
         size = self.value * unit
         step = _step(int(size))
         most = min((one.most for one in self.mentions if one.most), default=Fraction(0))
-        low, high = ceil(size / 2), floor(size * 2)
-        if size <= _SINGLE and not decimals:
-            low, high = 2, _SINGLE
-        found = []
-        for n in range(-(-low // step) * step, high + 1, step):
-            value = Fraction(n, unit)
-            alike = (
-                len(str(int(value))) == len(str(int(self.value)))
-                and (value.denominator == 1) == (self.value.denominator == 1)
-                and (value < 1) == (self.value < 1)
-                and (value > 1) == (self.value > 1)
-                and not (most and value > most)
-            )
-            if alike and value != self.value and _plural(value, language) == _plural(self.value, language):
-                found.append(value)
-        return found
+        low, high = (2, _SINGLE) if size <= _SINGLE and unit == 1 else (ceil(size / 2), floor(size * 2))
+        drawn = (Fraction(n, unit) for n in range(-(-low // step) * step, high + 1, step))
+        own = kind(self.value), _plural(self.value, language)
+        alike = [one for one in drawn if (kind(one), _plural(one, language)) == own and not 0 < most < one]
+        return [one for one in alike if one not in {1, self.value}]
 
 
 _SINGLE = 9
@@ -169,18 +141,15 @@ def _plural(value: Fraction, language: str) -> int:
     """Return the form of a noun that agrees with a number."""
     if language != "ru" or value.denominator != 1:
         return 0
-    number = int(value)
-    if number % 10 == 1 and number % 100 != 11:  # noqa: PLR2004 - Russian counts by the last digits
+    if value % 10 == 1 and value % 100 != 11:  # noqa: PLR2004 - Russian counts by the last digits
         return 1
-    return 2 if number % 10 in {2, 3, 4} and number % 100 not in {12, 13, 14} else 3
+    return 2 if value % 10 in {2, 3, 4} and value % 100 not in {12, 13, 14} else 3
 
 
-def quantities(found: Sequence[Mention]) -> list[Quantity]:
+def quantities(found: Sequence[Mention]) -> tuple[Quantity, ...]:
     """Group the numbers of a question by their value, in order."""
-    by_value: dict[Fraction, list[Mention]] = {}
-    for one in found:
-        by_value.setdefault(one.value, []).append(one)
-    return [Quantity(value, tuple(listed)) for value, listed in by_value.items()]
+    values = dict.fromkeys(one.value for one in found)
+    return tuple(Quantity(value, tuple(one for one in found if one.value == value)) for value in values)
 
 
 def lowest_terms(found: Sequence[Mention], new: Mapping[Fraction, Fraction]) -> bool:
@@ -189,19 +158,30 @@ def lowest_terms(found: Sequence[Mention], new: Mapping[Fraction, Fraction]) -> 
     return all(gcd(int(over), int(under)) == 1 for over, under in zip(parts[::2], parts[1::2], strict=False))
 
 
-def written(value: Fraction, *, decimals: int = 0, commas: bool = False) -> str:
-    """Write a number down, with as many decimals as there were, and more where it has more.
+def number(text: str) -> Fraction:
+    """Read a number as `NUMBER` finds it."""
+    return Fraction(text.replace(",", ""))
+
+
+def kind(value: Fraction) -> tuple[object, ...]:
+    """Return what a number's successor has in common with it: sign, whole or not, below one or not, digits."""
+    return value > 0, value < 0, -1 < value < 1, value.denominator == 1, len(str(int(abs(value))))
+
+
+def places(value: Fraction) -> int:
+    """Return how many decimals a number has, where there are `LONGEST` at most; else one more."""
+    return next((n for n in range(LONGEST + 1) if (value * 10**n).denominator == 1), LONGEST + 1)
+
+
+def written(value: Fraction, like: str = "") -> str:
+    """Write a number as the one that stood there: its commas, and its decimals, or more where it has more.
 
     Raises:
         Refused: it has no end.
     """
-    scaled, places = value, 0
-    while scaled.denominator != 1:
-        scaled, places = scaled * 10, places + 1
-        if places > LONGEST:
-            raise Refused("a result that changes its kind")
-    places = max(places, decimals)
-    whole = str(abs(int(value * 10**places))).zfill(places + 1)
-    head, tail = (whole[:-places], whole[-places:]) if places else (whole, "")
-    head = f"{int(head):,}" if commas else head
-    return ("-" if value < 0 else "") + head + (f".{tail}" if tail else "")
+    if places(value) > LONGEST:
+        raise Refused("a result that changes its kind")
+    decimals = max(places(value), len(like.partition(".")[2]))
+    whole, part = divmod(int(abs(value) * 10**decimals), 10**decimals)
+    head = f"{whole:,}" if "," in like else str(whole)
+    return ("-" if value < 0 else "") + head + (f".{part:0{decimals}}" if decimals else "")

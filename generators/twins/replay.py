@@ -8,12 +8,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count, pairwise
+from itertools import pairwise
 from operator import add, mul, sub, truediv
 
 from generators.twins.base import Refused
-from generators.twins.quantities import NUMBER, SMALL, Quantity, written
-from generators.twins.wording import Wording
+from generators.twins.quantities import NUMBER, SMALL, Quantity, kind, number, places, written
+from generators.twins.wording import Wording, whole
 
 _ANNOTATED = re.compile(r"<<([^<>\n]*)>>")
 LONGEST = 200
@@ -75,17 +75,12 @@ _OPERATIONS: Mapping[type[ast.operator], Callable[[Fraction, Fraction], Fraction
 
 
 def _value(node: ast.expr, literals: Iterator[Fraction]) -> Fraction:
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-        left, right = _value(node.left, literals), _value(node.right, literals)
-        return _OPERATIONS[type(node.op)](left, right)
-    if isinstance(node, ast.Name) and node.id == _LITERAL:
-        return next(literals)
+    match node:
+        case ast.Name(id="x"):
+            return next(literals)
+        case ast.BinOp(left, sign, right) if type(sign) in _OPERATIONS:
+            return _OPERATIONS[type(sign)](_value(left, literals), _value(right, literals))
     raise Refused(UNREAD)
-
-
-def number(text: str) -> Fraction:
-    """Read a number of a calculation."""
-    return Fraction(text.replace(",", ""))
 
 
 def calculations(lines: Sequence[str]) -> list[Annotation]:
@@ -153,75 +148,43 @@ def value_of(sources: Sources, values: Values) -> Fraction | None:
     return found.pop() if len(found) == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """A solution whose literals are all traced: sources by calculation, in the order of its literals.
+class Solution:
+    """A worked solution, traced: its calculations with the sources of their literals, and all values in order."""
 
-    `kept` are the places of the quantities that stay, since more may hang on them than is calculated. No result
-    exceeds `most` (0: none does that) unless it did before.
-    """
-
-    quantities: tuple[Quantity, ...]
-    calculations: tuple[Annotation, ...]
-    sources: tuple[tuple[Sources, ...], ...]
-    values: tuple[Fraction, ...]
-    kept: frozenset[int]
-    most: int
-
-    def replay(self, values: Values) -> list[Fraction] | None:
-        """Calculate the solution with other quantities: these, then all results.
-
-        None where one has no value, or the sources of a literal part.
-        """
-        found = [*values]
-        for calculation, sources in zip(self.calculations, self.sources, strict=True):
-            literals = [value for one in sources if (value := value_of(one, found)) is not None]
-            result = calculation.calculate(literals) if len(literals) == len(sources) else None
-            if result is None:
-                return None
-            found.append(result)
-        return found
-
-
-class Tracer:
-    """Traces the literals of a solution, one calculation after another."""
-
-    def __init__(self, quantities: Sequence[Quantity], question: str, lines: Sequence[str], words: Wording) -> None:
+    def __init__(self, question: str, lines: Sequence[str], given: Sequence[Quantity], words: Wording) -> None:
         """Begin with what the question states."""
-        self.quantities = tuple(quantities)
         self.question = question
         self.lines = lines
+        self.quantities = given
         self.words = words
-        self.values: list[Fraction] = [one.value for one in quantities]
-        self.formulas: list[object] = [("given", place) for place in range(len(quantities))]
-        self.uses = [0] * len(quantities)
-        self.doubtful: set[int] = set()
-        self.hidden = {value for pattern, value in words.numbered.items() if pattern.search(question)}
+        self.values: list[Fraction] = [one.value for one in given]
+        self.traced: list[tuple[Annotation, tuple[Sources, ...]]] = []
+        self._doubtful: set[int] = set()
+        self._formulas: list[object] = [("given", place) for place in range(len(given))]
+        self._uses = [0] * len(given)
+        self._hidden = words.counted(question)
+        self._most = words.highest(question)
 
-    def trace(self, found: Sequence[Annotation]) -> Trace:
+    def trace(self, found: Sequence[Annotation]) -> None:
         """Trace every literal.
 
         Raises:
             Refused: a literal has no source, a quantity is not used, or a result is rounded.
         """
-        traced = []
         for calculation in found:
             line = self.lines[calculation.line]
-            own = tuple(self.sources(number(literal), line) for literal in calculation.literals)
-            traced.append(own)
+            own = tuple(self._sources(number(literal), line) for literal in calculation.literals)
             result = calculation.calculate([one[0].of(self.values) for one in own])
             if result is None or result != number(calculation.result):
                 raise Refused(ROUNDED)
             formula = (ast.dump(calculation.tree), tuple(tuple(map(self._formula, one)) for one in own))
-            self._count(calculation, own, again=formula in self.formulas)
+            self._count(calculation, own, again=formula in self._formulas)
+            self.traced.append((calculation, own))
             self.values.append(result)
-            self.formulas.append(formula)
-        told = zip(self.quantities, self.uses, strict=True)
+            self._formulas.append(formula)
+        told = zip(self.quantities, self._uses, strict=True)
         if any(uses < len(one.mentions) and one.value != 1 for one, uses in told):
             raise Refused("a quantity that the solution does not use")
-        kept = frozenset(place for place, one in enumerate(self.quantities) if self._stays(place, one))
-        most = self.words.highest(self.question)
-        return Trace(self.quantities, tuple(found), tuple(traced), tuple(self.values), kept, most)
 
     def _count(self, calculation: Annotation, literals: Sequence[Sources], *, again: bool) -> None:
         """Note which quantities a calculation uses, and which of them a constant may be as well.
@@ -230,33 +193,34 @@ class Tracer:
             Refused: a number is divided by itself, or taken off itself: two that are equal by chance.
         """
         for sources in literals:
-            given = [one.place for one in sources if 0 <= one.place < len(self.uses)]
+            given = [one.place for one in sources if 0 <= one.place < len(self._uses)]
             for place in given:
-                self.uses[place] += not again or not self.uses[place]
+                self._uses[place] += not again or not self._uses[place]
             if any(one.place < 0 for one in sources):
-                self.doubtful.update(given)
+                self._doubtful.update(given)
             times = literals.count(sources)
             if times > 1 and {"/", "-"} & {*calculation.left} and sources[0].place >= 0:
                 raise Refused(TWO_SOURCES)
-            self.doubtful.update(place for place, one in enumerate(self.quantities) if 1 < times == one.value)
+            self._doubtful.update(place for place, one in enumerate(self.quantities) if 1 < times == one.value)
 
-    def _stays(self, place: int, quantity: Quantity) -> bool:
-        """Say whether a quantity stays: a constant may be meant, or a count of what the text names."""
-        counts = quantity.value <= SMALL and self.uses[place] > len(quantity.mentions)
-        return quantity.fixed or place in self.doubtful or counts
+    def stays(self, place: int) -> bool:
+        """Say whether more may hang on a quantity than is calculated: it is a constant, or counts what is named."""
+        one = self.quantities[place]
+        counts = one.value <= SMALL and self._uses[place] > len(one.mentions)
+        return counts or place in self._doubtful or one.value in {0, 1} or any(told.fact for told in one.mentions)
 
     def _formula(self, source: Source) -> object:
         if source.place < 0:
             return ("constant", source.constant)
-        return (self.formulas[source.place], source.factor)
+        return (self._formulas[source.place], source.factor)
 
-    def sources(self, value: Fraction, line: str, *, percent: bool = False) -> Sources:
+    def _sources(self, value: Fraction, line: str, *, percent: bool = False) -> Sources:
         """Return all that a number in a line of the solution may come from.
 
         Raises:
             Refused: it has no source but, perhaps, a number word.
         """
-        if value in self.hidden:
+        if value in self._hidden:
             raise Refused("a number word that hides a quantity")
         found = {repr(self._formula(source)): source for source in self._candidates(value, line, percent=percent)}
         if not found:
@@ -268,74 +232,76 @@ class Tracer:
             given = self.quantities[place] if place < len(self.quantities) else None
             if known == value:
                 yield Source(place)
-            elif given is not None and given.percent and known == value * 100:
+            elif given is not None and given.scale == "percent" and known == value * 100:
                 yield Source(place, Fraction(1, 100))
             elif percent and given is None and known * 100 == value:
                 yield Source(place, Fraction(100))
-        pattern = self.words.by_constant.get(value)
-        if pattern and any(map(pattern.search, (self.question, line))):
+        beside = self.words.constants.get(value)
+        if beside and any(map(whole(beside).search, (self.question, line))):
             yield Source(constant=value)
 
+    def replay(self, given: Values) -> list[Fraction] | None:
+        """Calculate the solution with other quantities: these, then all results.
 
-def same_kind(trace: Trace, after: Values) -> bool:
-    """Say whether every result is of its original's kind: whole, of its sign, below one, of as many digits."""
-    first = len(trace.quantities)
-    return all(
-        (old.denominator == 1) == (new.denominator == 1)
-        and (old > 0, old < 0, -1 < old < 1) == (new > 0, new < 0, -1 < new < 1)
-        and (new * next(10**n for n in count() if (old * 10**n).denominator == 1)).denominator
-        == 1  # as many decimals
-        and len(str(int(abs(old)))) == len(str(int(abs(new))))
-        and (not trace.most or new <= trace.most or new <= old)
-        for old, new in zip(trace.values[first:], after[first:], strict=True)
-    )
+        None where one has no value, or the sources of a literal part.
+        """
+        found = [*given]
+        for calculation, sources in self.traced:
+            literals = [value for one in sources if (value := value_of(one, found)) is not None]
+            result = calculation.calculate(literals) if len(literals) == len(sources) else None
+            if result is None:
+                return None
+            found.append(result)
+        return found
 
+    def same_kind(self, after: Values) -> bool:
+        """Say whether every result is of its original's kind, and has no more decimals.
 
-def same_order(trace: Trace, after: Values) -> bool:
-    """Say whether what was larger still is: a solution's cases, rests and comparisons hang on it.
+        None exceeds what a text can have (`Wording.highest`) unless it did before.
+        """
+        first = len(self.quantities)
+        return all(
+            kind(old) == kind(new)
+            and places(new) <= places(old)
+            and (not self._most or new <= self._most or new <= old)
+            for old, new in zip(self.values[first:], after[first:], strict=True)
+        )
 
-    `after` may be the quantities alone.
-    """
-    scales = [one.scale for one in trace.quantities] + [""] * (len(after) - len(trace.quantities))
-    told = [*zip(scales, trace.values, after, strict=False)]
-    for scale in {*scales}:
-        pairs = sorted((old, new) for own, old, new in told if own == scale)
-        if any(one[0] < other[0] and not one[1] < other[1] for one, other in pairwise(pairs)):
-            return False
-    return True
+    def same_order(self, after: Values) -> bool:
+        """Say whether what was larger still is: a solution's cases, rests and comparisons hang on it.
 
+        `after` may be the quantities alone.
+        """
+        scales = [one.scale for one in self.quantities] + [""] * (len(after) - len(self.quantities))
+        told = sorted(zip(scales, self.values, after, strict=False))
+        return all(a[:2] == b[:2] or a[0] < b[0] or a[2] < b[2] for a, b in pairwise(told))
 
-def rewritten(lines: Sequence[str], trace: Trace, tracer: Tracer, after: Values) -> list[str]:
-    """Write the solution's lines with the new numbers, in the annotations and in the text around them.
+    def rewritten(self, after: Values) -> list[str]:
+        """Write the solution's lines with the new numbers, in the annotations and in the text around them.
 
-    Raises:
-        Refused: a number of the text has no source, or several that part.
-    """
-    return [_line(line, _known(at, trace), tracer, after) for at, line in enumerate(lines)]
+        Raises:
+            Refused: a number of the text has no source, or several that part.
+        """
+        return [self._line(line, self._known(at), after) for at, line in enumerate(self.lines)]
 
+    def _known(self, line: int) -> dict[Fraction, Sources]:
+        """Return where the numbers of a line come from that its own calculations hold: from all of these."""
+        found: dict[Fraction, Sources] = {}
+        for place, (one, sources) in enumerate(self.traced, len(self.quantities)):
+            if one.line == line:
+                for text, own in zip((*one.literals, one.result), (*sources, (Source(place),)), strict=True):
+                    found[number(text)] = (*found.get(number(text), ()), *own)
+        return found
 
-def _known(line: int, trace: Trace) -> dict[Fraction, Sources]:
-    """Return where the numbers of a line come from that its own calculations hold: from all of these."""
-    found: dict[Fraction, Sources] = {}
-    for n, one in enumerate(trace.calculations):
-        if one.line == line:
-            sides = zip(
-                (*one.literals, one.result), (*trace.sources[n], (Source(len(trace.quantities) + n),)), strict=True
-            )
-            for literal, sources in sides:
-                found[number(literal)] = (*found.get(number(literal), ()), *sources)
-    return found
+    def _line(self, line: str, known: Mapping[Fraction, Sources], after: Values) -> str:
+        def one(match: re.Match[str]) -> str:
+            value = number(match[0])
+            if value == 1 and value not in known:  # one foot, one of them: it stays
+                return match[0]
+            sources = known.get(value) or self._sources(value, line, percent=line[match.end() :][:1] == "%")
+            new = value_of(sources, after)
+            if new is None:
+                raise Refused(TWO_SOURCES)
+            return written(new, match[0])
 
-
-def _line(line: str, known: Mapping[Fraction, Sources], tracer: Tracer, after: Values) -> str:
-    def one(match: re.Match[str]) -> str:
-        value = number(match[0])
-        if value == 1 and value not in known:  # one foot, one of them: it stays
-            return match[0]
-        sources = known.get(value) or tracer.sources(value, line, percent=line[match.end() :][:1] == "%")
-        new = value_of(sources, after)
-        if new is None:
-            raise Refused(TWO_SOURCES)
-        return written(new, decimals=len(match[0].partition(".")[2]), commas="," in match[0])
-
-    return NUMBER.sub(one, line)
+        return NUMBER.sub(one, line)

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Mapping
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, PlainValidator
 
 from generators._texts import read
 from generators.twins.base import Refused
@@ -14,6 +15,7 @@ LANGUAGES = ("en", "ru")
 """The languages in which numbers are renewed."""
 
 Words = tuple[str, ...]
+Exact = Annotated[Fraction, PlainValidator(lambda value: Fraction(str(value)))]
 
 
 class Bound(BaseModel):
@@ -34,9 +36,9 @@ class Bound(BaseModel):
 class Wording(BaseModel):
     """A language's words; `twins.yaml` says of each list what it is for."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    constants: Mapping[float, Words]
+    constants: Mapping[Exact, Words]
     cardinals: Mapping[str, int]
     ordinals: Mapping[str, int]
     again: Mapping[int, Words]
@@ -45,15 +47,9 @@ class Wording(BaseModel):
     refused: Mapping[str, tuple[Words, ...]]
     months: Words
 
-    @cached_property
-    def by_constant(self) -> Mapping[Fraction, re.Pattern[str]]:
-        """The constants of the language, each with the words beside which a calculation may mean it."""
-        return {Fraction(str(value)): whole(words) for value, words in self.constants.items()}
-
-    @cached_property
-    def numbered(self) -> Mapping[re.Pattern[str], int]:
-        """The cardinals, each with its value."""
-        return {whole((word,)): value for word, value in self.cardinals.items()}
+    def counted(self, text: str) -> set[int]:
+        """Return the values of the cardinals that a text has."""
+        return {value for word, value in self.cardinals.items() if whole((word,)).search(text)}
 
     def most(self, text: str, start: int, value: Fraction) -> Fraction:
         """Return the largest that may stand in the place of a number, which ends at `start`; 0 for any."""
@@ -63,16 +59,10 @@ class Wording(BaseModel):
     def highest(self, text: str) -> int:
         """Return the largest result that a text can have if its original has no larger one; 0 for any."""
         found = [one for one in self.bounds if one.results and one.holds(text)]
-        said = (
-            one.most for one in found if re.search(rf"[0-9]{following(one.before).pattern}", text, re.IGNORECASE)
-        )
+        said = [
+            one.most for one in found if re.search(f"[0-9]{following(one.before).pattern}", text, re.IGNORECASE)
+        ]
         return min(said, default=0)
-
-    @cached_property
-    def dated(self) -> re.Pattern[str]:
-        """Match a day of a month."""
-        months = "|".join(self.months)
-        return re.compile(rf"\b(?:{months})\.? [0-9]|[0-9] (?:of )?(?:{months})\b", re.IGNORECASE)
 
     def refuse(self, text: str) -> None:
         """Refuse a text whose facts hang on more than its numbers.
@@ -83,7 +73,8 @@ class Wording(BaseModel):
         for reason, groups in self.refused.items():
             if all(whole(words).search(text) for words in groups):
                 raise Refused(reason)
-        if self.dated.search(text):
+        months = "|".join(self.months)
+        if re.search(rf"\b(?:{months})\.? [0-9]|[0-9] (?:of )?(?:{months})\b", text, re.IGNORECASE):
             raise Refused(DATE)
 
 

@@ -110,7 +110,7 @@ def twin_results(
             for model in there["model"].unique(maintain_order=True):
                 before, after = (one.filter(pl.col("model") == model) for one in (there, renewed))
                 if not after.is_empty():
-                    found.append(_result(suite, str(model), name, (before, after, own)))
+                    found.append(_result(suite.name, str(model), name, by_kind(before, after), own))
     return found
 
 
@@ -121,26 +121,13 @@ def right_by(suite: Suite) -> Iterator[str]:
         yield f"{name}.{right}" if right else name
 
 
-def _result(
-    suite: Suite, model: str, name: str, tables: tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
-) -> TwinResult:
-    before, after, items = tables
-    values = by_kind(before, after)
+def _result(suite: str, model: str, name: str, values: pl.DataFrame, items: pl.DataFrame) -> TwinResult:
     each = _in_all(values, items)
     found = each.drop_nulls("value")
     robust, n_lost, n_cut = _share(found, "value"), each["value"].null_count(), int(each["cut"].sum())
-    return TwinResult(
-        suite.name,
-        model,
-        name,
-        tuple(differences(values, items)),
-        robust=robust.mean,
-        robust_interval=robust.interval,
-        n_robust=found.height,
-        n_lost=n_lost,
-        n_cut=n_cut,
-        robust_bounds=(_share(each, "lower"), _share(each, "upper")) if n_lost or n_cut else (),
-    )
+    bounds = (_share(each, "lower"), _share(each, "upper")) if n_lost or n_cut else ()
+    told = tuple(differences(values, items))
+    return TwinResult(suite, model, name, told, robust.mean, robust.interval, found.height, n_lost, n_cut, bounds)
 
 
 def _share(each: pl.DataFrame, column: str) -> MeanEstimate:
@@ -165,9 +152,7 @@ def differences(values: pl.DataFrame, items: pl.DataFrame) -> Iterator[TwinDiffe
     drafts = drafted(values, items, metrics=[*values["metric"].unique()], order=order)
     kept = [one for one in drafts if wanted.get(one.seen.model_a) == one.seen.model_b]
     told = {one.model_a: one for one in concluded(kept)}
-    for kind in TWIN_KINDS:
-        if kind in told:
-            yield _difference(told[kind])
+    yield from (_difference(told[kind]) for kind in TWIN_KINDS if kind in told)
 
 
 def _difference(one: Comparison) -> TwinDifference:

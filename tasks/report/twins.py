@@ -1,8 +1,9 @@
 """What reports say of renewed items: how a model does on twins, and how many of the originals have one."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
@@ -12,12 +13,15 @@ from data.questions import shown_question
 from metrics.analysis.twins import right_by, shares
 from prompts.phrases import phrase, translated
 from tasks.report.report_data import ReportData
-from tasks.report.tables import Table, columns
+from tasks.report.tables import Column, Table
 from tasks.report.text import clipped, estimated, grouped, percent, points, written
 from tasks.report.titles import metric_title
 from tasks.report.words import shared
 
 HEADER = ("model", "suite", "metric", "twins", "pairs", "mean", "against", "difference", "says")
+MADE = ("suite", "twins", "made", "reasons")
+CHANGED = ("model", "suite", "twins", "original", "original_reply", "twin", "twin_reply")
+NUMERIC = ("pairs", "mean", "against", "difference")
 Results = Mapping[str, Any]
 _POINT = 100
 
@@ -43,48 +47,50 @@ def tables(results: Results, language: str) -> list[Table]:
     counts = [TwinCount(**one) for one in results.get("twin_counts", ())]
     if not counts:
         return []
-    rows = []
-    for result in results["twins"]:
-        rows += [_row(result, one, language) for one in result["differences"]]
-        rows.append(_robust_row(result, language))
-    heads = columns(*(_head(name, language) for name in HEADER), numeric=_numbers(language))
-    title, note = phrase("twins.head", language), phrase("twins.note", language)
-    made = [Table(heads, rows, title, note, name="twins")] if rows else []
-    return [*made, _made(counts, language)]
+    rows = [*_rows(results["twins"], language)]
+    shown = [_table("", HEADER, rows, language)] if rows else []
+    return [*shown, _table("made_", MADE, _made(counts, language), language)]
 
 
-def _row(result: Results, one: Mapping[str, Any], language: str) -> tuple[str, ...]:
-    low, high = one["interval"]["low"], one["interval"]["high"]
-    ends = "" if low is None or high is None else f" ({points(low)} … {points(high)})"
-    return (
-        result["model"],
-        result["suite"],
-        metric_title(result["metric"], language),
-        f"{one['kind']} − {one['against']}",
-        str(one["n"]),
-        percent(one["mean"]),
-        percent(one["mean_against"]),
-        points(one["difference"]) + ends,
-        sentence(one, language),
-    )
+def _table(
+    which: str, names: Sequence[str], rows: Iterable[Mapping[str, str]], language: str, **said: str
+) -> Table:
+    heads = [Column(_head(name, language), itemgetter(name), numeric=name in NUMERIC) for name in names]
+    title, note = (phrase(f"twins.{which}{one}", language, **own) for one, own in (("head", {}), ("note", said)))
+    return Table.of(rows, *heads, title=title, caption=note, name=f"twins-{which}".strip("_-"))
 
 
-def _made(counts: list[TwinCount], language: str) -> Table:
-    """Return how many originals have a twin of each kind, and why the others have none."""
-    heads = columns(*(_head(name, language) for name in ("suite", "twins", "made", "reasons")))
-    rows = []
+def _rows(results: Iterable[Results], language: str) -> Iterator[Mapping[str, str]]:
+    """Yield a row for each difference, and one for what is right in all twins, of each model and suite."""
+    for result in results:
+        of = {**result, "metric": metric_title(result["metric"], language)}
+        for one in result["differences"]:
+            low, high = one["interval"]["low"], one["interval"]["high"]
+            ends = "" if low is None or high is None else f" ({points(low)} … {points(high)})"
+            yield of | {
+                "twins": f"{one['kind']} − {one['against']}",
+                "pairs": str(one["n"]),
+                "mean": percent(one["mean"]),
+                "against": percent(one["mean_against"]),
+                "difference": points(one["difference"]) + ends,
+                "says": sentence(one, language),
+            }
+        yield of | {
+            "twins": phrase("twins.every", language),
+            "pairs": str(result["n_robust"]),
+            "mean": _robust(result),
+            "against": "–",
+            "difference": "–",
+            "says": phrase("twins.right_in_all", language),
+        }
+
+
+def _made(counts: Sequence[TwinCount], language: str) -> Iterator[Mapping[str, str]]:
+    """Yield how many originals have a twin of each kind, and why the others have none."""
     for (suite, kind), (made, every) in shares(counts).items():
         reasons = [one for one in counts if (one.suite, one.kind) == (suite, kind) and one.reason]
         said = "; ".join(f"{translated(one.reason, language)}: {one.n}" for one in reasons)
-        rows.append((suite, kind, f"{made} / {every}", said))
-    title, note = phrase("twins.made_head", language), phrase("twins.made_note", language)
-    return Table(heads, rows, title, note, name="twins-made")
-
-
-def _robust_row(one: Results, language: str) -> tuple[str, ...]:
-    metric, every = metric_title(one["metric"], language), phrase("twins.every", language)
-    said = phrase("twins.right_in_all", language)
-    return (one["model"], one["suite"], metric, every, str(one["n_robust"]), _robust(one), "–", "–", said)
+        yield {"suite": suite, "twins": kind, "made": f"{made} / {every}", "reasons": said}
 
 
 def _robust(one: Results) -> str:
@@ -94,10 +100,6 @@ def _robust(one: Results) -> str:
 
 def _head(name: str, language: str) -> str:
     return shared(name, language) if name in {"model", "suite", "metric"} else phrase(f"twins.{name}", language)
-
-
-def _numbers(language: str) -> tuple[str, ...]:
-    return tuple(_head(name, language) for name in ("pairs", "mean", "against", "difference"))
 
 
 PAIRS = 50
@@ -120,27 +122,24 @@ def changed(data: ReportData) -> Table | None:
     pairs = twins.join(
         originals, left_on=["original", *_KEY[1:]], right_on=_KEY, suffix=_BEFORE, maintain_order="left"
     ).filter((pl.col("value") == 1) != (pl.col(f"value{_BEFORE}") == 1))
-    language = data.language
-    names = ("model", "suite", "twins", "original", "original_reply", "twin", "twin_reply")
     rows = [
-        (one["model"], one["suite"], one["kind"], *_told(one, _BEFORE), *_told(one, ""))
+        {**one, "twins": one["kind"], **_told(one, "original", _BEFORE), **_told(one, "twin", "")}
         for one in pairs.head(PAIRS).iter_rows(named=True)
     ]
-    note = phrase("twins.changed_note", language, n=grouped(pairs.height), shown=grouped(len(rows)))
-    heads = columns(*(_head(name, language) for name in names))
-    return Table(heads, rows, phrase("twins.changed_head", language), note, name="twins-changed")
+    n, shown = grouped(pairs.height), grouped(len(rows))
+    return _table("changed_", CHANGED, rows, data.language, n=n, shown=shown)
 
 
 _BEFORE = "_original"
 
 
-def _told(one: Mapping[str, Any], side: str) -> tuple[str, str]:
+def _told(one: Mapping[str, Any], name: str, side: str) -> dict[str, str]:
     """Return a question with its expected answer, and the reply with whether it is right."""
     facts, text = json.loads(one[f"facts{side}"]), (one[f"text{side}"] or "").strip()
     question = facts.get("question") or shown_question(one[f"prompt{side}"], facts)
     shown = text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"  # the answer stands at the end
     right = "✓" if one[f"value{side}"] == 1 else "✗"
-    return f"{clipped(question, _LONGEST)} → {one[f'answer{side}']}", f"{right} {shown}"
+    return {name: f"{clipped(question, _LONGEST)} → {one[f'answer{side}']}", f"{name}_reply": f"{right} {shown}"}
 
 
 MOST = 3

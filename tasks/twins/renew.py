@@ -118,9 +118,7 @@ def renew(store: StoreSettings, items: Ref, *, wanted: TwinsWanted) -> RenewedIt
 
 def named(twins: pl.DataFrame) -> pl.DataFrame:
     """Return of each twin of an items table: item_id, original, kind."""
-    told = [(item_id, json.loads(facts)[TWIN]) for item_id, facts in twins.select("item_id", "facts").iter_rows()]
-    return pl.DataFrame(
-        [(item_id, one["item"], one["kind"]) for item_id, one in told],
-        schema={"item_id": pl.String, "original": pl.String, "kind": pl.String},
-        orient="row",
+    told = pl.col("facts").str
+    return twins.select(
+        "item_id", original=told.json_path_match(f"$.{TWIN}.item"), kind=told.json_path_match(f"$.{TWIN}.kind")
     )
