@@ -8,104 +8,44 @@ if __name__ == "__main__":  # before Prefect is imported: --help and errors answ
 
     raise SystemExit(alias("flows.full_eval", ("run",))())
 
-import logging
-import os
 import time
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 from prefect import flow
 
-from config.settings import Rerun, Settings, StoreSettings
-from data.batches import Cell, Tables
-from data.errors import InputError
+from config.settings import Rerun, Settings
+from data.batches import Cell
 from data.files import parsed_once
 from flows.interface import publish
-from flows.runners import running
-from flows.runs import RunResult, check_rerun, describe, open_run, provenance, recorded, refresh_rule
-from flows.suite import run_suite
+from flows.runs import (
+    RunResult,
+    check_rerun,
+    describe,
+    identify_all,
+    ledger_of,
+    open_run,
+    provenance,
+    resources,
+)
+from flows.suite import run_suites
 from flows.variants import part_of, variant
 from tasks.aggregate import RunContext, results
 from tasks.compare.baseline import check as check_baseline
 from tasks.decide import monitored_suites
-from tasks.gate import gate, interim
-from tasks.models.progress import deployed, has_pages
-from tasks.plan import Identities, Plan, check_judges, resolve
-from tasks.query import identify, sharing_failures
+from tasks.gate import gate
+from tasks.models.progress import has_pages
+from tasks.plan import Plan, resolve
+from tasks.query import sharing_failures
 from tasks.report.final_results import write
 from tasks.report.writing import report
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache
 from tasks.runtime.telemetry import traced
-from tasks.stage import Ledger, current_ledger, recording
+from tasks.stage import recording
 from tasks.store import manifest as manifests
 from tasks.summary import aggregate
-
-
-def identify_all(plan: Plan) -> Identities:
-    """Identify every model and judge that will be asked, before anything is asked or paid.
-
-    A model that cannot be asked does not stop the others: it is missing, and its verdict an error.
-
-    Raises:
-        InputError: no model, or one of the judges, can be reached, or its server does not have it; or a judged
-            metric has no judge.
-    """
-    check_judges(plan)
-    # A fresh run's requests are other requests than any remembered ones.
-    mark = {"fresh": plan.fresh} if plan.fresh else {}
-    models: dict[str, dict[str, str]] = {}
-    missing: dict[str, str] = {}
-    for one in plan.models:
-        try:
-            models[one.name] = identify(one) | mark
-        except InputError as error:
-            missing[one.name] = str(error)
-    if missing and not models:
-        raise InputError("\n".join(missing.values()))
-    for name, why in missing.items():
-        event("model_missing", level=logging.ERROR, model=name, why=why)
-    return Identities(models, {one.name: identify(one) | mark for one in plan.judges}, missing)
-
-
-def _resources(clock: float, ledger: Ledger) -> dict[str, float | None]:
-    """Return what the run took: seconds, seconds of CPU and MB of memory, those of all its processes."""
-    ledger.weigh()
-    cpu = os.times()
-    return {
-        "wall_s": round(time.monotonic() - clock, 3),
-        "cpu_s": round(sum(cpu[:4]), 3),
-        "memory_mb": round(ledger.memory / 1e6, 1) or None,
-    }
-
-
-def _ledger(store: StoreSettings, again: Rerun, run: str) -> Ledger:
-    """Return an empty ledger of a run: what it is told to run again, and what earlier runs' stages went by."""
-    ledger = Ledger(refresh=refresh_rule(again), failed=again.failed, run=run, deployed=deployed())
-    ledger.earlier = cache(partial(manifests.scored_before, Path(store.runs)))
-    if again.truncated:
-        ledger.recorded = recorded(store, again)
-    return ledger
-
-
-def run_suites(plan: Plan, identities: Identities) -> tuple[Tables, dict[str, int]]:
-    """Run one suite after another; return their tables, and how many calls of each wait in batches at a server."""
-    tables, waiting, ledger = Tables(), dict[str, int](), current_ledger()
-    with running(plan.runner) as runner:
-        ledger.distributed = runner is not None
-        for suite in plan.suites:
-            named = part_of(partial(run_suite, suite, identities), suite.name)
-            named.task_runner = runner or named.task_runner
-            part = named()
-            waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
-            tables = tables.join(part)
-            if changed := ledger.changed(suite.name):
-                event("scored_again", run=ledger.run, suite=suite.name, changed=changed)
-            models = interim(plan.only(suite.name), part, identities, waiting)
-            event("suite_ended", run=ledger.run, suite=suite.name, models=models)
-        ledger.distributed = False
-    return tables, waiting
 
 
 @flow(name="full_eval", flow_run_name="{settings.title}")
@@ -147,7 +87,7 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
     opened = open_run(plan, again)  # what is refused until here leaves no run behind
     folder = opened.folder
     event("run_started", run=folder.name, suites=plan.suite_names, models=plan.configured)
-    ledger = _ledger(plan.store, again, folder.name)
+    ledger = ledger_of(plan.store, again, folder.name)
     shared = sharing_failures(plan.store, ledger.attempt)
     with recording(ledger), shared, traced(plan.collector, ledger.run, ledger.executions) as ended:
         tables, waiting = run_suites(plan, identities)
@@ -159,7 +99,7 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
         found = results(Cell(), plan, tables, summary, identities=identities, conduct=conduct)
         verdict = gate(Cell(), found, plan.policy)
         document = write(found, verdict, folder)
-        manifest |= {**_resources(clock, ledger), "stages": ledger.rows()}
+        manifest |= {**resources(clock, ledger), "stages": ledger.rows()}
         wall_s = float(manifest["wall_s"])
         reports = report(
             Cell(),
@@ -171,7 +111,7 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
             manifest=manifest,
             results=document,
         )
-        manifest |= {"status": "completed", **_resources(clock, ledger), "stages": ledger.rows()}
+        manifest |= {"status": "completed", **resources(clock, ledger), "stages": ledger.rows()}
         manifest["reports"] = [str(Path(path).relative_to(folder)) for path in reports]
         manifests.write(folder, manifest)
         ended.exit_code = int(verdict.exit_code)

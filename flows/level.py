@@ -9,8 +9,7 @@ from config.settings import Rerun
 from data.batches import Cell, Tables
 from data.loading import makers_of
 from data.tables import ITEMS, SCORES
-from flows.full_eval import identify_all
-from flows.runs import counts_of, describe, open_run, provenance
+from flows.runs import counts_of, describe, identify_all, open_run, provenance
 from flows.suite import Numbered, evaluate
 from tasks.plan import Plan
 from tasks.probe import curves, families, probe

@@ -1,9 +1,12 @@
 """Runs: their folders, their manifests, and what of an earlier one is done again."""
 
 import logging
+import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +17,13 @@ from data.loading import digests_of, makers_of, runs_programs, scorers_of
 from flows.earlier import settings_of
 from tasks import sandbox
 from tasks.compare.facts import judge_prompts
+from tasks.models.progress import deployed
 from tasks.models.recorded import uncut
-from tasks.plan import Identities, Plan
+from tasks.plan import Identities, Plan, check_judges
+from tasks.query import identify
+from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache, open_store
-from tasks.stage import STAGES
+from tasks.stage import STAGES, Ledger
 from tasks.store import manifest as manifests
 from tasks.store.repair import remembered
 from tasks.store.tables import Damaged
@@ -76,6 +82,32 @@ def layers_of(plan: Plan) -> dict[str, str]:
         return sandbox.layers(tools.kotlin_compiler, tools.java)
     except InputError as error:  # everything came from the cache, and the sandbox cannot be had any more
         return {"wasm": f"off ({error})"}
+
+
+def identify_all(plan: Plan) -> Identities:
+    """Identify every model and judge that will be asked, before anything is asked or paid.
+
+    A model that cannot be asked does not stop the others: it is missing, and its verdict an error.
+
+    Raises:
+        InputError: no model, or one of the judges, can be reached, or its server does not have it; or a judged
+            metric has no judge.
+    """
+    check_judges(plan)
+    # A fresh run's requests are other requests than any remembered ones.
+    mark = {"fresh": plan.fresh} if plan.fresh else {}
+    models: dict[str, dict[str, str]] = {}
+    missing: dict[str, str] = {}
+    for one in plan.models:
+        try:
+            models[one.name] = identify(one) | mark
+        except InputError as error:
+            missing[one.name] = str(error)
+    if missing and not models:
+        raise InputError("\n".join(missing.values()))
+    for name, why in missing.items():
+        event("model_missing", level=logging.ERROR, model=name, why=why)
+    return Identities(models, {one.name: identify(one) | mark for one in plan.judges}, missing)
 
 
 def provenance(plan: Plan, identities: Identities) -> dict[str, Any]:
@@ -205,6 +237,26 @@ def recorded(store: StoreSettings, again: Rerun) -> Ref:
     manifest = settings_of(store.runs, again.of)[1]
     restore(store, manifest)
     return uncut(open_store(store), manifest)
+
+
+def ledger_of(store: StoreSettings, again: Rerun, run: str) -> Ledger:
+    """Return an empty ledger of a run: what it is told to run again, and what earlier runs' stages went by."""
+    ledger = Ledger(refresh=refresh_rule(again), failed=again.failed, run=run, deployed=deployed())
+    ledger.earlier = cache(partial(manifests.scored_before, Path(store.runs)))
+    if again.truncated:
+        ledger.recorded = recorded(store, again)
+    return ledger
+
+
+def resources(clock: float, ledger: Ledger) -> dict[str, float | None]:
+    """Return what the run took: seconds, seconds of CPU and MB of memory, those of all its processes."""
+    ledger.weigh()
+    cpu = os.times()
+    return {
+        "wall_s": round(time.monotonic() - clock, 3),
+        "cpu_s": round(sum(cpu[:4]), 3),
+        "memory_mb": round(ledger.memory / 1e6, 1) or None,
+    }
 
 
 def restore(place: StoreSettings, manifest: Mapping[str, Any]) -> int:

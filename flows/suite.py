@@ -17,16 +17,18 @@ from data.tables import ITEMS, SCORES
 from data.units import identity_of
 from flows.judges_exam import SUITE as EXAM
 from flows.judges_exam import short_forms
+from flows.runners import running
 from flows.variants import part_of
 from metrics.analysis.judged import LeftOut, left_out
 from prompts import digests
 from tasks.arrange import arrange
 from tasks.decide import MonitoredSuite, decide, monitored_suites
+from tasks.gate import interim
 from tasks.generate import ItemSource, generate, given
 from tasks.judge import judge
 from tasks.judges.passports import PassportFinder, keep_passports, lacking, statuses_in
 from tasks.models.constancy import told_by_server
-from tasks.plan import Identities, MetricPlan, SuitePlan, resolve
+from tasks.plan import Identities, MetricPlan, Plan, SuitePlan, resolve
 from tasks.query import prepare, query
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_store
@@ -277,3 +279,22 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
         renewed = evaluate(plan, twins, identities, asked, left_out=left_out)
         tables = tables.join(renewed.of_twins)
     return tables.join(counts)
+
+
+def run_suites(plan: Plan, identities: Identities) -> tuple[Tables, dict[str, int]]:
+    """Run one suite after another; return their tables, and how many calls of each wait in batches at a server."""
+    tables, waiting, ledger = Tables(), dict[str, int](), current_ledger()
+    with running(plan.runner) as runner:
+        ledger.distributed = runner is not None
+        for suite in plan.suites:
+            named = part_of(partial(run_suite, suite, identities), suite.name)
+            named.task_runner = runner or named.task_runner
+            part = named()
+            waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
+            tables = tables.join(part)
+            if changed := ledger.changed(suite.name):
+                event("scored_again", run=ledger.run, suite=suite.name, changed=changed)
+            models = interim(plan.only(suite.name), part, identities, waiting)
+            event("suite_ended", run=ledger.run, suite=suite.name, models=models)
+        ledger.distributed = False
+    return tables, waiting
