@@ -10,7 +10,7 @@ from data.draw import canonical
 from data.errors import InputError
 from metrics.analysis.questions import QuestionChanges, pair_questions
 from metrics.analysis.values import placed
-from metrics.stats.missing import LOST, highest, lowest, scored
+from metrics.stats.missing import cause, highest, lowest, scored
 from metrics.stats.regression import KEY, Change, Regression, pair, regressions
 
 SHOWN = 10
@@ -279,7 +279,6 @@ def values_of(scores: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
     says why there is none; `status` is the first that is not plainly scored.
     """
     kept = scores.filter(pl.col("metric").is_in(list(metrics)) & (pl.col("status") != "not_applicable"))
-    lost = pl.col("status").is_in(LOST)
     rows = kept.select(
         "model",
         *KEY,
@@ -288,7 +287,7 @@ def values_of(scores: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
         value=scored(),
         lower=lowest(),
         upper=highest(),
-        cause=pl.when(lost).then(pl.concat_str("status", pl.col("reason").fill_null(""), separator=": ")),
+        cause=cause(scores),
     )
     return rows.group_by("model", *KEY, maintain_order=True).agg(
         pl.when(pl.col("value").null_count() == 0).then(pl.col("value").mean()).alias("value"),

@@ -10,7 +10,7 @@ import polars as pl
 
 from data.errors import InputError
 from metrics.stats.intervals import units_of
-from metrics.stats.missing import LOST, highest, lowest, scored
+from metrics.stats.missing import LOST, cause, highest, lowest, scored
 
 TEMPLATE = ("suite", "family", "template")
 
@@ -57,7 +57,7 @@ def question_values(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
         upper=highest(),
         cut=pl.col("status") == "truncated",
         lost=pl.col("status").is_in(LOST),
-        cause=pl.when(pl.col("status").is_in(LOST)).then(_cause(scores)),
+        cause=cause(scores),
     )
     means = (
         rows.sort("repeat")
@@ -81,12 +81,6 @@ def question_values(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
         lost = found.filter(pl.col("suite").is_null())["item_id"][0]
         raise InputError(f"scores: item {lost!r} is not in the items table; pass the items of the same runs.")
     return found
-
-
-def _cause(scores: pl.DataFrame) -> pl.Expr:
-    """Say why a row is not scored."""
-    reason = pl.col("reason").fill_null("") if "reason" in scores.columns else pl.lit("")
-    return pl.concat_str(pl.col("status"), reason, separator=": ")
 
 
 def composites(values: pl.DataFrame) -> pl.DataFrame:

@@ -10,6 +10,8 @@ import polars as pl
 
 from data.records import VALUED, Status
 
+UNSTATED = "no score"
+"""How a reason begins that states no cause: two such need not be the same."""
 LOST: tuple[Status, ...] = ("model_error", "judge_failed")
 """The states of what was asked and is not scored."""
 _STATUS, _VALUE = pl.col("status"), pl.col("value")
@@ -28,3 +30,10 @@ def lowest(least: float | pl.Expr = 0.0) -> pl.Expr:
 def highest(most: float | pl.Expr = 1.0) -> pl.Expr:
     """The most that the row's value can be; null where the metric does not apply."""
     return pl.when(_STATUS.is_in([*LOST, "truncated"])).then(most).otherwise(scored())
+
+
+def cause(scores: pl.DataFrame) -> pl.Expr:
+    """Say why a row is not scored; null where it is, or where no cause is stated."""
+    reason = pl.col("reason") if "reason" in scores.columns else pl.lit("")
+    known = _STATUS.is_in(LOST) & (reason != "") & ~reason.str.starts_with(UNSTATED)
+    return pl.when(known).then(pl.concat_str(_STATUS, reason, separator=": "))

@@ -126,9 +126,10 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     kept = {n: Texts() for n, one in enumerate(named) if one not in found}
     logs = {n: _read(Path(named[n]), texts, form) for n, texts in kept.items()}
     known = {str(one) for side in found.values() for one in side.items["question_id"]}
-    if unknown := {*form.scales} - {metric for log in logs.values() for metric in log.metrics}:
-        there = ", ".join(dict.fromkeys(metric for log in logs.values() for metric in log.metrics))
-        raise InputError(f"--scale {unknown.pop()}: no file has that metric; expected one of {there or 'none'}.")
+    there = dict.fromkeys(metric for log in logs.values() for metric in log.metrics) if form.scales else {}
+    if unknown := {*form.scales} - there.keys():
+        listed = ", ".join(there) or "none"
+        raise InputError(f"--scale {unknown.pop()}: no file has that metric; expected one of {listed}.")
     ids = shared_ids([*logs.values()], known)
     by_id = any(all(row.words is None for row in log.rows) for log in logs.values())
     labels = _labels(named)

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from data.records import Status
+from metrics.stats.missing import UNSTATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def number(value: object) -> float | None:
         if word in _RIGHT:
             return _RIGHT[word]
         value = word
-    elif not isinstance(value, int | float):
+    elif not isinstance(value, (int, float)):
         return None
     try:
         found = float(value)
@@ -104,7 +105,7 @@ def number(value: object) -> float | None:
     return found if math.isfinite(found) else None
 
 
-UNREAD = "no score: "
+UNREAD = f"{UNSTATED}: "
 """How the reason of a score begins that is no number and none of the words."""
 _SHOWN = 60
 
@@ -113,7 +114,7 @@ def stated(value: object, *, judge: str = "", reason: object = "", error: object
     """Return a score; without a number it is a judge's failure, or with an `error` the call's."""
     found = None if error else number(value)
     if found is None:
-        none = "the file states no score" if value in (None, "") else UNREAD + repr(value)[:_SHOWN]
+        none = f"{UNSTATED} in the file" if value in (None, "") else UNREAD + repr(value)[:_SHOWN]
         why = error or reason or none
         return Stated(None, "model_error" if error else "judge_failed", _short(judge), _short(why))
     if not judge:
@@ -168,7 +169,7 @@ def name_of(metric: str) -> str:
 
 def conversation(messages: object) -> str:
     """Return the texts of a list of chat messages; of a text itself."""
-    if isinstance(messages, list) and messages and all(isinstance(one, Mapping) for one in messages):
+    if isinstance(messages, list) and messages and all(isinstance(one, dict) for one in messages):
         return "\n\n".join(text_of(one.get("content")) for one in messages)
     return text_of(messages)
 

@@ -23,6 +23,7 @@ UNNAMED = "results"
 """The suite of files that name none."""
 _BEGINNING = 300
 """Characters of a question and of what is expected that tables hold; their texts are read where they are shown."""
+_SHOWN = 60
 _KEY = {name: SCORES.columns[name] for name in ("item_id", "model", "repeat")}
 Scales = Mapping[str, tuple[float, float]]
 """Of metrics whose values lie outside 0 and 1: the least and the most."""
@@ -115,6 +116,23 @@ def _counting(ids: Collection[str]) -> bool:
     return any(all(one == str(n) for n, one in enumerate(ids, first)) for first in (0, 1))
 
 
+def _refuse_twofold(log: Log[Row], *, by_id: bool) -> None:
+    """Refuse ids that name several texts in one suite; row numbers need not be ids where there are texts."""
+    texts: dict[tuple[str, str, str], Row] = {}
+    twice = {
+        row.id: (first.prompt, row.prompt)
+        for row in log.rows
+        if row.id and (first := texts.setdefault((row.suite, row.target, row.id), row)).words != row.words
+    }
+    if twice and (by_id or not _counting({row.id: None for row in log.rows})):
+        (one, (text, other)), n = next(iter(twice.items())), len(twice)
+        raise InputError(
+            f"found {n} ids with several texts in one suite, such as {one!r} for {text[:_SHOWN]!r} and for "
+            f"{other[:_SHOWN]!r}; expected one text for each id. Correct them, or name a table's column of "
+            "suites: --columns suite=…"
+        )
+
+
 def tabulate(
     log: Log[Row],
     *,
@@ -130,8 +148,9 @@ def tabulate(
     same as another.
 
     Raises:
-        InputError: no score lies in [0, 1].
+        InputError: no score lies in [0, 1], or an id names two texts.
     """
+    _refuse_twofold(log, by_id=by_id)
     kept, kinds, remarks = _scaled(log, scales or {}, apart)
     items: dict[str, tuple[str, ...]] = {}
     scores: list[tuple[Any, ...]] = []

@@ -7,7 +7,20 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.foreign import FORMS, both, call, columns, compare, each, gate, planted, reworded, rows, write
+from tests.helpers.foreign import (
+    FORMS,
+    both,
+    call,
+    columns,
+    compare,
+    each,
+    gate,
+    merged,
+    planted,
+    reworded,
+    rows,
+    write,
+)
 
 OLD, NEW = planted(146, 30, 4, 20)
 FEW, MORE = planted(150, 3, 15, 32)
@@ -235,3 +248,52 @@ def test_another_model_is_named_once_and_direction_marks_are_seen(tmp_path: Path
     _, out, _ = call("gate", files[1], "--baseline", files[0], "--junit", "gate.xml", at=tmp_path)
     assert out.count("in the baseline m") == 1
     assert "\u202e" not in out + (tmp_path / "gate.xml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("form", ["csv", "inspect-json", "every"])
+def test_an_id_of_two_texts_in_one_file_is_refused(form: str, tmp_path: Path) -> None:
+    wrong = each(NEW, [7], id="case-3")
+    old, new = both(form, tmp_path, OLD, wrong)
+    for words in (["compare", old, new], ["gate", new, "--baseline", old]):
+        code, _, err = call(*words, at=tmp_path)
+        assert code == 2
+        assert all(fact in err for fact in (new.name, "case-3", OLD[3]["question"], OLD[7]["question"]))
+
+
+def test_an_id_may_stand_again_for_its_text_and_row_numbers_for_any(tmp_path: Path) -> None:
+    for name, change in (("again", {}), ("counted", {"n": 100})):
+        (tmp_path / name).mkdir()
+        made = [
+            [one | {"id": str(n % change.get("n", 200))} for n, one in enumerate(these * 2)] for these in (OLD, NEW)
+        ]
+        (pair,), _ = compare(*both("csv", tmp_path / name, *made), at=tmp_path)
+        assert counts(pair) == (200, 30, 4)
+
+
+def test_a_file_of_two_forms_with_a_tables_columns_is_asked_about(tmp_path: Path) -> None:
+    good = write("csv", tmp_path / "good", OLD)
+    (tmp_path / "bad.json").write_text(merged(NEW, "mlflow", "deepeval"), encoding="utf-8")
+    code, _, err = call("compare", good, "bad.json", at=tmp_path)
+    assert code == 2
+    assert all(fact in err for fact in ("bad.json", "DeepEval", "MLflow"))
+
+
+@pytest.mark.parametrize(("form", "score"), [("jsonl", None), ("jsonl", "n/a"), ("inspect-json", None)])
+def test_what_is_null_in_both_without_a_cause_is_not_known_to_be_equal(
+    form: str, score: object, tmp_path: Path
+) -> None:
+    old, new = (each(these, range(15), score=score) for these in (FEW, MORE))
+    (pair,), out = compare(*both(form, tmp_path, old, new), at=tmp_path)
+    assert (pair["n_alike"], pair["n_lost"]) == (0, 30)
+    assert pair["high"] - pair["low"] == pytest.approx(2 * 15 / 200)
+    assert not re.search(r"15 .*(both|each)", out)
+
+
+@pytest.mark.parametrize(("why", "alike"), [("429", 15), ("500", 0)])
+def test_a_test_fails_for_the_cause_of_its_metric(why: str, alike: int, tmp_path: Path) -> None:
+    old, new = (
+        each([one | {"more": {"side": 1}} for one in these], range(15), error=error)
+        for these, error in ((FEW, "429"), (MORE, why))
+    )
+    pairs, _ = compare(*both("deepeval", tmp_path, old, new), at=tmp_path)
+    assert {pair["n_alike"] for pair in pairs if pair["metric"] == "success"} == {alike}

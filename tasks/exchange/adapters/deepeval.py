@@ -34,9 +34,9 @@ def _scores(case: Mapping[str, Any]) -> dict[str, Stated]:
         value = None if told.get("error") or told.get("skipped") else told.get("score")
         found[text_of(told.get("name"))] = stated(value, judge=judge, reason=why)
     success = case.get("success")
-    errors = any(one.status != "scored" for one in found.values())
+    failed = next((one.reason for one in found.values() if one.status != "scored"), None)
     judged = next((one.judge for one in found.values() if one.judge), "")
-    whole = stated(None if errors or success is None else success, judge=judged)
+    whole = stated(None if failed is not None else success, judge=judged, reason=failed)
     return found if len(found) == 1 else {"success": whole, **found}
 
 

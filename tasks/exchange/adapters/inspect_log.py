@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from data.errors import InputError
 from data.extras import installing
+from metrics.stats.missing import UNSTATED
 from tasks.exchange.finished import Evaluation, ScoredReply
 from tasks.exchange.records import (
     Found,
@@ -40,8 +41,9 @@ _MARKS: Mapping[Any, float] = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """Inspect's own values of correct, incorrect, partial and no answer."""
 _REASONS = {"stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
 _SAMPLE = re.compile(r"samples/[^/]+\.json")
+_ATTACHED = "attachment://"
 _ZSTD = 93
-_LOCAL = 30  # bytes of a zip member's own header, before its name
+_LOCAL, _LENGTHS = 30, struct.Struct("<HH")  # a zip member's own header, before its name, ends with two lengths
 
 
 def fits(source: Source) -> bool:
@@ -64,10 +66,8 @@ def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
     opened = packed.fp
     if opened is None or member.file_size > LARGEST:
         raise ValueError(f"{member.filename} cannot be unpacked")
-    opened.seek(member.header_offset)
-    header = opened.read(_LOCAL)
-    name, extra = struct.unpack("<HH", header[-4:])
-    opened.seek(name + extra, 1)
+    opened.seek(member.header_offset + _LOCAL - _LENGTHS.size)
+    opened.seek(sum(_LENGTHS.unpack(opened.read(_LENGTHS.size))), 1)
     data = opened.read(member.compress_size)
     if member.compress_type == zipfile.ZIP_DEFLATED:
         return json.loads(zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, member.file_size or 1))
@@ -92,15 +92,7 @@ def _parts(source: Source) -> Iterator[Mapping[str, Any]]:
             yield mapped(_member(packed, head)) if head else {}
             for name in sorted(filter(_SAMPLE.fullmatch, by_name), key=_order):
                 yield mapped(_member(packed, by_name[name]))
-    except (
-        zipfile.BadZipFile,
-        OSError,
-        ValueError,
-        RecursionError,
-        NotImplementedError,
-        struct.error,
-        zlib.error,
-    ) as error:
+    except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, struct.error, zlib.error) as error:
         raise InputError(
             f"{source.path}: it cannot be read as a log of Inspect ({type(error).__name__}: {error})."
         ) from error
@@ -136,11 +128,7 @@ def _recorded(sample: Mapping[str, Any], facts: Mapping[str, str], epochs: int) 
         scores = {name: stated(None, error=error) for name in scores}
 
     def whole(text: str) -> str:
-        return (
-            str(attached.get(text.removeprefix("attachment://"), text))
-            if text.startswith("attachment://")
-            else text
-        )
+        return str(attached.get(text.removeprefix(_ATTACHED), text)) if text.startswith(_ATTACHED) else text
 
     reply = output.get("completion")
     said = reply if isinstance(reply, str) else conversation([mapped(first.get("message"))])
@@ -163,7 +151,7 @@ def _recorded(sample: Mapping[str, Any], facts: Mapping[str, str], epochs: int) 
 
 def text_of_error(error: object) -> str:
     """Return what a sample's error says; '' where it has none."""
-    return str(mapped(error).get("message") or "the sample failed") if error else ""
+    return str(mapped(error).get("message") or UNSTATED) if error else ""
 
 
 def _facts(header: Mapping[str, Any]) -> dict[str, str]:
@@ -213,7 +201,7 @@ def read(source: Source) -> Iterator[Found]:
         else:
             yield one
     for one in lacking:
-        lost = stated(None, error=one.error or "the log states no score")
+        lost = stated(None, error=one.error or UNSTATED)
         yield one._replace(scores={**dict.fromkeys(names, lost), **one.scores})
     yield facts
     if header.get("status") != "success":

@@ -18,9 +18,7 @@ _SCORE = "/score"
 
 def fits(source: Source) -> bool:
     """Tell whether a file is such a table."""
-    return source.head.keys() in ({"columns", "data"}, {"columns", "index", "data"}) and isinstance(
-        source.head["columns"], list
-    )
+    return source.head.keys() >= {"columns", "data"} and isinstance(source.head["columns"], list)
 
 
 def _metrics(columns: list[str]) -> dict[str, str]:

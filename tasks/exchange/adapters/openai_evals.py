@@ -47,7 +47,7 @@ def fits(source: Source) -> bool:
 
 
 def _scores(item: Mapping[str, Any], error: str) -> dict[str, Stated]:
-    found, passed = {}, []
+    found: dict[str, Stated] = {}
     for one in map(mapped, item.get("results") or ()):
         kind = text_of(one.get("type"))
         judge = text_of(mapped(one.get("sample")).get("model")) or ("a model" if kind in _JUDGED else "")
@@ -56,7 +56,6 @@ def _scores(item: Mapping[str, Any], error: str) -> dict[str, Stated]:
         bare, _, last = name.rpartition("-")
         name = bare if len(last) >= _ID else name
         found[name] = stated(value, judge=judge, error=error)
-        passed.append(one.get("passed"))
     judges = [one.judge for one in found.values() if one.judge]
     whole = item.get("status") == "pass" if item.get("status") in {"pass", "fail"} else None
     return {"pass": stated(whole, judge=judges[0] if judges else "", error=error), **found}
@@ -92,8 +91,8 @@ def read(source: Source) -> Iterator[Found]:
     for item in _items(source):
         sample = mapped(item.get("sample"))
         for name in _OPTIONS:
-            if sample.get(name) is not None:
-                options[name][str(sample[name])] = None
+            if (value := sample.get(name)) is not None:
+                options[name][str(value)] = None
         yield _recorded(item)
     if more := sum(row.get("has_more") is True for row in source.rows()):
         yield f"The service has more pages than the file: {more} of those that it holds say that others follow."

@@ -6,6 +6,7 @@ Source: openai/evals, `evals/record.py` (`LocalRecorder`).
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from metrics.stats.missing import UNSTATED
 from tasks.exchange.records import (
     Found,
     Recorded,
@@ -36,7 +37,7 @@ def _scores(events: Mapping[str, list[Mapping[str, Any]]]) -> dict[str, Stated]:
         found |= {str(name): stated(value, judge=judge) for name, value in one.items()
                   if isinstance(value, bool | int | float)}  # fmt: skip
     if failed := events.get("error"):
-        return {"match": stated(None, error=failed[-1].get("message") or "error")}
+        return {"match": stated(None, error=failed[-1].get("message") or UNSTATED)}
     return found
 
 

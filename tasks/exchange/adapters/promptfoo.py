@@ -11,6 +11,7 @@ from typing import Any
 
 from data.errors import InputError
 from data.files import opened
+from metrics.stats.missing import UNSTATED
 from tasks.exchange.records import (
     Found,
     Recorded,
@@ -71,15 +72,14 @@ def _judge(row: Mapping[str, Any]) -> str:
 def _scores(row: Mapping[str, Any]) -> dict[str, Stated]:
     graded = mapped(row.get("gradingResult"))
     why, judge = graded.get("reason"), _judge(row)
-    error = (text_of(row.get("error")) or "error") if row.get("failureReason") == _ERROR else ""
+    error = (text_of(row.get("error")) or UNSTATED) if row.get("failureReason") == _ERROR else ""
     named = mapped(row.get("namedScores"))
     values = {"pass": row.get("success"), "score": row.get("score"), **{f"score.{k}": v for k, v in named.items()}}
     return {name: stated(value, judge=judge, reason=why, error=error) for name, value in values.items()}
 
 
-def _recorded(row: Mapping[str, Any], targets: Mapping[tuple[str, int], str]) -> Recorded:
-    provider, prompt = mapped(row.get("provider")), mapped(row.get("prompt"))
-    response = mapped(row.get("response"))
+def _recorded(row: Mapping[str, Any], name: str, targets: Mapping[tuple[str, int], str]) -> Recorded:
+    prompt, response = mapped(row.get("prompt")), mapped(row.get("response"))
     test = mapped(row.get("testCase"))
     given = mapped(row.get("vars")) or mapped(test.get("vars"))
     failed = row.get("failureReason") == _ERROR
@@ -90,7 +90,7 @@ def _recorded(row: Mapping[str, Any], targets: Mapping[tuple[str, int], str]) ->
         expected(_first(given, _EXPECTED) or _asserted(test)),
         None if failed or output is None else text_of(output),
         _scores(row),
-        targets.get((_name(provider), counted(row.get("promptIdx")) or 0), _name(provider)),
+        targets.get((name, counted(row.get("promptIdx")) or 0), name),
         text_of(test.get("suite")),
         finish_reason=_CUT.get(str(response.get("finishReason")), text_of(response.get("finishReason"))),
         error=text_of(row.get("error")) if failed else "",
@@ -144,9 +144,10 @@ def read(source: Source) -> Iterator[Found]:
     # Rows are looked through for their prompts only where a provider may have been asked by several.
     targets = {} if columns and len({*columns}) == len(columns) else _targets(rows)
     models: dict[str, None] = {}
-    for row in (one for one in rows if isinstance(one, Mapping)):
-        models[_name(mapped(row.get("provider")))] = None
-        yield _recorded(row, targets)
+    for row in rows:
+        if isinstance(row, dict):
+            models[name := _name(mapped(row.get("provider")))] = None
+            yield _recorded(row, name, targets)
     config = mapped(whole.get("config"))
     yield stated_facts(
         tool=TOOL,

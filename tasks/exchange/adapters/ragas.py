@@ -7,15 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from tasks.exchange.records import (
-    Found,
-    Recorded,
-    conversation,
-    number,
-    stated,
-    stated_facts,
-    text_of,
-)
+from tasks.exchange.records import Found, Recorded, conversation, number, stated, stated_facts, text_of
 from tasks.exchange.source import Source
 
 TOOL = "ragas"
@@ -80,7 +72,7 @@ def read(source: Source) -> Iterator[Found]:
             _asked(row.get("user_input")),
             text_of(row.get("reference")),
             text_of(row.get("response")),
-            {name: stated(row.get(name), judge=judge, reason="no number") for name, judge in judges.items()},
+            {name: stated(row.get(name), judge=judge) for name, judge in judges.items()},
             text_of(row.get("model")) or "model",
         )
     yield stated_facts(tool=TOOL)
