@@ -27,9 +27,7 @@ class Model(Frozen):
     name: str = Field(min_length=1, description="the name in reports; unique in its list")
     provider: str = Field("ollama", description="one of the providers; plug-ins may add some")
     model: str = Field("", description="the server's name for it; default: `name`")
-    base_url: str = Field(
-        "", description="ollama, openai, azure: the server's address; default: the provider's own"
-    )
+    base_url: str = Field("", description="the server's address, as `url`, too; default: the provider's own")
     api_key_env: str = Field("", description="the environment variable that holds the key")
     api_key_header: str = Field(
         "", description="the header that carries the key, such as X-Api-Key; default: the provider's own"

@@ -27,7 +27,7 @@ def lacking(model: Model, url: str, usual: str = "", *, needed: bool = False) ->
     if url and _refused(url):
         return (
             f"model {model.name!r}: nothing listens at {bare(url)} (connection refused). Start its server, or "
-            f"correct `base_url`{_assumed(model)}."
+            f"correct its address (`base_url` or `url`){_assumed(model)}."
         )
     return ""
 

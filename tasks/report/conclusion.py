@@ -40,7 +40,8 @@ def _concluded(results: Results, language: str) -> tuple[str, str]:
         return "none", say("says_none", language)
     models = final["models"]
     worst = max((model["verdict"] for model in models), key=OUTCOMES.index)
-    if final["changes"] and (final["gate"] == "off" or "regressed" in final["changes"]) and worst != "error":
+    decides = worst == "none" or final["gate"] == "off" or "regressed" in final["changes"]
+    if final["changes"] and decides and worst != "error":
         return regressed(results.get("baseline") or {}, final["changes"], language)
     if final["waiting"] and worst in {"none", "pass", "undecided"}:
         return "undecided", translated(f"submitted: {final['waiting']} requests wait in batches", language)

@@ -28,8 +28,9 @@ def regression(part: Mapping[str, Any], language: str = "en") -> str:
         few = f"; {say('few', n=part['moved']['n_common'], total=part['moved']['n_before'])}"
     if part["difference"] is None:
         return say("nothing") + few
+    equal = part["outcome"] == "held" and not part["difference"] and part["interval"]["low"] <= -part["max_drop"]
     said = say(
-        "line",
+        "equal" if equal else "line",
         difference=points(part["difference"]),
         around=around(part),
         tolerated=f"{_POINTS * part['max_drop']:g}",

@@ -58,6 +58,26 @@ def changed(data: ReportData, outcome: str) -> ReportData:
     return replace(data, results={**data.results, "final": final, "baseline": held})
 
 
+@pytest.mark.parametrize(("outcome", "said"), [("held", "pass"), ("undecided", "undecided"), ("regressed", "fail")])
+def test_without_a_threshold_a_runs_verdict_is_what_it_came_to_against_its_baseline(
+    outcome: str, said: str, data: ReportData
+) -> None:
+    run = changed(data, outcome)
+    models = [{**one, "verdict": "none"} for one in run.results["final"]["models"]]
+    final = {**run.results["final"], "gate": "regression", "models": models}
+    found = conclusion({**run.results, "final": final}, "en")
+    assert found.outcome == said
+    assert "against the baseline main" in found.reason
+
+
+def test_equal_pairs_are_held_without_an_interval_that_seems_to_say_otherwise() -> None:
+    part = {"difference": 0.0, "max_drop": 0.02, "n": 100, "few": False, "hangs": False, "improved": False,
+            "outcome": "held", "interval": {"low": -0.026, "high": 0.026}}  # fmt: skip
+    assert regression(part) == "all 100 pairs are equal: held"
+    assert regression(part, "ru") == "все пары одинаковы (100): не хуже"
+    assert regression(part | {"interval": {"low": -0.01, "high": 0.01}}).startswith("0 points (Holm's interval")
+
+
 @pytest.mark.parametrize("name", [*RUNS, "regressed"])
 def test_every_report_says_the_verdict_in_the_same_sentence(name: str, data: ReportData, tmp_path: Path) -> None:
     run = changed(data, "regressed") if name == "regressed" else RUNS[name](tmp_path)
