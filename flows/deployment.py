@@ -58,11 +58,12 @@ PATIENCE = {
 }
 
 
-def describe(file: str) -> dict[str, Any]:
-    """Return what `prefect.yaml` fills in: the project's folder, the stage cache's, and a configuration.
+def describe(file: str, folder: str = "") -> dict[str, Any]:
+    """Return what `prefect.yaml` fills in: the folder of runs, that of the stage cache, and a configuration.
 
-    A build step: `settings` holds what the file says, checked; defaults stay defaults. The keys that only a model's
-    provider has stand in `options`, since Prefect's server knows no others than the ones that every model has.
+    A build step: runs work in `folder`, the place's unless given. `settings` holds what the file says, checked;
+    defaults stay defaults. The keys that only a model's provider has stand in `options`, since Prefect's server
+    knows no others than the ones that every model has.
 
     Raises:
         InputError: the file cannot be read, or has a wrong key or value.
@@ -73,9 +74,10 @@ def describe(file: str) -> dict[str, Any]:
         for entry in told.get(kind, ()):
             if own := {key: entry.pop(key) for key in [*entry] if key not in known}:
                 entry["options"] = own
+    there = Path(folder or PLACE)
     return {
-        "directory": str(PLACE),
-        "results": str((PLACE / results_of(settings.store)).resolve()),
+        "directory": str(there),
+        "results": str((there / results_of(settings.store)).resolve()),
         "settings": told,
     }
 
@@ -238,8 +240,8 @@ def deploy(given: Mapping[str, str], file: str = "", cron: str = "") -> int:
 def _declared(config: str, cron: str) -> Iterator[Path]:
     """Yield the file that declares the deployments, and say which: of this folder, of the place, or as they ship.
 
-    With `config` it is made: one deployment of that file. Of an installed copy the flow is found by its module,
-    whatever else lies in the folder.
+    With `config` it is made: one deployment of that file, whose runs work in this folder, as if they were started
+    here. The flow of that, and of an installed copy, is found by its module, whatever else lies in the folder.
     """
     own = next((there for folder in (HERE, PLACE) if (there := folder / "prefect.yaml").is_file()), None)
     if own and not config:
@@ -247,11 +249,11 @@ def _declared(config: str, cron: str) -> Iterator[Path]:
         yield own
         return
     text = (TOP / "prefect.yaml").read_text(encoding="utf-8")
-    if not CHECKOUT:
+    if config or not CHECKOUT:
         text = text.replace("flows/full_eval.py:full_eval", "basic_control.deployed.full_eval")
     if config:
         text = scheduled(text, (HERE / config).resolve(), cron)
-        say(f"Deploying {config} at {cron!r} (UTC), as {Path(config).stem}. Paths in it count from {PLACE}.")
+        say(f"Deploying {config} at {cron!r} (UTC), as {Path(config).stem}. Its runs work in {HERE}.")
     else:
         say(f"Deploying what ships with the program; a prefect.yaml in {HERE} would go before it.")
     with tempfile.TemporaryDirectory() as folder:
@@ -280,7 +282,7 @@ def scheduled(text: str, config: Path, cron: str) -> str:
         "name": config.stem,
         "description": f"{config.name}, on a schedule.",
         "tags": [POOL],
-        "build": [{"flows.deployment.describe": {"id": "project", "file": str(config)}}],
+        "build": [{"flows.deployment.describe": {"id": "project", "file": str(config), "folder": str(HERE)}}],
         "schedules": [{"cron": cron, "timezone": "UTC", "active": True}],
     }
     return yaml.safe_dump({**declared, "deployments": [first]}, sort_keys=False, allow_unicode=True)
@@ -290,8 +292,7 @@ def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
     """Become Prefect's own process: signals reach it as if it had been started by hand."""
     os.chdir(PLACE)
     # A worker's runs find our modules, whatever else lies in the folder.
-    known = {**given, **(modules() if not CHECKOUT else {})}
-    os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], known)  # noqa: S606 - our own words
+    os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], {**given, **modules()})  # noqa: S606 - our own words
 
 
 def start(

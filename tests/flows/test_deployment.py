@@ -21,7 +21,7 @@ from config.reading import read
 from config.settings import Model, Settings
 from data.errors import InputError
 from flows.cli.application import main
-from flows.deployment import DATABASE, dead_runs, describe, environment, password, scheduled, welcome
+from flows.deployment import DATABASE, HERE, dead_runs, describe, environment, password, scheduled, welcome
 from tests.conftest import TOP
 from tests.helpers.deployed import SECRET, Place, deploy, group, standing
 from tests.servers.running import serve_openai
@@ -64,7 +64,10 @@ def test_a_configuration_is_scheduled_without_a_file_of_deployments(tmp_path: Pa
     (made,) = yaml.safe_load(scheduled(shipped, tmp_path / "eval.yaml", "0 3 * * *"))["deployments"]
     assert made["name"] == "eval"
     assert made["schedules"] == [{"cron": "0 3 * * *", "timezone": "UTC", "active": True}]
-    assert made["build"] == [{"flows.deployment.describe": {"id": "project", "file": f"{tmp_path}/eval.yaml"}}]
+    (step,) = made["build"]
+    assert step == {
+        "flows.deployment.describe": {"id": "project", "file": f"{tmp_path}/eval.yaml", "folder": str(HERE)}
+    }
     kept = ("entrypoint", "parameters", "concurrency_limit", "work_pool", "enforce_parameter_schema")
     nightly = deployments()["nightly"]
     assert {key: made[key] for key in kept} == {key: nightly[key] for key in kept}
@@ -210,6 +213,10 @@ def test_a_folder_elsewhere_deploys_its_own_declarations_or_one_configuration(pl
     assert "elsewhere" in found
     assert found["eval"]["schedules"][0]["schedule"]["cron"] == "5 4 * * 0"
     assert found["eval"]["parameters"]["settings"]["models"][0]["name"] == "m"
+    assert found["eval"]["entrypoint"] == "basic_control.deployed.full_eval", "found from any folder"
+    (works,) = found["eval"]["pull_steps"]
+    assert works["prefect.deployments.steps.set_working_directory"]["directory"] == str(tmp_path)
+    assert found["eval"]["job_variables"]["env"]["PREFECT_LOCAL_STORAGE_PATH"].startswith(f"{tmp_path}/")
     for one in found.values():
         place.send("DELETE", f"/deployments/{one['id']}")
 
