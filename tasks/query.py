@@ -212,7 +212,7 @@ def query(
     if needed:
         _refuse_hopeless(model, responses)
     if recorded := model.unit.by_item:  # given like a row's own response: nobody was asked, and it took no time
-        responses = responses.with_columns(cached=pl.lit(True), latency_s=pl.lit(None, pl.Float64))  # noqa: FBT003
+        responses = responses.with_columns(cached=pl.lit(value=True), latency_s=pl.lit(None, pl.Float64))
     given = tally.cached + tally.answered if recorded else 0
     return QueryResult(
         requests=requests,
