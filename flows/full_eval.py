@@ -11,7 +11,6 @@ if __name__ == "__main__":  # before Prefect is imported: --help and errors answ
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from prefect import flow
 
@@ -24,10 +23,8 @@ from flows.runs import (
     check_rerun,
     describe,
     identify_all,
-    ledger_of,
     open_run,
     provenance,
-    resources,
 )
 from flows.suite import run_suites
 from flows.variants import part_of, variant
@@ -37,14 +34,10 @@ from tasks.decide import monitored_suites
 from tasks.gate import gate
 from tasks.models.progress import has_pages
 from tasks.plan import Plan, resolve
-from tasks.query import sharing_failures
 from tasks.report.final_results import write
 from tasks.report.writing import report
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache
-from tasks.runtime.telemetry import traced
-from tasks.stage import recording
-from tasks.store import manifest as manifests
 from tasks.summary import aggregate
 
 
@@ -84,45 +77,31 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
     known = provenance(plan, identities)
     check_baseline(plan.baseline, known)
     check_rerun(plan, again)
-    opened = open_run(plan, again)  # what is refused until here leaves no run behind
-    folder = opened.folder
-    event("run_started", run=folder.name, suites=plan.suite_names, models=plan.configured)
-    ledger = ledger_of(plan.store, again, folder.name)
-    shared = sharing_failures(plan.store, ledger.attempt)
-    with recording(ledger), shared, traced(plan.collector, ledger.run, ledger.executions) as ended:
+    run = open_run(plan, again, clock)  # what is refused until here leaves no run behind
+    event("run_started", run=run.ledger.run, suites=plan.suite_names, models=plan.configured)
+    with run.recorded(plan) as ended:
         tables, waiting = run_suites(plan, identities)
         summary = aggregate(Cell(), plan.store, tables.items, tables.scores, monitored_suites(plan.suites))
         described = describe(plan, known, tables, summary, identities)
-        manifest = {**opened.head, "rerun": again.model_dump(), **described}
-        run = {**opened.head, **{name: manifest[name] for name in ("configuration", "versions")}}
-        conduct = RunContext(run=run, provenance=known, waiting=waiting)
+        manifest = {**run.head, "rerun": again.model_dump(), **described}
+        named = {name: manifest[name] for name in (*run.head, "configuration", "versions")}
+        conduct = RunContext(run=named, provenance=known, waiting=waiting)
         found = results(Cell(), plan, tables, summary, identities=identities, conduct=conduct)
         verdict = gate(Cell(), found, plan.policy)
-        document = write(found, verdict, folder)
-        manifest |= {**resources(clock, ledger), "stages": ledger.rows()}
-        wall_s = float(manifest["wall_s"])
-        reports = report(
-            Cell(),
-            plan,
-            tables,
-            summary,
-            started=opened.started,
-            folder=str(folder),
-            manifest=manifest,
-            results=document,
-        )
-        manifest |= {"status": "completed", **resources(clock, ledger), "stages": ledger.rows()}
-        manifest["reports"] = [str(Path(path).relative_to(folder)) for path in reports]
-        manifests.write(folder, manifest)
+        document = write(found, verdict, run.folder)
+        manifest |= run.taken()
+        folder = str(run.folder)
+        reports = report(Cell(), plan, tables, summary, folder=folder, manifest=manifest, results=document)
+        run.close(manifest, reports)
         ended.exit_code = int(verdict.exit_code)
     outcome = RunResult(
-        run=folder.name,
-        folder=str(folder),
+        run=run.ledger.run,
+        folder=folder,
         reports=reports,
         requests=manifest["requests"],
         results=document,
-        stages=ledger.rows(),
-        wall_s=wall_s,
+        stages=run.ledger.rows(),
+        wall_s=manifest["wall_s"],
         exit_code=int(verdict.exit_code),
     )
     publish(outcome, plan)

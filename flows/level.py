@@ -1,6 +1,5 @@
 """The search for a model's level: rounds of questions, each where its answer tells most, then a report."""
 
-import time
 from pathlib import Path
 
 from prefect import flow
@@ -13,13 +12,9 @@ from flows.runs import counts_of, describe, identify_all, open_run, provenance
 from flows.suite import Numbered, evaluate
 from tasks.plan import Plan
 from tasks.probe import curves, families, probe
-from tasks.query import sharing_failures
 from tasks.report.level import LevelReport, write
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache, open_store
-from tasks.runtime.telemetry import traced
-from tasks.stage import Ledger, recording
-from tasks.store import manifest as manifests
 from tasks.summary import aggregate
 
 
@@ -30,17 +25,15 @@ def find_level(plan: Plan) -> tuple[LevelReport, list[Path]]:
     Raises:
         InputError: the model cannot be asked.
     """
-    clock = time.monotonic()
     (model,), (of_suite,) = plan.models, plan.suites
     suite = of_suite.suite
     open_cache(plan.store)
     opened = open_run(plan, Rerun())
-    ledger = Ledger(run=opened.folder.name)
-    shared = sharing_failures(plan.store, ledger.attempt)
-    with recording(ledger), shared, traced(plan.collector, ledger.run, ledger.executions) as ended:
+    run = opened.ledger.run
+    with opened.recorded(plan) as ended:
         identities = identify_all(plan)
         number = suite.source["n_items"] * len(families(suite)) * len(suite.source["languages"])
-        event("suite_started", run=ledger.run, suite=suite.name, items=number, calls=number)
+        event("suite_started", run=run, suite=suite.name, items=number, calls=number)
         tables, units = Tables(), makers_of(suite)
         while batch := probe(
             Cell(suite.name, batch=len(tables.items)),
@@ -55,7 +48,7 @@ def find_level(plan: Plan) -> tuple[LevelReport, list[Path]]:
         summary = aggregate(Cell(), plan.store, tables.items, tables.scores)
         store = open_store(plan.store)
         found = LevelReport(
-            run=ledger.run,
+            run=run,
             started=opened.started,
             model=model.name,
             seed=suite.seed,
@@ -66,14 +59,7 @@ def find_level(plan: Plan) -> tuple[LevelReport, list[Path]]:
         )
         ended.exit_code = found.exit_code
     files = write(found, opened.folder)
-    manifest = {
-        **opened.head,
-        "status": "completed",
-        **describe(plan, provenance(plan, identities), tables, summary, identities),
-        "wall_s": round(time.monotonic() - clock, 3),
-        "stages": ledger.rows(),
-        "reports": [str(path.relative_to(opened.folder)) for path in files],
-    }
-    manifests.write(opened.folder, manifest)
-    event("run_ended", run=ledger.run, exit_code=found.exit_code, **found.requests)
+    described = describe(plan, provenance(plan, identities), tables, summary, identities)
+    opened.close({**opened.head, **described}, files)
+    event("run_ended", run=run, exit_code=found.exit_code, **found.requests)
     return found, files

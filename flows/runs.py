@@ -3,7 +3,8 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -16,14 +17,15 @@ from data.errors import InputError
 from data.loading import digests_of, makers_of, runs_programs, scorers_of
 from flows.earlier import settings_of
 from tasks import sandbox
-from tasks.compare.facts import judge_prompts
+from tasks.compare.provenance import judge_prompts
 from tasks.models.progress import deployed
 from tasks.models.recorded import uncut
 from tasks.plan import Identities, Plan, check_judges
-from tasks.query import identify
+from tasks.query import identify, sharing_failures
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache, open_store
-from tasks.stage import STAGES, Ledger
+from tasks.runtime.telemetry import ExitStatus, traced
+from tasks.stage import STAGES, Ledger, recording
 from tasks.store import manifest as manifests
 from tasks.store.repair import remembered
 from tasks.store.tables import Damaged
@@ -159,15 +161,41 @@ def describe(
 
 @dataclass(frozen=True, slots=True)
 class OpenedRun:
-    """A run that has begun: its folder and its start."""
+    """A run that has begun: its folder, its start, the ledger of its stages, and when its clock was set."""
 
     folder: Path
     started: datetime
+    ledger: Ledger
+    clock: float
 
     @property
     def head(self) -> dict[str, str]:
         """What every document of the run begins with."""
         return {"run": self.folder.name, "started": self.started.isoformat()}
+
+    @contextmanager
+    def recorded(self, plan: Plan) -> Iterator[ExitStatus]:
+        """Record and trace the stages inside, and forget at their end which calls failed."""
+        ledger = self.ledger
+        failures = sharing_failures(plan.store, ledger.attempt)
+        with recording(ledger), failures, traced(plan.collector, ledger.run, ledger.executions) as ended:
+            yield ended
+
+    def taken(self) -> dict[str, Any]:
+        """Return what the run took: seconds, seconds of CPU and MB of memory of all its processes, its stages."""
+        self.ledger.weigh()
+        cpu = os.times()
+        return {
+            "wall_s": round(time.monotonic() - self.clock, 3),
+            "cpu_s": round(sum(cpu[:4]), 3),
+            "memory_mb": round(self.ledger.memory / 1e6, 1) or None,
+            "stages": self.ledger.rows(),
+        }
+
+    def close(self, manifest: Mapping[str, Any], reports: Sequence[str | Path]) -> None:
+        """Say in the manifest that the run has ended, and which reports it has."""
+        named = [str(Path(path).relative_to(self.folder)) for path in reports]
+        manifests.write(self.folder, {**manifest, "status": "completed", **self.taken(), "reports": named})
 
 
 def check_rerun(plan: Plan, again: Rerun) -> None:
@@ -182,8 +210,8 @@ def check_rerun(plan: Plan, again: Rerun) -> None:
             raise InputError(f"--only-{option} {one}: the run has none of that name, expected one of {known}.")
 
 
-def open_run(plan: Plan, again: Rerun) -> OpenedRun:
-    """Begin a run, or go on with an unfinished one, and say so in its manifest.
+def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
+    """Begin a run, or go on with an unfinished one, and say so in its manifest; `clock`: when it was begun on.
 
     Raises:
         InputError: the folder cannot be made, or there is no such run.
@@ -192,22 +220,16 @@ def open_run(plan: Plan, again: Rerun) -> OpenedRun:
     if again.resume:
         folder = Path(plan.store.runs) / again.resume
         earlier = settings_of(plan.store.runs, again.resume)[1]
-        opened = OpenedRun(folder, datetime.fromisoformat(earlier["started"]))
+        started = datetime.fromisoformat(earlier["started"])
         # Until a finished run has ended once more, prune must still see what it needs.
         kept = {key: earlier[key] for key in ("tables",) if key in earlier}
     else:
         started = datetime.now(UTC).astimezone()
-        opened = OpenedRun(run_folder(Path(plan.store.runs), started), started)
-    manifests.write(
-        opened.folder,
-        {
-            "schema": manifests.SCHEMA,
-            **opened.head,
-            "status": "running",
-            "configuration": plan.configuration,
-            **kept,
-        },
-    )
+        folder = run_folder(Path(plan.store.runs), started)
+    ledger = ledger_of(plan.store, again, folder.name)
+    opened = OpenedRun(folder, started, ledger, time.monotonic() if clock is None else clock)
+    begun = {"schema": manifests.SCHEMA, **opened.head, "status": "running", "configuration": plan.configuration}
+    manifests.write(folder, begun | kept)
     return opened
 
 
@@ -246,17 +268,6 @@ def ledger_of(store: StoreSettings, again: Rerun, run: str) -> Ledger:
     if again.truncated:
         ledger.recorded = recorded(store, again)
     return ledger
-
-
-def resources(clock: float, ledger: Ledger) -> dict[str, float | None]:
-    """Return what the run took: seconds, seconds of CPU and MB of memory, those of all its processes."""
-    ledger.weigh()
-    cpu = os.times()
-    return {
-        "wall_s": round(time.monotonic() - clock, 3),
-        "cpu_s": round(sum(cpu[:4]), 3),
-        "memory_mb": round(ledger.memory / 1e6, 1) or None,
-    }
 
 
 def restore(place: StoreSettings, manifest: Mapping[str, Any]) -> int:

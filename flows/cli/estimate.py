@@ -2,7 +2,8 @@
 
 import datetime as dt
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from data.exits import Exit
@@ -129,13 +130,12 @@ def effect_line(one: "DetectableEffect", language: str) -> str:
 def _table(found: "CostEstimate") -> "Table":
     from prompts.phrases import phrase
     from tasks.report.spending import money
-    from tasks.report.tables import Column, Table
+    from tasks.report.tables import Table, spoken
     from tasks.report.text import duration, grouped
 
     language = found.language
-
-    def column(name: str, take: Callable[["CallEstimate"], str]) -> Column:
-        return Column(phrase(f"estimate.{name}", language), take, numeric=True, whole=True)
+    column = spoken("estimate", language)
+    figure = partial(column, numeric=True, whole=True)
 
     def about(one: "CallEstimate", value: int) -> str:
         return f"{'' if one.exact else '~'}{grouped(value)}"
@@ -146,13 +146,13 @@ def _table(found: "CostEstimate") -> "Table":
 
     return Table.of(
         found.portions,
-        Column(phrase("estimate.asked", language), who),
-        column("calls", lambda one: f"{'' if one.exact else '~'}{one.calls}"),
-        column("cached", lambda one: str(one.cached)),
-        column("tokens_in", lambda one: about(one, one.tokens_in)),
-        column("tokens_out", lambda one: about(one, one.tokens_out)),
-        column("cost", lambda one: money(one.cost, "", language)),
-        column("time", lambda one: duration(one.seconds, language)),
+        column("asked", who),
+        figure("calls", lambda one: f"{'' if one.exact else '~'}{one.calls}"),
+        figure("cached", lambda one: str(one.cached)),
+        figure("tokens_in", lambda one: about(one, one.tokens_in)),
+        figure("tokens_out", lambda one: about(one, one.tokens_out)),
+        figure("cost", lambda one: money(one.cost, "", language)),
+        figure("time", lambda one: duration(one.seconds, language)),
     )
 
 

@@ -38,7 +38,7 @@ class SuiteRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class Provenance:
     """What gives a run's numbers their meaning.
 
     `suites` and `rules` (those of the whole run) decide its scores; `units` are the versions and sources of what
@@ -126,7 +126,7 @@ class BaselineComparison:
         return (*gone, *(suite.outcome for model in self.models for suite in model.suites))
 
 
-def unlike(baseline: Facts, run: Facts, rescored: Collection[str] = ()) -> list[RuleDifference]:
+def unlike(baseline: Provenance, run: Provenance, rescored: Collection[str] = ()) -> list[RuleDifference]:
     """List what differs in the facts behind two runs, of the suites and metrics that both have.
 
     By the units `rescored` the baseline's replies were scored again.
@@ -156,7 +156,7 @@ def unlike(baseline: Facts, run: Facts, rescored: Collection[str] = ()) -> list[
     return found
 
 
-def same_rules(baseline: Facts, run: Facts, suite: str, metric: str) -> bool:
+def same_rules(baseline: Provenance, run: Provenance, suite: str, metric: str) -> bool:
     """Say whether both score a suite by a metric, and by the same rules."""
     before, after = (one.suites.get(suite, SuiteRules(())) for one in (baseline, run))
     if metric not in before.score or metric not in after.score:
@@ -205,7 +205,7 @@ def _rules(kind: Kind, of: str, before: Mapping[str, Any], after: Mapping[str, A
             yield RuleDifference(kind, f"{path.removeprefix('metrics.')}{of}", *_apart(old, new))
 
 
-def _units(baseline: Facts, run: Facts, rescored: Collection[str]) -> Iterator[RuleDifference]:
+def _units(baseline: Provenance, run: Provenance, rescored: Collection[str]) -> Iterator[RuleDifference]:
     for name in changed_units(baseline, run):
         old, new = baseline.units[name], run.units[name]
         what = "version" if old.get("version") != new.get("version") else "source"
@@ -213,7 +213,7 @@ def _units(baseline: Facts, run: Facts, rescored: Collection[str]) -> Iterator[R
         yield RuleDifference(kind, f"{what} of {name}", one_line(old.get(what)), one_line(new.get(what)))
 
 
-def changed_units(baseline: Facts, run: Facts) -> list[str]:
+def changed_units(baseline: Provenance, run: Provenance) -> list[str]:
     """Return the metrics and families whose version or source is another one, as far as both sides state it."""
     both = [name for name in baseline.units if name in run.units]
     return [
@@ -224,7 +224,7 @@ def changed_units(baseline: Facts, run: Facts) -> list[str]:
     ]
 
 
-def missing(baseline: Facts, run: Facts) -> list[str]:
+def missing(baseline: Provenance, run: Provenance) -> list[str]:
     """Name the baseline's suites, and metrics of a suite's score, that a run does not have."""
     gone = [f"suite {suite}" for suite in baseline.suites if suite not in run.suites]
     return gone + [
@@ -312,7 +312,7 @@ class RunSide:
 
     scores: pl.DataFrame
     items: pl.DataFrame
-    facts: Facts
+    provenance: Provenance
     replies: pl.DataFrame
 
 
@@ -342,7 +342,7 @@ def compare_with_baseline(
             f"{', '.join(sorted(here))}: none in common."
         )
     refuse(name, known, allow_different=allow_different)
-    gone = missing(baseline.facts, run.facts)
+    gone = missing(baseline.provenance, run.provenance)
     gone += [f"model {one}" for one in there if one not in {against for _, against in models}]
     clusters = _clusters(run.items)
     found = []
@@ -377,10 +377,10 @@ def _model(
 ) -> tuple[ModelChange, list[str]]:
     """Compare a model with one of the baseline; return too the suites that it took no part in this time."""
     pairs, moved, changed, gone = [], [], list[ChangedItem](), list[str]()
-    for suite, rules in baseline.facts.suites.items():
-        if suite not in run.facts.suites:
+    for suite, rules in baseline.provenance.suites.items():
+        if suite not in run.provenance.suites:
             continue
-        metrics = [one for one in rules.score if one in run.facts.suites[suite].score]
+        metrics = [one for one in rules.score if one in run.provenance.suites[suite].score]
         before = values_of(baseline.scores.filter(suite=suite, model=against), metrics)
         own = clusters.filter(suite=suite)
         after = values_of(run.scores.filter(model=model).join(own, on="item_id", how="semi"), metrics)

@@ -9,8 +9,8 @@ from data.batches import Ref
 from data.draw import content_id
 from data.tables import ITEMS
 from metrics.analysis.baseline import BaselineComparison, RunSide, compare_with_baseline, refuse, unlike
-from tasks.compare.facts import facts_of
 from tasks.compare.items import items_of
+from tasks.compare.provenance import provenance_of
 from tasks.plan import BaselineRule, Plan
 from tasks.runtime.storage import open_store
 from tasks.store.baselines import Baseline, read
@@ -27,11 +27,11 @@ def pin(name: str, run: FinishedRun, root: str = "") -> Baseline:
     Raises:
         InputError: the run's tables are not whole.
     """
-    facts = facts_of(run.manifest)
+    provenance = provenance_of(run.manifest)
     items = items_of(run, root).unique("item_id", maintain_order=True)
     scores = load(run, "scores", "scores", root).join(items.select("item_id", "suite"), on="item_id", how="inner")
     pairs = pl.DataFrame(
-        [(suite, metric) for suite, rules in facts.suites.items() for metric in rules.score],
+        [(suite, metric) for suite, rules in provenance.suites.items() for metric in rules.score],
         schema={"suite": pl.String, "metric": pl.String},
         orient="row",
     )
@@ -40,7 +40,7 @@ def pin(name: str, run: FinishedRun, root: str = "") -> Baseline:
         name,
         str(run.manifest.get("run", run.name)),
         str(run.manifest.get("started", "")),
-        facts,
+        provenance,
         items.select("item_id", "suite", *ITEMS.added),
         scores.join(pairs, on=["suite", "metric"], how="semi"),
         reply_digests(replies(run, root)),
@@ -62,7 +62,7 @@ def check(rule: BaselineRule, manifest: Mapping[str, Any]) -> None:
     """
     if rule.name:
         known = read(rule.name)
-        refuse(known.name, unlike(known.facts, facts_of(manifest)), allow_different=rule.allow_different)
+        refuse(known.name, unlike(known.provenance, provenance_of(manifest)), allow_different=rule.allow_different)
 
 
 def _with_texts(known: Baseline, store: Store) -> pl.DataFrame:
@@ -90,16 +90,16 @@ def against(
 
     if not plan.baseline.name:
         return None
-    facts = facts_of(manifest)
-    rescored = rescore(plan, read(plan.baseline.name), facts)
+    provenance = provenance_of(manifest)
+    rescored = rescore(plan, read(plan.baseline.name), provenance)
     known = rescored.baseline
     return compare_with_baseline(
         known.name,
         known.run,
-        RunSide(known.scores, _with_texts(known, open_store(plan.store)), known.facts, known.replies),
-        RunSide(scores, items, facts, reply_digests(texts)),
+        RunSide(known.scores, _with_texts(known, open_store(plan.store)), known.provenance, known.replies),
+        RunSide(scores, items, provenance, reply_digests(texts)),
         max_drop=plan.baseline.max_drop,
         strata=[one.name for one in plan.suites if one.suite.strata],
-        known=unlike(known.facts, facts, rescored.units),
+        known=unlike(known.provenance, provenance, rescored.units),
         allow_different=plan.baseline.allow_different,
     )

@@ -8,7 +8,14 @@ import polars as pl
 
 from data.errors import InputError
 from data.suites import MAX_DROP, Suite
-from metrics.analysis.baseline import BaselineComparison, Facts, RunSide, SuiteRules, compare_with_baseline, unlike
+from metrics.analysis.baseline import (
+    BaselineComparison,
+    Provenance,
+    RunSide,
+    SuiteRules,
+    compare_with_baseline,
+    unlike,
+)
 from metrics.analysis.observations import observations
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Circumstances, Results, RunTables, build_interim
@@ -52,7 +59,7 @@ def gate(
     held = None
     if baseline:
         alone = all(one.run for one in found)
-        before, after = (_facts(side, chosen, alone=alone) for side in found)
+        before, after = (_provenance(side, chosen, alone=alone) for side in found)
         old, own = _side(found[0], before), _side(found[1], after)
         strata = [suite.name for suite in found[-1].suites if suite.strata]
         held = compare_with_baseline(
@@ -81,23 +88,23 @@ def _chosen(found: Sequence[Side], metric: str) -> str:
     return there[0]
 
 
-def _facts(side: Side, metric: str, *, alone: bool) -> Facts:
+def _provenance(side: Side, metric: str, *, alone: bool) -> Provenance:
     """Return what decides a side's scores: of runs `alone` all of it, else what is stated."""
     if alone:
-        known = side.facts
+        known = side.provenance
         return replace(known, suites=_only(known.suites, metric)) if metric else known
     suites = {name: SuiteRules((metric,)) for name, own in side.score.items() if metric in own}
-    return Facts(suites, tested=dict(side.stated))
+    return Provenance(suites, tested=dict(side.stated))
 
 
 def _only(suites: Mapping[str, SuiteRules], metric: str) -> dict[str, SuiteRules]:
     return {name: replace(rules, score=(metric,)) for name, rules in suites.items() if metric in rules.score}
 
 
-def _side(side: Side, facts: Facts) -> RunSide:
+def _side(side: Side, provenance: Provenance) -> RunSide:
     items = side.items.unique("item_id", maintain_order=True)
     scores = side.scores.join(items.select("item_id", "suite"), on="item_id", how="inner", maintain_order="left")
-    return RunSide(scores, items, facts, _digests(side))
+    return RunSide(scores, items, provenance, _digests(side))
 
 
 def _digests(side: Side) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from data.records import Metric
 from data.suites import Suite
 from data.tables import TABLES
 from data.units import identity_of
-from metrics.analysis.baseline import Facts, changed_units, same_rules
+from metrics.analysis.baseline import Provenance, changed_units, same_rules
 from tasks.plan import MetricPlan, Plan, SuitePlan
 from tasks.runtime.storage import open_store
 from tasks.sandbox import kotlin_tools
@@ -33,18 +33,18 @@ class Rescored:
     units: tuple[str, ...] = ()
 
 
-def rescore(plan: Plan, known: Baseline, facts: Facts) -> Rescored:
+def rescore(plan: Plan, known: Baseline, provenance: Provenance) -> Rescored:
     """Score a baseline's replies by today's metrics and families, as far as the store still has them.
 
     What was decided by other rules stays as it was, and so does what was compared with another target's replies.
     """
-    changed = changed_units(known.facts, facts)
+    changed = changed_units(known.provenance, provenance)
     scored: list[pl.DataFrame] = []
     found: dict[str, bool] = {}
     for suite in plan.suites if changed else ():
         for name in suite.suite.scored_by:
             units = [one for one in _units(suite.suite, name) if one in changed]
-            if not units or not same_rules(known.facts, facts, suite.name, name):
+            if not units or not same_rules(known.provenance, provenance, suite.name, name):
                 continue
             try:
                 scored += _again(suite, suite.metric(name), known)

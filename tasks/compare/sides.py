@@ -10,7 +10,7 @@ import polars as pl
 
 from data.errors import InputError
 from data.suites import Suite
-from metrics.analysis.baseline import Facts, SuiteRules
+from metrics.analysis.baseline import Provenance, SuiteRules
 from metrics.analysis.other_tools import StatedScore, stated_scores
 from metrics.stated import NAME as STATED
 from metrics.stats.intervals import MIN_CLUSTERS
@@ -83,14 +83,14 @@ class Side:
         return replies.drop("at").hstack(found)
 
     @property
-    def facts(self) -> Facts:
+    def provenance(self) -> Provenance:
         """What gives the numbers their meaning, as far as it is stated."""
         if self.run:
-            from tasks.compare.facts import facts_of
+            from tasks.compare.provenance import provenance_of
 
-            return facts_of(self.run.manifest)
+            return provenance_of(self.run.manifest)
         rules = {suite: SuiteRules(metrics) for suite, metrics in self.score.items()}
-        return Facts(suites=rules, tested=dict(self.stated))
+        return Provenance(suites=rules, tested=dict(self.stated))
 
 
 def is_run(named: str, runs: Path) -> bool:

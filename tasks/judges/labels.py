@@ -146,7 +146,7 @@ def _file(folder: Path, group: Group, criterion: str) -> Path:
     return folder / f"{digest}.json"
 
 
-def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "", seed: int = 0) -> pl.DataFrame:
+def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "") -> pl.DataFrame:
     """Draw n replies of each suite, model and metric, with the probability of each, and an empty label.
 
     `uncertainty` draws replies in proportion to how far the judges' score is from 0 and 1.
@@ -160,7 +160,7 @@ def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "", s
     chosen = found.filter(pl.col("metric") == metric) if metric else found
     parts = []
     for key, group in chosen.group_by("suite", "model", "metric", maintain_order=True):
-        rng = Random(f"{seed} {key}")
+        rng = Random(f"0 {key}")
         chances = _chances(group["value"].to_numpy(), min(n, group.height), by)
         places = _systematic(chances, rng)
         drawn = group[places].with_columns(probability=pl.Series([float(chances[place]) for place in places]))

@@ -1,7 +1,7 @@
 """Runs side by side, as Markdown and as one HTML page that needs nothing else."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from operator import attrgetter, itemgetter
@@ -15,7 +15,7 @@ from metrics.analysis.pairs import Comparison, Scope
 from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
 from tasks.report.pages import still
-from tasks.report.tables import Column, Table
+from tasks.report.tables import Column, Table, spoken
 from tasks.report.text import fenced, grouped, p_value, percent, plain, points, speaking
 from tasks.report.words import remarks
 from tasks.store.tables import write_atomically
@@ -112,12 +112,8 @@ def interval(pair: Comparison) -> str:
 def table(found: RunComparison, *, narrow: bool = False) -> Table:
     """Return a row for each pair; `narrow`: what is compared stands in two columns, and outcomes have colours."""
     language = found.language
-
-    def named(name: str, take: Callable[[Comparison], str]) -> Column:
-        return Column(phrase(f"compare.{name}", language), take)
-
-    def figure(name: str, take: Callable[[Comparison], str], short: str = "") -> Column:
-        return Column(phrase(f"compare.{(narrow and short) or name}", language), take, numeric=narrow)
+    named = spoken("compare", language)
+    figure = partial(named, numeric=narrow)
 
     def what(pair: Comparison) -> tuple[str, str]:
         return headline(pair.suite, pair.metric, pair.scope, language)
@@ -138,8 +134,8 @@ def table(found: RunComparison, *, narrow: bool = False) -> Table:
         found.pairs,
         *about,
         figure("n", lambda pair: str(pair.n)),
-        figure("mean_before", lambda pair: percent(pair.mean_b), "before"),
-        figure("mean_after", lambda pair: percent(pair.mean_a), "after"),
+        figure("before" if narrow else "mean_before", lambda pair: percent(pair.mean_b)),
+        figure("after" if narrow else "mean_after", lambda pair: percent(pair.mean_a)),
         figure("difference", interval),
         figure("lost_won", lambda pair: f"{pair.only_b} / {pair.only_a}"),
         figure("p", lambda pair: p_value(pair.p_adjusted)),

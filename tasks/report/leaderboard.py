@@ -1,6 +1,6 @@
 """The leaderboard in words: remarks, the columns and rows of its boards, and all of it as Markdown."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from data.commands import typed
@@ -9,7 +9,7 @@ from prompts.phrases import phrase
 from tasks.compare.leaderboard import Board, Leaderboard, LeaderboardEntry
 from tasks.compare.trends import trends
 from tasks.report.pages import still
-from tasks.report.tables import Column, Table
+from tasks.report.tables import Column, Table, spoken
 from tasks.report.text import estimated, plain, speaking
 from tasks.report.trends import EDGE, HEIGHT, LEFT, WIDTH, pictures
 from tasks.report.trends import table as trend_table
@@ -55,31 +55,24 @@ def notes(found: Leaderboard, board: Board) -> Iterator[str]:
 def table(found: Leaderboard, board: Board) -> Table:
     """Return a board, the best first."""
     language, suites = found.language, [*board.entries[0].suites]
-
-    def column(name: str, take: Callable[[LeaderboardEntry], str], *, numeric: bool = True) -> Column:
-        head, whole = phrase(f"leaderboard.{name}", language), name in {"date", "run"}
-        return Column(head, lambda row: take(row[1]), numeric=numeric, whole=whole)
-
+    column = spoken("leaderboard", language)
+    judged = any(one.judges for one in board.entries)
     return Table.of(
         enumerate(board.entries, 1),
-        Column(phrase("leaderboard.rank", language), lambda row: str(row[0]), numeric=True),
-        column("model", lambda one: one.model, numeric=False),
-        column("overall", lambda one: estimated(one.score, one.low, one.high)),
+        column("rank", lambda row: str(row[0]), numeric=True),
+        column("model", lambda row: row[1].model),
+        column("overall", lambda row: estimated(row[1].score, row[1].low, row[1].high), numeric=True),
         *(Column(name, partial(_score, name), numeric=True) for name in suites if len(suites) > 1),
-        column("scored", lambda one: " / ".join(map(str, one.n))),
-        column("verdict", partial(_verdict, language), numeric=False),
-        *([column("judge", _judges, numeric=False)] if any(one.judges for one in board.entries) else []),
-        column("date", lambda one: f"{one.started:%Y-%m-%d %H:%M}"),
-        column("run", lambda one: one.run, numeric=False),
+        column("scored", lambda row: " / ".join(map(str, row[1].n)), numeric=True),
+        column("verdict", lambda row: _verdict(language, row[1])),
+        *([column("judge", lambda row: ", ".join(row[1].judges))] if judged else []),
+        column("date", lambda row: f"{row[1].started:%Y-%m-%d %H:%M}", numeric=True, whole=True),
+        column("run", lambda row: row[1].run, whole=True),
     )
 
 
 def _verdict(language: str, one: LeaderboardEntry) -> str:
     return phrase(f"common.{one.verdict}", language).lower() if one.verdict in OUTCOMES else one.verdict
-
-
-def _judges(one: LeaderboardEntry) -> str:
-    return ", ".join(one.judges)
 
 
 def _score(suite: str, row: tuple[int, LeaderboardEntry]) -> str:

@@ -1,7 +1,7 @@
 """The level of a model in words, as a table, as JSON and as a page with its curves."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -15,7 +15,7 @@ from metrics.analysis.levels import Curve
 from prompts.phrases import phrase
 from tasks.report import charts
 from tasks.report.pages import still
-from tasks.report.tables import Column, Table
+from tasks.report.tables import Table, spoken
 from tasks.report.text import p_value
 from tasks.report.titles import title_of
 from tasks.store.tables import write_atomically
@@ -80,10 +80,7 @@ def _interval(one: Curve, language: str) -> str:
 def table(found: LevelReport) -> Table:
     """Return the levels, a row for each family and language."""
     language = found.language
-
-    def column(name: str, take: Callable[[Curve], str], *, numeric: bool = False, whole: bool = False) -> Column:
-        return Column(phrase(f"level.{name}", language), take, numeric=numeric, whole=whole)
-
+    column = spoken("level", language)
     return Table.of(
         found.curves,
         column("family", lambda one: title_of(one.family, language)),

@@ -3,8 +3,9 @@
 Source: seed 001, section 5.3; its analysis, left open there, is computed from the verdicts' reasons.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +20,7 @@ from tasks.report.conclusion import conclusion
 from tasks.report.explained import bands
 from tasks.report.report_data import ReportData
 from tasks.report.sections import markdown, sections, usage
-from tasks.report.tables import Column, Table, lines
+from tasks.report.tables import Column, Table, lines, spoken
 from tasks.report.text import code, percent, plain, speaking, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
 from tasks.report.verdict_table import around, suites_below
@@ -123,23 +124,17 @@ def analysis(data: ReportData, suite: Suite, model: str) -> list[str]:
 def counts_table(data: ReportData) -> Table:
     """Return every mean with its interval and its counts."""
     language = data.language
-
-    def column(name: str, take: Callable[[SummaryRow], object]) -> Column:
-        return Column(shared(name, language), lambda cell: str(take(cell)), numeric=True)
-
+    column = spoken("common", language)
+    counts = ("no_answer", "truncated", "model_error", "judge_failed", "not_applicable")
     return Table.of(
-        (cell for cell in cells(data.summary) if cell.family and not (cell.level or cell.language)),
-        Column(shared("model", language), lambda cell: cell.model),
-        Column(shared("category", language), lambda cell: title_of(cell.family, language)),
-        Column(shared("metric", language), lambda cell: cell.metric),
-        column("mean", lambda cell: percent(cell.mean)),
-        column("interval", _interval),
-        column("scored", lambda cell: f"{cell.n_scored} / {cell.n_asked}"),
-        column("no_answer", lambda cell: cell.n_no_answer),
-        column("truncated", lambda cell: cell.n_truncated),
-        column("model_error", lambda cell: cell.n_model_error),
-        column("judge_failed", lambda cell: cell.n_judge_failed),
-        column("not_applicable", lambda cell: cell.n_not_applicable),
+        cells(data.summary.filter(OF_FAMILIES)),
+        column("model", attrgetter("model")),
+        column("category", lambda cell: title_of(cell.family, language)),
+        column("metric", attrgetter("metric")),
+        column("mean", lambda cell: percent(cell.mean), numeric=True),
+        column("interval", _interval, numeric=True),
+        column("scored", lambda cell: f"{cell.n_scored} / {cell.n_asked}", numeric=True),
+        *(column(name, lambda cell, of=f"n_{name}": str(getattr(cell, of)), numeric=True) for name in counts),
         title=shared("intervals", language),
     )
 

@@ -9,9 +9,8 @@ from tasks.report.moved import moved_lines
 from tasks.report.regressions import apart, around, regression
 from tasks.report.report_data import ReportData
 from tasks.report.screen import screen
-from tasks.report.tables import Column, Table
+from tasks.report.tables import Table, spoken
 from tasks.report.text import clipped, code, percent, plain, points, speaking
-from tasks.report.words import shared
 from tasks.store.tables import write_atomically
 
 LONGEST = 120
@@ -39,9 +38,7 @@ def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
     moved = (part["moved"] for model in held["models"] for part in model["suites"])
     yield from dict.fromkeys(f"- {plain(line)}" for one in moved for line in moved_lines(one, language))
     yield ""
-
-    def say(name: str) -> str:
-        return phrase(f"regression.{name}", language)
+    of_all, column = spoken("common", language), spoken("regression", language)
 
     def how(part: Mapping[str, Any]) -> str:
         whole = regression(part, language)
@@ -49,24 +46,24 @@ def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
 
     yield from Table.of(
         [(model["model"], part) for model in held["models"] for part in model["suites"]],
-        Column(shared("model", language), lambda one: one[0]),
-        Column(shared("suite", language), lambda one: one[1]["suite"]),
-        Column(say("baseline"), lambda one: percent(one[1]["baseline"]), numeric=True),
-        Column(say("now"), lambda one: percent(one[1]["mean"]), numeric=True),
-        Column(say("difference"), lambda one: points(one[1]["difference"]), numeric=True),
-        Column(say("interval"), lambda one: around(one[1]), numeric=True),
-        Column(say("lost_won"), lambda one: f"{one[1]['lost']} / {one[1]['won']}", numeric=True),
-        Column(say("outcome"), lambda one: how(one[1]), strong=True),
+        of_all("model", lambda one: one[0]),
+        of_all("suite", lambda one: one[1]["suite"]),
+        column("baseline", lambda one: percent(one[1]["baseline"]), numeric=True),
+        column("now", lambda one: percent(one[1]["mean"]), numeric=True),
+        column("difference", lambda one: points(one[1]["difference"]), numeric=True),
+        column("interval", lambda one: around(one[1]), numeric=True),
+        column("lost_won", lambda one: f"{one[1]['lost']} / {one[1]['won']}", numeric=True),
+        column("outcome", lambda one: how(one[1]), strong=True),
     ).markdown()
     yield ""
     if changed := [one for model in held["models"] for one in model["changed"]]:
         made = Table.of(
             changed,
-            Column(say("item"), lambda one: f"{one['suite']} {one['item_id']}"),
-            Column(say("baseline"), lambda one: f"{one['before']:g}", numeric=True),
-            Column(say("now"), _now, numeric=True),
-            Column(say("prompt"), lambda one: clipped(" ".join((one["prompt"] or "").split()), LONGEST)),
-            title=say("changed"),
+            column("item", lambda one: f"{one['suite']} {one['item_id']}"),
+            column("baseline", lambda one: f"{one['before']:g}", numeric=True),
+            column("now", _now, numeric=True),
+            column("prompt", lambda one: clipped(" ".join((one["prompt"] or "").split()), LONGEST)),
+            title=phrase("regression.changed", language),
         )
         yield from (f"### {made.title}", "", *made.markdown(), "")
 

@@ -1,6 +1,6 @@
 """Passports as people read them: a row for each step and language, and what a judge leans to, each with its n."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from data.labelled_sets import SETS
 from metrics.analysis.passports import Passport, read_passport
 from prompts.phrases import phrase, translated
-from tasks.report.tables import Column, Table
+from tasks.report.tables import Column, Table, spoken
 from tasks.report.text import estimated, percent, share
 from tasks.report.words import shared
 
@@ -19,10 +19,7 @@ Results = Mapping[str, Any]
 
 def _columns(language: str, *, labelled: bool) -> list[Column]:
     """Return what is told of a passport; sets that people labelled correct nothing: they are of other texts."""
-
-    def column(name: str, take: Callable[[Passport], str]) -> Column:
-        return Column(shared(f"passport_{name}", language), take)
-
+    column = spoken("common", language, "passport_")
     own = [
         column("step", attrgetter("exam")),
         column("language", attrgetter("language")),
@@ -82,9 +79,7 @@ def tables_of(judge: str, found: Sequence[Passport], language: str) -> Iterator[
 
 def corrected(results: Results, language: str) -> Table:
     """Return each judged mean of a run beside its corrected one; the reason where there is none."""
-
-    def column(name: str, take: Callable[[Mapping[str, Any]], str], *, numeric: bool = False) -> Column:
-        return Column(shared(name, language), take, numeric=numeric)
+    column = spoken("common", language)
 
     def interval(one: Mapping[str, Any]) -> str:
         low, high = one["interval"]["low"], one["interval"]["high"]

@@ -1,11 +1,9 @@
 """What other tools stated of recorded replies, beside our scores, as reports show it."""
 
-from collections.abc import Callable
 from operator import itemgetter
-from typing import Any
 
 from tasks.report.report_data import ReportData
-from tasks.report.tables import Column, Table
+from tasks.report.tables import Table, spoken
 from tasks.report.text import percent
 from tasks.report.titles import metric_title
 from tasks.report.words import shared
@@ -20,28 +18,25 @@ def tables(data: ReportData) -> tuple[Table, Table]:
     prompts = dict(data.items.select("item_id", "prompt").iter_rows())
     listed = data.results.get("stated", ())
     more = sum(max(0, len(one["differing"]) - SHOWN) for one in listed)
-
-    def column(name: str, take: Callable[[Any], str], *, numeric: bool = True) -> Column:
-        return Column(shared(name, language), take, numeric=numeric)
-
+    column = spoken("common", language)
     means = Table.of(
         listed,
-        column("model", itemgetter("model"), numeric=False),
-        column("suite", itemgetter("suite"), numeric=False),
-        column("metric", lambda one: metric_title(one["metric"], language), numeric=False),
-        column("stated_score", lambda one: percent(one["stated"])),
-        column("our_score", lambda one: percent(one["ours"])),
-        column("differing", lambda one: f"{len(one['differing'])} / {one['n']}"),
+        column("model", itemgetter("model")),
+        column("suite", itemgetter("suite")),
+        column("metric", lambda one: metric_title(one["metric"], language)),
+        column("stated_score", lambda one: percent(one["stated"]), numeric=True),
+        column("our_score", lambda one: percent(one["ours"]), numeric=True),
+        column("differing", lambda one: f"{len(one['differing'])} / {one['n']}", numeric=True),
         title=shared("stated", language),
         caption=shared("stated_note", language),
         name="stated",
     )
     items = Table.of(
         ((one["model"], item) for one in listed for item in one["differing"][:SHOWN]),
-        column("model", itemgetter(0), numeric=False),
-        column("question", lambda row: _question(prompts, str(row[1]["item_id"])), numeric=False),
-        column("stated_score", lambda row: f"{row[1]['stated']:g}"),
-        column("our_score", lambda row: f"{row[1]['ours']:g}"),
+        column("model", itemgetter(0)),
+        column("question", lambda row: _question(prompts, str(row[1]["item_id"]))),
+        column("stated_score", lambda row: f"{row[1]['stated']:g}", numeric=True),
+        column("our_score", lambda row: f"{row[1]['ours']:g}", numeric=True),
         title=shared("differing", language),
         caption=shared("more_rows", language, n=more) if more else "",
         name="differing",

@@ -1,10 +1,10 @@
 """What reports say of suites that were asked until they were decided: how their intervals narrowed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
 
-from tasks.report.tables import Column, Table
+from tasks.report.tables import Table, spoken
 from tasks.report.text import percent, points
 from tasks.report.words import shared
 
@@ -24,18 +24,15 @@ def followed(results: Results) -> list[dict[str, Any]]:
 
 def table(results: Results, language: str) -> Table:
     """Return how long each model was asked until its verdict was there; no row where all was asked at once."""
-
-    def column(name: str, take: Callable[[Mapping[str, Any]], str]) -> Column:
-        return Column(shared(name, language), take, numeric=True)
-
+    column = spoken("common", language)
     return Table.of(
         followed(results),
-        Column(shared("model", language), itemgetter("who")),
-        Column(shared("suite", language), itemgetter("suite")),
-        column("questions", lambda one: shared("of", language, k=one["asked"], n=one["most"])),
-        column("decided_after", lambda one: str(one["decided"] or "–")),
-        column("score", itemgetter("mean")),
-        column("sequence", lambda one: f"{one['low']} – {one['high']}"),
+        column("model", itemgetter("who")),
+        column("suite", itemgetter("suite")),
+        column("questions", lambda one: shared("of", language, k=one["asked"], n=one["most"]), numeric=True),
+        column("decided_after", lambda one: str(one["decided"] or "–"), numeric=True),
+        column("score", itemgetter("mean"), numeric=True),
+        column("sequence", lambda one: f"{one['low']} – {one['high']}", numeric=True),
         title=shared("stopping", language),
         caption=shared("stopping_note", language),
         name="stopping",

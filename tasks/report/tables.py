@@ -29,10 +29,13 @@ class Column:
     strong: bool = False
 
 
-def columns(*names: str, numeric: Iterable[str] = (), whole: Iterable[str] = ()) -> tuple[Column, ...]:
-    """Return columns of these names; `numeric` and `whole` name some of them."""
-    numbers, unbroken = {*numeric}, {*whole}
-    return tuple(Column(name, numeric=name in numbers, whole=name in unbroken) for name in names)
+def spoken(section: str, language: str, prefix: str = "") -> Callable[..., Column]:
+    """Return what makes columns as `Column` does, each called as a phrase of this section names it."""
+
+    def column(name: str, take: Callable[[Any], str] = str, **shown: bool) -> Column:
+        return Column(phrase(f"{section}.{prefix}{name}", language), take, **shown)
+
+    return column
 
 
 @dataclass(frozen=True, slots=True)

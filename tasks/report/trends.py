@@ -1,13 +1,13 @@
 """Trends in words and pictures: scores with their intervals over time, for a terminal, Markdown and a page."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from prompts.phrases import phrase
 from tasks.compare.leaderboard import Leaderboard, LeaderboardEntry
 from tasks.compare.trends import Trend, span
-from tasks.report.tables import Column, Table
+from tasks.report.tables import Column, Table, spoken
 from tasks.report.text import estimated
 
 CELLS = 17
@@ -22,19 +22,14 @@ def table(found: Leaderboard, listed: Sequence[Trend]) -> Table:
     """Return the latest runs of each trend as a table: a row a run, oldest first, its interval drawn."""
     low, high = span([*listed])
     axis = f"{100 * low:.0f} – {100 * high:.0f}%"
-
-    def head(
-        name: str, take: Callable[[tuple[int, Trend, LeaderboardEntry]], str], *, whole: bool = False
-    ) -> Column:
-        return Column(phrase(f"leaderboard.{name}", found.language), take, whole=whole)
-
+    column = spoken("leaderboard", found.language)
     return Table.of(
         ((n, trend, one) for trend in listed for n, one in enumerate(trend.entries[-LATEST:])),
-        head("model", lambda row: row[1].model if not row[0] else ""),
-        head("date", lambda row: f"{row[2].started:%Y-%m-%d}", whole=True),
-        head("overall", lambda row: _score(row[2])),
+        column("model", lambda row: row[1].model if not row[0] else ""),
+        column("date", lambda row: f"{row[2].started:%Y-%m-%d}", whole=True),
+        column("overall", lambda row: _score(row[2])),
         Column(axis, lambda row: drawn(row[2], low, high), whole=True),
-        head("run", lambda row: row[2].run, whole=True),
+        column("run", lambda row: row[2].run, whole=True),
         title=phrase("leaderboard.trends", found.language),
         caption=notes(found, listed),
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.report.tables import Column, Table
+from tasks.report.tables import Column, Table, spoken
 from tasks.report.text import percent
 from tasks.report.words import parts, scored, shared, why
 
@@ -31,14 +31,15 @@ def of_models(language: str) -> list[Column]:
 
 def of_suites(language: str) -> list[Column]:
     """Return what is told of each of a model's suites, and of its overall score."""
+    column = spoken("common", language)
     return [
-        Column(shared("suite", language), lambda row: row.part["suite"]),
-        Column(shared("score", language), lambda row: scored(row.part, language), numeric=True),
-        Column(shared("interval", language), lambda row: around(row.part["interval"]), numeric=True),
-        Column(shared("threshold_head", language), lambda row: percent(row.part["threshold"]), numeric=True),
-        Column(shared("weight", language), _weight, numeric=True),
-        Column(shared("outcome", language), lambda row: shared(row.part["outcome"], language), strong=True),
-        Column(shared("why", language), lambda row: why(row.part, language)),
+        column("suite", lambda row: row.part["suite"]),
+        column("score", lambda row: scored(row.part, language), numeric=True),
+        column("interval", lambda row: around(row.part["interval"]), numeric=True),
+        column("threshold_head", lambda row: percent(row.part["threshold"]), numeric=True),
+        column("weight", _weight, numeric=True),
+        column("outcome", lambda row: shared(row.part["outcome"], language), strong=True),
+        column("why", lambda row: why(row.part, language)),
     ]
 
 

@@ -21,7 +21,6 @@ def report(
     tables: Tables,
     summary: Ref,
     *,
-    started: datetime,
     folder: str,
     manifest: Mapping[str, Any],
     results: Mapping[str, Any],
@@ -33,7 +32,7 @@ def report(
         summary,
         plan=plan,
         run=str(manifest["run"]),
-        started=started,
+        started=datetime.fromisoformat(str(manifest["started"])),
         manifest=manifest,
         results=results,
     )

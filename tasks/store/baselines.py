@@ -12,7 +12,7 @@ from data.batches import Ref
 from data.commands import BASELINES
 from data.errors import InputError
 from data.tables import ITEMS, SCORES
-from metrics.analysis.baseline import Facts, SuiteRules
+from metrics.analysis.baseline import Provenance, SuiteRules
 from tasks.store.tables import explain, write_atomically
 
 SCHEMA = 2
@@ -34,7 +34,7 @@ class Baseline:
     name: str
     run: str
     started: str
-    facts: Facts
+    provenance: Provenance
     questions: pl.DataFrame
     scores: pl.DataFrame
     replies: pl.DataFrame
@@ -53,7 +53,7 @@ def write(baseline: Baseline, path: Path) -> Path:
         InputError: it cannot be written.
     """
     head = {"schema": SCHEMA, "name": baseline.name, "run": baseline.run, "started": baseline.started}
-    head["facts"] = _stored(baseline.facts)
+    head["facts"] = _stored(baseline.provenance)
     head["tables"] = {kind: [one.as_dict() for one in refs] for kind, refs in baseline.tables.items()}
     reason = pl.when(pl.col("status") == "model_error").then("reason").otherwise(pl.lit("")).alias("reason")
     listed = {
@@ -77,9 +77,9 @@ def write(baseline: Baseline, path: Path) -> Path:
     return path
 
 
-def _stored(facts: Facts) -> dict[str, Any]:
-    suites = {name: {"score": [*one.score], "rules": dict(one.rules)} for name, one in facts.suites.items()}
-    return {**asdict(facts), "suites": suites}
+def _stored(provenance: Provenance) -> dict[str, Any]:
+    suites = {name: {"score": [*one.score], "rules": dict(one.rules)} for name, one in provenance.suites.items()}
+    return {**asdict(provenance), "suites": suites}
 
 
 def _grouped(frame: pl.DataFrame, by: tuple[str, ...], columns: tuple[str, ...]) -> Iterable[dict[str, Any]]:
@@ -129,7 +129,7 @@ def _baseline(raw: Mapping[str, Any]) -> Baseline:
         str(raw["name"]),
         str(raw["run"]),
         str(raw["started"]),
-        Facts(suites, *(dict(told[name]) for name in ("rules", "units", "tested"))),
+        Provenance(suites, *(dict(told[name]) for name in ("rules", "units", "tested"))),
         _frame(raw["questions"], ("suite",), questions),
         _frame(raw["scores"], ("model", "suite", "metric"), values),
         _frame(raw["replies"], ("model",), _REPLIES),

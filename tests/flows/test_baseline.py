@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 from config.settings import Settings
 from flows.cli.application import main
 from tasks.compare.baseline import pin
-from tasks.compare.facts import facts_of
+from tasks.compare.provenance import provenance_of
 from tasks.compare.rescore import rescore
 from tasks.plan import resolve
 from tasks.store.runs import find
@@ -141,14 +141,16 @@ def test_replies_to_families_and_judges_verdicts_are_scored_again_as_the_run_sco
     """Of a run whose families and judged metrics have all another version since, and whose scores were all lost."""
     run = find(str(latest(undisturbed.folder)), undisturbed.folder)
     known = pin("main", run)
-    facts = facts_of(run.manifest)
-    assert {*facts.units} >= {"simple_logic", "response_groundedness", "factual_correctness"}
-    older = {name: {**one, "version": 0} for name, one in facts.units.items()}
-    lost = replace(known, facts=replace(facts, units=older), scores=known.scores.with_columns(value=pl.lit(0.0)))
+    provenance = provenance_of(run.manifest)
+    assert {*provenance.units} >= {"simple_logic", "response_groundedness", "factual_correctness"}
+    older = {name: {**one, "version": 0} for name, one in provenance.units.items()}
+    lost = replace(
+        known, provenance=replace(provenance, units=older), scores=known.scores.with_columns(value=pl.lit(0.0))
+    )
     plan = resolve(Settings.model_validate(run.configuration))
     asked = len(undisturbed.server.requests)
-    found = rescore(plan, lost, facts)
-    assert {*found.units} == {*facts.units}
+    found = rescore(plan, lost, provenance)
+    assert {*found.units} == {*provenance.units}
     order = ["suite", "model", "metric", "item_id", "repeat"]
     columns = [*order, "value", "status"]
     assert_frame_equal(found.baseline.scores.select(columns).sort(order), known.scores.select(columns).sort(order))

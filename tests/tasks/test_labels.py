@@ -55,11 +55,12 @@ TRUTH = [1.0 if n % 10 < 6 else 0.0 for n in range(400)]
 @pytest.mark.parametrize("by", ["random", "uncertainty"])
 def test_a_sheet_holds_so_many_replies_each_once_by_known_chances(by: By) -> None:
     values = [(n % 5) / 4 for n in range(200)]
-    drawn = sheet(found(values), n=40, by=by, seed=3)
+    drawn = sheet(found(values), n=40, by=by)
     assert drawn.height == drawn["item_id"].n_unique() == 40
     assert drawn["probability"].is_between(0, 1).all()
-    times = sum(sheet(found(values), n=40, by=by, seed=seed).filter(item_id="i0002").height for seed in range(300))
-    all_of_it = sheet(found(values), n=200, by=by, seed=0)
+    every = (found(values).with_columns(suite=pl.lit(f"s{n}")) for n in range(300))
+    times = sum(sheet(one, n=40, by=by).filter(item_id="i0002").height for one in every)
+    all_of_it = sheet(found(values), n=200, by=by)
     assert all_of_it["probability"].to_list() == [1.0] * 200
     middle = {"random": 0.2, "uncertainty": 40 * 1.1 / (40 * (2 * 0.1 + 2 * 0.85 + 1.1))}[by]
     # i0002 scores 0.5; of 300 draws the count is within four standard errors of its chance.
@@ -67,7 +68,7 @@ def test_a_sheet_holds_so_many_replies_each_once_by_known_chances(by: By) -> Non
 
 
 def test_labels_put_the_judges_mean_right(tmp_path: Path) -> None:
-    drawn = sheet(found(SCORES), n=100, seed=1)
+    drawn = sheet(found(SCORES), n=100)
     path = filled(tmp_path, drawn, lambda n: {"label": "yes" if TRUTH[n] else "no"})
     one = estimates(found(SCORES), read_labels(path))[0]
     assert (one.suite, one.model, one.metric, one.found.n_labels) == ("rag", "=m", "rubric", 100)
@@ -81,7 +82,7 @@ def test_labels_put_the_judges_mean_right(tmp_path: Path) -> None:
 
 def test_each_figure_about_the_judge_is_shown_with_its_interval(tmp_path: Path) -> None:
     """The judge's own mean 0.7 of 400 by Wilson (65.3 to 74.3 %), what the labels alone say, and λ."""
-    path = filled(tmp_path, sheet(found(SCORES), n=100, seed=1), lambda n: {"label": TRUTH[n]})
+    path = filled(tmp_path, sheet(found(SCORES), n=100), lambda n: {"label": TRUTH[n]})
     listed = estimates(found(SCORES), read_labels(path))
     it = listed[0].found
     assert it.weight_interval.low is not None
@@ -98,7 +99,7 @@ def test_each_figure_about_the_judge_is_shown_with_its_interval(tmp_path: Path) 
 
 
 def test_too_few_labels_say_nothing_of_how_far_the_judge_is_to_be_relied_on(tmp_path: Path) -> None:
-    path = filled(tmp_path, sheet(found(SCORES), n=15, seed=1), lambda n: {"label": TRUTH[n]})
+    path = filled(tmp_path, sheet(found(SCORES), n=15), lambda n: {"label": TRUTH[n]})
     listed = estimates(found(SCORES), read_labels(path))
     assert listed[0].found.weight_interval.low is None
     console = Console(width=300, record=True, file=io.StringIO())
@@ -107,7 +108,7 @@ def test_too_few_labels_say_nothing_of_how_far_the_judge_is_to_be_relied_on(tmp_
 
 
 def test_two_labellers_agreement_stands_beside_the_estimate(tmp_path: Path) -> None:
-    drawn = sheet(found(SCORES), n=60, seed=1)
+    drawn = sheet(found(SCORES), n=60)
     path = filled(tmp_path, drawn, lambda n: {"label": TRUTH[n], "label_2": TRUTH[n]})
     several = estimates(found(SCORES), read_labels(path))[0].agreement
     assert several is not None
@@ -118,7 +119,7 @@ def test_two_labellers_agreement_stands_beside_the_estimate(tmp_path: Path) -> N
 
 
 def test_two_labellers_each_fill_a_sheet_of_the_same_draw(tmp_path: Path) -> None:
-    drawn = sheet(found(SCORES), n=60, seed=1)
+    drawn = sheet(found(SCORES), n=60)
     first = filled(tmp_path, drawn, lambda n: {"label": TRUTH[n]}).rename(tmp_path / "one.csv")
     second = filled(tmp_path, drawn, lambda n: {"label": 1 - TRUTH[n] if n % 10 == 3 else TRUTH[n]})
     one = estimates(found(SCORES), read_labels(first, second))[0]
@@ -127,7 +128,7 @@ def test_two_labellers_each_fill_a_sheet_of_the_same_draw(tmp_path: Path) -> Non
     assert one.agreement.alpha is not None
     assert one.agreement.interval.low is not None
     assert one.agreement.interval.low < one.agreement.alpha < 1
-    other = filled(tmp_path, sheet(found(SCORES), n=80, seed=2), lambda n: {"label": TRUTH[n]})
+    other = filled(tmp_path, sheet(found(SCORES), n=400), lambda n: {"label": TRUTH[n]})
     with pytest.raises(InputError, match="expected sheets of one draw"):
         read_labels(first, other)
     with pytest.raises(InputError, match="expected it as it was drawn"):
@@ -151,7 +152,7 @@ def test_what_judges_said_that_do_not_count_can_be_labelled(tmp_path: Path) -> N
     texts = blank.select("item_id", "model", "repeat", "response")
     told = joined(blank.drop("suite", "prompt", "facts", "response"), items, texts)
     assert told["value"].to_list() == [(one + 1) / 2 for one in SCORES]
-    sheeted = filled(tmp_path, sheet(told, n=100, seed=1), lambda n: {"label": TRUTH[n]})
+    sheeted = filled(tmp_path, sheet(told, n=100), lambda n: {"label": TRUTH[n]})
     assert estimates(told, read_labels(sheeted))[0].found.value == pytest.approx(0.6, abs=0.04)
 
 
@@ -169,7 +170,7 @@ def test_labels_are_known_to_every_run_of_the_same_replies_by_the_same_criterion
         return kept_labels(folder, [suite], scored, items, lambda: said)
 
     assert known() == {}
-    rows = read_labels(filled(tmp_path, sheet(judged, n=100, seed=1), lambda n: {"label": TRUTH[n]}))
+    rows = read_labels(filled(tmp_path, sheet(judged, n=100), lambda n: {"label": TRUTH[n]}))
     keep(judged, rows, {("rag", "rubric"): '"Polite."'}, folder)
     key = ("rag", "=m", "rubric")
     assert known() == {key: estimates(judged, rows)[0].found}
@@ -187,14 +188,14 @@ def test_labels_are_known_to_every_run_of_the_same_replies_by_the_same_criterion
 
 
 def test_rows_left_empty_are_rows_not_drawn(tmp_path: Path) -> None:
-    drawn = sheet(found(SCORES), n=100, seed=1)
+    drawn = sheet(found(SCORES), n=100)
     path = filled(tmp_path, drawn, lambda n: {"label": TRUTH[n] if n % 2 else ""})
     assert 0 < estimates(found(SCORES), read_labels(path))[0].found.n_labels < 100
 
 
 @pytest.mark.parametrize(("label", "said"), [("maybe", "expected a number from 0 to 1"), ("", "found no label")])
 def test_what_is_no_label_is_one_message(tmp_path: Path, label: str, said: str) -> None:
-    path = filled(tmp_path, sheet(found(SCORES), n=20, seed=1), lambda _: {"label": label})
+    path = filled(tmp_path, sheet(found(SCORES), n=20), lambda _: {"label": label})
     with pytest.raises(InputError, match=said):
         estimates(found(SCORES), read_labels(path))
 

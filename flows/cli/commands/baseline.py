@@ -44,7 +44,7 @@ def list_(folder: Annotated[str, Parameter(metavar="FOLDER")] = BASELINES, /) ->
     for path in there:
         one = read(str(path))
         models = ", ".join(one.scores["model"].unique().sort())
-        show(f"{one.name}: run {one.run}, {one.started[:19]}; {models}; {', '.join(one.facts.suites)}")
+        show(f"{one.name}: run {one.run}, {one.started[:19]}; {models}; {', '.join(one.provenance.suites)}")
     if not there:
         show(f"{folder} holds no baseline. Set one from a finished run: basic-control baseline set NAME RUN.")
 
@@ -61,17 +61,17 @@ def show_(name: Annotated[str, Parameter(metavar="NAME")], /) -> None:
 
     one = read(name)
     show(f"Baseline {one.name}: run {one.run}, {one.started[:19]}")
-    for suite, rules in one.facts.suites.items():
+    for suite, rules in one.provenance.suites.items():
         for (model,), own in values_of(one.scores.filter(suite=suite), rules.score).group_by(
             "model", maintain_order=True
         ):
             scored = own["value"].drop_nulls()
             mean = None if scored.is_empty() else float(scored.sum()) / len(scored)
             show(f"  {suite} {model}: {percent(mean)}, {len(scored)} / {own.height} scored")
-    for suite, rules in one.facts.suites.items():
+    for suite, rules in one.provenance.suites.items():
         for path, value in rules.rules.items():
             show(f"  {suite}: {path.removeprefix('metrics.')}: {one_line(value)}")
-    for listed in (one.facts.rules, one.facts.units, one.facts.tested):
+    for listed in (one.provenance.rules, one.provenance.units, one.provenance.tested):
         for path, value in listed.items():
             show(f"  {path}: {one_line(value)}")
 

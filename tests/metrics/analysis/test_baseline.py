@@ -12,7 +12,7 @@ from data.records import Item
 from data.tables import ITEMS, SCORES
 from metrics.analysis.baseline import (
     BaselineComparison,
-    Facts,
+    Provenance,
     RunSide,
     SuiteRules,
     compare_with_baseline,
@@ -58,11 +58,11 @@ def scores(
     )
 
 
-def facts(*suites: str, score: Sequence[str] = ("m",), **rules: Any) -> Facts:
-    return Facts({one: SuiteRules(tuple(score), rules) for one in suites or ("s",)})
+def provenance(*suites: str, score: Sequence[str] = ("m",), **rules: Any) -> Provenance:
+    return Provenance({one: SuiteRules(tuple(score), rules) for one in suites or ("s",)})
 
 
-def side(values: pl.DataFrame, asked: pl.DataFrame, known: Facts) -> RunSide:
+def side(values: pl.DataFrame, asked: pl.DataFrame, known: Provenance) -> RunSide:
     """Every reply is the same."""
     return RunSide(values, asked, known, values.select("item_id", "model", "repeat", reply=pl.lit("r")).unique())
 
@@ -73,11 +73,11 @@ def against(
     *,
     asked: pl.DataFrame | None = None,
     pinned: pl.DataFrame | None = None,
-    before: Facts | None = None,
-    after: Facts | None = None,
+    before: Provenance | None = None,
+    after: Provenance | None = None,
     **more: Any,
 ) -> BaselineComparison:
-    before, after = before or facts(), after or facts()
+    before, after = before or provenance(), after or provenance()
     return compare_with_baseline(
         "main",
         "r1",
@@ -138,7 +138,7 @@ def test_rows_that_ask_the_same_are_one_unit() -> None:
 
 def test_a_suite_a_metric_and_a_model_that_are_missing_are_regressed_unless_allowed() -> None:
     two = pl.concat([scores([1.0] * 10), scores([1.0] * 10, model="b")])
-    before = Facts({"s": SuiteRules(("m", "k")), "rag": SuiteRules(("m",))})
+    before = Provenance({"s": SuiteRules(("m", "k")), "rag": SuiteRules(("m",))})
     found = against(scores([1.0] * 10), two, before=before)
     assert found.missing == ("suite rag", "metric k of suite s", "model b")
     assert found.outcomes == ("regressed", "held")
@@ -147,7 +147,7 @@ def test_a_suite_a_metric_and_a_model_that_are_missing_are_regressed_unless_allo
 
 
 def test_a_suite_that_a_model_takes_no_part_in_any_more_is_missing() -> None:
-    both = facts("s", "t")
+    both = provenance("s", "t")
     pinned = pl.concat([items(10), items(10, "t", "t")])
     before = pl.concat(
         [
@@ -215,8 +215,8 @@ BEFORE = {
     ],
 )
 def test_other_rules_are_refused_unless_allowed(path: str, value: Any, message: str) -> None:
-    before = facts(score=("contains",), **BEFORE)
-    found = unlike(before, facts(score=("contains",), **{**BEFORE, path: value}))
+    before = provenance(score=("contains",), **BEFORE)
+    found = unlike(before, provenance(score=("contains",), **{**BEFORE, path: value}))
     with pytest.raises(InputError, match=r"--allow-different") as raised:
         refuse("main", found, allow_different=False)
     assert message in str(raised.value)
@@ -226,20 +226,22 @@ def test_other_rules_are_refused_unless_allowed(path: str, value: Any, message: 
 def test_long_criteria_are_shown_from_where_they_part() -> None:
     text = "Polite, correct, and says what happens next, in no more than three sentences of plain English, "
     before, after = (
-        facts(**{"metrics.m.criteria": f"{text}{end}"}) for end in ("with a greeting.", "without one.")
+        provenance(**{"metrics.m.criteria": f"{text}{end}"}) for end in ("with a greeting.", "without one.")
     )
     (found,) = unlike(before, after)
     assert "with a greeting" in found.baseline
     assert "without one" in found.run
 
 
-def under_test(**changes: Any) -> Facts:
+def under_test(**changes: Any) -> Provenance:
     known: dict[str, Any] = {
         "model a": {"digest": "1"},
         "parameters of a": {"temperature": 0},
         "prompt of suite s": {"text": "1"},
     }
-    return Facts({"s": SuiteRules(("m",))}, units={"m": {"version": 1, "source": "x"}}, tested={**known, **changes})
+    return Provenance(
+        {"s": SuiteRules(("m",))}, units={"m": {"version": 1, "source": "x"}}, tested={**known, **changes}
+    )
 
 
 def test_another_model_prompt_or_parameter_is_named_and_refused_by_nobody() -> None:
@@ -256,11 +258,13 @@ def test_an_upgrade_refuses_nothing_and_is_named() -> None:
         ({"version": 2, "source": "y"}, "version of m"),
         ({"version": 1, "source": "y"}, "source of m"),
     ):
-        found = unlike(under_test(), Facts(under_test().suites, units={"m": unit}, tested=under_test().tested))
+        found = unlike(under_test(), Provenance(under_test().suites, units={"m": unit}, tested=under_test().tested))
         assert [one.what for one in found] == [what]
         refuse("main", found, allow_different=False)
     assert (
-        unlike(under_test(), Facts(under_test().suites, units={"m": {"version": 1}}, tested=under_test().tested))
+        unlike(
+            under_test(), Provenance(under_test().suites, units={"m": {"version": 1}}, tested=under_test().tested)
+        )
         == []
     )
 
@@ -268,28 +272,28 @@ def test_an_upgrade_refuses_nothing_and_is_named() -> None:
 def test_an_option_that_is_newer_or_gone_refuses_nothing_unless_it_is_set() -> None:
     """The baseline knows `old` and not `case`, whose default is false."""
     rules: dict[str, Any] = {"metrics.m.old": 1, "metrics.m.mode": "all", "strata": ""}
-    before = Facts({"s": SuiteRules(("m",), rules)})
+    before = Provenance({"s": SuiteRules(("m",), rules)})
     now = {"metrics.m.case": False, "metrics.m.mode": "all", "strata": "", "newer": 1}
     for case, refused in ((False, []), (True, ["m.case of suite s: True, in the baseline False"])):
         own = SuiteRules(("m",), {**now, "metrics.m.case": case}, {"metrics.m.case": False})
-        after = Facts({"s": own})
+        after = Provenance({"s": own})
         assert [str(one) for one in unlike(before, after)] == refused
         assert same_rules(before, after, "s", "m") == (not refused)
 
 
 def test_what_the_run_has_in_addition_is_named() -> None:
-    after = Facts({"s": SuiteRules(("m", "k")), "t": SuiteRules(("m",))})
-    found = unlike(facts(), after)
+    after = Provenance({"s": SuiteRules(("m", "k")), "t": SuiteRules(("m",))})
+    found = unlike(provenance(), after)
     assert [str(one) for one in found] == [
         "metric k of suite s: in its score, in the baseline none",
         "suite t: evaluated, in the baseline none",
     ]
-    assert missing(facts(), after) == []
+    assert missing(provenance(), after) == []
 
 
 def test_weights_and_the_whole_threshold_count_where_there_are_several_suites() -> None:
-    def weighing(weight: float, threshold: float, *suites: str) -> Facts:
-        return Facts({one: SuiteRules(("m",), {"weight": weight}) for one in suites}, {"threshold": threshold})
+    def weighing(weight: float, threshold: float, *suites: str) -> Provenance:
+        return Provenance({one: SuiteRules(("m",), {"weight": weight}) for one in suites}, {"threshold": threshold})
 
     assert unlike(weighing(0.2, 0.8, "s"), weighing(1.0, 0.5, "s")) == []
     found = unlike(weighing(0.2, 0.8, "s", "t"), weighing(1.0, 0.5, "s", "t"))

@@ -18,8 +18,8 @@ from metrics.analysis.results import Results
 from metrics.analysis.results import written as as_json
 from metrics.analysis.verdict import decide
 from tasks.compare.baseline import against, check, pin
-from tasks.compare.facts import facts_of
 from tasks.compare.items import items_of
+from tasks.compare.provenance import provenance_of
 from tasks.plan import BaselineRule, Identities, resolve
 from tasks.report.regressions import lines
 from tasks.store.baselines import read, write
@@ -175,7 +175,7 @@ def test_other_criteria_and_judges_are_refused_before_anything_is_asked(
 
     known = pinned(tmp_path, declared(tmp_path, ROWS))
     raw = json.loads(known.read_text("utf-8"))
-    before = facts_of(manifest(judged("Polite and correct.")))
+    before = provenance_of(manifest(judged("Polite and correct.")))
     raw["facts"]["suites"] = {"own": {"score": ["rubric"], "rules": before.suites["own"].rules}}
     known.write_text(json.dumps(raw), encoding="utf-8")
     check(BaselineRule(str(known)), manifest(judged("Polite and correct.")))
@@ -185,7 +185,9 @@ def test_other_criteria_and_judges_are_refused_before_anything_is_asked(
 
 
 def test_a_judges_prompt_that_has_changed_is_refused() -> None:
-    before = facts_of(provenance(resolve(Settings.model_validate(judged("Polite."))), Identities({}, {"gpt": {}})))
+    before = provenance_of(
+        provenance(resolve(Settings.model_validate(judged("Polite."))), Identities({}, {"gpt": {}}))
+    )
     prompts = [path for path in before.suites["own"].rules if path.startswith("judge_prompts.rubric.rubric/rate")]
     assert prompts
     rules = {**before.suites["own"].rules, prompts[0]: "another"}

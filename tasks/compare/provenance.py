@@ -12,7 +12,7 @@ from data.loading import judged_by
 from data.options import Declared
 from data.plugins import metric
 from data.suites import Suite
-from metrics.analysis.baseline import Facts, SuiteRules
+from metrics.analysis.baseline import Provenance, SuiteRules
 from metrics.analysis.explainability import EXPLAINED
 from metrics.analysis.scores import THRESHOLD
 from metrics.judging import templates
@@ -40,14 +40,14 @@ def _digests(name: str, options: Mapping[str, Any]) -> Iterator[tuple[str, str]]
             yield from ((f"{one} in {language}", digest(one, language)) for language in languages(one))
 
 
-def facts_of(manifest: Mapping[str, Any]) -> Facts:
+def provenance_of(manifest: Mapping[str, Any]) -> Provenance:
     """Return the facts behind a run, as far as its manifest states them: it may be of an earlier version."""
     configuration = manifest.get("configuration") or {}
     suites = suites_in(configuration)
     names = {suite.name for suite in suites}
     overall = THRESHOLD if (given := configuration.get("threshold")) is None else given
     explained = dict(flatten(configuration.get("explainability") or {}, "explainability"))
-    return Facts(
+    return Provenance(
         suites={
             suite.name: SuiteRules(suite.scored_by, dict(_rules(suite, manifest)), dict(_defaults(suite)))
             for suite in suites
