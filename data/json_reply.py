@@ -6,11 +6,14 @@ substance stays refused: NaN and Infinity, cut objects, a key given twice.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from data.patterns import pattern
 from data.records import Unparsable
+from data.thinking import split
 
 DEPTH = 48
 """How deep objects and arrays may nest; replies need three."""
@@ -20,13 +23,11 @@ _STRING = pattern(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NUMBER = pattern(r"-?(?:0|[1-9][0-9]{0,99}+)(?:\.[0-9]{1,100}+)?(?:[eE][+-]?[0-9]{1,3}+)?(?![\w.+-])")
 _WORD = pattern(r"(?:true|false|null)\b")
 _ESCAPE = pattern(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|(.))', re.DOTALL)
-_THOUGHT_OPEN = pattern(r"\s*+<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_THOUGHT_CLOSE = pattern(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _WORDS = {"true": True, "false": False, "null": None}
 
 
-class _Wrong(Exception):  # noqa: N818 - says where reading ended, not an error to show
-    """Where an object stopped being JSON."""
+class NotJson(Exception):  # noqa: N818 - says where reading ended, not an error to show
+    """Where a value stopped being JSON."""
 
     def __init__(self, position: int) -> None:
         super().__init__(position)
@@ -64,94 +65,86 @@ def _string(token: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _skip(text: str, position: int) -> int:
-    match = _SPACE.match(text, position)
-    return match.end() if match else position
-
-
-def _value(text: str, position: int, depth: int) -> tuple[Any, int]:
-    """Read one value at `position`, and return it with the position after it."""
-    if depth > DEPTH or position >= len(text):
-        raise _Wrong(position)
-    first = text[position]
-    if first == "{":
-        return _members(text, position, depth)
-    if first == "[":
-        return _elements(text, position, depth)
-    if first == '"':
-        if not (token := _STRING.match(text, position)):
-            raise _Wrong(position)
-        return _string(token[0]), token.end()
+def _scalar(text: str, position: int) -> tuple[Any, int]:
     if word := _WORD.match(text, position):
         return _WORDS[word[0]], word.end()
     if number := _NUMBER.match(text, position):
-        try:
+        with suppress(ValueError):
             return (int(number[0]) if number[0].lstrip("-").isdigit() else _finite(number[0])), number.end()
-        except ValueError:
-            raise _Wrong(position) from None
-    raise _Wrong(position)
+    raise NotJson(position)
 
 
-def _members(text: str, position: int, depth: int) -> tuple[dict[str, Any], int]:
-    found: dict[str, Any] = {}
-    position = _skip(text, position + 1)
-    while position < len(text) and text[position] != "}":
-        key = _STRING.match(text, position)
-        if not key:
-            raise _Wrong(position)
-        position = _skip(text, key.end())
-        if text[position : position + 1] != ":":
-            raise _Wrong(position)
-        value, position = _value(text, _skip(text, position + 1), depth + 1)
-        name = _string(key[0])
-        if name in found:
-            raise _Wrong(position)
-        found[name] = value
-        position = _next(text, position, "}")
-    if position >= len(text):
-        raise _Wrong(position)
-    return found, position + 1
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """What is read as JSON; every pattern goes forward only.
 
-
-def _elements(text: str, position: int, depth: int) -> tuple[list[Any], int]:
-    found: list[Any] = []
-    position = _skip(text, position + 1)
-    while position < len(text) and text[position] != "]":
-        value, position = _value(text, position, depth + 1)
-        found.append(value)
-        position = _next(text, position, "]")
-    if position >= len(text):
-        raise _Wrong(position)
-    return found, position + 1
-
-
-def _next(text: str, position: int, closing: str) -> int:
-    """Go past a comma, if there is one (a trailing comma is allowed), to the next member or the closing sign."""
-    position = _skip(text, position)
-    if text[position : position + 1] == ",":
-        return _skip(text, position + 1)
-    if text[position : position + 1] != closing:
-        raise _Wrong(position)
-    return position
-
-
-def without_thinking(text: str) -> str:
-    """Return the reply without what the model thought aloud in `<think>` and the like.
-
-    Thinking that never ends leaves nothing. A reply that is one JSON object is returned as it is: a tag in it is
-    quoted text.
+    `read` makes a text of a string's token, `key` matches what names a member, `scalar` reads what is neither a
+    string nor a container. `strict`: commas must stand between members (one after the last is allowed), and no key
+    twice.
     """
-    if text.lstrip().startswith("{"):
-        return text
-    close = _THOUGHT_CLOSE.search(text)
-    if close:
-        return text[close.end() :]
-    return "" if _THOUGHT_OPEN.match(text) else text
+
+    space: re.Pattern[str]
+    string: re.Pattern[str]
+    key: re.Pattern[str]
+    read: Callable[[str], str]
+    scalar: Callable[[str, int], tuple[Any, int]]
+    colons: Collection[str]
+    depth: int
+    strict: bool
+
+    def skip(self, text: str, position: int) -> int:
+        """Return the position after white space."""
+        match = self.space.match(text, position)
+        return match.end() if match else position
+
+    def value(self, text: str, position: int, depth: int = 0) -> tuple[Any, int]:
+        """Read one value at `position`, and return it with the position after it.
+
+        Raises:
+            NotJson: there is none.
+        """
+        first = text[position : position + 1]
+        if not first or depth > self.depth:
+            raise NotJson(position)
+        if first in "{[":
+            return self._container(text, position, depth)
+        if token := self.string.match(text, position):
+            return self.read(token[0]), token.end()
+        return self.scalar(text, position)
+
+    def _container(self, text: str, position: int, depth: int) -> tuple[Any, int]:
+        closing = "}" if text[position] == "{" else "]"
+        members: dict[str, Any] = {}
+        parts: list[Any] = []
+        position = self.skip(text, position + 1)
+        while text[position : position + 1] != closing:
+            if closing == "}":
+                key = self.key.match(text, position)
+                colon = self.skip(text, key.end()) if key else position
+                if not key or text[colon : colon + 1] not in self.colons:
+                    raise NotJson(colon)
+                name = self.read(key[0])
+                value, position = self.value(text, self.skip(text, colon + 1), depth + 1)
+                if self.strict and name in members:
+                    raise NotJson(position)
+                members[name] = value
+            else:
+                value, position = self.value(text, position, depth + 1)
+                parts.append(value)
+            position = self.skip(text, position)
+            if text[position : position + 1] == ",":
+                position = self.skip(text, position + 1)
+            elif self.strict and text[position : position + 1] != closing:
+                raise NotJson(position)
+        return (members if closing == "}" else parts), position + 1
+
+
+_JSON = Grammar(_SPACE, _STRING, _STRING, _string, _scalar, {":"}, DEPTH, strict=True)
 
 
 def objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield every outermost JSON object of a reply, in order; what is broken is passed over."""
-    yield from _outermost(without_thinking(text), "{")
+    yield from _outermost(split(text)[0], "{")
 
 
 def read_object(text: str, *keys: str) -> dict[str, Any]:
@@ -192,8 +185,8 @@ def _outermost(text: str, opening: str) -> Iterator[Any]:
     position = text.find(opening)
     while position >= 0:
         try:
-            found, end = _value(text, position, 0)
-        except _Wrong as wrong:
+            found, end = _JSON.value(text, position)
+        except NotJson as wrong:
             end = max(wrong.position, position + 1)
         else:
             yield found
@@ -206,12 +199,12 @@ def read_value(text: str) -> Any:
     Raises:
         Unparsable: there is none.
     """
-    said = without_thinking(text).strip()
+    said = split(text)[0].strip()
     fenced = re.fullmatch(r"```\w*[ \t]*\n(.*?)\n?[ \t]*```", said, re.DOTALL)
     body = (fenced[1] if fenced else said).strip()
     try:
-        value, end = _value(body, 0, 0)
-    except _Wrong:
+        value, end = _JSON.value(body, 0)
+    except NotJson:
         pass
     else:
         if not body[end:].strip():

@@ -5,7 +5,7 @@ import re
 from data.patterns import pattern
 
 _TAG = pattern(
-    r"(?P<start>^[^\S\n]*)?<(?P<close>/?)(?P<name>think|thinking|reasoning)>(?P<end>(?=[^\S\n]*(?:\n|\Z)))?",
+    r"(?P<start>^[^\S\n]*)?<(?P<close>/?)(?P<name>think|thinking|thought|reasoning)>(?P<end>(?=[^\S\n]*(?:\n|\Z)))?",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -13,10 +13,10 @@ _TAG = pattern(
 def split(text: str) -> tuple[str, str]:
     """Separate thinking from the answer.
 
-    text -> (answer, reasoning). Thinking is what stands between `<think>`, `<thinking>` or `<reasoning>` at the
-    start of a line and the tag that closes it; one that is never closed runs to the end. A closing tag that
-    starts or ends a line, with nothing opened before it, closes thinking that the chat template opened. Other
-    tags are text. A text without thinking comes back as it is; linear in its length.
+    text -> (answer, reasoning). Thinking is what stands between `<think>`, `<thinking>`, `<thought>` or
+    `<reasoning>` at the start of a line and the tag that closes it; one that is never closed runs to the end. A
+    closing tag that starts or ends a line, with nothing opened before it, closes thinking that the chat template
+    opened. Other tags are text. A text without thinking comes back as it is; linear in its length.
     """
     answers: list[str] = []
     thoughts: list[str] = []

@@ -10,7 +10,6 @@ import secrets
 import socket
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
@@ -127,7 +126,7 @@ class Pages:
 
     def index(self, request: Request) -> Response:
         """Show the runs that are asked for, the newest first."""
-        others = [replace(HistoryEntry.blank(name), status="completed") for name in self.files]
+        others = [HistoryEntry(name, status="completed") for name in self.files]
         found, asked = [*others, *entries(self.runs)], pages.RunFilter.read(request.query_params)
         return HTMLResponse(
             pages.index(found, asked, partial(address_of, self.runs), self._language_of(found), self._path_of)
@@ -249,7 +248,7 @@ def entries(runs: Path) -> list[HistoryEntry]:
     """Return all runs, the newest first; those without a manifest, which never began or lost it, at the end."""
     found = history(runs) if runs.is_dir() else []
     known = {one.name for one in found}
-    return [*found, *(HistoryEntry.blank(name) for name in sorted({*folders(runs)} - known, reverse=True))]
+    return [*found, *(HistoryEntry(name) for name in sorted({*folders(runs)} - known, reverse=True))]
 
 
 def reports(runs: Path, folder: Path) -> Mapping[str, Path]:

@@ -9,6 +9,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from data.json_reply import Grammar, NotJson
 from data.patterns import pattern
 
 DEPTH = 32
@@ -23,7 +24,7 @@ _STRING = pattern(
     r'"(?:[^"\\\n]|\\.)*+"|[“”„](?:[^“”„"\\\n]|\\.)*+[“”"]|\'(?:[^\'\\\n]|\\.)*+\'|‘(?:[^’\\\n]|\\.)*+’', re.DOTALL
 )
 _BARE = pattern(r"[+-]?\w[\w.+-]*+")
-_KEY = pattern(r"[^\W\d]\w{0,40}")
+_KEY = pattern(rf"{_STRING.pattern}|[^\W\d]\w{{0,40}}", re.DOTALL)
 _WORDS = {"null": None, "none": None, "undefined": None, "nil": None, "true": True, "false": False}
 _OPEN = pattern(r"[{\[]")
 _WHOLE = pattern(r"\s*(?:```(?:json)?\s*)?(\{.*\})\s*(?:```\s*)?", re.DOTALL)
@@ -41,20 +42,9 @@ class ParsedObjects(NamedTuple):
     cut: bool
 
 
-class _InvalidJson(Exception):  # noqa: N818 - says where reading ended, not an error to show
-    """Where a value stopped being JSON."""
-
-    def __init__(self, position: int) -> None:
-        super().__init__(position)
-        self.position = position
-
-
-def _skip(text: str, position: int) -> int:
-    match = _SPACE.match(text, position)
-    return match.end() if match else position
-
-
 def _string(token: str) -> str:
+    if token[0] not in "\"“”„'‘":  # a key without quotes
+        return token
     inner = token[1:-1]
     if "\\" not in inner:
         return inner
@@ -64,41 +54,13 @@ def _string(token: str) -> str:
         return _ESCAPE.sub(r"\1", inner)
 
 
-def _value(text: str, position: int, depth: int) -> tuple[Any, int]:
-    """Read one value at `position`, and return it with the position after it."""
-    first = text[position : position + 1]
-    if not first or depth > DEPTH:
-        raise _InvalidJson(position)
-    if first in "{[":
-        return _container(text, position, depth)
-    if token := _STRING.match(text, position):
-        return _string(token[0]), token.end()
+def _scalar(text: str, position: int) -> tuple[Any, int]:
     if bare := _BARE.match(text, position):
         return _WORDS.get(bare[0].lower(), bare[0]), bare.end()
-    raise _InvalidJson(position)
+    raise NotJson(position)
 
 
-def _container(text: str, position: int, depth: int) -> tuple[Any, int]:
-    """Read an object or a list; members may stand without a comma between them, or with one after the last."""
-    closing = "}" if text[position] == "{" else "]"
-    members: dict[str, Any] = {}
-    parts: list[Any] = []
-    position = _skip(text, position + 1)
-    while text[position : position + 1] != closing:
-        if closing == "}":
-            token = _STRING.match(text, position) or _KEY.match(text, position)
-            colon = _skip(text, token.end()) if token else position
-            if not token or text[colon : colon + 1] not in {":", "："}:
-                raise _InvalidJson(colon)
-            key = _string(token[0]) if token[0][0] in "\"“”„'‘" else token[0]
-            members[key], position = _value(text, _skip(text, colon + 1), depth + 1)
-        else:
-            part, position = _value(text, position, depth + 1)
-            parts.append(part)
-        position = _skip(text, position)
-        if text[position : position + 1] == ",":
-            position = _skip(text, position + 1)
-    return (members if closing == "}" else parts), position + 1
+_LENIENT = Grammar(_SPACE, _STRING, _KEY, _string, _scalar, {":", "："}, DEPTH, strict=False)
 
 
 def find(text: str) -> ParsedObjects:
@@ -116,8 +78,8 @@ def find(text: str) -> ParsedObjects:
     while opened and tries:
         start = opened.start()
         try:
-            value, end = _container(text, start, 0)
-        except _InvalidJson as wrong:
+            value, end = _LENIENT.value(text, start)
+        except NotJson as wrong:
             end = max(wrong.position, start + 1)
             tries -= 1
             if _begins(text, start):
@@ -130,11 +92,11 @@ def find(text: str) -> ParsedObjects:
 
 def _begins(text: str, position: int) -> bool:
     """Tell whether a brace or bracket is followed by what a JSON object or list begins with."""
-    first = _skip(text, position + 1)
+    first = _LENIENT.skip(text, position + 1)
     if first >= len(text) or text[first] in '"“„{[`':
         return True
     if text[position] == "[":
         return False
-    token = _STRING.match(text, first) or _KEY.match(text, first)
-    colon = _skip(text, token.end()) if token else len(text)
+    token = _KEY.match(text, first)
+    colon = _LENIENT.skip(text, token.end()) if token else len(text)
     return text[colon : colon + 1] in {":", "："}

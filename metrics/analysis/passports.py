@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from data.exam import AGAIN, PLAIN, REWORDED, WANTED
 from data.labelled_sets import SETS
 from metrics.exam import LABELS
@@ -129,41 +131,12 @@ class Passport:
         return {"schema": SCHEMA, **asdict(self)}
 
 
+_FORM = TypeAdapter(Passport)
+
+
 def read_passport(found: Mapping[str, Any]) -> Passport | None:
     """Return a passport from its JSON; None of an earlier exam, which asked otherwise."""
-    if found.get("schema") != SCHEMA:
-        return None
-
-    def share(part: Mapping[str, Any]) -> Share:
-        return Share.of(part["k"], part["n"])
-
-    shares = (
-        "sensitivity",
-        "specificity",
-        "right",
-        "failed",
-        "repaired",
-        "lenient",
-        "first",
-        "repeated",
-        "reworded",
-    )
-    return Passport(
-        judge=found["judge"],
-        exam=found["exam"],
-        language=found["language"],
-        labels=tuple(found["labels"]),
-        confusion=tuple(map(tuple, found["confusion"])),
-        contrast=Contrast(**found["contrast"]),
-        kappa=found["kappa"],
-        kappa_interval=Interval(**found["kappa_interval"]),
-        probes=tuple(Probe(one["probe"], share(one["flipped"]), one["p"]) for one in found["probes"]),
-        leanings=tuple(found["leanings"]),
-        marks=dict(found["marks"]),
-        answers={key: (truth, said) for key, (truth, said) in found["answers"].items()},
-        domain=found["domain"],
-        **{name: share(found[name]) for name in shares},
-    )
+    return _FORM.validate_python(found) if found.get("schema") == SCHEMA else None
 
 
 @dataclass(frozen=True, slots=True)

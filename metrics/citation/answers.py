@@ -6,9 +6,10 @@ from functools import lru_cache
 
 from rapidfuzz import fuzz
 
-from data.json_reply import objects, without_thinking
+from data.json_reply import objects
 from data.patterns import pattern
 from data.sentences import count_words, split_sentences
+from data.thinking import split
 from metrics.citation.marker_variants import common, points, rounded
 from metrics.citation.markers import LARGEST, Mark, join_pointers, marks, split_said, unescape, unwrap
 from metrics.citation.source_lists import ListedSource, read_json_sources, read_sources, split_sources, trim_url
@@ -74,7 +75,7 @@ class _Group:
 
 def _unwrap(response: str, n_passages: int) -> tuple[str, dict[int, ListedSource]]:
     """Return the body and the sources of an answer, whether it is JSON or plain text."""
-    text = without_thinking(response)
+    text = split(response)[0]
     fenced = _FENCE.match(text)
     if text.lstrip().startswith("{") or (fenced and text[fenced.end() :].lstrip().startswith("{")):
         for found in objects(text):

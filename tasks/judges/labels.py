@@ -29,7 +29,7 @@ from metrics.judging import aggregate
 from metrics.stats.agreement import Agreement, agreement
 from metrics.stats.labelled import Powered, prediction_powered
 from tasks.store.runs import FinishedRun, load, replies
-from tasks.store.tables import write_atomically
+from tasks.store.tables import write_json
 
 By = Literal["random", "uncertainty"]
 KEY = ("suite", "model", "metric", "item_id", "repeat")
@@ -340,7 +340,7 @@ def keep(found: pl.DataFrame, rows: Sequence[FilledRow], criteria: Criteria, fol
         said = [{"reply": names[at], "labels": each, "probability": chance} for at, each, chance in labels.labelled]
         stored = {**dict(zip(KEY, group, strict=False)), "drawn": labels.drawn, "of": names, "labelled": said}
         paths.append(_file(folder, group, criterion))
-        write_atomically(paths[-1], json.dumps(stored, ensure_ascii=False, indent=1).encode())
+        write_json(paths[-1], stored)
     return paths
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from operator import attrgetter, itemgetter
-from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -18,7 +17,6 @@ from tasks.report.pages import still
 from tasks.report.tables import Column, Table, spoken
 from tasks.report.text import fenced, grouped, p_value, percent, plain, points, speaking
 from tasks.report.words import remarks
-from tasks.store.tables import write_atomically
 
 LONGEST, SHORTEST = 20_000, 200
 """Characters of a text that are shown, at most; and where there are many texts, at least."""
@@ -309,7 +307,7 @@ def html(found: RunComparison) -> str:
         found=found,
         language=found.language,
         title=title(found),
-        t=partial(_said, found.language),
+        section="compare",
         answers=list(answers(found)),
         table=(made := table(found)),
         pairs=[(row, verdict(pair), found.listed(pair)) for row, pair in zip(made.rows, found.pairs, strict=True)],
@@ -322,10 +320,6 @@ def html(found: RunComparison) -> str:
         first=next((n for n, _, _, height, _ in _sections(found, longest) if height), 0),
         longest=grouped(longest),
     )
-
-
-def _said(language: str, name: str, /, **values: object) -> str:
-    return phrase(f"compare.{name}", language, **values)
 
 
 def _sections(
@@ -388,9 +382,3 @@ def junit(found: RunComparison) -> str:
         for pair in found.pairs
     ]
     return text_of(cases, title(found))
-
-
-def write(text: str, path: Path) -> Path:
-    """Write a report where the user wants it."""
-    write_atomically(path, text.encode("utf-8", "replace"))
-    return path

@@ -6,7 +6,7 @@ from typing import Any
 from metrics.analysis.summary import rounded
 from prompts.phrases import phrase
 from tasks.report.text import listed, p_value, shortened, written
-from tasks.report.words import remarks
+from tasks.report.words import models_in, remarks
 
 NAME = 26
 Results = Mapping[str, Any]
@@ -83,9 +83,7 @@ def _other(pair: Pair, model: str) -> str:
 def _whole(results: Results) -> tuple[list[Pair], list[list[str]]]:
     """Return pairs and groups of the score that decides: the overall one, else that of the suite that weighs."""
     found = results.get("comparisons", ())
-    weighing = [
-        part["suite"] for model in results["final"]["models"][:1] for part in model["suites"] if part["weight"]
-    ]
+    weighing = [part["suite"] for model in models_in(results)[:1] for part in model["suites"] if part["weight"]]
     wanted = [("", "overall"), *((suite, scope) for suite in weighing for scope in _SCOPES)]
     for suite, scope in wanted:
         if pairs := [one for one in found if (one["suite"], one["scope"]) == (suite, scope)]:

@@ -34,8 +34,7 @@ def guarded(frame: pl.DataFrame) -> pl.DataFrame:
 
 def write_csv(frame: pl.DataFrame, path: Path) -> Path:
     """Write a frame for spreadsheets: UTF-8 with a byte-order mark, guarded, null as an empty cell."""
-    write_atomically(path, f"\ufeff{csv_text(frame)}".encode())
-    return path
+    return write_atomically(path, f"\ufeff{csv_text(frame)}")
 
 
 def csv_text(frame: pl.DataFrame, *, header: bool = True) -> str:
@@ -47,8 +46,7 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> Path:
     """Write a frame as Parquet."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd", statistics=True)
-    write_atomically(path, buffer.getvalue())
-    return path
+    return write_atomically(path, buffer.getvalue())
 
 
 def _scores(data: "ReportData") -> pl.DataFrame:

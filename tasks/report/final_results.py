@@ -1,6 +1,5 @@
 """`results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` for those who publish how a model reasons and cites."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +7,13 @@ from metrics.analysis.document import document
 from metrics.analysis.results import Results
 from metrics.analysis.verdict import RunVerdict
 from tasks.report.raw import slugs
-from tasks.store.tables import write_atomically
+from tasks.store.tables import write_json
 
 
 def write(results: Results, verdict: RunVerdict, folder: Path) -> dict[str, Any]:
     """Write `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` where it applies; return the first's document."""
     found = document(results, verdict)
-    write_atomically(folder / "results.json", json.dumps(found, ensure_ascii=False, indent=1).encode())
+    write_json(folder / "results.json", found)
     write_explained(results, folder)
     return found
 
@@ -28,5 +27,4 @@ def write_explained(results: Results, folder: Path) -> None:
     listed = results.explainability
     for one, name in zip(listed, slugs([one.name for one in listed]), strict=True):
         suffix = f"_{name}" if len(listed) > 1 else ""
-        text = json.dumps(one.published, ensure_ascii=False, indent=2)
-        write_atomically(folder / f"FINAL_RESULTS_{day}{suffix}.json", text.encode())
+        write_json(folder / f"FINAL_RESULTS_{day}{suffix}.json", one.published, indent=2)

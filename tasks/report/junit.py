@@ -13,7 +13,7 @@ from tasks.report.passports import warnings
 from tasks.report.regressions import regression
 from tasks.report.report_data import ReportData
 from tasks.report.verdict_table import VerdictRow, beside
-from tasks.report.words import measure, parts, shared, why
+from tasks.report.words import measure, models_in, parts, shared, why
 from tasks.store.tables import write_atomically
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -48,7 +48,7 @@ def gates(data: ReportData) -> ET.Element:
     for name, suite, said in warnings(results, language):
         warned.setdefault((name, suite), []).append(f"{shared('warning', language)}: {said}")
     cases = []
-    for model in results.get("final", {}).get("models", ()):
+    for model in models_in(results):
         for part in parts(model, ENGLISH):
             told = _told(part, language)
             counts = policy.gate != "off"
@@ -136,5 +136,4 @@ def write(data: ReportData, path: Path) -> Path:
     """Write the run as JUnit XML."""
     top = compose(data)
     ET.indent(top)
-    write_atomically(path, ET.tostring(top, encoding="utf-8", xml_declaration=True))
-    return path
+    return write_atomically(path, ET.tostring(top, encoding="utf-8", xml_declaration=True))

@@ -85,7 +85,7 @@ def page(found: Leaderboard) -> str:
     """Return the whole leaderboard as one page: no script, no network; names are escaped."""
     return still(
         "leaderboard.html.j2",
-        t=lambda name, **values: phrase(f"leaderboard.{name}", found.language, **values),
+        section="leaderboard",
         language=found.language,
         remarks=[*remarks(found)],
         boards=[

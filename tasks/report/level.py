@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from prompts.phrases import phrase
 from tasks.report import charts
 from tasks.report.pages import still
 from tasks.report.tables import Table, spoken
-from tasks.report.text import p_value
+from tasks.report.text import p_value, plain
 from tasks.report.titles import title_of
 from tasks.store.tables import write_atomically
 
@@ -111,14 +110,9 @@ def notes(found: LevelReport) -> Iterator[str]:
 
 def markdown(found: LevelReport) -> str:
     """Return the table and notes as Markdown."""
-    lines = table(found).markdown()
-    return "\n".join([f"# {phrase('level.head', found.language)}", "", *lines, "", *_listed(found)]) + "\n"
-
-
-def _listed(found: LevelReport) -> Iterator[str]:
-    from tasks.report.text import plain
-
-    return (f"* {plain(line)}" for line in notes(found))
+    listed = [f"* {plain(line)}" for line in notes(found)]
+    head = f"# {phrase('level.head', found.language)}"
+    return "\n".join([head, "", *table(found).markdown(), "", *listed]) + "\n"
 
 
 def drawn(one: Curve, language: str) -> Markup:
@@ -147,6 +141,7 @@ def html(found: LevelReport) -> str:
     return still(
         "level.html.j2",
         ("comparison.css", "level.css"),
+        section="level",
         language=found.language,
         title=made.title,
         table=made,
@@ -154,12 +149,7 @@ def html(found: LevelReport) -> str:
         curves=[
             (title_of(one.family, found.language), one.language, drawn(one, found.language)) for one in found.curves
         ],
-        t=partial(_said, found.language),
     )
-
-
-def _said(language: str, name: str, /, **values: object) -> str:
-    return phrase(f"level.{name}", language, **values)
 
 
 def write(found: LevelReport, folder: Path) -> list[Path]:
@@ -170,5 +160,5 @@ def write(found: LevelReport, folder: Path) -> list[Path]:
         folder / "level.json": json.dumps(found.as_dict(), ensure_ascii=False, indent=2),
     }
     for path, text in texts.items():
-        write_atomically(path, text.encode("utf-8", "replace"))
+        write_atomically(path, text)
     return list(texts)

@@ -219,6 +219,4 @@ def compose(data: ReportData) -> str:
 
 def write(data: ReportData, folder: Path) -> Path:
     """Write `reports/report_<stamp>.md`."""
-    path = folder / "reports" / f"report_{data.stamp}.md"
-    write_atomically(path, compose(data).encode("utf-8", "replace"))
-    return path
+    return write_atomically(folder / "reports" / f"report_{data.stamp}.md", compose(data))

@@ -74,5 +74,4 @@ def _now(one: Mapping[str, Any]) -> str:
 
 def write(data: ReportData, path: Path) -> Path:
     """Write the summary for a merge request."""
-    write_atomically(path, summary(data).encode("utf-8", "replace"))
-    return path
+    return write_atomically(path, summary(data))

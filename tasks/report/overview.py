@@ -27,7 +27,7 @@ from tasks.report.titles import (
     where,
 )
 from tasks.report.verdict_table import beside, whole_models
-from tasks.report.words import has_overall, remarks, say, unmeasured, why
+from tasks.report.words import has_overall, models_in, remarks, say, unmeasured, why
 
 HEAT = 10
 BELOW = 5
@@ -63,7 +63,7 @@ def heat(mean: float | None, threshold: float | None) -> str:
 def models_of(data: ReportData) -> list[str]:
     """Return the models of a run, the best overall score first, as configured where there is none."""
     there = data.scores["model"].unique(maintain_order=True)
-    final = data.results.get("final", {}).get("models", [])
+    final = models_in(data.results)
     # A model whose prompts are under test is none itself: it has no replies under its own name.
     known = [m["model"] for m in final] or data.plan.configured
     asked = list(dict.fromkeys([*known, *there]))
@@ -78,7 +78,7 @@ def targets(data: ReportData) -> list[dict[str, Any]]:
         for one in suite.targets:
             own = known.setdefault(one.name, {"model": one.model.name, "prompt": one.prompt, "texts": {}})
             own["texts"][suite.name] = suite.suite.asked_by[one.prompt]
-    final = {m["model"]: m["suites"] for m in data.results.get("final", {}).get("models", [])}
+    final = {m["model"]: m["suites"] for m in models_in(data.results)}
     blank: dict[str, Any] = {"prompt": "", "texts": {}}
     return [
         {
@@ -155,7 +155,7 @@ def heat_map(data: ReportData) -> dict[str, Any]:
     whole = data.summary.filter(OVER_ALL)
     at = {(c.model, c.suite, c.family, c.metric): c for c in cells(whole)}
     sums = totals_of(data.plan.declared, data.summary)
-    final = data.results.get("final", {}).get("models", [])
+    final = models_in(data.results)
     overall = {model["model"]: model for model in final if has_overall(model)}
     rows = []
     for model in models_of(data):

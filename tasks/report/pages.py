@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from data.characters import visible
+from prompts.phrases import phrase
 
 HERE = Path(__file__).parent
 
@@ -48,17 +49,27 @@ def still(
     template: str,
     styles: tuple[str, ...] = ("comparison.css",),
     *,
+    section: str,
+    language: str,
     form: bool = False,
     script: str = "",
     **values: Any,
 ) -> str:
     """Return a page without a network: nothing but its own style sheets, and its `script`, if any, is let in.
 
-    A `form` asks its own server.
+    Its `t` says the phrases of a section. A `form` asks its own server.
     """
+
+    def t(name: str, /, **said: object) -> str:
+        return phrase(f"{section}.{name}", language, **said)
+
     style, digest = inlined("".join(map(read, styles)))
     asks = "'self'" if form else "'none'"
     policy = f"default-src 'none'; style-src {digest}; base-uri 'none'; form-action {asks}"
     run, hashed = inlined(read(script)) if script else (Markup(), "")
     policy += f"; script-src {hashed}" if script else ""
-    return environment().get_template(template).render(values, style=style, policy=policy, script=run)
+    return (
+        environment()
+        .get_template(template)
+        .render(values, t=t, language=language, style=style, policy=policy, script=run)
+    )

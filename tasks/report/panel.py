@@ -5,7 +5,7 @@ from typing import Any
 
 from prompts.phrases import phrase, translated
 from tasks.report.text import listed, percent, shortened
-from tasks.report.words import shared
+from tasks.report.words import shared, suites_in
 
 Results = Mapping[str, Any]
 _EACH = 2
@@ -22,21 +22,17 @@ def panel(results: Results, language: str) -> Iterator[str]:
             yield phrase("screen.judge", language, judge=shortened(judge, _NAME), told=told)
     else:
         yield phrase("screen.judges", language, n=len(judges), told="; ".join(_folded(results, judges, language)))
-    for model, part in _parts(results):
+    for model, part in suites_in(results):
         if part.get("as_judged") is not None:
             raw, score = percent(part["as_judged"]), percent(part["score"])
             told = shared("labelled", language, score=score, n=part["n_labels"], judged=raw)
             yield f"{part['suite']}, {shortened(model, _NAME)}: {told}"
 
 
-def _parts(results: Results) -> list[tuple[str, Mapping[str, Any]]]:
-    return [(model["model"], part) for model in results["final"]["models"] for part in model["suites"]]
-
-
 def _judges(results: Results) -> list[str]:
     """Return the judges that rated, and those that nobody measured, that do not count, that grade themselves."""
     found = [one["judge"] for metric in results.get("judges", {}).values() for one in metric["judges"]]
-    for _, part in _parts(results):
+    for _, part in suites_in(results):
         found += [*part.get("judges_unmeasured", ()), *map(_named, part.get("judges_left_out", {}))]
     found += [judge for judges in results.get("self_judged", {}).values() for judge in judges]
     return list(dict.fromkeys(found))
@@ -54,12 +50,12 @@ def _rated(results: Results, judges: Sequence[str]) -> dict[str, int]:
 
 
 def _unmeasured(results: Results, judge: str) -> bool:
-    return any(judge in part.get("judges_unmeasured", ()) for _, part in _parts(results))
+    return any(judge in part.get("judges_unmeasured", ()) for _, part in suites_in(results))
 
 
 def _left_out(results: Results, judge: str) -> list[str]:
     """Return why a judge does not count, each reason once."""
-    every = (both for _, part in _parts(results) for both in part.get("judges_left_out", {}).items())
+    every = (both for _, part in suites_in(results) for both in part.get("judges_left_out", {}).items())
     return list(dict.fromkeys(why for who, why in every if _named(who) == judge))
 
 

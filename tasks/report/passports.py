@@ -10,7 +10,7 @@ from metrics.analysis.passports import Passport, read_passport
 from prompts.phrases import phrase, translated
 from tasks.report.tables import Column, Table, spoken
 from tasks.report.text import estimated, percent, share
-from tasks.report.words import shared
+from tasks.report.words import shared, suites_in
 
 USABLE = "usable"
 _BY_PLACE = {"prefers the first": "first", "prefers the second": "second"}
@@ -113,19 +113,18 @@ def warnings(results: Results, language: str) -> list[tuple[str, str, str]]:
     """Return (model, suite, text) of judges that do not count, that nobody measured, that grade their own model."""
     found = []
     itself = results.get("self_judged", {})
-    for model in results.get("final", {}).get("models", ()):
-        for suite in model["suites"]:
-            named = suite["suite"]
-            for who, why in suite.get("judges_left_out", {}).items():
-                said = phrase(
-                    "common.judge_left_out", language, suite=named, judge=who, why=translated(why, language)
-                )
-                found.append((model["model"], named, said))
-            if blank := suite.get("judges_unmeasured"):
-                said = phrase("common.no_passport", language, suite=named, judges=", ".join(blank))
-                found.append((model["model"], named, said))
-            own = [judge for judge, models in itself.get(named, {}).items() if model["model"] in models]
-            for judge in own:
-                said = phrase("common.self_judged", language, suite=named, judge=judge, model=model["model"])
-                found.append((model["model"], named, said))
+    for model, suite in suites_in(results):
+        named = suite["suite"]
+        told = [
+            phrase("common.judge_left_out", language, suite=named, judge=who, why=translated(why, language))
+            for who, why in suite.get("judges_left_out", {}).items()
+        ]
+        if blank := suite.get("judges_unmeasured"):
+            told.append(phrase("common.no_passport", language, suite=named, judges=", ".join(blank)))
+        told += [
+            phrase("common.self_judged", language, suite=named, judge=judge, model=model)
+            for judge, models in itself.get(named, {}).items()
+            if model in models
+        ]
+        found += [(model, named, said) for said in told]
     return found

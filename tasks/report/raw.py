@@ -13,7 +13,7 @@ from typing import Any
 from data.plugins import families
 from data.records import VALUED
 from tasks.report.report_data import ReportData
-from tasks.store.tables import write_atomically
+from tasks.store.tables import write_json
 
 MOST_BYTES = 120
 """Of a model's name in a file name, which file systems hold to 255 with all that stands around it."""
@@ -97,6 +97,5 @@ def write(data: ReportData, folder: Path) -> list[Path]:
     models = data.verdicts["model"].unique(maintain_order=True).to_list()
     for model, slug in zip(models, slugs(models), strict=True):
         path = folder / "raw" / f"{slug}_{data.stamp}.json"
-        write_atomically(path, json.dumps(entries(data, model), ensure_ascii=False, indent=2).encode())
-        written.append(path)
+        written.append(write_json(path, entries(data, model), indent=2))
     return written

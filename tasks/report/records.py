@@ -9,7 +9,7 @@ import polars as pl
 from data.loading import judged_by
 from data.records import VALUED
 from tasks.report.exports import write_parquet
-from tasks.store.tables import write_atomically
+from tasks.store.tables import write_json
 
 if TYPE_CHECKING:  # as in exports
     from tasks.report.report_data import ReportData
@@ -29,12 +29,9 @@ def records(data: "ReportData") -> pl.DataFrame:
     return replies.join(scores, on=_KEYS, how="inner", maintain_order="left_right")
 
 
-def _objects(frame: pl.DataFrame) -> bytes:
-    """Return rows as a JSON array; details, which hold each judge's verdicts and reasons, as an object."""
-    rows: list[dict[str, Any]] = [
-        {**row, "details": json.loads(row["details"] or "{}")} for row in frame.iter_rows(named=True)
-    ]
-    return json.dumps(rows, ensure_ascii=False, indent=2).encode()
+def _objects(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return rows as JSON; details, which hold each judge's verdicts and reasons, as an object."""
+    return [{**row, "details": json.loads(row["details"] or "{}")} for row in frame.iter_rows(named=True)]
 
 
 def write(data: "ReportData", folder: Path) -> list[Path]:
@@ -49,6 +46,5 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
     written = []
     for name, chosen in (("successes", found.filter(scored)), ("failures", found.filter(~scored))):
         written.append(write_parquet(chosen, folder / "records" / f"{name}.parquet"))
-        written.append(folder / "records" / f"{name}.json")
-        write_atomically(written[-1], _objects(chosen))
+        written.append(write_json(folder / "records" / f"{name}.json", _objects(chosen), indent=2))
     return written

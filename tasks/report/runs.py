@@ -157,7 +157,7 @@ def index(
         trends=trends(found),
         width=WIDTH,
         height=HEIGHT,
-        t=lambda name, **values: phrase(f"view.{name}", language, **values),
+        section="view",
         language=language,
         asked=asked,
         rows=rows,
@@ -173,6 +173,4 @@ def index(
 
 def message(text: str, language: str) -> str:
     """Return a page that says one thing, such as what is wrong, and leads back."""
-    return still(
-        "message.html.j2", STYLES, t=lambda name: phrase(f"view.{name}", language), language=language, text=text
-    )
+    return still("message.html.j2", STYLES, section="view", language=language, text=text)

@@ -25,7 +25,7 @@ from tasks.report.text import duration, listed, plain, shortened, speaking, tota
 from tasks.report.titles import title_of
 from tasks.report.verdict_table import beside, whole_models
 from tasks.report.warnings import notes
-from tasks.report.words import asked, has_overall, measure, shared
+from tasks.report.words import asked, has_overall, measure, models_in, shared
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -169,7 +169,7 @@ def screen(
 ) -> Screen:
     """Return a run's screen from its results, what became of its requests, its time, and files to look at."""
     language = plan.report.language
-    models = _best_first(results["final"]["models"])
+    models = _best_first(models_in(results))
     columns, cells = (
         _families(results, plan.suites[0].suite, language) if _alone(plan) else _suites(models, language)
     )
@@ -224,7 +224,7 @@ def _families(results: Results, suite: Suite, language: str) -> tuple[list[str],
             columns[title] = None
             found[one["model"], title] = ShareCell(whole_percent(one["mean"]))
     total = shared("total", language)
-    for model in results["final"]["models"]:
+    for model in models_in(results):
         (part,) = model["suites"]
         whole = results["totals"].get(model["model"], {}).get("percent")
         score = total_percent(whole).removesuffix("%")

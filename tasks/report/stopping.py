@@ -6,19 +6,14 @@ from typing import Any
 
 from tasks.report.tables import Table, spoken
 from tasks.report.text import percent, points
-from tasks.report.words import shared
+from tasks.report.words import shared, suites_in
 
 Results = Mapping[str, Any]
 
 
 def followed(results: Results) -> list[dict[str, Any]]:
     """Return a run's sequences, models before pairs, with who was asked and the interval that is left, as text."""
-    models = [
-        suite["stopping"]
-        for model in results.get("final", {}).get("models", ())
-        for suite in model["suites"]
-        if suite.get("stopping")
-    ]
+    models = [suite["stopping"] for _, suite in suites_in(results) if suite.get("stopping")]
     return [{**one, **_shown(one)} for one in [*models, *results.get("races", ())] if one["looks"]]
 
 

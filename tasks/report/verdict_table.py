@@ -4,13 +4,13 @@ Where a model has one row (the screen, a merge request, Prefect's interface, the
 side; where each of its suites has a row (the Markdown report, CSV), their columns do. JUnit has a case for each.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tasks.report.tables import Column, Table, spoken
 from tasks.report.text import percent
-from tasks.report.words import parts, scored, shared, why
+from tasks.report.words import models_in, parts, scored, shared, why
 
 Results = Mapping[str, Any]
 
@@ -56,19 +56,15 @@ def _weight(row: VerdictRow) -> str:
 def suites_below(results: Results, language: str, *, title: str = "") -> Table:
     """Return the table with a row for each suite of a model, one below another, and for its overall score."""
     model, *more = of_models(language)
-    rows = (VerdictRow(results, one, part) for one in _models(results) for part in parts(one, language))
+    rows = (VerdictRow(results, one, part) for one in models_in(results) for part in parts(one, language))
     return Table.of(rows, model, *of_suites(language), *more, title=title)
 
 
 def whole_models(results: Results, language: str) -> Iterator[VerdictRow]:
     """Yield a row for each model: of several suites that of its overall score, else that of its last."""
-    yield from (VerdictRow(results, one, parts(one, language)[-1]) for one in _models(results))
+    yield from (VerdictRow(results, one, parts(one, language)[-1]) for one in models_in(results))
 
 
 def beside(row: VerdictRow, language: str) -> dict[str, str]:
     """Return what a model's row tells beside its name and its suites, by column."""
     return {one.name: one.take(row) for one in of_models(language)[1:]}
-
-
-def _models(results: Results) -> Iterable[Mapping[str, Any]]:
-    yield from results.get("final", {}).get("models", ())

@@ -20,7 +20,7 @@ from tasks.report.moved import moved_lines
 from tasks.report.regressions import apart
 from tasks.report.report_data import ReportData
 from tasks.report.titles import metric_title
-from tasks.report.words import say
+from tasks.report.words import say, suites_in
 
 Results = Mapping[str, Any]
 FEW = 10
@@ -74,7 +74,7 @@ def _odd(results: Results, language: str) -> Iterator[Note]:
 
 
 def _cut(results: Results, plan: Plan) -> Iterator[Note]:
-    cut = sum(suite.get("n_truncated", 0) for _, suite in _parts(results))
+    cut = sum(suite.get("n_truncated", 0) for _, suite in suites_in(results))
     live = any(model.provider != "replay" for model in plan.models)  # recorded replies stay as they were cut
     if live and cut:
         again = typed(f"run --run {results['run']['run']} --only-truncated --set models.0.max_tokens=N")
@@ -113,13 +113,8 @@ def _prices(results: Results, language: str) -> Iterator[Note]:
 def _thin(results: Results, language: str) -> Iterator[Note]:
     """Name the suites whose score rests on few answers, with the models that gave them."""
     found: dict[str, list[str]] = {}
-    for model, suite in _parts(results):
+    for model, suite in suites_in(results):
         if 0 < suite["n_scored"] < FEW:
             found.setdefault(suite["suite"], []).append(f"{model} {suite['n_scored']}")
     for name, told in found.items():
         yield Note(say("note_few", language, name=name, models=", ".join(told)), "info")
-
-
-def _parts(results: Results) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    models = (results.get("final") or {}).get("models", ())
-    yield from ((model["model"], part) for model in models for part in model["suites"])

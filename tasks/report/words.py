@@ -1,6 +1,6 @@
 """What reports say in words: phrases of the page, and why a suite or a model has its outcome."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metrics.analysis.failures import FailureCount, lost
@@ -20,14 +20,20 @@ def shared(name: str, language: str, /, **values: object) -> str:
     return phrase(f"common.{name}", language, **values)
 
 
+def models_in(results: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Return the models of a run with their verdicts; none where it has no verdict."""
+    found: Sequence[Mapping[str, Any]] = (results.get("final") or {}).get("models", ())
+    return found
+
+
+def suites_in(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return each suite of each model of a run, with the model's name."""
+    return [(model["model"], suite) for model in models_in(results) for suite in model["suites"]]
+
+
 def unmeasured(results: Mapping[str, Any]) -> set[tuple[str, str]]:
     """Return the models and suites whose judges are not to be believed."""
-    return {
-        (model["model"], suite["suite"])
-        for model in results.get("final", {}).get("models", ())
-        for suite in model["suites"]
-        if not suite.get("measured", True)
-    }
+    return {(model, one["suite"]) for model, one in suites_in(results) if not one.get("measured", True)}
 
 
 def bound(part: Mapping[str, Any], language: str) -> str:

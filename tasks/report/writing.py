@@ -1,6 +1,5 @@
 """Write a run's reports and its manifest."""
 
-import json
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +11,7 @@ from tasks.report import exports, html, junit, markdown, merge_request, raw, rec
 from tasks.report.report_data import gather
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
-from tasks.store.tables import write_atomically
+from tasks.store.tables import write_json
 
 
 @stage(version=1, part="report", takes="report", cached=False)
@@ -44,6 +43,6 @@ def report(
     if wanted.markdown:
         merge_request.write(data, Path(wanted.markdown))
     if wanted.results:
-        write_atomically(Path(wanted.results), json.dumps(results, ensure_ascii=False, indent=1).encode())
+        write_json(Path(wanted.results), results)
     written += records.write(data, there)
     return [*map(str, written), *map(str, exports.write(data, there))]

@@ -13,7 +13,7 @@ from data.commands import BASELINES
 from data.errors import InputError
 from data.tables import ITEMS, SCORES
 from metrics.analysis.baseline import Provenance, SuiteRules
-from tasks.store.tables import explain, write_atomically
+from tasks.store.tables import write_atomically
 
 SCHEMA = 2
 _KEYS = ("name", "run", "started", "facts", "questions", "scores", "replies", "tables")
@@ -69,12 +69,7 @@ def write(baseline: Baseline, path: Path) -> Path:
     for name, groups in listed.items():
         lines = ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in groups)
         text += f',\n "{name}": [\n{lines}\n ]'
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, f"{text}\n}}\n".encode())
-    except OSError as error:
-        raise explain(error, f"cannot write the baseline {path}") from error
-    return path
+    return write_atomically(path, f"{text}\n}}\n")
 
 
 def _stored(provenance: Provenance) -> dict[str, Any]:

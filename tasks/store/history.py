@@ -7,15 +7,16 @@ folder, in `labels.json`.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic import TypeAdapter
 
 from data.errors import InputError
 from data.exits import OUTCOMES
-from tasks.store.tables import write_atomically
+from tasks.store.tables import write_json
 
 INDEX = ".index.sqlite"
 LABELS = "labels.json"
@@ -47,29 +48,27 @@ class HistoryEntry:
     """
 
     name: str
-    title: str
-    started: str
-    status: str
-    models: tuple[str, ...]
-    suites: tuple[str, ...]
-    commit: str
-    exit_code: int | None
-    verdict: str
-    scores: Mapping[str, float | None]
-    verdicts: Mapping[str, str]
-    configuration: str
-    file: str
-    cost: float | None
-    currency: str
-    tags: tuple[str, ...]
-    note: str
-    baseline: str
-    language: str
+    title: str = ""
+    started: str = ""
+    status: str = "damaged"
+    models: tuple[str, ...] = ()
+    suites: tuple[str, ...] = ()
+    commit: str = ""
+    exit_code: int | None = None
+    verdict: str = ""
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    verdicts: Mapping[str, str] = field(default_factory=dict)
+    configuration: str = ""
+    file: str = ""
+    cost: float | None = None
+    currency: str = ""
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    baseline: str = ""
+    language: str = ""
 
-    @classmethod
-    def blank(cls, name: str) -> "HistoryEntry":
-        """Return what is known of a folder that says nothing of a run."""
-        return _entry(_nothing(name))
+
+_ENTRY = TypeAdapter(HistoryEntry)
 
 
 def labels(folder: Path) -> dict[str, Any]:
@@ -93,7 +92,7 @@ def label(folder: Path, add: Sequence[str], remove: Sequence[str] = (), note: st
     found = labels(folder)
     tags = [tag for tag in dict.fromkeys((*found["tags"], *add)) if tag not in remove]
     kept = {"tags": tags, "note": found["note"] if note is None else note}
-    write_atomically(folder / LABELS, json.dumps(kept, ensure_ascii=False, indent=1).encode())
+    write_json(folder / LABELS, kept)
     return kept
 
 
@@ -126,12 +125,7 @@ def _indexed(engine: sa.Engine, runs: Path) -> list[HistoryEntry]:
         if rows:
             connection.execute(_runs.insert(), rows)
         texts = connection.execute(sa.select(_runs.c.entry).order_by(_runs.c.started.desc())).scalars()
-        return [_entry(json.loads(text)) for text in texts]
-
-
-def _entry(raw: Mapping[str, Any]) -> HistoryEntry:
-    tuples = {name: tuple(raw[name]) for name in ("models", "suites", "tags")}
-    return HistoryEntry(**{**raw, **tuples})
+        return [_ENTRY.validate_json(text) for text in texts]
 
 
 def _stamp(folder: Path) -> str:
@@ -149,43 +143,19 @@ def _row(folder: Path, stamp: str) -> dict[str, str]:
     try:
         entry = _read(folder)
     except (InputError, AttributeError, KeyError, TypeError, ValueError):
-        entry = _nothing(folder.name)  # one folder must not hide the others
-    started = str(entry["started"])
-    return {
-        "folder": folder.name,
-        "stamp": stamp,
-        "started": started,
-        "entry": json.dumps(entry, ensure_ascii=False),
-    }
+        entry = HistoryEntry(folder.name)  # one folder must not hide the others
+    text = _ENTRY.dump_json(entry).decode()
+    return {"folder": folder.name, "stamp": stamp, "started": entry.started, "entry": text}
 
 
-def _nothing(name: str) -> dict[str, Any]:
-    known: dict[str, Any] = {
-        "name": name,
-        "title": "",
-        "started": "",
-        "status": "damaged",
-        "commit": "",
-        "exit_code": None,
-        "verdict": "",
-        "scores": {},
-        "verdicts": {},
-        "configuration": "",
-        "file": "",
-        "cost": None,
-        "currency": "",
-    }
-    return {**known, "models": [], "suites": [], "tags": [], "note": "", "baseline": "", "language": ""}
-
-
-def _read(folder: Path) -> dict[str, Any]:
+def _read(folder: Path) -> HistoryEntry:
     """Return what is indexed of a run; what cannot be read is left blank."""
     manifest, results = _json(folder / "manifest.json"), _json(folder / "results.json")
     final, spent = results.get("final") or {}, (results.get("run") or {}).get("spending") or {}
     configuration = manifest.get("configuration") or {}
     report, said = configuration.get("report") or {}, labels(folder)
     said["note"] = said["note"] or str(report.get("note") or "")
-    return {
+    found = {
         "name": folder.name,
         "title": str(report.get("name") or ""),
         "started": str(manifest.get("started", "")),
@@ -205,6 +175,7 @@ def _read(folder: Path) -> dict[str, Any]:
         "language": str(report.get("language") or ""),
         **said,
     }
+    return _ENTRY.validate_python(found)
 
 
 def _digest(configuration: Mapping[str, Any]) -> str:
@@ -220,8 +191,8 @@ def _verdict(final: Mapping[str, Any]) -> str:
     return next((one for one in reversed(OUTCOMES) if one in found), "")
 
 
-def _names(listed: Iterable[Any] | None) -> list[str]:
-    return [str(one.get("name", "?") if isinstance(one, Mapping) else one) for one in listed or ()]
+def _names(listed: Iterable[Any] | None) -> tuple[str, ...]:
+    return tuple(str(one.get("name", "?") if isinstance(one, Mapping) else one) for one in listed or ())
 
 
 def _json(path: Path) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import InputError, nearest
-from tasks.store.tables import write_atomically
+from tasks.store.tables import write_json
 
 SCHEMA = 1
 LATEST = 10
@@ -46,9 +46,7 @@ def commit() -> str | None:
 
 def write(folder: Path, manifest: Mapping[str, Any]) -> Path:
     """Write `manifest.json` into a run's folder."""
-    path = folder / "manifest.json"
-    write_atomically(path, json.dumps(manifest, ensure_ascii=False, indent=2).encode())
-    return path
+    return write_json(folder / "manifest.json", manifest, indent=2)
 
 
 def scored_before(runs: Path) -> dict[str, dict[str, str]]:

@@ -9,6 +9,7 @@ recognised, and a `Ref` says everything about a stage's input.
 import errno
 import hashlib
 import io
+import json
 import os
 import time
 import uuid
@@ -71,14 +72,20 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             scratch.unlink(missing_ok=True)
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a local file so that it is there whole or not at all, also after a crash.
+def write_atomically(path: Path, content: bytes | str) -> Path:
+    """Write a local file so that it is there whole or not at all, also after a crash; texts in UTF-8.
 
     Raises:
         InputError: the file system refuses.
     """
     with replacing(path) as file:
-        file.write(content)
+        file.write(content.encode("utf-8", "replace") if isinstance(content, str) else content)
+    return path
+
+
+def write_json(path: Path, value: Any, *, indent: int = 1) -> Path:
+    """Write a document as JSON, as `write_atomically` does."""
+    return write_atomically(path, json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 @dataclass(frozen=True, slots=True)

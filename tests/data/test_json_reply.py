@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.json_reply import objects, read_object, without_thinking
+from data.json_reply import objects, read_object
 from data.records import Unparsable
 from tests.helpers.bounds import bounded
 
@@ -67,7 +67,6 @@ def test_unknown_escapes_newlines_and_lone_surrogates_do_not_break_a_string() ->
 def test_a_tag_quoted_in_the_json_is_not_the_end_of_thinking() -> None:
     text = '{"reason": "it wrote </think>", "verdict": "NEUTRAL"}'
     assert read_object(text, "verdict")["reason"] == "it wrote </think>"
-    assert without_thinking("no tags") == "no tags"
 
 
 texts = st.text(st.characters(codec="utf-8"))

@@ -158,12 +158,12 @@ def test_prose_that_reads_like_code_does_not_join() -> None:
     assert find_python(reply, "f") == DEF
 
 
-def test_thoughts_are_removed_however_they_are_nested() -> None:
-    assert answer_part("a<think>b</think>c") == "ac"
-    assert answer_part("b</think>c") == "c"
-    assert answer_part("a<think>b") == "a"
-    assert answer_part("<THINK>b</THINK>c<thinking>d</thinking>e") == "ce"
-    assert answer_part("<think>a</think>b</think>c") == "c"
+def test_thoughts_are_told_from_answers_as_in_every_reply() -> None:
+    assert answer_part("a\n<think>b</think>c") == "a\nc"
+    assert answer_part("b\r\n</think>c") == "c"
+    assert answer_part("a\n<think>b") == "a"
+    assert answer_part("<THINK>b</THINK>c\n<thought>d</thought>e") == "c\ne"
+    assert answer_part('print("<think>")') == 'print("<think>")'
 
 
 KOTLIN = "fun f(x: Int): Int {\n    return x + 1\n}"

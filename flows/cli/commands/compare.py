@@ -58,6 +58,7 @@ def compare(
     """
     from tasks.compare.runs import compare_runs
     from tasks.report import comparison
+    from tasks.store.tables import write_atomically
 
     where = at or Where()
     found = compare_runs(
@@ -74,7 +75,7 @@ def compare(
                 (junit, comparison.junit))  # fmt: skip
     for path, compose in composed:
         if path:
-            written([comparison.write(compose(found), Path(path))], found.language)
+            written([write_atomically(Path(path), compose(found))], found.language)
 
 
 def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:

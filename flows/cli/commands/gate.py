@@ -44,7 +44,7 @@ def gate(
     from data.errors import InputError
     from data.suites import MAX_DROP
     from tasks.compare.gating import gate as gated
-    from tasks.report import comparison
+    from tasks.store.tables import write_atomically
 
     if not baseline and threshold is None:
         raise InputError("gate: expected --baseline OLD, or --threshold SHARE, or both; found neither.")
@@ -64,7 +64,7 @@ def gate(
     )
     show(*map(visible, _lines(verdict, held, f"{new}, compared with {baseline}:")), *map(visible, judged))
     if junit:
-        written([comparison.write(_cases(verdict, held, new), Path(junit))])
+        written([write_atomically(Path(junit), _cases(verdict, held, new))])
     return verdict.exit_code
 
 

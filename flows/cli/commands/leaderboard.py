@@ -42,7 +42,7 @@ def leaderboard(
     show(*_parts(found))
     for path, compose in ((html, words.page), (markdown, words.markdown)):
         if path:
-            write_atomically(Path(path), compose(found).encode("utf-8", "replace"))
+            write_atomically(Path(path), compose(found))
             written([path], found.language)
 
 

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from flows.cli import viewing
 from tasks.compare.runs import compare_runs
 from tasks.report import comparison, html
+from tasks.store.tables import write_atomically
 from tests.helpers.recorded import recorded_run, suite, written
 from tests.tasks.report.conftest import Open
 from tests.tasks.report.runs import prompts_run
@@ -173,7 +174,7 @@ def still_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     found = compare_runs(["20260101_before", "20260102_after"], runs=runs)
     index = bytes(viewing.Pages(runs).index(Request({"type": "http", "query_string": b""})).body).decode()
     made = {"comparison": comparison.html(found), "index": index}
-    return {name: comparison.write(text, folder / f"{name}.html") for name, text in made.items()}
+    return {name: write_atomically(folder / f"{name}.html", text) for name, text in made.items()}
 
 
 @pytest.mark.parametrize(("size", "scheme"), zip(SIZES, ("dark", "light", "light"), strict=True))
