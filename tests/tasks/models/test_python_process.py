@@ -175,6 +175,7 @@ async def answer(prompt):
     if prompt != "slow":
         return prompt
     try:
+        pathlib.Path({str(tmp_path / "begun")!r}).write_text("")
         await asyncio.sleep(600)
     except asyncio.CancelledError:
         pathlib.Path({str(tmp_path / "cancelled")!r}).write_text("")
@@ -185,6 +186,7 @@ async def answer(prompt):
         await client.identity()
         slow = asyncio.create_task(client.ask(call("slow")))
         assert (await client.ask(call("quick"))).text == "quick"
+        await asyncio.to_thread(until, (tmp_path / "begun").exists)  # one that never began has nothing to cancel
         slow.cancel()
         with pytest.raises(asyncio.CancelledError):
             await slow
