@@ -9,12 +9,11 @@ from data.batches import Ref
 from data.draw import content_id
 from data.tables import ITEMS
 from metrics.analysis.baseline import BaselineComparison, RunSide, compare_with_baseline, refuse, unlike
-from tasks.compare.items import items_of
 from tasks.compare.provenance import provenance_of
 from tasks.plan import BaselineRule, Plan
 from tasks.runtime.storage import open_store
 from tasks.store.baselines import Baseline, read
-from tasks.store.runs import FinishedRun, load, replies
+from tasks.store.runs import FinishedRun, items_of, load, replies
 from tasks.store.tables import Damaged, Store
 
 _KEPT = ("items", "requests", "responses", "judgements", "evidence")

@@ -29,7 +29,7 @@ from tasks.exchange.tables import (
     tabulate,
 )
 from tasks.exchange.texts import Texts
-from tasks.store.runs import MANIFEST, FinishedRun, find_all, load, replies
+from tasks.store.runs import MANIFEST, FinishedRun, find_all, items_of, load, replies
 
 EXPECTED = "expected answers"
 
@@ -172,7 +172,6 @@ def _labels(named: Sequence[str]) -> list[str]:
 
 def _side_of(run: FinishedRun, root: str) -> Side:
     from config.declared import suites_in  # half a second, which files need not wait for
-    from tasks.compare.items import items_of
 
     listed = tuple(suites_in(run.configuration))
     return Side(

@@ -92,6 +92,21 @@ def load(run: FinishedRun, table: str, kind: str, root: str = "") -> pl.DataFram
         ) from error
 
 
+def items_of(run: FinishedRun, root: str = "") -> pl.DataFrame:
+    """Return the items of a run, all its batches, each with the id of its question.
+
+    Raises:
+        InputError: the store does not hold them whole, or they are of an earlier version.
+    """
+    items = load(run, "items", "items", root)
+    if items["question_id"].null_count():
+        raise InputError(
+            f"run {run.name}: its items are of an earlier version, which did not say which questions they ask. Run "
+            "the evaluation again with the same configuration: what was answered is not asked again."
+        )
+    return items
+
+
 def replies(run: FinishedRun, root: str = "") -> pl.DataFrame:
     """Return each model's reply to each item and repeat: item_id, model, repeat, text, error.
 

@@ -18,12 +18,11 @@ from metrics.analysis.results import Results
 from metrics.analysis.results import written as as_json
 from metrics.analysis.verdict import decide
 from tasks.compare.baseline import against, check, pin
-from tasks.compare.items import items_of
 from tasks.compare.provenance import provenance_of
 from tasks.plan import BaselineRule, Identities, resolve
 from tasks.report.regressions import lines
 from tasks.store.baselines import read, write
-from tasks.store.runs import find, load, replies
+from tasks.store.runs import find, items_of, load, replies
 from tests.conftest import TOP
 from tests.helpers.recorded import recorded_run, suite, written
 
