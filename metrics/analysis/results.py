@@ -143,7 +143,7 @@ def build(
         races=[one for one in known.stopping if one.against],
         groups=groups(pairs),
         repeats=_repeats(leading, items, suites),
-        judges={str(metric): judge_agreement(own, "interval") for (metric,), own in ratings.group_by("metric")},
+        judges={str(metric): judge_agreement(own) for (metric,), own in ratings.group_by("metric")},
         explainability=explained(lone.models, terms) if terms else (),
         stated=tuple(stated_scores(scores, items, {suite.name: suite.scored_by for suite in suites})),
         corrected=known.corrected,

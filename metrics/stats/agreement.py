@@ -3,7 +3,6 @@
 import json
 import math
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -12,7 +11,6 @@ from data.errors import InputError
 from data.records import VALUED
 from metrics.stats.intervals import Floats, Interval, MeanEstimate, mean_interval, wilson
 
-Scale = Literal["nominal", "ordinal", "interval"]
 _NOTHING = 1e-12
 _DRAWS = 2000
 
@@ -42,10 +40,10 @@ class JudgeAgreement:
     """Krippendorff's alpha over the units that several judges rated, and each judge's failures.
 
     `alpha`, with its 95 % `interval`, is None where it is undefined: no unit with two ratings, or no two different
-    ratings at all.
+    ratings at all; its `scale` is that of intervals.
     """
 
-    scale: Scale
+    scale: str
     alpha: float | None
     n_units: int
     judges: tuple[JudgeFailures, ...]
@@ -71,36 +69,32 @@ class Repeats:
     agreement: MeanEstimate
 
 
-def krippendorff(ratings: pl.DataFrame, scale: Scale = "nominal") -> float | None:
-    """Compute Krippendorff's alpha: 1 agreement, 0 as by chance, below 0 disagreement.
+def krippendorff(ratings: pl.DataFrame) -> float | None:
+    """Compute Krippendorff's alpha of numbers: 1 agreement, 0 as by chance, below 0 disagreement.
 
-    A row of `ratings` is one rating, in any order: `unit` (what was rated) and `value` (null: no rating; a
-    number unless nominal). Units with a single rating do not count. None where alpha is undefined.
+    A row of `ratings` is one rating, in any order: `unit` (what was rated) and `value` (null: none). Units with a
+    single rating do not count. None where alpha is undefined. Of yes and no it is that of names too.
 
-    Source: Krippendorff 2011. Ordinal distance is interval distance between mid-ranks; a sum of squared
-    distances between pairs is a sum of squares about the mean.
+    Source: Krippendorff 2011, of intervals; a sum of squared distances between pairs is one about the mean.
     """
-    rated = ratings.select("unit", "value").drop_nulls().filter(pl.len().over("unit") > 1)
+    rated = _rated(ratings)
     n = rated.height
     if not n:
         return None
-    size = pl.len().over("unit")
-    if scale == "nominal":
-        # each rating against the others of its unit, and against all others
-        unlike_here = (size - pl.len().over("unit", "value")) / (size - 1)
-        unlike_anywhere = (n - pl.len().over("value")) / (n - 1)
-        found = rated.select(seen=unlike_here.sum(), expected=unlike_anywhere.sum())
-    else:
-        value = pl.col("value").rank("average") if scale == "ordinal" else pl.col("value").cast(pl.Float64)
-        placed = rated.with_columns(at=value)
-        within = (pl.col("at") - pl.col("at").mean().over("unit")) ** 2 * size / (size - 1)
-        overall = (pl.col("at") - pl.col("at").mean()) ** 2 * n / (n - 1)
-        found = placed.select(seen=within.sum(), expected=overall.sum())
-    seen, expected = found.row(0)
+    size, at = pl.len().over("unit"), pl.col("value")
+    within = (at - at.mean().over("unit")) ** 2 * size / (size - 1)
+    overall = (at - at.mean()) ** 2 * n / (n - 1)
+    seen, expected = rated.select(seen=within.sum(), expected=overall.sum()).row(0)
     return None if expected <= _NOTHING else 1 - seen / expected
 
 
-def agreement(ratings: pl.DataFrame, scale: Scale = "nominal", *, seed: int = 0) -> Agreement:
+def _rated(ratings: pl.DataFrame) -> pl.DataFrame:
+    """Return the ratings of units that several rated."""
+    given = ratings.select("unit", pl.col("value").cast(pl.Float64)).drop_nulls()
+    return given.filter(pl.len().over("unit") > 1)
+
+
+def agreement(ratings: pl.DataFrame) -> Agreement:
     """Compute Krippendorff's alpha with its 95 % interval, and over how many units that several rated.
 
     The interval is that of a bootstrap over units with random weights, to which one unit is added that agrees no
@@ -108,22 +102,17 @@ def agreement(ratings: pl.DataFrame, scale: Scale = "nominal", *, seed: int = 0)
 
     Source: Rubin 1981 (the Bayesian bootstrap); the added unit ours.
     """
-    alpha = krippendorff(ratings, scale)
-    rated = ratings.select("unit", "value").drop_nulls().filter(pl.len().over("unit") > 1)
+    alpha = krippendorff(ratings)
+    rated = _rated(ratings)
     units = rated["unit"].n_unique()
     if alpha is None:
         return Agreement(None, Interval(), units)
-    size, unlike, categories = _units(rated, scale)
-    rng = np.random.default_rng(seed)
+    size, unlike, totals, squares = _units(rated)
+    rng = np.random.default_rng(0)
     weights = rng.gamma(1.0, size=(_DRAWS, units))
     extra = rng.gamma(1.0, size=_DRAWS)
     n = weights @ size
-    if scale == "nominal":
-        counts = weights @ categories
-        expected = (n**2 - np.square(counts).sum(axis=1)) / n
-    else:
-        sums, squares = (weights @ categories[:, place] for place in (0, 1))
-        expected = squares - sums**2 / n
+    expected = weights @ squares - (weights @ totals) ** 2 / n
     # As large as the units are on the mean, and as unlike within as all ratings are.
     chance = extra * size.mean() * expected / n
     alphas = 1 - (weights @ unlike + chance) / np.maximum(expected * (1 + extra * size.mean() / n), _NOTHING)
@@ -131,27 +120,13 @@ def agreement(ratings: pl.DataFrame, scale: Scale = "nominal", *, seed: int = 0)
     return Agreement(alpha, Interval(min(low, alpha), max(high, alpha), "bootstrap", units), units)
 
 
-def _units(rated: pl.DataFrame, scale: Scale) -> tuple[Floats, Floats, Floats]:
-    """Return each unit's number of ratings, how unlike they are, and its counts of labels (or sum and squares)."""
-    if scale == "nominal":
-        table = (
-            rated.with_columns(n=1).pivot("value", index="unit", values="n", aggregate_function="sum").fill_null(0)
-        )
-        counts = table.drop("unit").to_numpy().astype(float)
-        size = counts.sum(axis=1)
-        return size, (counts * (size[:, None] - counts)).sum(axis=1) / (size - 1), counts
-    value = pl.col("value").rank("average") if scale == "ordinal" else pl.col("value").cast(pl.Float64)
-    placed = rated.with_columns(at=value)
-    middle = placed["at"].mean()
-    at = (pl.col("at") - middle).alias("at")  # about the middle: sums of squares lose nothing
-    grouped = (
-        placed.with_columns(at)
-        .group_by("unit", maintain_order=True)
-        .agg(n=pl.len(), total=pl.col("at").sum(), squares=(pl.col("at") ** 2).sum())
-    )
+def _units(rated: pl.DataFrame) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return each unit's number of ratings, how unlike they are, their sum and their squares' sum."""
+    at = pl.col("value") - rated["value"].mean()  # about the middle: sums of squares lose nothing
+    by_unit = rated.with_columns(at=at).group_by("unit", maintain_order=True)
+    grouped = by_unit.agg(n=pl.len(), total=pl.col("at").sum(), squares=(pl.col("at") ** 2).sum())
     size, total, squares = (grouped[name].to_numpy().astype(float) for name in ("n", "total", "squares"))
-    unlike = (squares - total**2 / size) * size / (size - 1)
-    return size, unlike, np.stack([total, squares], axis=1)
+    return size, (squares - total**2 / size) * size / (size - 1), total, squares
 
 
 def judge_ratings(scores: pl.DataFrame) -> pl.DataFrame:
@@ -173,7 +148,7 @@ def judge_ratings(scores: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def judge_agreement(ratings: pl.DataFrame, scale: Scale = "nominal") -> JudgeAgreement:
+def judge_agreement(ratings: pl.DataFrame) -> JudgeAgreement:
     """Compute agreement and failures of judges.
 
     A row of `ratings` is what one judge made of one unit: `unit`, `judge`, `value` (null: the call failed or
@@ -196,8 +171,8 @@ def judge_agreement(ratings: pl.DataFrame, scale: Scale = "nominal") -> JudgeAgr
         JudgeFailures(judge, asked, failed, failed / asked if asked else None, wilson(failed, asked))
         for judge, asked, failed in counts
     )
-    found = agreement(ratings, scale)
-    return JudgeAgreement(scale, found.alpha, found.n_units, judges, found.interval)
+    found = agreement(ratings)
+    return JudgeAgreement("interval", found.alpha, found.n_units, judges, found.interval)
 
 
 def pass_at(n: int, c: int, k: int) -> float:

@@ -323,7 +323,7 @@ def _estimate(group: Group, scores: pl.DataFrame, labels: GroupLabels) -> Labell
     several = None
     if len(ratings) > len(labels.labelled):
         frame = pl.DataFrame(ratings, schema={"unit": pl.String, "value": pl.Float64}, orient="row")
-        several = agreement(frame, "interval")
+        several = agreement(frame)
     return Labelled(*group, found, several)
 
 

@@ -232,11 +232,11 @@ def test_kappa_of_one_label_only_is_undefined() -> None:
     assert calibration.kappa([[10, 0], [0, 0]]) is None
 
 
-def krippendorff(units: Sequence[Sequence[float]], *, interval: bool) -> float:
+def krippendorff(units: Sequence[Sequence[float]]) -> float:
     """Return alpha by pairs of ratings (Krippendorff 2011): observed over expected disagreement."""
 
     def apart(one: float, other: float) -> float:
-        return (one - other) ** 2 if interval else float(one != other)
+        return (one - other) ** 2
 
     units = [unit for unit in units if len(unit) > 1]
     values = [value for unit in units for value in unit]
@@ -245,12 +245,10 @@ def krippendorff(units: Sequence[Sequence[float]], *, interval: bool) -> float:
     return 1 - seen / expected
 
 
-@pytest.mark.parametrize("interval", [False, True])
 @pytest.mark.parametrize("seed", range(5))
-def test_alpha_is_krippendorffs(seed: int, *, interval: bool) -> None:
+def test_alpha_is_krippendorffs(seed: int) -> None:
     rng = np.random.default_rng(seed)
     units = [rng.integers(0, 4, size=rng.integers(1, 5)).astype(float).tolist() for _ in range(20)]
     rows = [(str(place), value) for place, unit in enumerate(units) for value in unit]
     frame = pl.DataFrame(rows, schema={"unit": pl.String, "value": pl.Float64}, orient="row")
-    found = agreement.krippendorff(frame, "interval" if interval else "nominal")
-    assert found == pytest.approx(krippendorff(units, interval=interval))
+    assert agreement.krippendorff(frame) == pytest.approx(krippendorff(units))

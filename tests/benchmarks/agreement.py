@@ -33,9 +33,7 @@ def alphas(rng: np.random.Generator, n: int, right: float) -> float:
         true = rng.random(n) < 1 / 2
         said = [np.where(rng.random(n) < right, true, ~true).astype(float) for _ in range(2)]
         units = [str(one) for one in range(n)] * 2
-        held += covers(
-            agreement(pl.DataFrame({"unit": units, "value": np.concatenate(said)}), "interval").interval, truth
-        )
+        held += covers(agreement(pl.DataFrame({"unit": units, "value": np.concatenate(said)})).interval, truth)
     return held / RUNS
 
 

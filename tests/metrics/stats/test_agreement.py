@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from data.errors import InputError
 from data.tables import SCORES
-from metrics.stats.agreement import Scale, judge_agreement, judge_ratings, krippendorff, repeats
+from metrics.stats.agreement import judge_agreement, judge_ratings, krippendorff, repeats
 
 RATINGS = pl.Schema({"unit": pl.Int64(), "value": pl.Float64()})
 
@@ -33,11 +33,10 @@ def four() -> pl.DataFrame:
     return ratings(digits("123321412..."), digits("1233224125.3"), digits(".3332342251."), digits("12332441251."))
 
 
-@pytest.mark.parametrize(("scale", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
-def test_alpha_of_the_published_table_with_missing_values(scale: Scale, expected: float) -> None:
-    alpha = krippendorff(four(), scale)
+def test_alpha_of_the_published_table_with_missing_values() -> None:
+    alpha = krippendorff(four())
     assert alpha is not None
-    assert round(alpha, 3) == expected
+    assert round(alpha, 3) == 0.849
 
 
 def test_alpha_of_the_published_binary_table() -> None:
@@ -47,16 +46,6 @@ def test_alpha_of_the_published_binary_table() -> None:
     assert round(alpha, 3) == 0.095
 
 
-def test_alpha_of_the_published_nominal_table() -> None:
-    """Krippendorff 2011, section B: two observers, twelve units, five categories."""
-    letters = [dict(zip("abcde", range(1, 6), strict=True))[sign] for sign in "aabbdcccedda"]
-    others = [dict(zip("abcde", range(1, 6), strict=True))[sign] for sign in "babbbccceddd"]
-    alpha = krippendorff(ratings(list(map(float, letters)), list(map(float, others))))
-    assert alpha is not None
-    assert round(alpha, 3) == 0.692
-
-
-@pytest.mark.parametrize("scale", ["nominal", "ordinal", "interval"])
 @pytest.mark.parametrize(
     "table",
     [
@@ -67,29 +56,22 @@ def test_alpha_of_the_published_nominal_table() -> None:
         ratings([None, None], [None, None]),
     ],
 )
-def test_undefined_alpha_is_none(scale: Scale, table: pl.DataFrame) -> None:
-    assert krippendorff(table, scale) is None
+def test_undefined_alpha_is_none(table: pl.DataFrame) -> None:
+    assert krippendorff(table) is None
 
 
 def test_agreement_throughout_is_1() -> None:
-    for scale in ("nominal", "ordinal", "interval"):
-        assert krippendorff(ratings([0.0, 1.0, 2.0], [0.0, 1.0, 2.0]), scale) == pytest.approx(1.0)
+    assert krippendorff(ratings([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])) == pytest.approx(1.0)
 
 
-def _by_pairs(judges: list[list[float | None]], scale: Scale) -> float | None:
+def _by_pairs(judges: list[list[float | None]]) -> float | None:
     """Krippendorff's definition, pair by pair."""
     units = [[j[u] for j in judges if j[u] is not None] for u in range(len(judges[0]))]
     units = [unit for unit in units if len(unit) > 1]
     every = [value for unit in units for value in unit]
 
     def distance(a: Any, b: Any) -> float:
-        if scale == "nominal":
-            return float(a != b)
-        if scale == "interval":
-            return float((a - b) ** 2)
-        low, high = min(a, b), max(a, b)
-        between = sum(low <= value <= high for value in every)
-        return (between - (every.count(a) + every.count(b)) / 2) ** 2 if a != b else 0.0
+        return float((a - b) ** 2)
 
     n = len(every)
     if n == 0:
@@ -103,13 +85,10 @@ VALUE = st.one_of(st.none(), st.sampled_from([0.0, 1.0, 2.0, 5.0]))
 
 
 @settings(max_examples=80)
-@given(
-    st.lists(st.lists(VALUE, min_size=6, max_size=6), min_size=2, max_size=4),
-    st.sampled_from(["nominal", "ordinal", "interval"]),
-)
-def test_alpha_is_that_of_the_definition(judges: list[list[float | None]], scale: Scale) -> None:
-    expected = _by_pairs(judges, scale)
-    found = krippendorff(ratings(*judges), scale)
+@given(st.lists(st.lists(VALUE, min_size=6, max_size=6), min_size=2, max_size=4))
+def test_alpha_is_that_of_the_definition(judges: list[list[float | None]]) -> None:
+    expected = _by_pairs(judges)
+    found = krippendorff(ratings(*judges))
     assert found == (None if expected is None else pytest.approx(expected))
 
 
