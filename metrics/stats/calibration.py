@@ -31,7 +31,6 @@ _DRAWS = 2000
 _ROUNDS = 400
 _PRIOR = 0.5
 _LEAST = 1e-6
-_TWO = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +143,7 @@ def corrected_mean(
     """Correct the mean of what a judge, or several joined, said, by what the exam heard of each truth.
 
     `counts` are the run's (effective) numbers of each thing that can be said; `confusion` has a row for each true
-    label of the exam, worth one of `values` in [0, 1], and a column for each thing said. Of two labels it is the
-    corrected share.
+    label of the exam, worth one of `values` in [0, 1], and a column for each thing said.
 
     Raises:
         ValueError: nothing was counted, or the shapes do not fit.
@@ -155,8 +153,6 @@ def corrected_mean(
         raise ValueError(f"expected a table of {len(worth)} truths by {len(said)} counts, found {table.shape}")
     if not table.sum(axis=1).all():
         return Corrected(None, Interval(), None, UNTESTED)
-    if table.shape == (_TWO, _TWO):
-        return _of_two(said, table, worth)
     apart = least_contrast(table).value
     if apart is None or apart < UNUSABLE - 1e-9:
         return Corrected(None, Interval(), apart, TOO_WEAK)
@@ -164,27 +160,6 @@ def corrected_mean(
     low, high = mean_limits(said[None], table[None], worth, np.random.default_rng(0))
     interval = Interval(min(float(low[0]), value), max(float(high[0]), value), "corrected", round(said.sum()))
     return Corrected(value, interval, apart)
-
-
-def _of_two(said: Floats, table: Floats, worth: Floats) -> Corrected:
-    """Correct the mean of two labels as the share of the second."""
-    first, second = table.astype(int)
-    total = float(said.sum())
-    found = corrected_share(
-        float(said[1]) / total,
-        total,
-        Rate(int(second[1]), int(second.sum())),
-        Rate(int(first[0]), int(first.sum())),
-    )
-    if found.value is None or found.interval.low is None or found.interval.high is None:
-        return found
-    low, value, high = (
-        float(worth[0] + x * (worth[1] - worth[0])) for x in (found.interval.low, found.value, found.interval.high)
-    )
-    ends = sorted((low, high))
-    return Corrected(
-        value, Interval(ends[0], ends[1], "corrected", found.interval.units), found.informedness, found.reason
-    )
 
 
 def mean_limits(

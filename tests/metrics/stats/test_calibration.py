@@ -61,7 +61,11 @@ def test_the_larger_the_exam_the_narrower_the_interval() -> None:
 
 def test_two_labels_are_the_corrected_share() -> None:
     share = corrected_share(0.6, 1000, Rate(90, 100), Rate(80, 100))
-    assert corrected_mean([400, 600], [[80, 20], [10, 90]], [0, 1]) == share
+    mean = corrected_mean([400, 600], [[80, 20], [10, 90]], [0, 1])
+    assert mean.value == pytest.approx(share.value, abs=1e-6)
+    assert mean.informedness == pytest.approx(share.informedness)
+    for end in ("low", "high"):
+        assert getattr(mean.interval, end) == pytest.approx(getattr(share.interval, end), abs=0.02)
 
 
 def test_ratings_are_inverted_by_the_whole_table() -> None:
