@@ -8,9 +8,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -96,41 +93,6 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the real data (../shared/data) is not here")
     return SHARED
-
-
-@pytest.fixture(scope="module")
-def prefect_api() -> Iterator[str]:
-    """Run one Prefect server, a lean one, for a file's tests that need a real one, and return its API's URL.
-
-    No longer than that: it takes two per cent of a core while nobody asks it.
-    """
-    from flows.environment import PRIVACY, SERVER
-
-    port = free_port()
-    lean = {
-        "PREFECT_SERVER_UI_ENABLED": "0",
-        "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "0",
-        # Otherwise Prefect imports every integration there is, to see whether they have changed.
-        "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "0",
-        "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{_HOME.name}/prefect.db",
-        "PREFECT_LOGGING_LEVEL": "ERROR",
-    }
-    environment = {**os.environ, **SERVER, **PRIVACY, **lean}
-    command = [sys.executable, "-m", "prefect", "server", "start", "--host", "127.0.0.1", "--port", str(port)]
-    server = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}/api"
-    try:
-        while True:  # however long a busy machine takes; pytest ends what hangs
-            try:
-                urllib.request.urlopen(f"{url}/health", timeout=5).read()  # noqa: S310 - our own server's URL
-                break
-            except (urllib.error.URLError, OSError):
-                assert server.poll() is None, "Prefect's server did not start"
-                time.sleep(0.2)
-        yield url
-    finally:
-        server.terminate()
-        server.wait(30)
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,10 @@ from flows.environment import unreached
 from flows.ephemeral import answering, server_for, started
 from flows.full_eval import full_eval
 from flows.variants import variant
+from tests.conftest import Run
+from tests.helpers.hostile_texts import ACTS, HOSTILE, LOADED, OBEYED, acting
+from tests.helpers.runs import latest
+from tests.servers import Fault, serve_ollama
 from tests.servers.running import serve, serve_openai
 
 IDENTIFIER = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -113,11 +117,47 @@ def recorded() -> Iterator[list[Exchange]]:
             yield asked
 
 
-def compare(asked: list[Exchange], url: str) -> None:
+@dataclass
+class Told:
+    """Where a run's client finds a server, and by which password: what the environment says meanwhile."""
+
+    url: str
+    password: str
+
+    @classmethod
+    def now(cls) -> "Told":
+        return cls(os.environ["PREFECT_API_URL"], os.environ["PREFECT_API_AUTH_STRING"])
+
+    @property
+    def variables(self) -> dict[str, str]:
+        return {"PREFECT_API_URL": self.url, "PREFECT_API_AUTH_STRING": self.password}
+
+    def client(self) -> httpx.Client:
+        name, _, word = self.password.partition(":")
+        return httpx.Client(base_url=self.url, auth=(name, word), timeout=60)
+
+
+@pytest.fixture(scope="module")
+def real() -> Iterator[Told]:
+    """Start Prefect's own server as a run does that needs it; tests meet the environment that was there before."""
+    before = {name: value for name, value in os.environ.items() if name.startswith("PREFECT_")}
+    with started(), pytest.MonkeyPatch.context() as patch:
+        told = Told.now()
+        for name in [name for name in os.environ if name.startswith("PREFECT_")]:
+            if name not in before:
+                patch.delenv(name)
+            elif os.environ[name] != before[name]:
+                patch.setenv(name, before[name])
+        refresh_global_settings_context()
+        yield told
+    assert {name: value for name, value in os.environ.items() if name.startswith("PREFECT_")} == before
+
+
+def compare(asked: list[Exchange], real: Told) -> None:
     """Put what was asked to a real server, and compare the answers in all that the client reads."""
     theirs: dict[str, str] = {}
     different: dict[str, None] = {}
-    with httpx.Client(base_url=url, timeout=60) as client:
+    with real.client() as client:
         for one in asked:
             path, body = (IDENTIFIER.sub(lambda id_: theirs.get(id_[0], id_[0]), x) for x in (one.path, one.body))
             # Its database is busy: Prefect's own client asks again, too.
@@ -125,9 +165,9 @@ def compare(asked: list[Exchange], url: str) -> None:
                 said := client.request(one.method, path, content=body)
             ).status_code == httpx.codes.SERVICE_UNAVAILABLE:
                 time.sleep(0.2)
-            real = Exchange(one.method, path, body, said.status_code, said.json() if said.content else None)
-            assert one.status // 100 == real.status // 100, f"{one.route}: {one.answer} in place of {said.text}"
-            found = differences(one.read(), real.read(), "", theirs)
+            other = Exchange(one.method, path, body, said.status_code, said.json() if said.content else None)
+            assert one.status // 100 == other.status // 100, f"{one.route}: {one.answer} in place of {said.text}"
+            found = differences(one.read(), other.read(), "", theirs)
             different |= dict.fromkeys(f"{one.route}: {said}" for said in found)
     assert not different, "\n".join(different)
 
@@ -299,12 +339,12 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Exchange]]
 
 @pytest.mark.parametrize("run", [run.__name__ for run in RUNS])
 def test_whole_runs_are_answered_as_a_real_server_does(
-    run: str, asked: dict[str, list[Exchange]], prefect_api: str
+    run: str, asked: dict[str, list[Exchange]], real: Told
 ) -> None:
     unknown = sorted({one.route for one in asked[run] if one.status not in {200, 201, 204, 404}})
     assert not unknown, f"what this version of Prefect asks as well: {unknown}"
     assert len(asked[run]) >= 5
-    compare(asked[run], prefect_api)
+    compare(asked[run], real)
 
 
 def test_no_route_is_answered_that_no_run_asks_for(asked: dict[str, list[Exchange]]) -> None:
@@ -340,39 +380,71 @@ def test_what_needs_a_server_ends_the_run_with_one_message_that_names_it() -> No
             assert "POST /api/flow_runs/filter with flow_runs" in unreached(told.value)
 
 
-def send(method: str, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
-    """Send a request to the run's own answers, as anybody on the machine can."""
-    host = os.environ["PREFECT_API_URL"].removeprefix("http://").removesuffix("/api")
-    connection = http.client.HTTPConnection(host, timeout=60)
-    body = "{}" if method == "POST" else None
-    connection.request(method, f"/api{path}", body, {k.replace("_", "-"): v for k, v in headers.items()})
-    answer = connection.getresponse()
-    return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
+def lets_in_its_run_alone(told: Told) -> None:
+    """Hold a run's server to letting in nobody without the password, and no other page."""
 
+    def send(method: str, path: str, **headers: str) -> tuple[int, dict[str, str]]:
+        """Send a request, as anybody on the machine can."""
+        host = told.url.removeprefix("http://").removesuffix("/api")
+        connection = http.client.HTTPConnection(host, timeout=60)
+        body = "{}" if method == "POST" else None
+        connection.request(method, f"/api{path}", body, {k.replace("_", "-"): v for k, v in headers.items()})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status, {k.lower(): v for k, v in answer.getheaders()}
 
-def lets_in_its_run_alone() -> None:
-    """Hold the server that the environment names to letting in nobody without the password, and no other page."""
-    password = os.environ["PREFECT_API_AUTH_STRING"]
-    assert len(password) > 40
-    ours = "Basic " + base64.b64encode(password.encode()).decode()
+    assert len(told.password) > 40
+    ours = "Basic " + base64.b64encode(told.password.encode()).decode()
     assert send("POST", "/flow_runs/filter")[0] == 401
     assert send("POST", "/flow_runs/filter", Authorization="Basic cnVuOnJ1bg==")[0] == 401
     page = {"Origin": "http://evil.example", "Access_Control_Request_Method": "POST"}
     for method in ("OPTIONS", "POST"):
-        _, headers, _ = send(method, "/flow_runs/filter", Authorization=ours, **page)
+        _, headers = send(method, "/flow_runs/filter", Authorization=ours, **page)
         assert "access-control-allow-origin" not in headers
     assert send("GET", "/admin/storage", Authorization=ours)[0] == 200
 
 
-@pytest.mark.parametrize("opened", [answering, started])
-def test_a_runs_server_lets_in_its_run_alone_and_no_page_of_another_origin(
-    opened: Callable[[], AbstractContextManager[None]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PREFECT_SERVER_DATABASE_CONNECTION_URL", f"sqlite+aiosqlite:///{tmp_path}/prefect.db")
-    with opened():
-        lets_in_its_run_alone()
+def test_a_runs_server_lets_in_its_run_alone_and_no_page_of_another_origin(real: Told) -> None:
+    with answering():
+        lets_in_its_run_alone(Told.now())
     assert "PREFECT_API_AUTH_STRING" not in os.environ
     assert "PREFECT_API_URL" not in os.environ
+    lets_in_its_run_alone(real)
+
+
+def test_a_run_with_hostile_names_and_servers_ends_as_any_other(run: Run, tmp_path: Path, real: Told) -> None:
+    """What they hold reaches neither the terminal nor the server's pages in a way that either would act on."""
+    refused = Fault("status", 400, f"no {OBEYED} {LOADED}")
+    gone = Fault("status", 500, raw=json.dumps({"error": f"out of {OBEYED}"}))
+    with (
+        serve_openai("ANSWER: 12", faults=lambda number, _: refused if number % 2 else None) as server,
+        serve_ollama("x", faults=lambda *_: gone, version=f"1{OBEYED}") as other,
+    ):
+        models = [
+            {"name": HOSTILE, "provider": "openai", "base_url": server.base_url, "deadline_s": 20},
+            {"name": f"o{HOSTILE}", "provider": "ollama", "base_url": other.base_url, "deadline_s": 1},
+        ]
+        sets = [
+            f"models={json.dumps(models)}",
+            "suites=[basic_control]",
+            "basic_control.families=[simple_logic]",
+            "basic_control.n_items=4",
+        ]
+        done = run(*(word for one in sets for word in ("--set", one)), extra=real.variables)
+    for said in (done.stdout, done.stderr):
+        assert not ACTS.search(said), said
+        assert "defect" not in said
+    assert "⟦U+001B⟧" in done.stdout
+    name = latest(tmp_path).name
+    with real.client() as client:
+        artifacts = client.post("/artifacts/filter", json={"limit": 200}).json()
+    ours = [one for one in artifacts if one["description"] == name]
+    assert {one["key"] for one in ours} == {"report", "summary"}
+    for one in ours:
+        cells = json.loads(one["data"]) if one["type"] == "table" else [{"": one["data"]}]
+        texts = [one["description"], *(text for row in cells for text in row.values())]
+        assert any("evil.example" in text for text in texts)
+        assert not [found for text in texts for found in acting(text)]
 
 
 @pytest.mark.parametrize(

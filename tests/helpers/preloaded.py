@@ -33,6 +33,7 @@ FREE = {
     "AWS_SECRET_ACCESS_KEY",
     "AWS_DEFAULT_REGION",
     "PREFECT_API_URL",
+    "PREFECT_API_AUTH_STRING",
     "PREFECT_CLIENT_MAX_RETRIES",
 }
 """What a start may say otherwise: our own modules read it, S3's and Prefect's clients at their first use, or Python
