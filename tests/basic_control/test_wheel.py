@@ -19,6 +19,7 @@ import pytest
 from basic_control import ROOMS
 from tests.conftest import TOP, free_port
 from tests.flows.scene import answer, outcome
+from tests.helpers import inside
 from tests.helpers.deployed import SECRET, TINY, Place, group
 from tests.helpers.runs import latest
 from tests.helpers.wheels import PACKAGES, build_wheel, lend_packages
@@ -226,6 +227,17 @@ def test_other_processes_find_our_modules_and_rules_are_the_checkouts(installed:
 
 def evaluate(installed: Installed, server: Server, hostile: Path, **sets: str) -> Path:
     """Run three families, of which a plug-in's is one, and a suite that is judged; return the run's folder."""
+    words, there = evaluation(installed, server, hostile, **sets)
+    done = installed.run(hostile, "basic-control", *words, **there)
+    assert done.returncode == 1, done.stderr
+    assert len(server.requests) == CALLS
+    return latest(hostile.parent)
+
+
+def evaluation(
+    installed: Installed, server: Server, hostile: Path, **sets: str
+) -> tuple[list[str], dict[str, str]]:
+    """Return the command of that run, and what its environment says."""
     rows = installed.wheel.with_name("answers.jsonl")
     row = {"question": "Who?", "response": "Anna.", "reference": "She did.", "retrieved_contexts": ["It was."]}
     rows.write_text(json.dumps(row) + "\n", encoding="utf-8")
@@ -235,11 +247,7 @@ def evaluate(installed: Installed, server: Server, hostile: Path, **sets: str) -
     sets |= {"basic_control.families": "[saying, arithmetic, code_gen]", "report.html": "false"}
     sets |= {"store.root": str(hostile.parent / "store"), "store.runs": str(hostile.parent / "runs")}
     given = [word for name, value in sets.items() for word in ("--set", f"{name}={value}")]
-    there = {"BASIC_CONTROL_PLUGINS": str(hostile / "plugins")}
-    done = installed.run(hostile, "basic-control", "run", *given, **there)
-    assert done.returncode == 1, done.stderr
-    assert len(server.requests) == CALLS, "nothing is asked twice"
-    return latest(hostile.parent)
+    return ["run", *given], {"BASIC_CONTROL_PLUGINS": str(hostile / "plugins")}
 
 
 CALLS = 9 + 5
@@ -274,9 +282,13 @@ def test_a_cluster_finds_our_modules_and_comes_to_the_same_scores_as_threads(
         pytest.skip(f"the extra basic-control[{runner}] is not installed here")
     evaluate(installed, server, hostile, runner=runner, runner_workers="2")
     assert outcome(hostile.parent) == outcome(alone)
-    again = evaluate(installed, server, hostile)
+    # In this process, of the checkout: its rules are the installed ones', by the test of them above.
+    words, there = evaluation(installed, server, hostile)
+    code, _, said = inside.call(words, installed.environment(**there))
+    assert (code, len(server.requests)) == (1, CALLS), f"nothing is asked twice: {said}"
     assert outcome(hostile.parent) == outcome(alone)
-    stages = json.loads((again / "manifest.json").read_text(encoding="utf-8"))["stages"]
+    manifest = json.loads((latest(hostile.parent) / "manifest.json").read_text(encoding="utf-8"))
+    stages = manifest["stages"]
     fresh = {row["stage"] for row in stages if not row["cached"]}
     assert fresh == {"query", "judge", "results", "gate", "report"}, "threads take over what the cluster left"
 
