@@ -82,6 +82,7 @@ class Installed:
     python: Path
     site: Path
     listed: frozenset[str]
+    files: frozenset[Path]
 
     def run(self, folder: Path, *command: str, **extra: str) -> subprocess.CompletedProcess[str]:
         """Run a command of the environment in a folder, with nothing of the checkout on its path."""
@@ -109,7 +110,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     (site,) = (folder / "venv" / "lib").glob("python3*/site-packages")
     listed = frozenset(path.name for path in site.iterdir())
     lend_packages(site, folder / "locked")
-    return Installed(wheel, python, site, listed)
+    return Installed(wheel, python, site, listed, frozenset(site.rglob("*")))
 
 
 @pytest.fixture
@@ -178,38 +179,60 @@ def test_help_answers_in_a_hostile_folder(installed: Installed, hostile: Path) -
     assert "unknown key 'colour'" in own.stderr
 
 
-def test_a_deployment_is_run_by_its_worker_in_a_hostile_folder(
-    installed: Installed, hostile: Path, server: Server, tmp_path: Path
-) -> None:
-    """Password, database and runs lie in the folder, nothing among the packages; its configuration goes first."""
-    before = {*installed.site.rglob("*")}
-    place = Place(tmp_path)
+@dataclass(frozen=True)
+class Served:
+    """A hostile folder in which the installed package serves deployments."""
+
+    folder: Path
+    place: Place
+    extra: dict[str, str]
+
+    def starting(self, installed: Installed) -> dict[str, Any]:
+        """Return how to start a process in the folder."""
+        environment = installed.environment(**self.extra)
+        environment.pop("PREFECT_LOCAL_STORAGE_PATH", None)
+        return {"cwd": self.folder, "env": environment}
+
+
+@pytest.fixture(scope="module")
+def served(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Start Prefect's server as the installed package does, in a hostile folder."""
+    top = tmp_path_factory.mktemp("served")
+    place = Place(top)
     port = str(place.port)
-    extra = {"PREFECT_HOME": str(tmp_path / "home"), "PREFECT_SERVER_API_AUTH_STRING": SECRET}
+    extra = {"PREFECT_HOME": str(top / "home"), "PREFECT_SERVER_API_AUTH_STRING": SECRET}
     extra |= {"PREFECT_API_URL": f"http://127.0.0.1:{port}/api", "PREFECT_WORKER_QUERY_SECONDS": "1"}
     extra |= {"PREFECT_API_AUTH_STRING": SECRET}
+    found = Served(made_hostile(top / "mine"), place, extra)
+    serve = [str(installed.python.with_name("basic-control")), "serve", "--port", port]
+    with group(serve, top / "server.log", **found.starting(installed)):
+        place.wait(place.up, "Prefect's server did not answer")
+        yield found
+
+
+def test_a_deployment_is_run_by_its_worker_in_a_hostile_folder(
+    installed: Installed, served: Served, server: Server
+) -> None:
+    """Password, database and runs lie in the folder, nothing among the packages; its configuration goes first."""
+    place, hostile, port = served.place, served.folder, str(served.place.port)
     (hostile / "config").mkdir()
     (hostile / "config" / "smoke.yaml").write_text(TINY.format(url=server.base_url), encoding="utf-8")
-    script = str(installed.python.with_name("basic-control"))
-    options: dict[str, Any] = {"cwd": hostile, "env": installed.environment(**extra)}
-    options["env"].pop("PREFECT_LOCAL_STORAGE_PATH", None)
-    with group([script, "serve", "--port", port], tmp_path / "server.log", **options):
-        place.wait(place.up, "Prefect's server did not answer")
-        listed = f"http://127.0.0.1:{port}/v2/runs"
-        assert f"Runs: {listed} (" in (tmp_path / "server.log").read_text()
-        assert httpx.get(listed, headers={"Accept": "text/html"}).is_success, "the page that it names"
-        deployed = installed.run(hostile, "basic-control", "deploy", "--port", port, **extra)
-        assert deployed.returncode == 0, deployed.stdout + deployed.stderr
-        (smoke,) = (one["id"] for one in place.find("deployments") if one["name"] == "smoke")
-        run = place.send("POST", f"/deployments/{smoke}/create_flow_run", {})["id"]
-        with group([script, "worker", "--port", port], tmp_path / "worker.log", **options):
-            place.wait(lambda: place.send("GET", f"/flow_runs/{run}")["end_time"], "the run did not end", 280)
-        assert place.send("GET", f"/flow_runs/{run}")["state_type"] == "COMPLETED", place.logs()
+    listed = f"http://127.0.0.1:{port}/v2/runs"
+    assert f"Runs: {listed} (" in (place.tree / "server.log").read_text()
+    assert httpx.get(listed, headers={"Accept": "text/html"}).is_success, "the page that it names"
+    deployed = installed.run(hostile, "basic-control", "deploy", "--port", port, **served.extra)
+    assert deployed.returncode == 0, deployed.stdout + deployed.stderr
+    (smoke,) = (one["id"] for one in place.find("deployments") if one["name"] == "smoke")
+    run = place.send("POST", f"/deployments/{smoke}/create_flow_run", {})["id"]
+    worker = [str(installed.python.with_name("basic-control")), "worker", "--port", port]
+    with group(worker, place.tree / "worker.log", **served.starting(installed)):
+        place.wait(lambda: place.send("GET", f"/flow_runs/{run}")["end_time"], "the run did not end", 280)
+    assert place.send("GET", f"/flow_runs/{run}")["state_type"] == "COMPLETED", place.logs()
     (folder,) = (hostile / "artifacts" / "runs").iterdir()
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert (manifest["status"], manifest["requests"]["answered"]) == ("completed", 4), place.logs()
     assert (hostile / "artifacts" / "store" / "prefect.db").is_file()
-    assert {*installed.site.rglob("*")} == before
+    assert {*installed.site.rglob("*")} == installed.files
 
 
 def test_other_processes_find_our_modules_and_rules_are_the_checkouts(installed: Installed, hostile: Path) -> None:
@@ -225,10 +248,12 @@ def test_other_processes_find_our_modules_and_rules_are_the_checkouts(installed:
     assert done.stdout == f"[2, 1] loud {source} None {rules_of('tasks.score', 0)}\n", done.stderr
 
 
-def evaluate(installed: Installed, server: Server, hostile: Path, **sets: str) -> Path:
+def evaluate(
+    installed: Installed, server: Server, hostile: Path, prefect: dict[str, str] | None = None, **sets: str
+) -> Path:
     """Run three families, of which a plug-in's is one, and a suite that is judged; return the run's folder."""
     words, there = evaluation(installed, server, hostile, **sets)
-    done = installed.run(hostile, "basic-control", *words, **there)
+    done = installed.run(hostile, "basic-control", *words, **there, **(prefect or {}))
     assert done.returncode == 1, done.stderr
     assert len(server.requests) == CALLS
     return latest(hostile.parent)
@@ -276,11 +301,13 @@ def test_a_run_comes_to_its_verdict_in_a_hostile_folder(alone: Path) -> None:
 
 @pytest.mark.parametrize("runner", ["dask", "ray"])
 def test_a_cluster_finds_our_modules_and_comes_to_the_same_scores_as_threads(
-    installed: Installed, alone: Path, hostile: Path, server: Server, runner: str
+    installed: Installed, alone: Path, hostile: Path, server: Server, *, runner: str, request: pytest.FixtureRequest
 ) -> None:
+    """With a temporary Prefect server of the run's own, and with one that is there."""
     if not (PACKAGES / f"prefect_{runner}").exists():
         pytest.skip(f"the extra basic-control[{runner}] is not installed here")
-    evaluate(installed, server, hostile, runner=runner, runner_workers="2")
+    prefect = request.getfixturevalue("served").extra if runner == "ray" else None
+    evaluate(installed, server, hostile, prefect, runner=runner, runner_workers="2")
     assert outcome(hostile.parent) == outcome(alone)
     # In this process, of the checkout: its rules are the installed ones', by the test of them above.
     words, there = evaluation(installed, server, hostile)

@@ -4,11 +4,13 @@ import json
 import sys
 import zlib
 from collections import Counter
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tasks.runtime.logs import LOGGER
 from tests.conftest import Run
 from tests.helpers.runs import latest, results
 from tests.servers.running import Server, serve_openai
@@ -82,37 +84,43 @@ def breaking(stage: str, fault: pytest.MonkeyPatch) -> None:
     fault.setattr(broken.task, "fn", fail)
 
 
-@pytest.mark.parametrize(
-    ("broken", "calls_before"),
-    [
-        ("generate", 0),
-        ("query", 0),
-        ("verify", 4),
-        ("score", 4),
-        ("judge", 4),
-        ("score_judged", 8),
-        ("aggregate", 9),
-        ("report", 9),
-    ],
-)
+BREAKING = {
+    "generate": 0, "query": 0, "verify": 4, "score": 4, "judge": 4, "score_judged": 8, "aggregate": 9, "report": 9,
+}  # fmt: skip
+"""Stages that fail, one after the other, and how many calls have been made until then."""
+
+
 def test_after_a_failed_stage_only_it_and_what_follows_runs(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str, calls_before: int
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """One run that fails again and again, each time at a later stage; its last start is a process of its own."""
+    done = 0  # stages before this place of the street are kept
+    heard = BufferingHandler(10_000)
+    monkeypatch.setattr(LOGGER, "handlers", [*LOGGER.handlers, heard])
+
+    def expected(end: int) -> list[tuple[str, bool]]:
+        found = [(name, place < done and name not in NEVER_CACHED) for place, name in enumerate(STREET[:end])]
+        return sorted(found)  # a judge's own queries end before it does
+
     with serve_openai(reply) as server:
-        with monkeypatch.context() as fault:
-            breaking(broken, fault)
-            failed = run(*arguments(server, tmp_path))
-        assert failed.returncode == 2
-        assert "made to fail" in failed.stderr
-        assert "Traceback" not in failed.stderr
-        assert len(server.requests) == calls_before
-        done = run("--resume", apart=broken == "verify")
-        assert len(server.requests) == sum(CALLS.values()), "no call is made twice"
-    assert done.returncode == 0, done.stderr
-    first = STREET.index(broken)
-    expected = [(name, place < first and name not in NEVER_CACHED) for place, name in enumerate(STREET)]
-    # A judge's own queries end before it does.
-    assert sorted(stages(tmp_path)) == sorted(expected)
+        given = arguments(server, tmp_path)
+        for broken, calls in BREAKING.items():
+            with monkeypatch.context() as fault:
+                breaking(broken, fault)
+                heard.flush()
+                failed = run(*given)
+            assert failed.returncode == 2
+            assert "made to fail" in failed.stderr
+            assert "Traceback" not in failed.stderr
+            assert len(server.requests) == calls, "no call is made twice"
+            first = STREET.index(broken)
+            told = [vars(one)["fields"] for one in heard.buffer if vars(one).get("event") == "stage"]
+            assert sorted((one["stage"], one["cached"]) for one in told) == expected(first)
+            done, given = first, ["--resume"]
+        last = run(*given, apart=True)
+        assert len(server.requests) == sum(CALLS.values())
+    assert last.returncode == 0, last.stderr
+    assert sorted(stages(tmp_path)) == expected(len(STREET))
     assert len(list((tmp_path / "runs").iterdir())) == 1, "the run goes on in its own folder"
 
 
