@@ -34,7 +34,6 @@ PAGELESS = {"PREFECT_SERVER_UI_ENABLED": "false"}
 """So that nothing is made for pages that are not there (`tasks.models.progress.has_pages`)."""
 START_S = 300
 """A crowded machine may take minutes until Prefect's own server answers; one that ends is noticed at once."""
-END_S = 2.0
 
 
 Opened = Callable[[], contextlib.AbstractContextManager[None]]
@@ -52,22 +51,21 @@ def server_for(runner: str) -> Opened | None:
 def answering() -> Iterator[None]:
     """Answer Prefect's client in this process while the block runs; what has read its settings finds it."""
     password = _password()
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        url = f"http://127.0.0.1:{door.getsockname()[1]}/api"
-        config = uvicorn.Config(
-            application(password), log_config=None, access_log=False, lifespan="off", ws="none", http="h11"
-        )
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, args=([door],), name="prefect", daemon=True)
-        thread.start()
-        EventsWorker.set_client_override(NullEventsClient)
-        try:
-            with _told(ALONE | PAGELESS | {"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": password}):
-                yield
-        finally:
-            EventsWorker.set_client_override(None)
-            server.should_exit = server.force_exit = True
-            thread.join(END_S)
+    door = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{door.getsockname()[1]}/api"
+    config = uvicorn.Config(
+        application(password), log_config=None, access_log=False, lifespan="off", ws="none", http="h11"
+    )
+    server = uvicorn.Server(config)
+    threading.Thread(target=server.run, args=([door],), name="prefect", daemon=True).start()
+    EventsWorker.set_client_override(NullEventsClient)
+    try:
+        with _told(ALONE | PAGELESS | {"PREFECT_API_URL": url, "PREFECT_API_AUTH_STRING": password}):
+            yield
+    finally:
+        EventsWorker.set_client_override(None)
+        # It closes the door behind it. Nobody waits for that: it looks up every tenth of a second.
+        server.should_exit = server.force_exit = True
 
 
 @contextlib.contextmanager

@@ -41,7 +41,7 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
     """
 
     def imported() -> "Callable[[Plan], tuple[RunResult, Plan]]":
-        from flows.full_eval import planned
+        import flows.evaluation  # noqa: F401 - all that takes long
 
         def work(plan: "Plan") -> "tuple[RunResult, Plan]":
             if only_failed:
@@ -49,7 +49,7 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
                 from flows.runs import restore
 
                 restore(plan.store, settings_of(plan.store.runs, again.of)[1])
-            return planned(plan)(settings, again), plan
+            return _planned(plan, settings, again), plan
 
         return work
 
@@ -63,6 +63,25 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
         return "nothing has been asked yet."
 
     return run_flow(partial(check, settings), imported, go_on)
+
+
+def _planned(plan: "Plan", settings: "Settings", again: "Rerun") -> "RunResult":
+    """Run the flow `full_eval` by a plan that is resolved already, and settings that are checked."""
+    from flows import evaluation
+    from flows.variants import part_of, variant
+    from tasks.models.progress import has_pages
+
+    def run(settings: "Settings", again: "Rerun") -> "RunResult":
+        del settings  # which Prefect's pages show
+        return evaluation.evaluate(plan, again)
+
+    if has_pages():
+        from flows.full_eval import full_eval
+
+        # Prefect would take a JSON schema's `$ref` for a reference to a block of its own.
+        return variant(full_eval, should_validate_parameters=False, fn=run)(settings, again)
+    # Nobody would see the parameters, whose schema takes a tenth of a second.
+    return part_of(partial(run, settings, again), "full_eval", run=settings.title)()
 
 
 SAME = "run the same command again to continue."
@@ -96,11 +115,13 @@ def _run_flow(
 ) -> T:
     from flows.environment import prepare, results_of
     from flows.preflight import too_few_connections, unread_responses
+    from tasks.models.partial import put_off
 
     plan = resolved()
     for said in filter(None, (*unread_responses(plan), too_few_connections(plan))):
         say(said, level=logging.WARNING)
     prepare(results_of(plan.store))
+    put_off("prefect", "blocks.notifications", "blocks.webhook")  # which no run sends
     with ExitStack() as stack:
         shown = None if structured() else stack.enter_context(progress(plan.report.language))
         # Importing Prefect makes hundreds of thousands of objects that stay: nothing to collect among them.

@@ -1,4 +1,4 @@
-"""The openai package without what no call of ours uses: to be imported before it."""
+"""Packages without what no run of ours uses: to be imported before them."""
 
 import sys
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class _Later(ModuleType):
-    """A package whose own module runs when something of it is asked for; modules in it are found before that."""
+    """A module that runs when something of it is asked for; what is in a package is found before that."""
 
     def __getattr__(self, name: str) -> Any:
         spec, self.__class__ = self.__spec__, ModuleType  # type: ignore[assignment] # once is enough
@@ -18,13 +18,14 @@ class _Later(ModuleType):
 
 
 def put_off(package: str, *parts: str) -> None:
-    """Have `package`, once it is imported, import its packages `parts` only when something of them is asked for."""
+    """Have `package`, once it is imported, import its modules `parts` only when something of them is asked for."""
     whole = find_spec(package)
     if package in sys.modules or whole is None or not whole.origin:
         return
     for part in parts:
-        name, folder = f"{package}.{part}", Path(whole.origin).parent / Path(*part.split("."))
-        spec = spec_from_file_location(name, folder / "__init__.py", submodule_search_locations=[str(folder)])
+        name, path = f"{package}.{part}", Path(whole.origin).parent / Path(*part.split("."))
+        file, inside = (path / "__init__.py", [str(path)]) if path.is_dir() else (path.with_suffix(".py"), None)
+        spec = spec_from_file_location(name, file, submodule_search_locations=inside)
         if spec and name not in sys.modules:
             sys.modules[name] = module = module_from_spec(spec)
             module.__class__ = _Later
