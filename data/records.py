@@ -393,7 +393,6 @@ class Provider:
     `missing(model)` says what has to be fetched before it can answer ('' where nothing has). `unready(model)` says
     what keeps it from answering now and can be told at once, without its package: no key, no file.
     `batches(client)` returns a client's batch endpoint (`tasks.models.protocol.Batches`), where there is one.
-    `slow`: the module that `open` imports, where that takes a while: a run does so while it waits anyway.
     """
 
     name: str
@@ -408,4 +407,3 @@ class Provider:
     missing: Callable[[Any], str] | None = None
     unready: Callable[[Any], str] | None = None
     batches: Callable[[Any], Any] | None = None
-    slow: str = ""

@@ -20,7 +20,7 @@ from data.draw import canonical
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, BoundedBody, bound
 from tasks.models.errors import advise, classify_error, read_error, refusal, tls_error
-from tasks.models.openai_forms import Chat, Form, Responses
+from tasks.models.openai_forms import Chat, Form, Responses, identified
 from tasks.models.protocol import CallError
 from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
 
@@ -117,10 +117,7 @@ class OpenAIClient:
                     raise broken from None
             except openai.APIError:
                 pass
-        told = {"provider": self._model.provider, "model": self._model.served, "base_url": self._where}
-        if isinstance(self.form, Responses):  # chats have none, so that replies of earlier versions are found
-            told["api"] = "responses"
-        return told | ({"api_version": self._model.api_version} if self._model.api_version else {})
+        return identified(self._model, self._where)
 
     async def ask(self, call: Call) -> Reply:
         """Ask once; a refused parameter is renamed or left out and the call made again at once.

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from config.settings import Model
 from data.records import Message, Reply
 from tasks.models.protocol import CallError
 from tasks.models.replies import read_reply
@@ -191,3 +192,11 @@ def _type(form: Any) -> str:
 def _count(counts: Any, name: str) -> int | None:
     value = _mapping(counts).get(name)
     return value if isinstance(value, int) else None
+
+
+def identified(model: Model, where: str) -> dict[str, str]:
+    """Return what identifies a model at an address."""
+    told = {"provider": model.provider, "model": model.served, "base_url": where}
+    if model.options.get("api") == "responses":  # chats have none, so that replies of earlier versions are found
+        told["api"] = "responses"
+    return told | ({"api_version": model.api_version} if model.api_version else {})

@@ -47,7 +47,10 @@ class CallError(Exception):
 
 
 class Client(Protocol):
-    """One endpoint and model. A client makes one attempt per `ask`: retries belong to `query`."""
+    """One endpoint and model. A client makes one attempt per `ask`: retries belong to `query`.
+
+    One whose package takes long to import has it in `opened`: the client that is asked in its place.
+    """
 
     async def identity(self) -> Mapping[str, str]:
         """Return what identifies the model beyond its name: provider, model, digest, server version.

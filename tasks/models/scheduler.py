@@ -551,6 +551,7 @@ async def ask_all(
     pending = [(request_id, read(call)) for request_id, call in distinct.items() if request_id not in known]
     progress(tally)
     if pending:
+        batch.client = getattr(client, "opened", client)  # before the first call's time counts
         async with _renewing(cache, holder):
             shared.batches.add(batch)
             try:

@@ -30,5 +30,4 @@ UNIT = Provider(
     unready=_unready,
     options=Options,
     check=_check,
-    slow="tasks.models.openai",
 )

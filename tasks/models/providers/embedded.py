@@ -46,5 +46,4 @@ UNIT = Provider(
     check=_check,
     missing=_missing,
     at_once=_at_once,
-    slow="tasks.models.openai",  # by which its engines are asked
 )

@@ -38,5 +38,4 @@ UNIT = Provider(
     open=_open,
     unready=_unready,
     check=_check,
-    slow="tasks.models.ollama",
 )

@@ -29,15 +29,15 @@ def check(model: Any) -> str:
 
 
 def _open(model: Any) -> Any:
-    from tasks.models.openai import OpenAIClient
+    from tasks.models.listing import ListingClient
 
-    return OpenAIClient(model)
+    return ListingClient(model)
 
 
 def _batches(client: Any) -> Any:
     from tasks.models.openai_batches import OpenAIBatches
 
-    return OpenAIBatches(client)
+    return OpenAIBatches(getattr(client, "opened", client))
 
 
 def _unready(model: Any) -> str:
@@ -54,5 +54,4 @@ UNIT = Provider(
     options=Options,
     check=check,
     batches=_batches,
-    slow="tasks.models.openai",
 )

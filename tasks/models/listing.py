@@ -1,0 +1,94 @@
+"""An OpenAI-compatible server's listing, asked without the openai package: a run from the cache calls no model."""
+
+import gc
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import httpx
+
+from config.settings import Model
+from data.records import Call, Reply
+from tasks.models.openai_forms import identified
+from tasks.models.secrets import bare, find_key, placed, read_address
+
+if TYPE_CHECKING:
+    from tasks.models.openai import OpenAIClient
+
+_LISTED_S = 10.0
+_USUAL = "https://api.openai.com/v1"
+
+
+class ListingClient:
+    """A client whose package, four tenths of a second, is imported when it is asked, or in trouble.
+
+    What identifies the model is told here where the server's listing is of no objection; where it is, the package's
+    own client asks again and says what is wrong.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._access()  # what is wrong with it is said at once
+
+    @cached_property
+    def opened(self) -> "OpenAIClient":
+        """The package's own client."""
+        from tasks.models.openai import OpenAIClient
+
+        made = OpenAIClient(self._model)
+        gc.freeze()  # what the package made when it was imported stays: no need to look through it again
+        return made
+
+    async def identity(self) -> Mapping[str, str]:
+        """Return provider, model and address; list the server's models once, to fail early where it fails.
+
+        A server without a listing, or one that keeps it from this key, is no error.
+
+        Raises:
+            CallError: the server cannot be reached, or refuses the key.
+        """
+        if where := await self._listed():
+            return identified(self._model, where)
+        return await self.opened.identity()
+
+    def _access(self) -> tuple[str, dict[str, str], dict[str, str]]:
+        """Return the address, and the headers and the query that carry the key: nothing here keeps it.
+
+        Raises:
+            InputError: the address is none, or the key is not set.
+        """
+        model = self._model
+        key = find_key(model, "OPENAI_API_KEY", needed=not model.base_url)
+        url, headers, query = read_address(model, model.base_url)
+        carrying, asking = placed(model, key)
+        usual = {"Authorization": f"Bearer {key}"} if key else headers
+        return url, carrying if carrying or asking else usual, query | asking
+
+    async def _listed(self) -> str:
+        """Return the address of a server that lists its models, or does not refuse the key for it; '' elsewhere."""
+        address, headers, query = self._access()
+        try:
+            url = httpx.URL(address or os.environ.get("OPENAI_BASE_URL", _USUAL))
+            # Where there is nothing to verify, the authorities' certificates need not be read.
+            async with (
+                httpx.AsyncClient(timeout=_LISTED_S, verify=url.scheme != "http") as client,
+                client.stream("GET", f"{str(url).rstrip('/')}/models", headers=headers, params=query) as response,
+            ):
+                return "" if response.status_code == HTTPStatus.UNAUTHORIZED else bare(str(url))
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, OSError):
+            return ""
+
+    async def ask(self, call: Call) -> Reply:
+        """Ask once; see `OpenAIClient.ask`.
+
+        Raises:
+            CallError: no usable reply came.
+        """
+        return await self.opened.ask(call)
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        if "opened" in vars(self):
+            await self.opened.close()
