@@ -4,7 +4,6 @@ Source: SPEC 9.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Literal
 
@@ -14,7 +13,7 @@ import polars as pl
 from data.suites import Suite
 from metrics.analysis.repeated import k_answers, of_suite
 from metrics.analysis.values import question_values
-from metrics.stats.intervals import Codes, Floats, Interval, estimate, independent, united, units_of
+from metrics.stats.intervals import Codes, Floats, Interval, MeanEstimate, estimate, independent, united, units_of
 from metrics.stats.strata import parts_of, stratified
 
 End = Literal["value", "lower", "upper"]
@@ -22,15 +21,7 @@ ENDS: tuple[End, ...] = ("value", "lower", "upper")
 """What counts: the questions' values, or the least or most that they could be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A score in [0, 1] (None: nothing is scored) and its 95 % interval."""
-
-    score: float | None = None
-    interval: Interval = field(default_factory=Interval)
-
-
-def suite_mean(values: pl.DataFrame, *, strata: bool, end: End = "value") -> Mean:
+def suite_mean(values: pl.DataFrame, *, strata: bool, end: End = "value") -> MeanEstimate:
     """Compute a model's score in one suite: the mean of its metrics' means, or with strata that over its families.
 
     Rows as in `metrics.analysis.values.question_values`, of one suite and model, and of the metrics that make the
@@ -38,7 +29,7 @@ def suite_mean(values: pl.DataFrame, *, strata: bool, end: End = "value") -> Mea
     """
     rows = values.drop_nulls(end)
     if rows.is_empty():
-        return Mean()
+        return MeanEstimate(None, Interval())
     answers = rows["answers" if end == "value" else "asked"].to_numpy().astype(np.float64)
     known = rows.select("item_id", "family", "cluster", "metric", worth=end).with_columns(
         answers=pl.Series(answers)
@@ -53,7 +44,7 @@ def suite_mean(values: pl.DataFrame, *, strata: bool, end: End = "value") -> Mea
     return _mean(worth, told, clusters, families.rank("dense").to_numpy().astype(np.int64) - 1, yes_no=yes_no)
 
 
-def _mean(worth: Floats, answers: Floats, clusters: Codes, strata: Codes, *, yes_no: bool) -> Mean:
+def _mean(worth: Floats, answers: Floats, clusters: Codes, strata: Codes, *, yes_no: bool) -> MeanEstimate:
     told = independent(worth, answers, strata) if yes_no else answers
     # How many templates are shared is asked of the suite as a whole, not of each of its strata.
     units = units_of(len(worth), clusters)
@@ -62,10 +53,9 @@ def _mean(worth: Floats, answers: Floats, clusters: Codes, strata: Codes, *, yes
         here = strata == code
         pools.append(united(worth[here], told[here], units._replace(codes=units.codes[here])))
     if len(pools) == 1:
-        alone = estimate(pools[0], yes_no=yes_no)
-        return Mean(alone.mean, alone.interval)
+        return estimate(pools[0], yes_no=yes_no)
     parts = parts_of(pools, [1 / len(pools)] * len(pools), yes_no=yes_no)
-    return Mean(sum(part.weight * part.mean for part in parts), stratified(parts))
+    return MeanEstimate(sum(part.weight * part.mean for part in parts), stratified(parts))
 
 
 def _joined(rows: pl.DataFrame) -> pl.DataFrame:

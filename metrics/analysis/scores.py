@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import polars as pl
 
@@ -168,10 +167,8 @@ def scores_of(
         why = (missing or {}).get(model, "")
         parts = []
         for suite in suites:
-            judged = _Judged(
-                labels or {}, [one for one in corrected if (one.suite, one.model) == (suite.name, model)]
-            )
-            plain = _with_k_answers(_suite(deciding, suite, model, judged), suite, summary, model)
+            beside = [one for one in corrected if (one.suite, one.model) == (suite.name, model)]
+            plain = _with_k_answers(_suite(deciding, suite, model, labels, beside), suite, summary, model)
             plain = _made(plain, (intervals or {}).get((model, suite.name), {}))
             held = (withheld or {}).get((model, suite.name), Withheld(""))
             stated = _explained(
@@ -258,14 +255,13 @@ def _answered(summary: pl.DataFrame, suite: Suite, model: str) -> float | None:
     return min((_reached(cell) for cell in cells(rows) if cell.n_asked > cell.n_not_applicable), default=None)
 
 
-class _Judged(NamedTuple):
-    """What is known of a suite's judged means beside what judges said."""
-
-    labels: Labels
-    corrected: Sequence[CorrectedMean]
-
-
-def _suite(summary: pl.DataFrame, suite: Suite, model: str, judged: _Judged | None = None) -> SuiteScore:
+def _suite(
+    summary: pl.DataFrame,
+    suite: Suite,
+    model: str,
+    labels: Labels | None = None,
+    corrected: Sequence[CorrectedMean] = (),
+) -> SuiteScore:
     """Compute a suite's score, interval and coverage; threshold, weight and gate come later."""
     names = suite.scored_by
     whole = summary.filter(OF_SUITES, suite=suite.name)
@@ -291,14 +287,14 @@ def _suite(summary: pl.DataFrame, suite: Suite, model: str, judged: _Judged | No
     own = {
         cell.metric: one
         for cell in applicable
-        if judged and (one := judged.labels.get((suite.name, model, cell.metric))) and one.decides
+        if labels and (one := labels.get((suite.name, model, cell.metric))) and one.decides
     }
     if lost or (not blank.n_scored and not own):
         counts = f"0 of {blank.n_asked} rows" if not lost else f"no row of {', '.join(lost)}"
         return replace(blank, problem=f"nothing scored: {counts}; look at the statuses of its rows")
     if suite.strata:
         return _total(summary, blank, model, names[0])
-    return _of_metrics(blank, applicable, own, judged.corrected if judged and not suite.of_k else ())
+    return _of_metrics(blank, applicable, own, () if suite.of_k else corrected)
 
 
 def _of_metrics(

@@ -13,6 +13,7 @@ import polars as pl
 from data.errors import InputError
 from data.records import STATUSES, VALUED
 from data.tables import SUMMARY
+from metrics.analysis.values import placed
 from metrics.stats.intervals import Codes, Floats, MeanEstimate, PooledSample, estimate, independent, pool
 from metrics.stats.missing import LOST
 
@@ -250,13 +251,11 @@ def _coded(scores: pl.DataFrame, items: pl.DataFrame) -> _Coded:
 
 def _known(items: pl.DataFrame, dimensions: pl.DataFrame) -> pl.DataFrame:
     """Give each item its number, its cell's and its template's (-1: none)."""
-    filled = items.select("item_id", pl.col(*_DIMENSIONS, "template").fill_null("")).with_row_index("item")
-    template = ["suite", "family", "template"]
-    clusters = filled.select(template).filter(pl.col("template") != "").unique().sort(template)
+    filled = items.select("item_id", pl.col(_DIMENSIONS).fill_null("")).with_row_index("item")
     return (
         filled.join(dimensions.with_row_index("cell"), on=_DIMENSIONS)
-        .join(clusters.with_row_index("cluster"), on=template, how="left")
-        .select("item_id", "item", "cell", pl.col("cluster").cast(pl.Int64).fill_null(-1))
+        .join(placed(items).select("item_id", "cluster"), on="item_id")
+        .select("item_id", "item", "cell", "cluster")
     )
 
 

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import stamina
 
@@ -52,11 +52,16 @@ Ended = Callable[[str, Remembered | CallError], None]
 """Called with what became of a request."""
 
 
-class Known(Protocol):
-    """What has become of requests already."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What has become of requests already: replies of whatever run, and failures of this one."""
+
+    replies: Mapping[str, Remembered]
+    failures: Mapping[str, FailedCall]
 
     def __contains__(self, request_id: str) -> bool:
         """Say whether a request has ended."""
+        return request_id in self.replies or request_id in self.failures
 
 
 @dataclass

@@ -25,7 +25,7 @@ from config.settings import Model
 from data.draw import canonical
 from data.errors import InputError, Stopped
 from data.records import Call, Reply
-from tasks.models.batches import BatchQueue
+from tasks.models.batches import BatchQueue, Known
 from tasks.models.constancy import Constancy
 from tasks.models.masking import masked
 from tasks.models.protocol import FATAL, RETRIED, CallError, Client, ErrorKind
@@ -57,17 +57,6 @@ class CallResult:
     latency_s: float
     cached: bool
     error: CallError | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What has become of requests already: replies of whatever run, and failures of this one."""
-
-    replies: Mapping[str, Remembered]
-    failures: Mapping[str, FailedCall]
-
-    def __contains__(self, request_id: str) -> bool:
-        return request_id in self.replies or request_id in self.failures
 
 
 @dataclass(slots=True)
@@ -182,6 +171,12 @@ def way_of(model: Model) -> str:
     return hashlib.sha256(canonical([*place, *patience]).encode()).hexdigest()
 
 
+def _this_task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - a coroutine runs in one
+    return task
+
+
 @dataclass(eq=False)
 class _Batch:
     """One batch on its way: what it shares, and its progress.
@@ -241,7 +236,7 @@ class _Batch:
             if reply:
                 self.tally.tokens_in -= reply.tokens_in or 0
                 self.tally.tokens_out -= reply.tokens_out or 0
-            self._count(CallResult(request_id, None, 0.0, cached=False, error=error))
+            self._count_failed(request_id, error)
 
     async def _attempts(self, call: Call) -> tuple[Reply, float]:
         """Ask until a reply comes or no more tries make sense; return it with the last attempt's latency.
@@ -309,8 +304,7 @@ class _Batch:
         """Ask once, and note what became of it."""
         endpoint, deadline_s, started = self.endpoint, self.model.deadline_s, time.monotonic()
         self._refuse()
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - a coroutine runs in one
+        task = _this_task()
         self.flying.add(task)
         try:
             reply = masked(await self.client.ask(call))
@@ -344,21 +338,23 @@ class _Batch:
 
     async def _fail(self, request_id: str, error: CallError) -> None:
         await self.writer.keep(FailedCall(request_id, error.kind, error.message))
-        self._count(CallResult(request_id, None, 0.0, cached=False, error=error))
+        self._count_failed(request_id, error)
 
-    def known(self, request_ids: Sequence[str]) -> "_Known":
+    def known(self, request_ids: Sequence[str]) -> Known:
         """Return what has become of requests already; in a thread of its own."""
         replies = self.cache.lookup(request_ids)
         left = [one for one in request_ids if one not in replies]
-        return _Known(replies, self.cache.failures(left, run=self.writer.run, way=self.writer.way))
+        return Known(replies, self.cache.failures(left, run=self.writer.run, way=self.writer.way))
 
-    def _recall(self, known: "_Known") -> None:
+    def _recall(self, known: Known) -> None:
         """Take over what has become of requests already."""
         for entry in known.replies.values():
             self._count(CallResult(entry.request_id, entry.reply, entry.latency_s, cached=True))
         for failure in known.failures.values():
-            error = CallError(cast("ErrorKind", failure.kind), failure.message)
-            self._count(CallResult(failure.request_id, None, 0.0, cached=False, error=error))
+            self._count_failed(failure.request_id, CallError(cast("ErrorKind", failure.kind), failure.message))
+
+    def _count_failed(self, request_id: str, error: CallError) -> None:
+        self._count(CallResult(request_id, None, 0.0, cached=False, error=error))
 
     def _count(self, answer: CallResult) -> None:
         self.answers[answer.request_id] = answer
@@ -385,7 +381,7 @@ class _Batch:
 
         def ended(request_id: str, found: Remembered | CallError) -> None:
             if isinstance(found, CallError):
-                self._count(CallResult(request_id, None, 0.0, cached=False, error=found))
+                self._count_failed(request_id, found)
             else:
                 self._count(CallResult(request_id, found.reply, found.latency_s, cached=False))
 
@@ -400,8 +396,7 @@ class _Batch:
             awaiting=self._await,
             lasting=self._lasting,
         )
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - a coroutine runs in one
+        task = _this_task()
         self._tasks.add(task)
         try:
             await queue.bring(dict(pending))
@@ -409,7 +404,7 @@ class _Batch:
             self._tasks.discard(task)
             self._await(0, [])
 
-    async def settled(self, request_ids: Sequence[str]) -> "_Known":
+    async def settled(self, request_ids: Sequence[str]) -> Known:
         """Count what has become of requests already, and return it."""
         known = await asyncio.to_thread(self.known, request_ids)
         self._recall(known)
@@ -418,8 +413,7 @@ class _Batch:
     @contextmanager
     def _lasting(self) -> Iterator[None]:
         """Have a stop let what is inside come to its end."""
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - a coroutine runs in one
+        task = _this_task()
         self.flying.add(task)
         try:
             yield
@@ -477,7 +471,7 @@ class _Batch:
         for _ in range(walkers):
             await claimed.put(None)
 
-    def _take(self, window: list[str]) -> "tuple[set[str], _Known]":
+    def _take(self, window: list[str]) -> tuple[set[str], Known]:
         """Claim requests; return those to be asked here, and what has become of others; in a thread of its own."""
         granted = self.cache.claim(window, holder=self.writer.holder, lease_s=LEASE_S)
         # What another has brought to its end between our last look and the claim.
@@ -496,7 +490,7 @@ class _Batch:
             try:
                 await self._bring(request_id, calls[request_id])
             finally:
-                self.flying -= {asyncio.current_task()}
+                self.flying.discard(_this_task())
 
 
 @asynccontextmanager

@@ -263,11 +263,6 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
             f"the reply cache needs SQLite {'.'.join(map(str, OLDEST_SQLITE))} or later; this Python has "
             f"{sqlite3.sqlite_version}. Use a newer Python, or Postgres with --set store.cache=postgresql+psycopg://…"
         )
-    if url.database and (folder := Path(url.database).parent):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot make the folder {folder} of the reply cache: {error.strerror}.") from error
     engine = sa.create_engine(url, connect_args={"timeout": PATIENCE_S})
 
     @sa.event.listens_for(engine, "connect")

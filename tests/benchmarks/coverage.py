@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
-from metrics.analysis.means import Mean, suite_mean
-from metrics.stats.intervals import Floats, Interval
+from metrics.analysis.means import suite_mean
+from metrics.stats.intervals import Floats, Interval, MeanEstimate
 from metrics.stats.strata import part_of, stratified
 from tests.helpers.simulated import SHARES, chances, frame, graded, templates_of, yes_no
 from tests.strata import shares
@@ -44,7 +44,7 @@ def cell(rng: np.random.Generator, share: float, n: int, repeats: int, shared: i
     return suite_mean(frame(worth, families=[""] * n, clusters=clusters, repeats=repeats), strata=False).interval
 
 
-def _graded(rng: np.random.Generator, share: float, n: int, repeats: int, shared: int) -> Mean:
+def _graded(rng: np.random.Generator, share: float, n: int, repeats: int, shared: int) -> MeanEstimate:
     clusters = templates_of(n, shared)
     worth = graded(rng, chances(rng, share, clusters), repeats)
     rows = frame(worth, families=[""] * n, clusters=clusters, repeats=repeats, plain=False)
@@ -56,7 +56,7 @@ def grades(rng: np.random.Generator, share: float, n: int, repeats: int, shared:
     return _graded(rng, share, n, repeats, shared).interval
 
 
-def _two(rng: np.random.Generator, share: float, n: int, repeats: int, shared: int) -> Mean:
+def _two(rng: np.random.Generator, share: float, n: int, repeats: int, shared: int) -> MeanEstimate:
     clusters = templates_of(n, shared)
     chance = chances(rng, share, clusters)
     drawn = {"one": graded(rng, chance, repeats), "two": yes_no(rng, chance, repeats)}
@@ -72,7 +72,7 @@ def two_metrics(rng: np.random.Generator, share: float, n: int, repeats: int, sh
     return _two(rng, share, n, repeats, shared).interval
 
 
-def _total(rng: np.random.Generator, share: float, n: int, repeats: int, shared: int) -> Mean:
+def _total(rng: np.random.Generator, share: float, n: int, repeats: int, shared: int) -> MeanEstimate:
     each, names, clusters = [], [], []
     for number, own in enumerate(shares(share, "unequal")):
         templates = templates_of(n, shared)
@@ -97,7 +97,7 @@ def overall(rng: np.random.Generator, share: float, n: int, repeats: int, shared
         (0.2, _graded(rng, share, few, repeats, 0)),
         (0.2, _two(rng, share, n, repeats, 0)),
     )
-    return stratified([part_of(weight, mean.score or 0.0, mean.interval) for weight, mean in suites])
+    return stratified([part_of(weight, mean.mean or 0.0, mean.interval) for weight, mean in suites])
 
 
 KINDS: dict[str, dict[str, Draw]] = {
