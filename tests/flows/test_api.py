@@ -8,6 +8,7 @@ import http.client
 import json
 import os
 import re
+import socket
 import time
 import uuid
 from collections.abc import Iterator
@@ -43,7 +44,7 @@ from pydantic import BaseModel
 from config.reading import read
 from flows.api import Api
 from flows.environment import unreached
-from flows.ephemeral import answering, server_for, started
+from flows.ephemeral import _door, answering, server_for, started
 from flows.full_eval import full_eval
 from flows.variants import variant
 from tests.conftest import Run
@@ -378,6 +379,14 @@ def test_what_needs_a_server_ends_the_run_with_one_message_that_names_it() -> No
             with pytest.raises(httpx.HTTPStatusError) as told:
                 client.read_flow_runs(flow_run_filter=FlowRunFilter(name={"like_": "x"}))
             assert "POST /api/flow_runs/filter with flow_runs" in unreached(told.value)
+
+
+def test_answers_do_not_wait_for_word_of_their_first_piece() -> None:
+    """Forty milliseconds for each of a run's requests, since what listens is no socket of asyncio's own."""
+    with _door() as door, socket.create_connection(door.getsockname()):
+        connection, _ = door.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def lets_in_its_run_alone(told: Told) -> None:
