@@ -60,8 +60,9 @@ def _left_out(results: Results, judge: str) -> list[str]:
 
 
 def _told(results: Results, judge: str, language: str) -> Iterator[str]:
-    for why in _left_out(results, judge):
-        yield phrase("screen.left_out", language, why=translated(why, language))
+    if reasons := _left_out(results, judge):
+        more = phrase("screen.left_out_more", language, n=len(reasons) - 1) if len(reasons) > 1 else ""
+        yield phrase("screen.left_out", language, why=translated(reasons[0], language)) + more
     if _unmeasured(results, judge):
         yield phrase("screen.no_passport", language)
     itself = (models.get(judge, ()) for models in results.get("self_judged", {}).values())
