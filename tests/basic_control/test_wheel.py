@@ -20,7 +20,7 @@ from basic_control import ROOMS
 from tests.conftest import TOP, free_port
 from tests.flows.scene import answer, outcome
 from tests.helpers import inside
-from tests.helpers.deployed import SECRET, TINY, Place, group
+from tests.helpers.deployed import LEAN, SECRET, TINY, Place, group
 from tests.helpers.runs import latest
 from tests.helpers.wheels import PACKAGES, build_wheel, lend_packages
 from tests.servers.running import Server, serve_openai
@@ -200,7 +200,7 @@ def served(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> It
     top = tmp_path_factory.mktemp("served")
     place = Place(top)
     port = str(place.port)
-    extra = {"PREFECT_HOME": str(top / "home"), "PREFECT_SERVER_API_AUTH_STRING": SECRET}
+    extra = LEAN | {"PREFECT_HOME": str(top / "home"), "PREFECT_SERVER_API_AUTH_STRING": SECRET}
     extra |= {"PREFECT_API_URL": f"http://127.0.0.1:{port}/api", "PREFECT_WORKER_QUERY_SECONDS": "1"}
     extra |= {"PREFECT_API_AUTH_STRING": SECRET}
     found = Served(made_hostile(top / "mine"), place, extra)

@@ -55,10 +55,9 @@ class Scene:
         }
         return [word for key, value in sets.items() for word in ("--set", f"{key}={value}")]
 
-    def start(self, folder: Path, *more: str, **extra: str) -> Process:
+    def start(self, folder: Path, *more: str) -> Process:
         """Start a run in the background."""
-        given = {**self.forks.environment, **extra}
-        return self.forks.start("flows.full_eval", [*self.words(folder), *more], given)
+        return self.forks.start("flows.full_eval", [*self.words(folder), *more], self.forks.environment)
 
     def end(self, process: Process) -> tuple[int, str, str]:
         """Wait for a run; return its exit code and what it printed."""

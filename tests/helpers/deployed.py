@@ -19,6 +19,12 @@ from tests.servers.running import Server
 
 SECRET = "admin:only-for-this-test"
 
+LEAN = {
+    # A client says which blocks it needs; to offer all, every integration there is would be imported.
+    "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
+    "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",
+}
+
 TREE = ("basic_control", "flows", "tasks", "config", "generators", "metrics", "prompts", "data")
 
 TINY = """
@@ -52,6 +58,7 @@ class Place:
         self.port = free_port()
         self.environment = {
             **{k: v for k, v in os.environ.items() if k != "PREFECT_FLOWS" and k not in QUIET},
+            **LEAN,
             "PREFECT_HOME": str(tree / "home"),
             "PREFECT_SERVER_API_AUTH_STRING": SECRET,
             "PREFECT_LOGGING_TO_API_ENABLED": "true",
@@ -86,7 +93,7 @@ class Place:
         deadline = time.monotonic() + seconds
         while not (found := check()):
             assert time.monotonic() < deadline, f"{what}\n{self.logs()}"
-            time.sleep(0.2)
+            time.sleep(0.5)  # each question is work for the server
         return found
 
     def logs(self) -> str:
