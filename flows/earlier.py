@@ -61,12 +61,7 @@ def settings_of(runs: str, run: str, sets: Sequence[str] = (), only: str = "") -
     Raises:
         InputError: there is no such run, or its configuration is not one of this version.
     """
-    if Path(run).name != run or run in {"", ".", ".."} or "\0" in run or (Path(runs) / run).is_symlink():
-        raise InputError(
-            f"run {run}: expected the name of a run, a folder of store.runs ({runs}), and no path out of it. For "
-            "runs elsewhere, set store.runs."
-        )
-    path = Path(runs) / run / "manifest.json"
+    path = manifests.folder_of(run, Path(runs)) / "manifest.json"
     manifest = manifests.read(path.parent)
     configuration, started = manifest.get("configuration"), manifest.get("started")
     try:

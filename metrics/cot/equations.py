@@ -5,10 +5,11 @@ from fractions import Fraction
 from itertools import islice, pairwise
 from typing import NamedTuple
 
+from data.measures import unit
 from metrics.cot.expressions import Token, operators, tokens
 from metrics.cot.judging import CalculationCheck, judge
 from metrics.cot.notation import UNKNOWN
-from metrics.cot.units import LETTERS, joined, unit
+from metrics.cot.units import LETTERS, joined
 from metrics.cot.words import LABELS, LEFT_OVER, ORDERED, REMAINDERS, ROUNDED, VAGUE, operates, splits
 
 _UNIT_WORDS = 8

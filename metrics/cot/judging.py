@@ -5,8 +5,9 @@ from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
+from data.measures import unit
 from metrics.cot.expressions import Base, Exact, Token, decimals, evaluate, number
-from metrics.cot.units import scales, tenfold, unit
+from metrics.cot.units import scales, tenfold
 
 FLOAT_DIGITS = 14
 """Digits of a result that are compared with a chain: a calculator's later ones are binary rounding."""

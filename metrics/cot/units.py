@@ -2,32 +2,15 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
 
-import yaml
-
+from data.measures import dimensions, unit
 from metrics.cot.expressions import Token
 
-_MEASURES = yaml.load(Path(__file__).with_name("units.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
-_DIMENSIONS: tuple[Mapping[str, int], ...] = tuple(
-    {word: size for size, words in measure.items() for word in words.split()} for measure in _MEASURES
-)
-_SIZES: tuple[frozenset[int], ...] = tuple(map(frozenset, _MEASURES))
-_ALL = frozenset().union(*_DIMENSIONS)
+_DIMENSIONS = dimensions()
+*_MEASURES, _COUNTING = (frozenset(sizes.values()) for sizes in _DIMENSIONS)
+_SIZES = (*_MEASURES, _COUNTING | {1})
 LETTERS = frozenset("mghslLt")
 """Latin letters that are a unit where a space parts them from the number: `5 m`."""
-
-
-def unit(word: str) -> str:
-    """Return the unit that a word after a number is; the empty string if it is none that can be changed."""
-    lowered = word.lower()
-    if lowered in _ALL:
-        return lowered
-    if lowered and lowered[0] >= "\u2e80":  # Chinese goes on without a space: 小时后
-        for length in (3, 2, 1):
-            if lowered[:length] in _ALL:
-                return lowered[:length]
-    return ""
 
 
 def scales(units: frozenset[str]) -> Iterator[Mapping[str, Fraction]]:

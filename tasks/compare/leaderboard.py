@@ -262,15 +262,7 @@ def gather(runs: Path, *, every: bool = False, language: str = "") -> Leaderboar
     """Read all runs of a folder: of each set of questions the latest result of each model, or every one.
 
     The language is that of the latest run's report unless given.
-
-    Raises:
-        InputError: the folder is not there.
     """
-    if not runs.is_dir():
-        raise InputError(
-            f"{runs}: there is no such folder of runs. Name it with --set store.runs=FOLDER, or run "
-            "an evaluation first."
-        )
     listed: list[LeaderboardEntry] = []
     configurations: list[tuple[datetime, Mapping[str, Any]]] = []
     unfinished: list[str] = []

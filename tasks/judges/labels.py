@@ -102,11 +102,12 @@ def judged(run: FinishedRun, root: str = "") -> pl.DataFrame:
     Raises:
         InputError: the store does not hold them, or nothing was judged.
     """
-    scores = _judged_values(load(run, "scores", "scores", root))
-    if not scores.height:
-        raise InputError(f"run {run.name}: found no reply that a judge has scored; there is nothing to label.")
     items = load(run, "items", "items", root).unique("item_id")
-    return joined(scores, items, replies(run, root).rename({"text": "response"}).drop("error"))
+    texts = replies(run, root).rename({"text": "response"}).drop("error")
+    found = joined(load(run, "scores", "scores", root), items, texts)
+    if found.is_empty():
+        raise InputError(f"run {run.name}: found no reply that a judge has scored; there is nothing to label.")
+    return found
 
 
 def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:

@@ -59,7 +59,7 @@ class Ready:
     def compiler(self, work: Path, *, by: str = "launch", archive: str = "") -> list[str]:
         """Return the confined command of our driver, which compiles what it is told to in the folder `work`."""
         own = self.folder / "own.jar"
-        command = [self.tools.java, *_FLAGS, *_COMPILER_FLAGS, *self._archive("compiler.jsa", archive)]
+        command = [self.tools.java, *_FLAGS, *_COMPILER_FLAGS, *self._archive(archive)]
         command += ["-cp", f"{own}{os.pathsep}{self.tools.jar}", "sandbox.driver.DriverKt"]
         command += [str(own), "-nowarn", "-kotlin-home", str(self.tools.home)]
         readable = [self.tools.home, self.folder]
@@ -75,10 +75,10 @@ class Ready:
         command += ["-cp", os.pathsep.join(map(str, [*libraries, *jars])), main]
         return self.tools.confined(command, limits, readable=[*libraries, *jars], writable=[], by=by)
 
-    def _archive(self, name: str, made: str) -> list[str]:
+    def _archive(self, made: str) -> list[str]:
         if made:
             return [f"-XX:ArchiveClassesAtExit={made}"]
-        path = self.folder / name
+        path = self.folder / "compiler.jsa"
         return [f"-XX:SharedArchiveFile={path}"] if path.exists() else []
 
 

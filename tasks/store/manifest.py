@@ -62,6 +62,20 @@ def scored_before(runs: Path) -> dict[str, dict[str, str]]:
     return found
 
 
+def folder_of(run: str, runs: Path) -> Path:
+    """Return the folder of a run among the runs.
+
+    Raises:
+        InputError: it is no name of one, but a path, say.
+    """
+    if Path(run).name != run or run in {"", ".", ".."} or "\0" in run or (runs / run).is_symlink():
+        raise InputError(
+            f"run {run}: expected the name of a run, a folder of store.runs ({runs}), and no path out of it. For "
+            "runs elsewhere, use --set store.runs=FOLDER."
+        )
+    return runs / run
+
+
 def read(folder: Path) -> dict[str, Any]:
     """Read a run's manifest.
 

@@ -4,6 +4,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
+from data.questions import identify
+from data.records import Item
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
 from tasks.store import manifest as manifests
 from tasks.store.tables import Store
@@ -25,6 +29,8 @@ def finished(
     if seed := changes.get("seed"):
         items, scores = ((f.with_columns(item_id=f"{seed}" + f["item_id"])) for f in (items, scores))
         items = items.with_columns(prompt=items["prompt"] + f" Drawn from {seed}.")
+    asked = [identify(Item(prompt, answer, {})) for prompt, answer in items.select("prompt", "answer").iter_rows()]
+    items = items.drop(ITEMS.added).hstack(pl.DataFrame(asked, dict.fromkeys(ITEMS.added, pl.String), orient="row"))
     requests = REQUESTS.frame(
         {"request_id": f"{name}{model}{i}", "item_id": i, "model": model, "step": "answer", "key": "", "repeat": 0,
          "payload": "{}"}

@@ -38,7 +38,7 @@ def leaderboard(
     from tasks.report import leaderboard as words
     from tasks.store.tables import write_atomically
 
-    found = gather((at or Where()).runs, every=every, language=language)
+    found = gather((at or Where()).existing_runs(), every=every, language=language)
     show(*_parts(found))
     for path, compose in ((html, words.page), (markdown, words.markdown)):
         if path:

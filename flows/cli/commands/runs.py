@@ -16,17 +16,11 @@ def _run_folder(at: Where | None, run: str) -> Path:
     Raises:
         InputError: it is not the name of a run that is there, or its manifest is not one.
     """
-    from data.errors import InputError
     from tasks.store import manifest
 
-    there = (at or Where()).existing_runs()
-    if Path(run).name != run or run in {"", ".", ".."}:
-        raise InputError(
-            f"run {run}: expected the name of a run, a folder of {there}. Name another folder with "
-            "--set store.runs=FOLDER."
-        )
-    manifest.read(there / run)
-    return there / run
+    folder = manifest.folder_of(run, (at or Where()).existing_runs())
+    manifest.read(folder)
+    return folder
 
 
 def _show(text: str) -> None:

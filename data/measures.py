@@ -1,0 +1,34 @@
+"""Units of measure and counting words: of each dimension the sizes of its units, in the smallest of them."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+
+@cache
+def dimensions() -> tuple[Mapping[str, int], ...]:
+    """Return each dimension's units by their words, in small letters; the last are the counting words."""
+    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+    return tuple(
+        {word: size for size, words in measure.items() for word in words.split()}
+        for measure in yaml.load(text, yaml.CSafeLoader)
+    )
+
+
+@cache
+def _words() -> frozenset[str]:
+    return frozenset().union(*dimensions())
+
+
+def unit(word: str) -> str:
+    """Return the unit that a word after a number is; the empty string if it is none that can be changed."""
+    lowered = word.lower()
+    if lowered in _words():
+        return lowered
+    if lowered and lowered[0] >= "\u2e80":  # Chinese goes on without a space: 小时后
+        for length in (3, 2, 1):
+            if lowered[:length] in _words():
+                return lowered[:length]
+    return ""
