@@ -1,5 +1,6 @@
 // ---- chunks: the texts of samples and questions, unpacked as they are looked at ----
-const KEPT = 96; // unpacked chunks that are kept; a screen needs a third of them at most
+const KEPT = 64; // unpacked chunks that are kept; a screen needs a third of them at most
+const SEARCHED = 3e8; // characters of texts that are kept for the next search, at most
 const data = document.getElementById("data");
 const held = new Map(); // a chunk's name and what it holds, the one used last at the end
 const coming = new Map();
@@ -83,6 +84,58 @@ async function eachChunk(kind, list, run, go) {
     done += own.length;
   }
   return true;
+}
+
+const requestId = (i) => {
+  const packed = cell("rows", "digest")(i);
+  return packed ? Array.from(atob(packed), (sign) => sign.charCodeAt(0).toString(16).padStart(2, "0")).join("") : cell("rows", "request_id")(i);
+};
+
+// ---- the texts of each chunk as one, to be searched: unpacked once, while nothing else is to do ----
+const texts = new Map(); // a chunk's name and a promise of its text, and of where that of each row in it ends
+let searched = 0;
+
+function joined(chunk, kind, first, n) {
+  const found = Array.from({ length: n }, (_, at) => (kind === "items" ? [S.d.items.id[first + at], column(S.d.items.template)(first + at)] : []));
+  const add = (row, text) => { if (text) found[row].push(text); };
+  for (const name of ["prompt", "answer", "text", "reason", "reasoning", "error", "error_kind"]) chunk[name]?.forEach((text, row) => add(row, text));
+  for (const metric of chunk.metrics ?? []) metric.row.forEach((row, place) => { add(row, metric.details?.[place]); add(row, metric.reason.of[metric.reason.at[place]]); });
+  chunk.judged?.row.forEach((row, place) => add(row, chunk.judged.text?.[place]));
+  const lines = found.map((own) => own.join("\n"));
+  let end = 0;
+  return { text: lines.join("\n"), ends: lines.map((line) => (end += line.length + 1)), first };
+}
+
+function textOf(kind, part) {
+  const name = `${kind}-${part}`;
+  if (texts.has(name)) return texts.get(name);
+  const first = S.d.starts[kind][part];
+  const n = (S.d.starts[kind][part + 1] ?? S.part[kind].length) - first;
+  const made = Promise.resolve(held.get(name) ?? inPage(name)).then((chunk) => {
+    if (held.size < KEPT && !held.has(name)) held.set(name, sorted(chunk));
+    const own = joined(chunk, kind, first, n);
+    if ((searched += own.text.length) > SEARCHED) texts.delete(name);
+    return own;
+  });
+  texts.set(name, made);
+  return made;
+}
+
+// Run something with each row in whose texts a pattern is; what is searched for has no end of a line in it.
+function eachMatch({ text, ends, first }, pattern, run) {
+  const from = new RegExp(pattern, "giu");
+  for (let row = 0, hit; (hit = from.exec(text)); run(first + row), from.lastIndex = ends[row]) while (ends[row] <= hit.index) row++;
+}
+
+async function unpackAhead() {
+  const idle = globalThis.requestIdleCallback ?? ((run) => setTimeout(run, 50));
+  for (const kind of ["items", "rows"]) {
+    for (const part of S.d.starts[kind].keys()) {
+      if (searched > SEARCHED) return;
+      await new Promise((go) => idle(go));
+      await textOf(kind, part);
+    }
+  }
 }
 
 const trouble = (problem) => make("p", { class: "note warn", role: "alert" }, problem.message === words.old ? words.old : `${words.broken}: ${problem.message}`);

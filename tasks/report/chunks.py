@@ -9,6 +9,7 @@ import gzip
 import json
 import os.path
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,16 +17,16 @@ import polars as pl
 
 from tasks.report.samples import Frames, by_metric
 
-SIZE = 500
+SIZE = 750
 """Samples or items of a chunk, at most."""
-WEIGHT = 400_000
+WEIGHT = 600_000
 """Characters of a chunk's texts, at most; a single longer one has a chunk of its own."""
 LONGEST = 100_000
 """Characters of a text, of which no more stands in the page; what is cut says so there."""
 PLAIN = 100_000
 """Characters up to which what is alone stands in the page unpacked: any browser and any editor can read it."""
-ASKED = 240
-"""Characters of a question in the list and the grid."""
+AHEAD = 16
+"""Chunks that are made at a time: what is packed waits in memory until it is written."""
 
 _KIND = ["suite", "family", "level", "language"]
 
@@ -56,6 +57,8 @@ def encode(value: Any, *, plain: int = PLAIN) -> tuple[str, str]:
 
 def _whole(column: pl.Series) -> list[int] | None:
     """Return the texts' whole lengths, 0 where nothing is cut; None where nothing is at all."""
+    if int(column.str.len_bytes().max() or 0) <= LONGEST:  # type: ignore[arg-type]
+        return None
     lengths = column.str.len_chars().fill_null(0)
     cut = lengths.zip_with(lengths > LONGEST, pl.zeros(len(lengths), dtype=lengths.dtype, eager=True))
     return cut.to_list() if cut.sum() else None
@@ -68,8 +71,9 @@ def _texts(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, Any]:
         column = frame[name]
         if column.null_count() == len(column):
             continue
-        found[name] = column.str.head(LONGEST).to_list()
-        if whole := _whole(column):
+        whole = _whole(column)
+        found[name] = (column.str.head(LONGEST) if whole else column).to_list()
+        if whole:
             found[f"{name}_whole"] = whole
     return found
 
@@ -79,6 +83,13 @@ def _coded(column: pl.Series) -> dict[str, Any]:
     filled = column.fill_null("")
     known = filled.unique(maintain_order=True)
     return {"of": known.to_list(), "at": filled.cast(pl.Enum(known)).to_physical().to_list()}
+
+
+def _ids(column: pl.Series) -> dict[str, Any]:
+    """Return ids of requests: digests in base64, as `digest`, which is packed into three quarters of the room."""
+    if column.str.contains("^[0-9a-f]{64}$").all():
+        return {"digest": column.str.decode("hex").bin.encode("base64").to_list()}
+    return {"request_id": column.to_list()}
 
 
 class Chunks:
@@ -96,7 +107,10 @@ class Chunks:
         self.titles = dict(titles or {})
         self.targets = list(targets)
         self._prompts = [name for name in found.items.columns if name.startswith("prompt")]
-        items = found.items.with_columns(asked=_asked(found.items))
+        items = found.items.with_columns(
+            begins=_begins(found.items),
+            question=pl.when(pl.col("question") != pl.col("prompt")).then("question"),
+        )
         self._items = items
         own = _weights(found.rows, "text", "reasoning", "error").to_frame("weight").with_row_index("row")
         beside = pl.concat(
@@ -108,7 +122,7 @@ class Chunks:
         weights = pl.concat([own, beside.cast(own.schema)]).group_by("row").agg(pl.col("weight").sum()).sort("row")
         self.starts = {
             "rows": _cut(weights["weight"].to_list(), size),
-            "items": _cut(_weights(items, *self._prompts, "answer", "facts").to_list(), size),
+            "items": _cut(_weights(items, *self._prompts, "question", "answer", "facts").to_list(), size),
         }
 
     def index(self) -> dict[str, Any]:
@@ -137,17 +151,21 @@ class Chunks:
         }
 
     def __iter__(self) -> Iterator[Chunk]:
-        """Yield the chunks, one made after another, those of the samples that come first in front."""
-        alone = max(map(len, self.starts.values())) == 1
-        kinds = {"rows": (self.found.rows.height, self._rows), "items": (self._items.height, self._item_texts)}
+        """Yield the chunks, those of the samples that come first in front; threads pack them."""
         parts = [
             (number, kind, start, end)
-            for kind, (height, _) in kinds.items()
+            for kind, height in (("rows", self.found.rows.height), ("items", self._items.height))
             for number, (start, end) in enumerate(_ranges(self.starts[kind], height))
         ]
-        for number, kind, start, end in sorted(parts, key=lambda part: part[0]):
-            document = kinds[kind][1](start, end)
-            yield Chunk(f"{kind}-{number}", *encode(document, plain=PLAIN if alone else 0))
+        parts.sort(key=lambda part: part[0])
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            for first in range(0, len(parts), AHEAD):
+                yield from pool.map(self._chunk, *zip(*parts[first : first + AHEAD], strict=True))
+
+    def _chunk(self, number: int, kind: str, start: int, end: int) -> Chunk:
+        alone = max(map(len, self.starts.values())) == 1
+        document = (self._rows if kind == "rows" else self._item_texts)(start, end)
+        return Chunk(f"{kind}-{number}", *encode(document, plain=PLAIN if alone else 0))
 
     def _metrics(self) -> list[dict[str, Any]]:
         """Return what each metric found of which samples, unless there is one, which is the score itself."""
@@ -181,7 +199,8 @@ class Chunks:
             )
         judged = _within(self.found.judged, start, end)
         return {
-            **{n: rows[n].to_list() for n in ("request_id", "finish_reason", "tokens_in", "tokens_out", "cached")},
+            **_ids(rows["request_id"]),
+            **{n: rows[n].to_list() for n in ("finish_reason", "tokens_in", "tokens_out", "cached")},
             **_texts(rows, ("reason", "text", "reasoning", "error", "error_kind")),
             "metrics": metrics,
             "judged": {
@@ -193,7 +212,10 @@ class Chunks:
 
     def _item_texts(self, start: int, end: int) -> dict[str, Any]:
         items = self._items.slice(start, end - start)
-        return {"asked": items["asked"].to_list(), **_texts(items, (*self._prompts, "answer", "facts"))}
+        return {
+            "begins": items["begins"].to_list(),
+            **_texts(items, (*self._prompts, "question", "answer", "facts")),
+        }
 
 
 def _within(frame: pl.DataFrame, start: int, end: int) -> pl.DataFrame:
@@ -223,17 +245,17 @@ def _ranges(starts: list[int], height: int) -> Iterator[tuple[int, int]]:
     return zip(starts, [*starts[1:], height], strict=True)
 
 
-def _asked(items: pl.DataFrame) -> pl.Series:
-    """Return what each question begins with where it differs from others of its kind.
+def _begins(items: pl.DataFrame) -> pl.Series:
+    """Return where each prompt begins to differ from others of its kind, in the page's UTF-16 units.
 
-    That is the row's own question where it has one. Else, what all prompts of a kind begin with, up to a line's
-    end, are the instructions: they tell no item from another.
+    That is 0 where a row has its own question. Else, what all prompts of a kind begin with, up to a line's end, are
+    the instructions: they tell no item from another.
     """
     ends = items.group_by(_KIND).agg(first=pl.col("prompt").min(), last=pl.col("prompt").max())
     pairs = ends.select(pl.col("first", "last").fill_null("")).iter_rows()
     common = [os.path.commonprefix(pair) for pair in pairs]  # noqa: RUF071 - of texts, not of paths
-    skipped = ends.select(*_KIND, skipped=pl.Series([text.rfind("\n") + 1 for text in common], dtype=pl.Int64))
-    prompt = pl.col("prompt").str.slice(pl.col("skipped"), 4 * ASKED)
-    joined = items.join(skipped, on=_KIND, how="left", maintain_order="left", nulls_equal=True)
-    own = pl.coalesce(pl.col("question").str.head(4 * ASKED), prompt)
-    return joined.select(asked=own.str.replace_all(r"\s+", " ").str.head(ASKED))["asked"]
+    shared = [len(text[: text.rfind("\n") + 1].encode("utf-16-le", "replace")) // 2 for text in common]
+    begins = ends.select(*_KIND, begins=pl.Series(shared, dtype=pl.Int64))
+    joined = items.join(begins, on=_KIND, how="left", maintain_order="left", nulls_equal=True)
+    skipped = pl.when(pl.col("question").is_null()).then("begins").otherwise(0)
+    return joined.select(begins=skipped)["begins"]

@@ -109,7 +109,7 @@ function drawMatrix(again = false) {
   const [first, last] = placesInView();
   const shown = S.items.slice(first, last);
   matrixRows.replaceChildren(...shown.map((at, k) => {
-    const asked = cell("items", "asked")(at);
+    const asked = beginning(at);
     const open = at === S.open.at;
     const question = make("div", { role: "gridcell", class: "asked" }, make("span", { class: "faint" }, `${S.d.items.number[at]} `), make("span", { class: "said", dir: "auto" }, plain(asked || S.d.items.id[at])));
     const line = make("div", { class: `mline row${apart(at) ? " differs" : ""}${open ? " open" : ""}`, role: "row", id: `m-${at}`, "aria-rowindex": String(first + k + 2), "aria-selected": String(at === S.item), on: { click: () => { unfoldRow(at); note(true); } } }, question, ...S.models.map((_, model) => gridCell(at, model)));

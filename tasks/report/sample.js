@@ -120,7 +120,7 @@ function siblings(i) {
 }
 
 function call(i) {
-  const [cached, tokensIn, tokensOut, request] = ["cached", "tokens_in", "tokens_out", "request_id"].map((name) => cell("rows", name)(i));
+  const [cached, tokensIn, tokensOut, request] = [...["cached", "tokens_in", "tokens_out"].map((name) => cell("rows", name)(i)), requestId(i)];
   const facts = [];
   if (cached !== null) facts.push(cached ? (S.latency(i) === null ? words.given : words.cached) : words.fresh);
   if (S.latency(i) !== null) facts.push(`${words.latency} ${decimal(S.latency(i), exactly(3))} s`);

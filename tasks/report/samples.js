@@ -10,13 +10,15 @@ function open() {
     S = prepare(index);
     await ready(S.n ? [0] : [], S.d.items.id.length ? [0] : []);
     await build();
+    unpackAhead().catch(() => { /* the search itself says what is wrong */ });
     return S;
   }).catch((problem) => { browser.replaceChildren(trouble(problem)); });
   return opening;
 }
 
+const column = (coded) => (i) => coded.of[coded.at[i]];
+
 function prepare(d) {
-  const column = (coded) => (i) => coded.of[coded.at[i]];
   const rows = d.rows;
   const n = rows.item.length;
   const item = (read) => (i) => (rows.item[i] === null ? "" : read(rows.item[i]) ?? "");
@@ -27,7 +29,7 @@ function prepare(d) {
   return {
     d, n, suite, family, category, part: { rows: parts(d.starts.rows, n), items: parts(d.starts.items, d.items.id.length) },
     id: item((at) => d.items.id[at]), level: item(column(d.items.level)), language: item(column(d.items.language)),
-    template: item(column(d.items.template)), asked: ofItem("asked"), answer: ofItem("answer"), facts: ofItem("facts"),
+    template: item(column(d.items.template)), asked: (i) => (rows.item[i] === null ? null : beginning(rows.item[i])), answer: ofItem("answer"), facts: ofItem("facts"),
     number: (i) => (rows.item[i] === null ? null : d.items.number[rows.item[i]]),
     prompt: (i) => { const at = rows.item[i]; return at === null ? null : cell("items", promptOf(column(rows.model)(i)))(at) ?? cell("items", "prompt")(at); },
     model: column(rows.model), ...judgedBy(d, ""), finish: cell("rows", "finish_reason"),
@@ -43,6 +45,13 @@ function prepare(d) {
 function models(d) {
   const there = new Set(d.rows.model.at.map((at) => d.rows.model.of[at]));
   return [...new Set([...d.targets.map((one) => one.name), ...there])].filter((name) => there.has(name));
+}
+
+// What a question begins with where it differs from others of its kind, unless the row has its own.
+function beginning(at) {
+  const own = cell("items", "question")(at);
+  const from = own === null ? cell("items", "begins")(at) ?? 0 : 0;
+  return (own ?? cell("items", "prompt")(at))?.slice(from, from + 960).replace(/\s+/g, " ").slice(0, 240) ?? null;
 }
 
 const promptOf = (model) => `prompt [${S.d.targets.find((one) => one.name === model)?.prompt}]`;
@@ -126,7 +135,7 @@ function build() {
   const search = make("input", { type: "search", id: "f-search", autocomplete: "off", spellcheck: "false" });
   controls.search = search;
   let timer = 0;
-  search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => change(false), S.d.starts.rows.length > 1 ? 400 : 150); });
+  search.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => change(false), 100); });
   search.setAttribute("aria-keyshortcuts", "/");
   filters.append(make("label", { class: "search" }, `${words.search} (/)`, search));
   filters.append(make("button", { type: "button", on: { click: () => { for (const one of Object.values(controls)) one.value = ""; change(true); } } }, words.reset));
@@ -185,36 +194,22 @@ function finder(query) {
   return new RegExp(query.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "iu");
 }
 
-function contains(i, pattern) {
-  const chunk = chunkOf("rows", i);
-  const at = offset("rows", i);
-  const found = (text) => text && pattern.test(text);
-  if ([S.reply(i), S.reason(i), S.reasoning(i), S.error(i), S.kind(i), S.model(i)].some(found)) return true;
-  for (const metric of chunk.metrics) {
-    const place = metric.at.get(at);
-    if (place === undefined) continue;
-    if (found(metric.details?.[place]) || found(metric.reason.of[metric.reason.at[place]])) return true;
-  }
-  return (chunk.places.get(at) ?? []).some((place) => found(chunk.judged.text?.[place]));
-}
-
-// Every text is looked through, chunk after chunk: the questions once, then what was said to the others.
+// Every text is looked through, chunk after chunk: the questions, then what was said to them.
 async function search(list, pattern, ticket) {
-  const go = (done) => {
-    count.textContent = fill(words.searching, { k: number(done), n: number(list.length) });
-    return ticket === S.ticket;
-  };
-  const { id, template } = S.d.items;
-  const { item } = S.d.rows;
-  const asked = new Uint8Array(id.length);
-  const texts = ["prompt", "answer"].map((name) => cell("items", name));
-  const look = (at) => { asked[at] = [id[at], template.of[template.at[at]], ...texts.map((read) => read(at))].some((text) => text && pattern.test(text)) ? 1 : 0; };
-  const items = new Set(list.map((i) => item[i]).filter((at) => at !== null));
-  if (!await eachChunk("items", items, look, () => go(0))) return null;
-  const found = new Set(list.filter((i) => item[i] !== null && asked[item[i]]));
-  const rest = list.filter((i) => !found.has(i));
-  if (!await eachChunk("rows", rest, (i) => { if (contains(i, pattern)) found.add(i); }, (done) => go(found.size ? list.length - rest.length + done : done))) return null;
-  return list.filter((i) => found.has(i));
+  const { item, model } = S.d.rows;
+  const found = { items: new Set(), rows: new Set() };
+  const named = model.of.map((name) => pattern.test(name));
+  let done = 0;
+  for (const [kind, places] of [["items", list.map((i) => item[i]).filter((at) => at !== null)], ["rows", list]]) {
+    const wanted = new Set(places.map((at) => S.part[kind][at]));
+    for (const part of [...wanted].sort((a, b) => a - b)) {
+      const own = await textOf(kind, part);
+      if (ticket !== S.ticket) return null;
+      eachMatch(own, pattern, (at) => found[kind].add(at));
+      if (kind === "rows") count.textContent = fill(words.searching, { k: number(done += own.ends.length), n: number(S.n) });
+    }
+  }
+  return list.filter((i) => found.rows.has(i) || found.items.has(item[i]) || named[model.at[i]]);
 }
 
 // A newer choice ends an older one.

@@ -115,7 +115,7 @@ function record(i, question) {
     item_id: S.id(i), suite: S.suite(i), family: S.family(i), level: S.level(i), language: S.language(i), model: S.model(i), repeat: S.d.rows.repeat[i],
     outcome: S.outcome(i), score: S.value(i), reason: S.reason(i) ?? "", prompt: question.prompts[promptOf(S.model(i))] ?? question.prompts.prompt ?? null, expected: question.expected,
     response: S.reply(i), reasoning: S.reasoning(i), error: S.error(i), latency_s: S.latency(i), tokens_in: own("tokens_in"), tokens_out: own("tokens_out"),
-    request_id: own("request_id"), cut: cut.filter(Boolean).join(" "),
+    request_id: requestId(i), cut: cut.filter(Boolean).join(" "),
   };
 }
 

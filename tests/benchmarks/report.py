@@ -137,6 +137,7 @@ def browse(path: Path, chromium: str) -> None:
             "filter by outcome": lambda: page.select_option("#f-outcome", "wrong"),
             "no filter": lambda: page.click(".filters button"),
             "search, all texts": lambda: page.fill("#f-search", "qzx"),
+            "and another text": lambda: page.fill("#f-search", "qzxa"),
         }
         for name, act in acts.items():
             print(f"  {name:32}{listed(page, act):7.2f} s   ({page.inner_text('.found')})")

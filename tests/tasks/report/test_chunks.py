@@ -109,9 +109,21 @@ def test_a_chunk_of_long_texts_holds_fewer_and_a_text_that_is_cut_says_so(run: R
 
 
 def test_questions_are_told_apart_without_the_instructions_that_they_share(run: ReportData) -> None:
-    prompts = pl.concat_str(pl.lit("Answer in a word.\nThe question:\n"), pl.lit("What  is "), "item_id")
+    """What is skipped counts as the page's script counts, which takes an emoji for two."""
+    prompts = pl.concat_str(pl.lit("Answer in a word. 🙂\nThe question:\n"), pl.lit("What  is "), "item_id")
     _, found = cut(replace(run, items=run.items.with_columns(prompt=prompts)))
-    assert set(found["items-0"]["asked"]) == {f"What is {item}" for item in run.items["item_id"]}
+    asked = found["items-0"]
+    told = [
+        text.encode("utf-16-le")[2 * begins :].decode("utf-16-le")
+        for text, begins in zip(asked["prompt"], asked["begins"], strict=True)
+    ]
+    assert told == [f"What  is {item}" for item in run.items["item_id"]]
+
+
+def test_ids_that_are_no_digests_stay_as_they_are(run: ReportData) -> None:
+    own = pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("ABCD")).otherwise("request_id").alias("request_id")
+    _, found = cut(replace(run, replies=run.replies.with_columns(own)))
+    assert found["rows-0"]["request_id"][0] == "ABCD"
 
 
 def settled(page: "Page", act: Callable[[], object]) -> None:
@@ -138,6 +150,13 @@ def test_many_chunks_do_what_one_does(visit: Open, pages: dict[str, Path], run: 
     assert page.inner_text(".found") == f"1 of {ALL} samples"
     assert page.locator(".sample mark").first.inner_text() == "needle in the last"
     settled(page, lambda: page.click(".filters button"))
+    texts = run.replies["text"] + "\n" + run.replies["prompt"]
+    for part in (run.replies["text"][0][3:9], run.items["prompt"][0][:12].upper()):
+        settled(page, partial(page.fill, "#f-search", part))
+        n = texts.str.to_lowercase().str.contains(part.lower(), literal=True).sum()
+        assert n < ALL
+        assert page.inner_text(".found") == f"{n} of {ALL} samples"
+        settled(page, lambda: page.click(".filters button"))
     right = primary(run).filter(outcome="right").height
     settled(page, lambda: page.select_option("#f-outcome", "right"))
     assert page.inner_text(".found") == f"{right} of {ALL} samples"
@@ -151,9 +170,11 @@ def test_many_chunks_do_what_one_does(visit: Open, pages: dict[str, Path], run: 
     rows = list(csv.DictReader(io.StringIO(saved, newline="")))
     times = [float(row["latency_s"]) for row in rows]
     assert times == sorted(times)
-    replies = {(r["item_id"], r["model"]): (r["prompt"], r["text"]) for r in run.replies.iter_rows(named=True)}
+    shown = ("prompt", "text", "request_id")
+    replies = {(r["item_id"], r["model"]): [r[name] for name in shown] for r in run.replies.iter_rows(named=True)}
     assert len(rows) == right
-    assert all((row["prompt"], row["response"]) == replies[row["item_id"], row["model"]] for row in rows)
+    said = ("prompt", "response", "request_id")
+    assert all([row[name] for name in said] == replies[row["item_id"], row["model"]] for row in rows)
     page.goto(last)
     page.reload()
     page.wait_for_selector("#browser[data-ready]")
