@@ -19,3 +19,8 @@ def inert(text: object) -> str:
     It reads well where it is not taken for Markdown, too: of Prefect's pages some take it so, others do not.
     """
     return visible(" ".join(str(text).split())).replace("<", "‹").replace("](", "] (").replace("][", "] [")
+
+
+def storable(text: str) -> str:
+    """Return a text that UTF-8 can hold: half of a surrogate pair, which JSON may spell, becomes U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

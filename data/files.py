@@ -175,14 +175,28 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _jsonl(path: Path) -> Iterator[Row]:
+    """Read one object a line, or one array of objects, such as our own raw results."""
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
             continue
-        text = _decoded(line, f"{path}, line {number}")
-        try:
-            row = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path}, line {number}: not JSON ({error}). Expected one object a line.") from error
-        if not isinstance(row, dict):
-            raise InputError(f"{path}, line {number}: expected a JSON object, found a {type(row).__name__}.")
-        yield row
+        where = f"{path}, line {number}"
+        text = _decoded(line, where)
+        if number == 1 and text.lstrip().startswith("["):
+            whole = _decoded(b"".join(_lines(path)), str(path))
+            yield from (_object(row, f"{path}, object {n}") for n, row in enumerate(_json(whole, str(path)), 1))
+            return
+        yield _object(_json(text, where), where)
+
+
+def _json(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        said = f"{where}: not JSON ({error}). Expected one object a line, or an array of objects."
+        raise InputError(said) from error
+
+
+def _object(row: Any, where: str) -> Row:
+    if not isinstance(row, dict):
+        raise InputError(f"{where}: expected a JSON object, found a {type(row).__name__}.")
+    return row

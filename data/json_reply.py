@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from data.characters import storable
 from data.patterns import pattern
 from data.records import Unparsable
 from data.thinking import split
@@ -62,7 +63,7 @@ def _string(token: str) -> str:
     except ValueError:
         doubled = _ESCAPE.sub(lambda m: "\\" + m[0] if m[1] is not None else m[0], token)
         text = str(json.loads(doubled, strict=False))
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return storable(text)
 
 
 def _scalar(text: str, position: int) -> tuple[Any, int]:

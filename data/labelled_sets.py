@@ -7,13 +7,13 @@ Source: WiCE (Kamoi et al. 2023), BEGIN (Dziri et al. 2022), LLMBar (Zeng et al.
 (Shavrina et al. 2020), ProcessBench (Zheng et al. 2025).
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from data.characters import storable
 from data.commands import typed
 from data.errors import InputError
 from data.exam import EXAM, FOLDED, KIND, QUESTIONS, TRUTH
@@ -80,8 +80,7 @@ def read_begin(path: Path) -> Iterator[Question]:
 
 def read_llmbar(path: Path) -> Iterator[Question]:
     """Yield an instruction with two outputs, in both orders; the first output is the response."""
-    listed = _listed_objects(path, "input, output_1, output_2 and label")
-    for number, row in enumerate(listed, 1):
+    for number, row in enumerate(rows(path), 1):
         where = f"{path}, entry {number}"
         one, other = _text(row, "output_1", where), _text(row, "output_2", where)
         label = _one_of({"label": str(row.get("label"))}, "label", ("1", "2"), where)
@@ -109,10 +108,9 @@ def read_processbench(path: Path) -> Iterator[Question]:
 
     No hash of the file is known: that all of its rows are there, each with the id of its place, stands in for it.
     """
-    listed = _listed_objects(path, "problem, steps and label", by_lines=True)
-    rows = SOURCES[path.stem].rows
-    if len(listed) != rows:
-        raise InputError(f"{path}: found {len(listed)} rows, expected {rows}: not the file as it was published.")
+    listed, most = [*rows(path)], SOURCES[path.stem].rows
+    if len(listed) != most:
+        raise InputError(f"{path}: found {len(listed)} rows, expected {most}: not the file as it was published.")
     for number, row in enumerate(listed):
         where = f"{path}, entry {number + 1}"
         expected = f"{path.stem.partition('_')[2]}-{number}"
@@ -127,24 +125,6 @@ def read_processbench(path: Path) -> Iterator[Question]:
         yield "right" if label < 0 else "wrong", "none" if label < 0 else "wrong", [values]
 
 
-def _listed_objects(path: Path, expected: str, *, by_lines: bool = False) -> list[dict[str, Any]]:
-    """Read a JSON list of objects; `by_lines`: or objects line by line.
-
-    Raises:
-        InputError: it is neither.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-        listed = json.loads(
-            text if not by_lines or text.lstrip().startswith("[") else f"[{','.join(text.splitlines())}]"
-        )
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: cannot be read as JSON ({error}).") from error
-    if not isinstance(listed, list) or not all(isinstance(row, dict) for row in listed):
-        raise InputError(f"{path}: expected a JSON list of objects with {expected}.")
-    return listed
-
-
 def _claim(claim: str, source: str) -> dict[str, Any]:
     return {"claims": [{"id": "1", "text": claim}], "source": source}
 
@@ -153,7 +133,7 @@ def _text(row: Row, name: str, where: str) -> str:
     found = row.get(name)
     if not isinstance(found, str) or not found.strip():
         raise InputError(f"{where}: found no text in {name}; expected the file as it was published.")
-    return found.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return storable(found)
 
 
 def _one_of(row: Row, name: str, known: Sequence[str], where: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from data.characters import storable
 from data.draw import source as random_source
 from data.errors import InputError
 from data.files import Row, rows
@@ -118,7 +119,7 @@ def _list(raw: Row, name: str, where: str) -> list[Any]:
 def _as_text(value: Any, where: str) -> str:
     """Return a text or number as text, nothing as ''; halves of surrogate pairs, which no table holds, as �."""
     if isinstance(value, str | int | float):
-        return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return storable(str(value))
     if value is None:
         return ""
     raise InputError(f"{where}: expected a text, found a {type(value).__name__}.")

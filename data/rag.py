@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 
+from data.characters import storable
 from data.errors import InputError
 from data.files import Row, rows
 
@@ -78,11 +79,11 @@ def _row(raw: Row, number: int, names: Mapping[str, str | None], path: Path) -> 
     taken = {ours: raw.get(name) if name else None for ours, name in names.items()}
     texts = {name: _text(taken[name], f"{where}, {name}") for name in ("question", "response", "reference")}
     return {
-        "id": _storable(str(raw.get("id") or f"row-{number:05d}")),
-        "language": _storable(str(raw.get("language") or "en")),
+        "id": storable(str(raw.get("id") or f"row-{number:05d}")),
+        "language": storable(str(raw.get("language") or "en")),
         **texts,
         "retrieved_contexts": _contexts(taken["retrieved_contexts"], where),
-        "stated_language": _storable(str(raw.get("language") or "")),
+        "stated_language": storable(str(raw.get("language") or "")),
     }
 
 
@@ -90,15 +91,10 @@ def _text(value: Any, where: str) -> str | None:
     if value is None:
         return None
     if isinstance(value, str):
-        return _storable(value)
+        return storable(value)
     if isinstance(value, bool | int | float):
         return str(value)
     raise InputError(f"{where}: expected a text, found a {type(value).__name__}.")
-
-
-def _storable(text: str) -> str:
-    """Return a text without halves of surrogate pairs, which JSON can write and no table holds."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _listed(text: str) -> Any:
@@ -124,5 +120,5 @@ def _contexts(value: Any, where: str) -> list[str]:
         if text is not None and not isinstance(text, str):
             raise InputError(f"{where}, retrieved_contexts: expected texts, found a {type(one).__name__}.")
         if text and text.strip():
-            found.append(_storable(text))
+            found.append(storable(text))
     return found

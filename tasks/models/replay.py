@@ -1,13 +1,13 @@
 """Recorded replies, from a Parquet or JSONL file, in place of a model."""
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from config.settings import Model
 from data.errors import InputError
+from data.files import rows as read_rows
 from data.records import Call, Reply
 from tasks.models.protocol import CallError
 from tasks.models.replies import read_reply
@@ -15,7 +15,6 @@ from tasks.models.replies import read_reply
 _KEYS = ("item_id", "prompt")
 _TEXTS = ("response", "llm_response", "text")
 _MODELS = ("model", "model_name")
-_OTHERS = ("repeat", "reasoning", "finish_reason", "tokens_in", "tokens_out")
 _EXPECTED = (
     "`item_id` or `prompt`, and `response` (or `llm_response`, or `text`); `model`, `repeat`, `reasoning`, "
     "`finish_reason`, `tokens_in` and `tokens_out` are read where they are"
@@ -74,7 +73,7 @@ class ReplayClient:
     async def close(self) -> None:
         """Let go of nothing: the file is read at the start."""
 
-    def _mine(self, rows: list[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    def _mine(self, rows: list[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
         """Return this model's rows that hold a reply."""
         column = next((name for name in _MODELS if any(row.get(name) is not None for row in rows)), "")
         names = {str(row.get(column)) for row in rows} if column else set()
@@ -122,14 +121,12 @@ def _reply(row: Mapping[str, Any]) -> Reply:
     )
 
 
-def _rows(path: Path, where: str) -> list[dict[str, Any]]:
+def _rows(path: Path, where: str) -> list[Mapping[str, Any]]:
     """Read the file's rows, and check that they say what was asked and what was answered."""
     try:
-        rows = _parquet(path) if path.suffix.lower() == ".parquet" else _json(path, where)
-    except FileNotFoundError:
-        raise InputError(f"{where}: there is no such file; expected a Parquet or JSONL file of replies") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{where}: cannot be read: {error}; expected a Parquet or JSONL file (UTF-8)") from None
+        rows = [*read_rows(path)]
+    except InputError as error:
+        raise InputError(f"{where}: {error} Expected a Parquet or JSONL file of replies.") from None
     found = sorted({name for row in rows for name in row})
     if not any(name in found for name in _KEYS) or not any(name in found for name in _TEXTS):
         raise InputError(f"{where}: found columns {', '.join(found) or 'none'}, expected {_EXPECTED}")
@@ -144,37 +141,3 @@ def _is_count(value: object) -> bool:
     return (
         isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 and float(value).is_integer()
     )
-
-
-def _parquet(path: Path) -> list[dict[str, Any]]:
-    import polars as pl
-
-    try:
-        names = pl.read_parquet_schema(path)
-        kept = [name for name in names if name in {*_KEYS, *_TEXTS, *_MODELS, *_OTHERS}]
-        return pl.read_parquet(path, columns=kept or None).to_dicts()
-    except pl.exceptions.PolarsError as error:
-        raise OSError(str(error).splitlines()[0]) from None
-
-
-def _json(path: Path, where: str) -> list[dict[str, Any]]:
-    """Read JSON lines, or one array of objects (the form of our own raw results)."""
-    text = path.read_text(encoding="utf-8-sig")
-    if text.lstrip().startswith("["):
-        rows = [(f"object {number}", row) for number, row in enumerate(_decode(text, where), 1)]
-    else:
-        lines = ((f"line {number}", line) for number, line in enumerate(text.split("\n"), 1) if line.strip())
-        rows = [(place, _decode(line, f"{where}, {place}")) for place, line in lines]
-    for place, row in rows:
-        if not isinstance(row, dict):
-            raise InputError(f"{where}, {place}: found {type(row).__name__}, expected a JSON object")
-    return [row for _, row in rows]
-
-
-def _decode(text: str, where: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{where}: is not JSON: {error}; expected one object a line, or an array of objects"
-        ) from None

@@ -1,6 +1,6 @@
 """A reply as every client hands it on."""
 
-from data import thinking
+from data import characters, thinking
 from data.records import Reply
 
 
@@ -30,5 +30,5 @@ def storable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = characters.storable(text)
     return text.replace("\x00", "\ufffd")

@@ -98,7 +98,7 @@ def test_nq_open_has_no_passages_and_serves_closed_book_only(tmp_path: Path) -> 
     ("lines", "says"),
     [
         ("{", "line 1: not JSON"),
-        ("[1]", "line 1: expected a JSON object, found a list"),
+        ("[1]", "object 1: expected a JSON object, found a int"),
         ('{"a": 1}', "row 1: found columns a; expected"),
         ("", "no question with an answer"),
         ('{"question_text": "q", "annotations": [{}]}', "row 1: not the original form; 'long_answer'"),

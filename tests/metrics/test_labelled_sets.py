@@ -142,7 +142,7 @@ OTHER = {
     ],
     "begin_dev.tsv": [("model_name\tknowledge\nt5", "line 2: found 1 columns, expected 2")],
     "llmbar_natural.json": [
-        ('{"input": "i"}', "expected a JSON list"),
+        ('{"input": "i"}', "found no text in output_1"),
         ('[{"input": "i", "output_1": "a", "output_2": "b", "label": 3}]', "found label '3'"),
     ],
     "processbench_gsm8k.json": [

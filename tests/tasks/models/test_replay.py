@@ -83,12 +83,12 @@ def test_our_own_raw_results_are_a_replay_file(tmp_path: Path) -> None:
     [
         ('{"question": "q", "answer": "a"}\n', "found columns answer, question, expected `item_id` or `prompt`"),
         ("", "found columns none"),
-        ('{"prompt": "p", "response": "r"}\n{"prompt": \n', "line 2: is not JSON"),
-        ('{"prompt": "p", "response": "r"}\n7\n', "line 2: found int, expected a JSON object"),
+        ('{"prompt": "p", "response": "r"}\n{"prompt": \n', "line 2: not JSON"),
+        ('{"prompt": "p", "response": "r"}\n7\n', "line 2: expected a JSON object, found a int"),
         ('{"prompt": "p", "response": "r", "repeat": "x"}\n', "row 1: found repeat 'x', expected a number from 0"),
         ('{"prompt": "p", "response": "r", "repeat": Infinity}\n', "row 1: found repeat inf"),
         ('{"prompt": "p", "response": "r", "model": "b"}\n', "holds replies of b .*expected 'a'; set `model`"),
-        ("[" * 100_000, "is not JSON"),
+        ("[" * 100_000, "not JSON"),
     ],
 )
 def test_a_bad_file_is_one_clear_message(tmp_path: Path, text: str, said: str) -> None:
@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_read_is_one_clear_message(tmp_path: Path, name: s
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 no")
     (tmp_path / "bad.jsonl").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "folder.jsonl").mkdir()
-    with pytest.raises(InputError, match="expected a Parquet or JSONL file"):
+    with pytest.raises(InputError, match="Expected a Parquet or JSONL file"):
         open_client(Model(name="a", provider="replay", file=str(tmp_path / name)))
 
 
