@@ -65,27 +65,27 @@ class Endpoint:
         try:
             yield
         finally:
-            self.active -= 1
-            self._wake()
+            self._leave()
 
     async def _enter(self, patience_s: float) -> None:
-        while self.active >= max(LEAST, int(self.limit)):
+        if self.active < max(LEAST, int(self.limit)):
+            self.active += 1
+        else:
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             try:
-                await turn
+                await turn  # who ends it counts this call as active
             except asyncio.CancelledError:
                 # A turn that was given and not taken is the next one's.
                 if turn.done() and not turn.cancelled():
-                    self._wake()
+                    self._leave()
                 raise
         now = time.monotonic()
         if (wait := self.not_before - now) > patience_s:
-            self._wake()
+            self._leave()
             raise CallError(
                 "timeout", f"the server asks to wait {wait:.0f} s more, longer than {patience_s:g} s (deadline_s)"
             )
-        self.active += 1
         start = max(now, self.not_before, self.next_start)
         if self.interval_s:
             self.next_start = start + self.interval_s
@@ -93,8 +93,7 @@ class Endpoint:
             try:
                 await asyncio.sleep(start - now)
             except asyncio.CancelledError:
-                self.active -= 1
-                self._wake()
+                self._leave()
                 raise
 
     def forgive(self) -> None:
@@ -103,13 +102,16 @@ class Endpoint:
         self.closed, self.closed_until, self.put_off = None, 0.0, 0
         self.down_since = None
 
+    def _leave(self) -> None:
+        self.active -= 1
+        self._wake()
+
     def _wake(self) -> None:
-        free = max(LEAST, int(self.limit)) - self.active
-        while free > 0 and self._waiting:
+        while self._waiting and self.active < max(LEAST, int(self.limit)):
             turn = self._waiting.popleft()
             if not turn.done():
+                self.active += 1
                 turn.set_result(None)
-                free -= 1
 
     def succeeded(self) -> None:
         """Note a reply: the server is up, and may take a little more."""
