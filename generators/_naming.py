@@ -126,7 +126,7 @@ def named(passage: str, forms: Forms) -> set[str]:
     return {forms[word] for word in WORD.findall(passage) if word in forms}
 
 
-def hangs(passage: str) -> bool:
+def is_unfinished(passage: str) -> bool:
     """Tell whether a passage ends in a word or a sign after which something must come."""
     tail = passage[-200:].rstrip(" \t\n*_`\"'»”")
     if tail.endswith((",", "(", "—", "–", "...", "…", "-")):

@@ -9,7 +9,7 @@ from random import Random
 
 from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
-from generators._naming import Forms, fold, hangs, named, read
+from generators._naming import Forms, fold, is_unfinished, named, read
 from generators.simple_logic.comparisons import Property, ask, listed, properties, state, texts, wordings
 from generators.simple_logic.orderings import DIRECT, INDIRECT, Fact, Puzzle, chained, puzzles
 from generators.simple_logic.people import cases, names, renamed
@@ -166,7 +166,7 @@ def _judge(item: Item, stated: Collection[str]) -> Verdict:
 def _judge_passage(item: Item, passage: str, forms: Forms, listed: Collection[str] = ()) -> Verdict:
     """Judge a passage that is there to name the answer; `listed`: names beside it."""
     reading = read(passage, forms)
-    if hangs(passage):
+    if is_unfinished(passage):
         return Verdict(correct=False, reason="breaks off")
     if not reading.stated:
         reason = "denies the one it names" if reading.denied else "asks a question"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from data.patterns import pattern
-from generators._naming import ALL_BUT, WORD, Forms, hangs, named, sentences
+from generators._naming import ALL_BUT, WORD, Forms, is_unfinished, named, sentences
 
 _LEADS = (
     r"so|thus|hence|therefore|and|my|the|your|our|final|correct|right|short|full|answer|"
@@ -308,7 +308,7 @@ def breaks_off(text: str, forms: Forms, question: Collection[str]) -> bool:
     tail = text[-300:].rstrip(_WRAPPING)
     while tail and not (tail[-1].isalnum() or tail[-1] in ".!?…。,;:—–-("):
         tail = tail[:-1].rstrip(_WRAPPING)  # an emoji
-    if hangs(tail) or tail.endswith((":", ";")):
+    if is_unfinished(tail) or tail.endswith((":", ";")):
         return True
     if tail.endswith((".", "!", "?", "。")):
         return False

@@ -18,21 +18,17 @@ ROOM = 3_000_000
 SHOWN = ("suite", "model", "metric", "prompt", "reference", "response")
 
 
-def drawn(data: ReportData) -> pl.DataFrame | None:
-    """Draw the sheet as `label RUN` does unless told otherwise; fewer of long texts; None where nobody judged."""
-    found = _judged(data)
-    return _sheet(found) if found.height else None
-
-
-def _judged(data: ReportData) -> pl.DataFrame:
+def judged(data: ReportData) -> pl.DataFrame:
+    """Return what judges scored, with the replies."""
     texts = data.replies.select("item_id", "model", "repeat", response="text").unique(
         ["item_id", "model", "repeat"], maintain_order=True
     )
     return joined(data.scores, data.items, texts)
 
 
-def _sheet(found: pl.DataFrame) -> pl.DataFrame | None:
-    for n in DRAWN:
+def drawn(found: pl.DataFrame) -> pl.DataFrame | None:
+    """Draw the sheet as `label RUN` does unless told otherwise; fewer of long texts; None where nobody judged."""
+    for n in DRAWN if found.height else ():
         rows = sheet(found, n=n)
         if sum(int(rows[name].str.len_chars().sum()) for name in SHOWN) <= ROOM:
             return rows
@@ -55,8 +51,8 @@ def pack(data: ReportData) -> tuple[str, str] | None:
 
     The page puts a label at the end of a row of CSV, so that its file is the sheet's own to the byte.
     """
-    found = _judged(data)
-    rows = _sheet(found) if found.height else None
+    found = judged(data)
+    rows = drawn(found)
     if rows is None:
         return None
     values = rows.select(KEY).join(found.select(*KEY, "value"), on=KEY, how="left", maintain_order="left")["value"]

@@ -1,6 +1,6 @@
 """The page of all runs, as `view` serves it: the outcome of each, searched, and any two chosen to be compared."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -56,28 +56,23 @@ def _outcome_name(outcome: str, language: str) -> str:
     return section("view", language).get(f"status_{outcome}", outcome)
 
 
-def _texts(one: HistoryEntry) -> Iterator[str]:
-    yield from (
-        one.name,
-        one.title,
-        one.file,
-        one.started,
-        one.status,
-        verdict(one),
-        one.note,
-        one.commit,
-        one.baseline,
-    )
-    for several in (one.models, one.suites, one.tags):
-        yield from several
-
-
 def chosen(entries: Sequence[HistoryEntry], asked: RunFilter) -> list[HistoryEntry]:
     """Return the runs that are asked for, in their order."""
     words = asked.words.casefold().split()
 
     def fits(one: HistoryEntry) -> bool:
-        text = "\n".join(_texts(one)).casefold()
+        told = (
+            one.name,
+            one.title,
+            one.file,
+            one.started,
+            one.status,
+            verdict(one),
+            one.note,
+            one.commit,
+            one.baseline,
+        )
+        text = "\n".join((*told, *one.models, *one.suites, *one.tags)).casefold()
         day = one.started[:10]
         return (
             all(word in text for word in words)

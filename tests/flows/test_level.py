@@ -93,7 +93,7 @@ def test_a_model_family_or_number_that_there_is_not_is_one_message(run: Run) -> 
             ((), "nobody", "expected one of m"),
             (("--family", "alchemy"), "m", "alchemy"),
             (("--language", "xx"), "m", "xx"),
-            (("--questions", "0"), "m", "expected at least 1"),
+            (("--questions", "0"), "m", "Must be >= 1"),
         ):
             done = search(run, server, *words, model=model)
             assert done.returncode == 2, done.stdout

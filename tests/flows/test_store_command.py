@@ -347,7 +347,7 @@ def test_stage_results_go_with_their_tables(place: Place) -> None:
 
 BAD = [
     (["prune", "--older-than", "soon"], "expected a number and m, h, d or w"),
-    (["prune", "--keep", "-1"], "expected a whole number"),
+    (["prune", "--keep", "-1"], "Must be >= 0"),
     (["prune", "--run", "nonsense"], "there is no such run"),
     (["list", "--set", "store.root=/proc/nowhere"], "there is no such folder"),
     (["list", "--set", "store.root=nonsense://x"], "cannot be used"),

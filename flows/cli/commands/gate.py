@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from flows.cli.completers import RUN
 from flows.cli.console import show, written
@@ -15,13 +16,16 @@ if TYPE_CHECKING:
     from metrics.analysis.verdict import RunVerdict
 
 
+SHARE = Parameter(validator=Number(gte=0, lte=1))
+
+
 def gate(
     new: Annotated[str, RUN],
     /,
     *,
     baseline: Annotated[str, RUN] = "",
-    max_drop: float | None = None,
-    threshold: float | None = None,
+    max_drop: Annotated[float | None, SHARE] = None,
+    threshold: Annotated[float | None, SHARE] = None,
     metric: str = "",
     junit: Annotated[str, Parameter(metavar="FILE")] = "",
     form: FileOptions | None = None,
@@ -48,9 +52,6 @@ def gate(
 
     if not baseline and threshold is None:
         raise InputError("gate: expected --baseline OLD, or --threshold SHARE, or both; found neither.")
-    for name, value in (("--threshold", threshold), ("--max-drop", max_drop)):
-        if value is not None and not 0 <= value <= 1:
-            raise InputError(f"{name} {value:g}: expected a share, 0 to 1.")
     where = at or Where()
     verdict, held, judged = gated(
         new,

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from data.commands import typed
 from flows.cli.completers import RUN
@@ -22,7 +23,7 @@ def label(
     named: Annotated[str, Parameter(name="RUN"), RUN],
     /,
     *,
-    n: Annotated[int, Parameter(metavar="N")] = 50,
+    n: Annotated[int, Parameter(metavar="N", validator=Number(gte=1))] = 50,
     by: Literal["random", "uncertainty"] = "random",
     metric: str = "",
     out: Annotated[str, Parameter(metavar="FILE")] = "",
@@ -44,13 +45,10 @@ def label(
         labels: a filled sheet; may be repeated, one for each labeller
     """
     from config.declared import suites_in
-    from data.errors import InputError
     from tasks.judges.labels import LABELS, criteria_of, estimates, judged, keep, read_labels, sheet
     from tasks.report.exports import write_csv
     from tasks.store.runs import find
 
-    if n < 1:
-        raise InputError(f"--n {n}: expected at least 1 reply.")
     where = at or Where()
     run = find(named, where.runs)
     found = judged(run, where.root)

@@ -4,6 +4,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from data.errors import InputError
 from flows.cli.console import show, written
@@ -31,7 +32,7 @@ def level(
     *,
     family: Annotated[tuple[str, ...], Parameter(metavar="NAME")] = (),
     language: Annotated[tuple[str, ...], Parameter(metavar="LANGUAGE")] = (),
-    questions: Annotated[int, Parameter(metavar="N")] = 40,
+    questions: Annotated[int, Parameter(metavar="N", validator=Number(gte=1))] = 40,
     config: Annotated[str, Parameter(metavar="FILE")] = "",
     sets: Annotated[tuple[str, ...], Parameter(name="--set", metavar="PATH=VALUE", json_list=False)] = (),
     fresh: bool = False,
@@ -71,7 +72,7 @@ def _searched(settings: "Settings", model: str, asked: "Mapping[str, Any]") -> "
     `asked` are options of the families' loader that go before those of the configuration.
 
     Raises:
-        InputError: there is no such model, family or language, or there are no questions.
+        InputError: there is no such model, family or language.
     """
     from config.reading import parse
 
@@ -82,8 +83,6 @@ def _searched(settings: "Settings", model: str, asked: "Mapping[str, Any]") -> "
             f"level {model}: the configuration has no model of that name, expected one of {there}. Name another "
             "configuration with --config."
         )
-    if asked["n_items"] < 1:
-        raise InputError(f"--questions {asked['n_items']}: expected at least 1, for each family and language.")
     drawn = next((suite.items for suite in settings.suites if suite.loader == LOADER), {"loader": LOADER})
     items = {**drawn, "levels": ("easy",), **asked}
     if "families" not in items:

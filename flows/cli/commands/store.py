@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter, Token
+from cyclopts.validators import Number
 
 from data.errors import InputError
 from data.exits import Exit
@@ -31,14 +32,6 @@ def _seconds(_type: object, tokens: Sequence[Token]) -> float:
     if unit not in _UNITS or not number.isascii() or not number.isdigit():
         raise ValueError(f"found {text!r}, expected a number and m, h, d or w, such as 30d")
     return int(number) * _UNITS[unit]
-
-
-def _count(_type: object, tokens: Sequence[Token]) -> int:
-    """Read a number of 0 or more."""
-    text = tokens[0].value
-    if not text.isascii() or not text.isdigit():
-        raise ValueError(f"found {text!r}, expected a whole number of 0 or more")
-    return int(text)
 
 
 def amount(size: float) -> str:
@@ -173,7 +166,7 @@ def verify(*, where: Where | None = None) -> int:
 def prune(
     *,
     older_than: Annotated[float | None, Parameter(converter=_seconds, metavar="AGE")] = None,
-    keep: Annotated[int | None, Parameter(converter=_count, metavar="N")] = None,
+    keep: Annotated[int | None, Parameter(metavar="N", validator=Number(gte=0))] = None,
     runs: Annotated[tuple[str, ...], Parameter(name="--run", metavar="ID", json_list=False)] = (),
     grace: Annotated[float, Parameter(converter=_seconds, metavar="AGE")] = _UNITS["d"],
     replies_unused: bool = False,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tasks.judges.labels import estimates, joined, read_labels
 from tasks.report.exports import write_csv
-from tasks.report.labelling import drawn
+from tasks.report.labelling import drawn, judged
 from tasks.report.report_data import ReportData
 from tests.tasks.report.conftest import Open
 
@@ -34,7 +34,7 @@ def saved(page: "Page") -> bytes:
 def test_an_unlabelled_page_saves_the_sheet_to_the_byte(
     visit: Open, page_file: Path, data: ReportData, tmp_path: Path
 ) -> None:
-    sheet = drawn(data)
+    sheet = drawn(judged(data))
     assert sheet is not None
     assert saved(begun(visit, page_file)) == write_csv(sheet, tmp_path / "labels.csv").read_bytes()
 
@@ -63,7 +63,7 @@ def test_labels_are_given_from_the_keyboard_and_read_back(
 
 def test_the_page_shows_what_the_row_is_about(visit: Open, page_file: Path, data: ReportData) -> None:
     page = begun(visit, page_file)
-    sheet = drawn(data)
+    sheet = drawn(judged(data))
     assert sheet is not None
     row = sheet.row(0, named=True)
     shown = page.inner_text("#desk .card")
