@@ -95,7 +95,7 @@ def stream(path: Path, unnamed: Sequence[str] = ()) -> Iterator[Row]:
     if reader is None:
         raise InputError(f"{path}: unknown file type {path.suffix!r}; expected one of {', '.join(readers)}.")
     if unnamed and name.endswith(".tsv") and unnamed[0] not in _first_line(path):
-        return _headless(path, unnamed)
+        return plain_tsv(path, unnamed)
     return reader(path)
 
 
@@ -104,9 +104,19 @@ def _first_line(path: Path) -> list[str]:
     return line.decode("utf-8-sig", "replace").rstrip("\r\n").split("\t")
 
 
-def _headless(path: Path, names: Sequence[str]) -> Iterator[Row]:
-    """Read lines of cells with tabs between them; a quotation mark is a character as any other."""
-    for number, line in enumerate(_lines(path), 1):
+def plain_tsv(path: Path, names: Sequence[str] = ()) -> Iterator[Row]:
+    """Read lines of cells with tabs between them; a quotation mark is a character as any other.
+
+    `names` are the columns where no first line says them.
+
+    Raises:
+        InputError: a line that cannot be read, or has another number of cells.
+    """
+    lines = enumerate(_lines(path), 1)
+    if not names:
+        names = _first_line(path)
+        next(lines, None)
+    for number, line in lines:
         text = _decoded(line, f"{path}, line {number}").rstrip("\r\n")
         if not text.strip():
             continue

@@ -17,7 +17,7 @@ from data.characters import storable
 from data.commands import typed
 from data.errors import InputError
 from data.exam import EXAM, FOLDED, KIND, QUESTIONS, TRUTH
-from data.files import Row, rows
+from data.files import Row, plain_tsv, rows
 from data.records import Item
 from data.sources import GROUPS, SOURCES, local_path
 
@@ -65,8 +65,8 @@ def read_wice(path: Path) -> Iterator[Question]:
 
 def read_begin(path: Path) -> Iterator[Question]:
     """Yield a response with what it was to rest on; generic ones, which state nothing, are left out."""
-    for row in _plain_tsv(path):
-        where = f"{path}, line {row['line']}"
+    for number, row in enumerate(plain_tsv(path), 2):
+        where = f"{path}, line {number}"
         label = _one_of(row, "begin_label", ("Fully attributable", "Not fully attributable", "Generic"), where)
         if label != "Generic":
             contexts = [_text(row, "knowledge", where)]
@@ -141,22 +141,6 @@ def _one_of(row: Row, name: str, known: Sequence[str], where: str) -> str:
     if found not in known:
         raise InputError(f"{where}: found {name} {found!r}, expected one of {', '.join(known)}.")
     return str(found)
-
-
-def _plain_tsv(path: Path) -> Iterator[Row]:
-    """Yield the rows of a TSV in which a quotation mark is a character as any other, with their lines."""
-    try:
-        with path.open(encoding="utf-8", newline="\n") as lines:
-            names = next(lines, "").rstrip("\r\n").split("\t")
-            for number, line in enumerate(lines, 2):
-                cells = line.rstrip("\r\n").split("\t")
-                if len(cells) != len(names):
-                    raise InputError(
-                        f"{path}, line {number}: found {len(cells)} columns, expected {len(names)} (the header's)."
-                    )
-                yield {**dict(zip(names, cells, strict=True)), "line": number}
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error}).") from error
 
 
 def _of_claims(domain: str, language: str, read: Callable[[Path], Iterator[Question]]) -> LabelledSet:

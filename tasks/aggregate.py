@@ -12,7 +12,7 @@ import polars as pl
 from data.batches import Ref, Tables
 from data.plugins import metric
 from data.suites import Suite
-from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
+from data.tables import ITEMS, SCORES
 from metrics.analysis.corrected import CorrectedMean, corrected_means
 from metrics.analysis.explainability import EXPLAINED, Terms
 from metrics.analysis.judged import JudgeStatus, withheld_by_judges
@@ -30,6 +30,7 @@ from tasks.plan import Identities, Plan, crossed
 from tasks.runtime.spending import spending_of
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
+from tasks.store.samples import answers_of
 from tasks.store.tables import Store
 from tasks.twins.renew import named
 
@@ -118,9 +119,7 @@ def renewed_scores(store: Store, tables: Tables) -> RenewedScores:
 
 def _texts(store: Store, tables: Tables) -> pl.DataFrame:
     """Return all replies of a run: item_id, model, repeat, text."""
-    requests = store.read_all([one.requests for one in tables.asked], REQUESTS)
-    responses = store.read_all([one.responses for one in tables.asked], RESPONSES).unique("request_id")
-    asked = requests.select("request_id", "item_id", "model", "repeat").join(responses, on="request_id", how="left")
+    asked = answers_of(store, tables.asked)
     return asked.select("item_id", "model", "repeat", "text").unique(["item_id", "model", "repeat"])
 
 

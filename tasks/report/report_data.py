@@ -1,15 +1,16 @@
 """What reports are made of: the tables of one run, read once, and what is known of the run itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import polars as pl
 
-from data.batches import QueryResult, Ref, Tables
-from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, SUMMARY, VERDICTS
+from data.batches import Ref, Tables
+from data.tables import ITEMS, SCORES, SUMMARY, VERDICTS
 from tasks.plan import Plan
+from tasks.store.samples import answers_of
 from tasks.store.tables import Store
 from tasks.twins.renew import named
 
@@ -48,13 +49,6 @@ class ReportData:
         return self.started.strftime("%Y%m%d_%H%M%S")
 
 
-def _answers(store: Store, asked: Sequence[QueryResult]) -> pl.DataFrame:
-    """Return requests without their payload, each with its response."""
-    requests = store.read_all([a.requests for a in asked], REQUESTS).drop("payload")
-    responses = store.read_all([a.responses for a in asked], RESPONSES).unique("request_id", maintain_order=True)
-    return requests.join(responses, on="request_id", how="left", maintain_order="left")
-
-
 def gather(
     store: Store,
     tables: Tables,
@@ -71,14 +65,14 @@ def gather(
         store.read_all(refs, ITEMS).unique("item_id", maintain_order=True)
         for refs in (tables.items, tables.twin_items)
     )
-    answers = _answers(store, tables.asked)
+    answers = answers_of(store, tables.asked)
     return ReportData(
         plan=plan,
         run=run,
         started=started,
         items=items,
         replies=answers.join(items, on="item_id", how="inner", maintain_order="left"),
-        judged=_answers(store, tables.judged),
+        judged=answers_of(store, tables.judged),
         verdicts=store.read_all(tables.verdicts, VERDICTS),
         scores=store.read_all(tables.scores, SCORES),
         summary=SUMMARY.check(store.read(summary)),

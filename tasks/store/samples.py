@@ -1,12 +1,15 @@
 """Samples, as metrics see them: a reply with its item's columns and facts."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from data.batches import Batch, Opponent, Ref
+import polars as pl
+
+from data.batches import Batch, Opponent, QueryResult, Ref
 from data.records import HIDDEN_KEYS, Sample
+from data.tables import REQUESTS, RESPONSES
 from data.truncation import CUT, is_cut
 from tasks.store.tables import Store
 
@@ -23,6 +26,13 @@ class SampleRow:
     error_kind: str | None
     error: str | None
     cut: bool = False
+
+
+def answers_of(store: Store, asked: Sequence[QueryResult]) -> pl.DataFrame:
+    """Return requests without their payload, each with its response."""
+    requests = store.read_all([a.requests for a in asked], REQUESTS).drop("payload")
+    responses = store.read_all([a.responses for a in asked], RESPONSES).unique("request_id", maintain_order=True)
+    return requests.join(responses, on="request_id", how="left", maintain_order="left")
 
 
 def _evidence(store: Store, ref: Ref | None) -> dict[tuple[str, str, int], dict[str, Any]]:
