@@ -15,7 +15,7 @@ from random import Random
 
 from generators.twins.base import Refused, Renewed
 from generators.twins.quantities import NUMBER, Mention, lowest_terms, mentions, number, quantities, written
-from generators.twins.replay import ANSWER, TWO_SOURCES, Solution, Values, calculations
+from generators.twins.replay import ANSWER, TWO_SOURCES, Solution, Values, calculations, in_order
 from generators.twins.wording import whole, wording
 
 VERSION = 1
@@ -86,6 +86,8 @@ def _drawn(
     """Yield draws with which all that the solution makes of the quantities is of its original's kind."""
     before = solution.values[: len(domains)]
     half = FEWEST * sum(old not in {0, 1} for old in before)
+    first, last = solution.order(len(domains)), solution.order(len(solution.values))
+    shares = any(one.share for one in found)
     for attempt in range(2 * DRAWS):
         keep = attempt / DRAWS / 2  # the longer nothing fits, the more of them stay
         given = [
@@ -93,14 +95,9 @@ def _drawn(
         ]
         if sum(map(ne, given, before)) < max(1, half if attempt < DRAWS else 1):
             continue
-        if lowest_terms(found, dict(zip(before, given, strict=True))) and solution.same_order(given):
+        if in_order(given, first) and (not shares or lowest_terms(found, dict(zip(before, given, strict=True)))):
             after = solution.replay(given)
-            if (
-                after
-                and after[-1] != solution.values[-1]
-                and solution.same_kind(after)
-                and solution.same_order(after)
-            ):
+            if after and after[-1] != solution.values[-1] and solution.same_kind(after) and in_order(after, last):
                 yield after
 
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
-from operator import add, mul, sub, truediv
+from itertools import groupby, pairwise
+from operator import add, itemgetter, mul, sub, truediv
 
 from generators.twins.base import Refused
 from generators.twins.quantities import NUMBER, SMALL, Quantity, kind, number, places, written
@@ -41,7 +41,10 @@ class Source:
 
     def of(self, values: Values) -> Fraction:
         """Return the literal's value."""
-        return self.constant if self.place < 0 else values[self.place] * self.factor
+        if self.place < 0:
+            return self.constant
+        value = values[self.place]
+        return value if self.factor == 1 else value * self.factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +147,18 @@ Sources = tuple[Source, ...]
 
 def value_of(sources: Sources, values: Values) -> Fraction | None:
     """Return the value that all sources agree on; None where they part."""
+    if len(sources) == 1:
+        return sources[0].of(values)
     found = {source.of(values) for source in sources}
     return found.pop() if len(found) == 1 else None
+
+
+Order = list[tuple[list[int], list[int]]]
+
+
+def in_order(after: Values, order: Order) -> bool:
+    """Say whether all values are smaller than those that they were smaller than."""
+    return all(max(after[n] for n in low) < min(after[n] for n in high) for low, high in order)
 
 
 class Solution:
@@ -267,14 +280,15 @@ class Solution:
             for old, new in zip(self.values[first:], after[first:], strict=True)
         )
 
-    def same_order(self, after: Values) -> bool:
-        """Say whether what was larger still is: a solution's cases, rests and comparisons hang on it.
+    def order(self, count: int) -> Order:
+        """Return the places of the first `count` values, equal ones together, each beside those of the next larger.
 
-        `after` may be the quantities alone.
+        What was larger still is: a solution's cases, rests and comparisons hang on it (`in_order`).
         """
-        scales = [one.scale for one in self.quantities] + [""] * (len(after) - len(self.quantities))
-        told = sorted(zip(scales, self.values, after, strict=False))
-        return all(a[:2] == b[:2] or a[0] < b[0] or a[2] < b[2] for a, b in pairwise(told))
+        scales = [one.scale for one in self.quantities] + [""] * (count - len(self.quantities))
+        told = sorted(zip(scales, self.values[:count], range(count), strict=True))
+        groups = [[place for *_, place in group] for _, group in groupby(told, key=itemgetter(0, 1))]
+        return [(a, b) for a, b in pairwise(groups) if scales[a[0]] == scales[b[0]]]
 
     def rewritten(self, after: Values) -> list[str]:
         """Write the solution's lines with the new numbers, in the annotations and in the text around them.

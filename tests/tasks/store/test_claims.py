@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tasks.store.owners import described
 from tasks.store.replies import FailedCall, ReplyCache, owner
 from tests.conftest import TOP
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
+from tests.helpers.told import Told, processes, said_by
 from tests.servers.running import serve_openai
 from tests.servers.script import Answer, Fault
 
@@ -206,14 +208,14 @@ from data.batches import Cell
 from tasks.query import ask, sharing_failures
 from tests.helpers.requests import requests_of
 from config.settings import Model
-base_url, root, cache, each = sys.argv[1:]
-model = Model.model_validate({"name": "m", "provider": "openai", "base_url": base_url, "max_concurrency": 4})
-store = StoreSettings(root=root, cache=cache)
+each = sys.argv[1]
 print("ready", flush=True)
 for line in sys.stdin:
-    number = int(line)
+    base_url, root, cache, number = json.loads(line)
+    told = {"name": "m", "provider": "openai", "base_url": base_url, "max_concurrency": 4}
+    model, store = Model.model_validate(told), StoreSettings(root=root, cache=cache)
     questions = [str(number * int(each) + n) for n in range(int(each))]
-    run = f"{os.getpid()} {number}"
+    run = f"{os.getpid()} {number} {base_url}"
     # Two batches side by side that meet in the middle.
     with sharing_failures(store, run), ThreadPoolExecutor(2) as pool:
         orders = [requests_of(model, order) for order in (questions, questions[::-1])]
@@ -228,38 +230,27 @@ def failing(question: str) -> bool:
     return int(question) % 20 == 7
 
 
-def test_two_runs_on_one_store_with_failures_end_ten_times_of_ten(store: StoreSettings) -> None:
+@pytest.fixture(scope="module")
+def soaked() -> Iterator[Told]:
+    """Start two processes that ask, round by round, whom and with which store they are told."""
+    with processes(SOAKED, 2, str(EACH)) as started:
+        yield started
+
+
+def test_two_runs_on_one_store_with_failures_end_ten_times_of_ten(store: StoreSettings, soaked: Told) -> None:
     """Each question is asked once, and one that is refused once by each run, whoever else wants it there."""
     with serve_openai(
         lambda body: REFUSED if failing(body["messages"][-1]["content"]) else Answer("yes"), latency_s=0.005
     ) as server:
-        command = [sys.executable, "-c", SOAKED, server.base_url, store.root, store.cache, str(EACH)]
-        runs = [
-            subprocess.Popen(command, cwd=TOP, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-            for _ in range(2)
-        ]
-
-        def round_of(run: "subprocess.Popen[str]", number: int) -> list[list[int]]:
-            assert run.stdin is not None
-            assert run.stdout is not None
-            run.stdin.write(f"{number}\n")
-            run.stdin.flush()
-            found: list[list[int]] = json.loads(run.stdout.readline())
-            return found
-
-        for run in runs:
-            assert run.stdout is not None
-            assert run.stdout.readline() == "ready\n"
         with ThreadPoolExecutor(2) as pool:
             for number in range(ROUNDS):
-                ended = list(pool.map(round_of, runs, [number] * 2))
+                told = json.dumps([server.base_url, store.root, store.cache, number]) + "\n"
+                ended = [json.loads(said) for said in pool.map(said_by, soaked, [told] * 2)]
                 batches = [batch for found in ended for batch in found]
                 refused = EACH // 20
                 assert [failed for _, _, failed in batches] == [refused] * 4
                 assert sum(answered for answered, _, _ in batches) == EACH - refused
                 assert sum(cached for _, cached, _ in batches) == 3 * (EACH - refused)
-        for run in runs:
-            run.communicate()
         asked = prompts_seen(server)
     questions = [str(n) for n in range(ROUNDS * EACH)]
     assert asked == Counter({question: 2 if failing(question) else 1 for question in questions})

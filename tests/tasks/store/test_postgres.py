@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from tasks.store.submissions import Submissions
 from tests.conftest import TOP, Run, free_port
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.helpers.runs import TWO, at
+from tests.helpers.told import Told, processes, said_by
 from tests.servers.postgres import Postgres
 from tests.servers.running import serve_openai
 
@@ -66,16 +67,18 @@ from config.settings import Model
 from data.records import Call, Message
 from tasks.models.scheduler import ask_all, event_loop_thread
 from tasks.models import open_client
-base_url, url = sys.argv[1:]
-model = Model.model_validate({"name": "m", "provider": "openai", "base_url": base_url, "max_concurrency": 4})
-calls = [(f"{n:064x}", Call((Message("user", str(n)),))) for n in range(200)]
-cache = ReplyCache(url)
-async def work():
-    return await ask_all(calls, model=model, client=open_client(model), cache=cache)
 print("ready", flush=True)
-sys.stdin.readline()
-_, tally = event_loop_thread().call(work())
-print(json.dumps([tally.answered, tally.cached, tally.failed]))
+for line in sys.stdin:
+    base_url, url = line.split()
+    told = {"name": "m", "provider": "openai", "base_url": base_url, "max_concurrency": 4}
+    model = Model.model_validate(told)
+    calls = [(f"{n:064x}", Call((Message("user", str(n)),))) for n in range(200)]
+    cache = ReplyCache(url)
+    async def work():
+        return await ask_all(calls, model=model, client=open_client(model), cache=cache)
+    _, tally = event_loop_thread().call(work())
+    cache.close()
+    print(json.dumps([tally.answered, tally.cached, tally.failed]), flush=True)
 """
 
 
@@ -212,24 +215,22 @@ def test_a_server_that_is_restarted_in_the_middle_loses_nothing_and_nothing_is_a
     assert again.cached == 40
 
 
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Told]:
+    """Start three processes that ask, each time that they are told whom and with which cache."""
+    with processes(WORKER, 3) as started:
+        yield started
+
+
 @pytest.mark.parametrize("database", ["postgres", "sqlite"])
 def test_three_workers_at_once_share_the_asking(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: str
+    request: pytest.FixtureRequest, tmp_path: Path, workers: Told, database: str
 ) -> None:
     """Three processes, each with all 200 requests before it, start together: each is asked by one of them."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-0000")
     url = request.getfixturevalue("empty").url if database == "postgres" else f"sqlite:///{tmp_path}/replies.sqlite"
     with serve_openai("yes", latency_s=0.05) as server:
-        command = [sys.executable, "-c", WORKER, server.base_url, url]
-        workers = [
-            subprocess.Popen(command, cwd=TOP, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-            for _ in range(3)
-        ]
-        for worker in workers:
-            assert worker.stdout is not None
-            assert worker.stdout.readline() == "ready\n"
         with ThreadPoolExecutor(3) as pool:
-            said = list(pool.map(lambda worker: worker.communicate("go\n")[0], workers))
+            said = list(pool.map(lambda worker: said_by(worker, f"{server.base_url} {url}\n"), workers))
         assert prompts_seen(server) == Counter(str(n) for n in range(200))
     ended = [json.loads(text) for text in said]
     assert sum(answered for answered, _, _ in ended) == 200
