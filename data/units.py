@@ -116,7 +116,7 @@ def files_of(module: Module, counts: Callable[[Module], bool] = everything) -> l
                 found[one.path] = one
                 due.append(one)
     code = [path for path, one in found.items() if counts(one) and _says_something(path, generation())]
-    return sorted({*code, *_beside(code)})
+    return sorted({*code, *_files_named(code)})
 
 
 @cache
@@ -221,16 +221,14 @@ def _entries(folder: str, known: int) -> frozenset[str]:
         return frozenset()
 
 
-def _beside(code: Iterable[Path]) -> Iterator[Path]:
-    """Yield the files beside modules that these name, other than code.
+def _files_named(code: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files beside modules, other than code, that these name in one of the ways of `names_of`.
 
-    A file is named by its name, by its path below a folder that is named too, or, below a language's folder, by its
-    path without the ending: `claims/split` is `prompts/en/claims/split.j2`, and `claims/` all that lies there.
-    An ending alone, such as `.yaml`, names a file that is called like a module.
+    Of a folder that is named with a slash (`claims/`), or named by a module that lists folders, all count.
     """
     read = {path: _read(path, generation()) for path in code}
     literals = frozenset[str]().union(*(one.literals for one in read.values()))
-    begun = tuple(one for one in literals if one.endswith("/"))
+    whole_folders = tuple(one for one in literals if one.endswith("/"))
     for folder in {TEMPLATES, *(path.parent for path in read)}:
         own = [one for path, one in read.items() if path.parent == folder]
         listed = frozenset[str]().union(*(one.literals for one in own if one.lists))
@@ -238,8 +236,7 @@ def _beside(code: Iterable[Path]) -> Iterator[Path]:
             if below and not (below in literals or _LANGUAGE.fullmatch(below)):
                 continue
             for path, names in _files(folder, below, generation()):
-                named = not names.isdisjoint(literals)
-                if named or below in listed or (begun and any(one.startswith(begun) for one in names)):
+                if below in listed or any(one in literals or one.startswith(whole_folders) for one in names):
                     yield path
 
 
@@ -254,17 +251,20 @@ def _folders(folder: Path, known: int) -> tuple[str, ...]:
 @cache
 def _files(folder: Path, below: str, known: int) -> tuple[tuple[Path, frozenset[str]], ...]:
     """Return the files in a folder, or anywhere below one in it, that are no code, with all their names."""
-    found = []
     inside = (folder / below).rglob("*") if below else (folder / name for name in _entries(str(folder), known))
-    for path in inside:
-        if path.suffix not in _CODE and path.name not in UNREAD and path.is_file():
-            parts = path.relative_to(folder).parts
-            names = {path.name, "/".join(parts), "/".join(parts[1:])}
-            names |= {path.suffix} if path.with_suffix(".py").is_file() else {""}
-            names |= {
-                "/".join(parts[n:]).removesuffix(path.suffix)
-                for n in range(1, len(parts))
-                if _LANGUAGE.fullmatch(parts[n - 1])
-            }
-            found.append((path, frozenset(filter(None, names))))
-    return tuple(found)
+    wanted = (path for path in inside if path.suffix not in _CODE and path.name not in UNREAD and path.is_file())
+    return tuple((path, frozenset(names_of(path, folder))) for path in wanted)
+
+
+def names_of(path: Path, folder: Path) -> Iterator[str]:
+    """Yield each text by which a module in a folder may name a file in or below that folder."""
+    parts = path.relative_to(folder).parts
+    yield path.name  # by its name: "split.j2"
+    yield "/".join(parts)  # by its path: "en/claims/split.j2"
+    if len(parts) > 1:
+        yield "/".join(parts[1:])  # by its path below the first folder: "claims/split.j2"
+    if path.suffix and path.with_suffix(".py").is_file():
+        yield path.suffix  # by its ending alone where it is called like a module: ".yaml"
+    for n, part in enumerate(parts[:-1], 1):
+        if _LANGUAGE.fullmatch(part):
+            yield "/".join(parts[n:]).removesuffix(path.suffix)  # by its path below a language: "claims/split"

@@ -9,7 +9,7 @@ import pytest
 
 from data import plugins, units
 from data.records import Family, Loader, Metric
-from data.units import Module, UnitIdentity, files_of, identity_of, source_of, verifier_of
+from data.units import Module, UnitIdentity, files_of, identity_of, names_of, source_of, verifier_of
 
 TOP = Path(__file__).parents[2]
 ROOMS = ("data", "prompts", "metrics", "generators")
@@ -94,6 +94,23 @@ def test_what_a_unit_imports_or_reads_moves_its_source_and_nothing_else_does(
         now = source(tree, unit)
         assert now != before, name
         before = now
+
+
+@pytest.mark.parametrize(
+    ("file", "names"),
+    [
+        ("forms.yaml", {"forms.yaml"}),
+        ("counted.yaml", {"counted.yaml", ".yaml"}),
+        ("claims/split.j2", {"split.j2", "claims/split.j2"}),
+        ("en/claims/split.j2", {"split.j2", "en/claims/split.j2", "claims/split.j2", "claims/split"}),
+        ("texts/ru/names.yaml", {"names.yaml", "texts/ru/names.yaml", "ru/names.yaml", "names"}),
+        ("en/LICENSE", {"LICENSE", "en/LICENSE"}),
+    ],
+)
+def test_a_file_is_named_in_each_of_these_ways_and_in_no_other(tmp_path: Path, file: str, names: set[str]) -> None:
+    """`counted` is a module as well."""
+    (tmp_path / "counted.py").write_text("", encoding="utf-8")
+    assert {*names_of(tmp_path / file, tmp_path)} == names
 
 
 def test_a_source_is_the_same_wherever_its_files_lie(tree: Path) -> None:
