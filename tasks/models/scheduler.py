@@ -245,45 +245,33 @@ class _Batch:
         """
         last: CallError | None = None
         loop, deadline_s = asyncio.get_running_loop(), self.model.deadline_s
-
-        def decide(error: Exception) -> bool | float:
-            if self.stopping or not isinstance(error, CallError) or error.kind not in RETRIED:
-                return False
-            return error.retry_after_s or True
-
-        async def once() -> tuple[Reply, float]:
-            nonlocal last
-            # Waiting for a slot is our own doing, and does not count against the call.
-            left = deadline_s if limit.when() is None else (limit.when() or 0.0) - loop.time()
-            limit.reschedule(None)
-            async with self.endpoint.slot(deadline_s):
-                limit.reschedule(loop.time() + left)
-                try:
-                    return await self._attempt(call)
-                except CallError as error:
-                    last = error
-                    raise
-
+        retries = stamina.retry_context(
+            on=self._worth_another, attempts=None, timeout=None, wait_initial=0.25, wait_max=20.0, wait_jitter=0.5
+        )
         try:
-            async with asyncio.timeout(None) as limit:
-                try:
-                    return await once()
-                except CallError as error:
-                    failed: CallError | None = error
-                async for attempt in stamina.retry_context(
-                    on=decide, attempts=None, timeout=None, wait_initial=0.25, wait_max=20.0, wait_jitter=0.5
-                ):
+            async with asyncio.timeout(deadline_s) as limit:
+                async for attempt in retries:
                     with attempt:
-                        # The first attempt is made before the retries are set up, which costs as much as the rest
-                        # of a call's bookkeeping, and most calls need none.
-                        if failed:
-                            refused, failed = failed, None
-                            raise refused
-                        return await once()
+                        # Waiting for a slot is our own doing, and does not count against the call.
+                        left = (limit.when() or 0.0) - loop.time()
+                        limit.reschedule(None)
+                        async with self.endpoint.slot(deadline_s):
+                            limit.reschedule(loop.time() + left)
+                            try:
+                                return await self._attempt(call)
+                            except CallError as error:
+                                last = error
+                                raise
         except TimeoutError as error:
             said = f"; the last attempt: {last.message}" if last else ""
             raise CallError("timeout", f"no reply within {deadline_s:g} s (deadline_s){said}") from error
         raise AssertionError("unreachable: the loop ends by return or raise")
+
+    def _worth_another(self, error: Exception) -> bool | float:
+        """Say whether an attempt that failed is followed by another; a number: after so many seconds."""
+        if self.stopping or not isinstance(error, CallError) or error.kind not in RETRIED:
+            return False
+        return error.retry_after_s or True
 
     @property
     def _asker(self) -> tuple[str, str]:
