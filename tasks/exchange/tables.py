@@ -119,11 +119,11 @@ def _counting(ids: Collection[str]) -> bool:
 def _refuse_twofold(log: Log[Row], *, by_id: bool) -> None:
     """Refuse ids that name several texts in one suite; row numbers need not be ids where there are texts."""
     texts: dict[tuple[str, str, str], Row] = {}
-    twice = {
-        row.id: (first.prompt, row.prompt)
-        for row in log.rows
-        if row.id and (first := texts.setdefault((row.suite, row.target, row.id), row)).words != row.words
-    }
+    twice: dict[str, tuple[str, str]] = {}
+    for row in log.rows:
+        first = texts.setdefault((row.suite, row.target, row.id), row)
+        if row.id and first.words != row.words:
+            twice[row.id] = first.prompt, row.prompt
     if twice and (by_id or not _counting({row.id: None for row in log.rows})):
         (one, (text, other)), n = next(iter(twice.items())), len(twice)
         raise InputError(
