@@ -187,7 +187,6 @@ def compare(
     *,
     order: Sequence[str] = (),
     crossed: Collection[frozenset[str]] = (),
-    seed: int = 0,
 ) -> tuple[Comparison, ...]:
     """Compare every two models of a scores table on every headline (`headlines`); none of the pairs in `crossed`.
 
@@ -199,7 +198,7 @@ def compare(
     Raises:
         InputError: a row whose item is not in `items`.
     """
-    return tuple(concluded(drafted(scores, items, suites, order=order, crossed=crossed), seed=seed))
+    return tuple(concluded(drafted(scores, items, suites, order=order, crossed=crossed)))
 
 
 def drafted(
@@ -314,10 +313,10 @@ def _floats(column: pl.Series) -> Floats:
     return column.to_numpy().astype(np.float64)
 
 
-def concluded(drafts: Sequence[UncorrectedComparison], *, seed: int = 0) -> list[Comparison]:
+def concluded(drafts: Sequence[UncorrectedComparison]) -> list[Comparison]:
     """Test drafts together: p-values and intervals by Holm over all of them."""
     smallest = ALPHA / _PAIR / max(sum(draft.sample is not None for draft in drafts), 1)
-    make = partial(method_of, level=smallest, seed=seed)
+    make = partial(method_of, level=smallest)
     tests = [make(draft.sample) if draft.sample else None for draft in drafts]
     ends = [tuple(map(make, draft.ends)) if draft.ends and draft.sample else None for draft in drafts]
     p_values = [two_sided(test) if test else None for test in tests]

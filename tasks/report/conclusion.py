@@ -12,7 +12,6 @@ from tasks.report.words import measure, parts, say, why
 
 Results = Mapping[str, Any]
 Part = Mapping[str, Any]
-_NAME = 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ def _concluded(results: Results, language: str) -> tuple[str, str]:
 def _causes(named: Sequence[Part], models: Sequence[Part], language: str) -> str:
     """Return why models have their verdict: of one all causes, of several the first, and how many more."""
     causes = [
-        f"{shortened(model['model'], _NAME)}: {told}" if len(models) > 1 else told
+        f"{shortened(model['model'])}: {told}" if len(models) > 1 else told
         for model in named
         for told in _reasons(model, language)
     ]
@@ -101,4 +100,4 @@ def _furthest(named: Sequence[Part], language: str) -> str:
     """Return the part of a model that is furthest below its threshold."""
     below = [(model, part) for model in named for part in parts(model, language) if part["outcome"] == "fail"]
     model, part = max(below, key=lambda one: one[1]["threshold"] - one[1]["score"])
-    return phrase("screen.furthest", language, model=shortened(model["model"], _NAME), cause=_cause(part, language))
+    return phrase("screen.furthest", language, model=shortened(model["model"]), cause=_cause(part, language))

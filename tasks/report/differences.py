@@ -8,7 +8,6 @@ from prompts.phrases import phrase
 from tasks.report.text import listed, p_value, shortened, written
 from tasks.report.words import models_in, remarks
 
-NAME = 26
 Results = Mapping[str, Any]
 Pair = Mapping[str, Any]
 Prompted = Mapping[str, tuple[str, str]]
@@ -37,7 +36,7 @@ def _told(best: str, pairs: list[Pair], groups: list[list[str]], language: str) 
     beaten = {_other(pair, best): pair for pair in pairs if pair["significant"] and best in _both(pair)}
     if beaten:
         yield _beats(best, beaten, language)
-    alike = [[shortened(name, NAME) for name in group] for group in groups if len(group) > 1]
+    alike = [[shortened(name) for name in group] for group in groups if len(group) > 1]
     if len(alike) == 1 and len(pairs) == 1:
         yield _alike(pairs[0], language)
     elif alike:
@@ -120,25 +119,25 @@ def _beats(best: str, beaten: Mapping[str, Pair], language: str) -> str:
     """Say by how much the best is better than the nearest that it beats, and whom else it beats."""
     nearest, *others = sorted(beaten, key=lambda name: abs(beaten[name]["difference"]))
     pair = beaten[nearest]
-    names = {"better": shortened(best, NAME), "worse": shortened(nearest, NAME)}
+    names = {"better": shortened(best), "worse": shortened(nearest)}
     said = phrase("screen.beats", language, **names, **_by(pair, best))
     if pair["p_adjusted"] is not None:
         p = p_value(pair["p_adjusted"])
         said += f", p\u00a0{p if p.startswith('<') else f'= {p}'}".replace("< ", "<\u00a0").replace("= ", "=\u00a0")
     if others:
-        also = listed([shortened(one, NAME) for one in others], language)
+        also = listed([shortened(one) for one in others], language)
         said += phrase("screen.beats_also", language, names=also)
     return said
 
 
 def _alike(pair: Pair, language: str) -> str:
     """Say of two models that they cannot be told apart, who is ahead all the same, and what it hangs on."""
-    names = [shortened(name, NAME) for name in _both(pair)]
+    names = [shortened(name) for name in _both(pair)]
     said = phrase("screen.alike", language, names=listed(names, language))
     if pair["difference"] is None:
         return said
     better = pair["model_a"] if pair["difference"] >= 0 else pair["model_b"]
-    told = phrase("screen.ahead", language, better=shortened(better, NAME), **_by(pair, better))
+    told = phrase("screen.ahead", language, better=shortened(better), **_by(pair, better))
     more = remarks(pair, language) if "hangs" in pair else []
     return "; ".join([f"{said}: {told}", *more])
 

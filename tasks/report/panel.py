@@ -10,7 +10,6 @@ from tasks.report.words import shared, suites_in
 Results = Mapping[str, Any]
 _EACH = 2
 """Judges that have a line each."""
-_NAME = 26
 
 
 def panel(results: Results, language: str) -> Iterator[str]:
@@ -19,14 +18,14 @@ def panel(results: Results, language: str) -> Iterator[str]:
     if len(judges) <= _EACH:
         for judge in judges:
             told = "; ".join(_told(results, judge, language))
-            yield phrase("screen.judge", language, judge=shortened(judge, _NAME), told=told)
+            yield phrase("screen.judge", language, judge=shortened(judge), told=told)
     else:
         yield phrase("screen.judges", language, n=len(judges), told="; ".join(_folded(results, judges, language)))
     for model, part in suites_in(results):
         if part.get("as_judged") is not None:
             raw, score = percent(part["as_judged"]), percent(part["score"])
             told = shared("labelled", language, score=score, n=part["n_labels"], judged=raw)
-            yield f"{part['suite']}, {shortened(model, _NAME)}: {told}"
+            yield f"{part['suite']}, {shortened(model)}: {told}"
 
 
 def _judges(results: Results) -> list[str]:

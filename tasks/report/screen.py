@@ -21,7 +21,7 @@ from tasks.report.panel import panel
 from tasks.report.regressions import headline as against
 from tasks.report.spending import money
 from tasks.report.tables import Column, Table
-from tasks.report.text import duration, listed, plain, shortened, speaking, total_percent, whole_percent
+from tasks.report.text import NAME, duration, listed, plain, shortened, speaking, total_percent, whole_percent
 from tasks.report.titles import title_of
 from tasks.report.verdict_table import beside, whole_models
 from tasks.report.warnings import notes
@@ -35,8 +35,6 @@ MARKS = {"pass": "✓", "fail": "✗", "undecided": "?", "error": "!", "none": "
 MODELS = 6
 """Rows of the table; of more models the best and the worst are shown."""
 WORST = 2
-NAME = 26
-"""Characters of a name."""
 WARNINGS = 3
 HEIGHT = 24
 """Lines of a terminal."""
@@ -265,7 +263,7 @@ def _stopping(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[st
         for part in model["suites"]:
             if one := part.get("stopping"):
                 counted = shared("of", language, k=one["asked"], n=one["most"])
-                found.setdefault(part["suite"], []).append(f"{shortened(model['model'], NAME)} {counted}")
+                found.setdefault(part["suite"], []).append(f"{shortened(model['model'])} {counted}")
     for suite, each in found.items():
         yield phrase("screen.stopping", language, suite=suite, each=listed(each, language))
 
@@ -280,7 +278,7 @@ def _beside(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[str]
             for part in model["suites"]
             if part["suite"] == suite and part["beside"].get(name) is not None
         ]
-        each = listed([f"{shortened(model, NAME)} {share}" for model, share in told], language)
+        each = listed([f"{shortened(model)} {share}" for model, share in told], language)
         yield phrase("screen.beside", language, name=name, each=told[0][1] if len(models) == 1 and told else each)
 
 

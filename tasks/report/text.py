@@ -21,6 +21,8 @@ _SMALLEST_P = 0.001
 _MOST_PLACES = 4
 _NAMED = 4
 _MINUTE, _HOUR = 60, 3600
+NAME = 26
+"""Characters of a name on a screen."""
 
 
 def plain(text: object) -> str:
@@ -133,7 +135,7 @@ def duration(seconds: float | None, language: str) -> str:
     return phrase("common.hours", language, n=written(f"{seconds / _HOUR:.1f}"))
 
 
-def shortened(name: str, most: int) -> str:
+def shortened(name: str, most: int = NAME) -> str:
     """Return a name of so many characters at most, cut in the middle: beginnings and ends tell names apart."""
     name = visible(" ".join(name.split()))
     if len(name) <= most:
