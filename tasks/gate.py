@@ -10,7 +10,7 @@ from metrics.analysis.policy import Policy
 from metrics.analysis.results import Results, RunTables, build_interim
 from metrics.analysis.summary import summarise
 from metrics.analysis.twins import right_by
-from metrics.analysis.verdict import RunVerdict, decide
+from metrics.analysis.verdict import RunVerdict, verdict_of
 from tasks.aggregate import measure_run, renewed_scores
 from tasks.plan import Identities, Plan
 from tasks.runtime.storage import open_store
@@ -20,7 +20,7 @@ from tasks.stage import stage
 @stage(version=1, part="report", takes="report", cached=False)
 def gate(results: Results, policy: Policy) -> RunVerdict:
     """Decide whether a run passes."""
-    return decide(results, policy)
+    return verdict_of(results, policy)
 
 
 def interim(
@@ -34,7 +34,7 @@ def interim(
     own = measured.scores.filter(pl.col("metric").is_in(telling))
     counted = RunTables(own, measured.items, summarise(own, measured.items))
     renewed = renewed_scores(open_store(plan.suites[0].store), tables)
-    verdict = decide(build_interim(counted, measured.circumstances, renewed), plan.policy)
+    verdict = verdict_of(build_interim(counted, measured.circumstances, renewed), plan.policy)
     told = ("score", "outcome", "reason", "n_scored", "n_asked", "n_deciding", "gate_on", "k", "mean", "measured")
     return {
         model.model: {

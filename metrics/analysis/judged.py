@@ -170,8 +170,10 @@ class Estimated:
         return f"{percent(self.value)}{around}"
 
 
-def at(score: float, interval: Interval, threshold: float, gate: Gate) -> GateOutcome:
-    """Return what a score comes to at a threshold: by itself, or by its whole interval."""
+def outcome_at(score: float | None, interval: Interval, threshold: float | None, gate: Gate) -> GateOutcome:
+    """Return what a score comes to at a threshold, by itself or by its whole interval; `none` without both."""
+    if score is None or threshold is None:
+        return "none"
     if gate != "interval":
         return "pass" if reaches(score, threshold) else "fail"
     if interval.low is None or interval.high is None:
@@ -181,16 +183,18 @@ def at(score: float, interval: Interval, threshold: float, gate: Gate) -> GateOu
     return "undecided" if reaches(interval.high, threshold) else "fail"
 
 
-def decide(raw: Estimated, corrected: Estimated | None, threshold: float, gate: Gate) -> tuple[GateOutcome, str]:
+def outcome_as_judged(
+    raw: Estimated, corrected: Estimated | None, threshold: float, gate: Gate
+) -> tuple[GateOutcome, str]:
     """Return what a judged score comes to at a threshold, and why where it is undecided by the exam.
 
     The exam only withholds: where the score and what it comes to corrected do not lie on one side, nothing is
     decided. `raw` is what people's labels make of it where these decide; then there is nothing to correct.
     """
-    own = at(raw.value, raw.interval, threshold, gate)
+    own = outcome_at(raw.value, raw.interval, threshold, gate)
     if corrected is None or own == "undecided":
         return own, ""
-    other = at(corrected.value, corrected.interval, threshold, gate)
+    other = outcome_at(corrected.value, corrected.interval, threshold, gate)
     if own == other:
         return own, ""
     return "undecided", (

@@ -1,13 +1,12 @@
 """Does a run pass: each model's scores against the thresholds, suite by suite and as a whole."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from data.exits import OUTCOMES, Exit, GateOutcome
 from metrics.analysis.failures import lost
-from metrics.analysis.judged import Estimated, at, panel_status
-from metrics.analysis.judged import decide as decide_judged
+from metrics.analysis.judged import Estimated, outcome_as_judged, outcome_at, panel_status
 from metrics.analysis.policy import Gate, Policy, Undecided
 from metrics.analysis.results import Results
 from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, bound_scores, weighted
@@ -112,17 +111,23 @@ class RunVerdict:
         return {**said, "models": [model.as_dict() for model in self.models]}
 
 
-def decide(results: Results, policy: Policy) -> RunVerdict:
-    """Return the verdict on a run's results.
+def verdict_of(results: Results, policy: Policy) -> RunVerdict:
+    """Return the verdict on a run's results; thresholds are compared with unrounded values.
 
-    Thresholds compare unrounded values. A suite is an error when nothing of it is scored, when a component of its
-    score is missing, or when less than `MIN_COVERAGE` of its applicable rows are scored; the overall score is then
-    an error too. What would come out otherwise were all that is missing wrong, or that and every cut reply right,
-    is undecided. A suite that is withheld is undecided; the whole is then decided only where it comes out the same
-    whatever that suite's score was. That a judge failed that is not to be believed is no error besides. Of suites
-    that were asked until they were decided the sequences decide, whatever the gate. A suite of which requests wait
-    is undecided where scores are lacking. Where only one suite weighs anything, there is no overall score to
-    decide.
+    A suite's outcome comes from the first of these rules (`_RULES`) that applies:
+
+    1. The model replied to most rows, and no judge of the replies counts: undecided (`none` without a threshold).
+    2. Nothing is scored, or a component of its score is missing: error.
+    3. Less than `MIN_COVERAGE` of its applicable rows is scored: error.
+    4. Its score is withheld: undecided (`none` without a threshold).
+    5. It has no threshold: none.
+    6. The outcome would change were all that is missing wrong, or that and every cut reply right: undecided.
+    7. It was asked until it was decided: its sequence decides, whatever the gate.
+    8. Its score decides, unless the score corrected by its judges' exam comes to another outcome: undecided.
+
+    A suite gated on twins goes through the rules again with the share of originals that are right in all of them.
+    A suite whose requests wait in batches is undecided while rows are not scored. The rules of a model's whole are
+    `_of_suites`'s.
     """
     models = tuple(_model(model, policy, results) for model in results.models)
     changes = results.baseline.outcomes if results.baseline and policy.regressions else ()
@@ -150,31 +155,73 @@ def _suite(score: SuiteScore, policy: Policy, results: Results, model: str) -> S
     return replace(gated, outcome="undecided", reason=reason, n_deciding=None)
 
 
-def _gated(result: SuiteResult, gate: Gate) -> SuiteResult:  # noqa: PLR0911 - a return for each rule
-    judged: GateOutcome = "none" if result.threshold is None else "undecided"
-    if not result.measured and (result.answered or 0.0) >= MIN_COVERAGE:
-        return replace(result, outcome=judged, reason=result.withheld)
-    if result.score is None and (result.problem or result.measured):
-        return replace(result, outcome="error", reason=result.problem)
-    if result.coverage is not None and result.coverage < MIN_COVERAGE:
-        share, floor = percent(result.coverage), percent(MIN_COVERAGE)
-        reason = f"only {share} of the applicable rows are scored, expected at least {floor}: {_missing([result])}"
-        return replace(result, outcome="error", reason=reason)
-    if result.withheld:
-        return replace(result, outcome=judged, reason=result.withheld)
-    if result.score is None:  # in vain: what was not measured is withheld
-        return replace(result, outcome="error", reason=result.problem)
-    if result.threshold is None:
-        return replace(result, outcome="none", reason="")
-    sequence, threshold = result.stopping, result.threshold
-    outcome = _SIDES[sequence.side] if sequence else at(result.score, result.interval, threshold, gate)
-    if not _holds(outcome, result, None if sequence else gate):
-        return replace(result, outcome="undecided", reason=_hanging(result, [result]))
-    if sequence:
-        return replace(result, outcome=outcome, reason=_open(sequence) if outcome == "undecided" else "")
-    outcome, why = decide_judged(Estimated(result.score, result.interval), _corrected(result), threshold, gate)
-    n = None if why else deciding_n(result.score, result.interval, threshold, result.n_scored)
-    return replace(result, outcome=outcome, reason=why, n_deciding=n)
+class _Finding(NamedTuple):
+    """What a rule says: the outcome, its reason, and how many scored rows would decide."""
+
+    outcome: GateOutcome
+    reason: str = ""
+    n_deciding: int | None = None
+
+
+def _no_judge_counts(suite: SuiteResult, gate: Gate) -> _Finding | None:
+    return _withheld(suite, gate) if not suite.measured and (suite.answered or 0.0) >= MIN_COVERAGE else None
+
+
+def _nothing_scored(suite: SuiteResult, _: Gate) -> _Finding | None:
+    missing = suite.score is None and (suite.problem or not suite.withheld)
+    return _Finding("error", suite.problem) if missing else None
+
+
+def _too_few_scored(suite: SuiteResult, _: Gate) -> _Finding | None:
+    if suite.coverage is None or suite.coverage >= MIN_COVERAGE:
+        return None
+    share, floor = percent(suite.coverage), percent(MIN_COVERAGE)
+    reason = f"only {share} of the applicable rows are scored, expected at least {floor}: {_missing([suite])}"
+    return _Finding("error", reason)
+
+
+def _withheld(suite: SuiteResult, _: Gate) -> _Finding | None:
+    outcome: GateOutcome = "none" if suite.threshold is None else "undecided"
+    return _Finding(outcome, suite.withheld) if suite.withheld else None
+
+
+def _no_threshold(suite: SuiteResult, _: Gate) -> _Finding | None:
+    return _Finding("none") if suite.threshold is None else None
+
+
+def _depends_on_missing(suite: SuiteResult, gate: Gate) -> _Finding | None:
+    sequence = suite.stopping
+    changes = _contradicted(_SIDES[sequence.side], suite) if sequence else _changes_at_bounds(suite, gate)
+    return _Finding("undecided", _depends_on_replies(suite, [suite])) if changes else None
+
+
+def _by_sequence(suite: SuiteResult, _: Gate) -> _Finding | None:
+    if not suite.stopping:
+        return None
+    outcome = _SIDES[suite.stopping.side]
+    return _Finding(outcome, _open(suite.stopping) if outcome == "undecided" else "")
+
+
+def _by_score(suite: SuiteResult, gate: Gate) -> _Finding:
+    return _compared(suite, gate, suite.n_scored)
+
+
+_RULES: tuple[Callable[[SuiteResult, Gate], _Finding | None], ...] = (
+    _no_judge_counts,
+    _nothing_scored,
+    _too_few_scored,
+    _withheld,
+    _no_threshold,
+    _depends_on_missing,
+    _by_sequence,
+    _by_score,
+)
+"""What decides a suite: the first rule that finds something (`verdict_of` says each in words)."""
+
+
+def _gated(suite: SuiteResult, gate: Gate) -> SuiteResult:
+    found = next(found for rule in _RULES if (found := rule(suite, gate)))
+    return replace(suite, **found._asdict())
 
 
 def _on_robust(result: SuiteResult, twins: TwinResult | None, gate: Gate) -> SuiteResult:
@@ -195,11 +242,6 @@ def _on_robust(result: SuiteResult, twins: TwinResult | None, gate: Gate) -> Sui
     return replace(result, outcome=found.outcome, reason=reason, n_deciding=found.n_deciding)
 
 
-def _corrected(score: SuiteScore | ModelScore) -> Estimated | None:
-    """Return what a score would be if its judges err here as on their exam's texts; None where nothing tells."""
-    return None if score.corrected is None else Estimated(score.corrected, score.corrected_interval)
-
-
 def _open(stopping: ConfidenceSequence) -> str:
     said = f"undecided after {stopping.asked} of at most {stopping.most} questions"
     threshold = stopping.threshold
@@ -209,22 +251,34 @@ def _open(stopping: ConfidenceSequence) -> str:
     return f"{said}: with the errors that its exam showed of the judge, the mean lies between {low} and {high}"
 
 
-def _holds(outcome: GateOutcome, result: SuiteResult | ModelResult, gate: Gate | None) -> bool:
-    """Say whether an outcome is the same at the bounds of what is missing or cut; no gate: a sequence decided."""
-    for end, interval in ((result.lower, result.lower_interval), (result.upper, result.upper_interval)):
-        if end is None or result.threshold is None:
-            continue
-        if gate is None:
-            against = "fail" if outcome == "pass" else "pass"
-            if outcome != "undecided" and at(end, interval, result.threshold, "point") == against:
-                return False
-        elif at(end, interval, result.threshold, gate) != outcome:
-            return False
-    return True
+def _compared(result: SuiteResult | ModelResult, gate: Gate, n: int) -> _Finding:
+    """Compare a score, and what it would be if its judges err here as on their exam's texts, with its threshold."""
+    if result.score is None or result.threshold is None:
+        return _Finding("none")
+    own, corrected = Estimated(result.score, result.interval), None
+    if result.corrected is not None:
+        corrected = Estimated(result.corrected, result.corrected_interval)
+    outcome, why = outcome_as_judged(own, corrected, result.threshold, gate)
+    return _Finding(outcome, why, None if why else deciding_n(result.score, result.interval, result.threshold, n))
 
 
-def _hanging(result: SuiteResult | ModelResult, suites: Sequence[SuiteScore]) -> str:
-    """Say on which replies of its suites an outcome hangs, and how to get them."""
+def _changes_at_bounds(result: SuiteResult | ModelResult, gate: Gate) -> bool:
+    """Say whether a score comes to another outcome at a bound of what is missing or cut."""
+    return bool(_at_bounds(result, gate) - {outcome_at(result.score, result.interval, result.threshold, gate)})
+
+
+def _contradicted(outcome: GateOutcome, result: SuiteResult | ModelResult) -> bool:
+    """Say whether a sequence decided and a bound of what is missing or cut is on the threshold's other side."""
+    return {"pass": "fail", "fail": "pass"}.get(outcome) in _at_bounds(result, "point")
+
+
+def _at_bounds(result: SuiteResult | ModelResult, gate: Gate) -> set[GateOutcome]:
+    both = (result.lower, result.lower_interval), (result.upper, result.upper_interval)
+    return {outcome_at(*bound, result.threshold, gate) for bound in both if bound[0] is not None}
+
+
+def _depends_on_replies(result: SuiteResult | ModelResult, suites: Sequence[SuiteScore]) -> str:
+    """Say on which replies of its suites an outcome depends, and how to get them."""
     low = result.score if result.lower is None else result.lower
     high = result.score if result.upper is None else result.upper
     missing, cut = _missing(suites), sum(suite.n_truncated for suite in suites)
@@ -251,40 +305,38 @@ def _model(score: ModelScore, policy: Policy, results: Results) -> ModelResult:
     return replace(result, reason=score.failed) if score.failed else result
 
 
-def _whole(result: ModelResult, policy: Policy) -> ModelResult:  # noqa: PLR0911 - a return for each rule
-    weighing = [suite for suite in result.suites if suite.weight]
+def _whole(model: ModelResult, policy: Policy) -> ModelResult:
+    """Give a model's whole its outcome: that of the only suite that weighs anything, else by `_of_suites`."""
+    weighing = [suite for suite in model.suites if suite.weight]
     if len(weighing) == 1:
-        return replace(result, outcome=weighing[0].outcome)
+        return replace(model, outcome=weighing[0].outcome)
     judged = all(suite.threshold is not None for suite in weighing)
     threshold = policy.threshold if policy.threshold is not None or not judged else THRESHOLD
-    result = replace(result, threshold=threshold)
-    wrong = [suite.suite for suite in result.suites if suite.outcome == "error"]
-    submitted = [suite.suite for suite in result.suites if suite.reason.startswith(f"{SUBMITTED}:")]
-    withheld = [suite.suite for suite in result.suites if suite.withheld]
-    if wrong or submitted or (result.score is None and not withheld):
-        if submitted and not wrong:
-            return replace(result, outcome="undecided", reason=_hangs(submitted))
-        return replace(result, outcome="error", reason=f"an error in {', '.join(wrong)}; look there")
-    if threshold is None:
-        return replace(result, outcome="none")
-    if withheld or result.score is None:
-        ends = _ends(result.suites, threshold, policy.gate)
-        if len(ends) == 1:
-            return replace(result, outcome=ends.pop())
-        return replace(result, outcome="undecided", reason=_hangs(withheld))
-    gate, sequence = policy.gate, result.interval.method == "sequence"
-    outcome = at(result.score, result.interval, threshold, "interval" if sequence else gate)
-    if not _holds(outcome, result, None if sequence else gate):
-        return replace(result, outcome="undecided", reason=_hanging(result, weighing))
-    own, corrected = Estimated(result.score, result.interval), _corrected(result)
-    outcome, why = decide_judged(own, corrected, threshold, "interval" if sequence else gate)
-    if sequence or why:
-        return replace(result, outcome=outcome, reason=why)
-    n = sum(suite.n_scored for suite in weighing)
-    return replace(result, outcome=outcome, n_deciding=deciding_n(result.score, result.interval, threshold, n))
+    model = replace(model, threshold=threshold)
+    return replace(model, **_of_suites(model, weighing, policy.gate)._asdict())
 
 
-def _hangs(suites: Sequence[str]) -> str:
+def _of_suites(model: ModelResult, weighing: Sequence[SuiteResult], gate: Gate) -> _Finding:
+    """Decide a whole by, in this order: its suites' errors, waiting requests, suites withheld, its own score."""
+    wrong = [suite.suite for suite in model.suites if suite.outcome == "error"]
+    submitted = [suite.suite for suite in model.suites if suite.reason.startswith(f"{SUBMITTED}:")]
+    withheld = [suite.suite for suite in model.suites if suite.withheld]
+    if wrong:
+        return _Finding("error", f"an error in {', '.join(wrong)}; look there")
+    if submitted or model.threshold is None:
+        return _Finding("undecided", _depends_on_suites(submitted)) if submitted else _Finding("none")
+    if withheld:  # decided where it comes out the same whatever their scores were
+        ends = _ends(model.suites, model.threshold, gate)
+        return _Finding(ends.pop()) if len(ends) == 1 else _Finding("undecided", _depends_on_suites(withheld))
+    sequence = model.interval.method == "sequence"
+    found = _compared(model, "interval" if sequence else gate, sum(suite.n_scored for suite in weighing))
+    own = outcome_at(model.score, model.interval, model.threshold, "interval")
+    if _contradicted(own, model) if sequence else _changes_at_bounds(model, gate):
+        return _Finding("undecided", _depends_on_replies(model, weighing))
+    return found._replace(n_deciding=None) if sequence else found
+
+
+def _depends_on_suites(suites: Sequence[str]) -> str:
     return f"it depends on {', '.join(suites)}, which is undecided"
 
 
@@ -295,5 +347,5 @@ def _ends(suites: Sequence[SuiteScore], threshold: float, gate: Gate) -> set[Gat
         fixed = Interval(value, value, "combined")
         bound = bound_scores(suites, best=best)
         end, around = weighted([replace(s, score=value, interval=fixed) if s.withheld else s for s in bound])
-        found.add(at(end or 0.0, around, threshold, gate))
+        found.add(outcome_at(end or 0.0, around, threshold, gate))
     return found

@@ -20,7 +20,7 @@ from metrics.analysis.observations import observations
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Circumstances, Results, RunTables, build_interim
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import RunVerdict, decide
+from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stated import NAME as STATED
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.baseline import reply_digests
@@ -73,7 +73,7 @@ def gate(
     judged = {metric: judge for side in found for metric, judge in side.judged.items() if metric == chosen}
     said = [phrase("compare.judged", ENGLISH, name=found[-1].name, metric=metric, judge=judge)
             for metric, judge in judged.items()]  # fmt: skip
-    return decide(results, policy), held, [*said, *lacking(found, ENGLISH)]
+    return verdict_of(results, policy), held, [*said, *lacking(found, ENGLISH)]
 
 
 def _chosen(found: Sequence[Side], metric: str) -> str:

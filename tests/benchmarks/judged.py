@@ -11,7 +11,7 @@ from itertools import product
 
 import numpy as np
 
-from metrics.analysis.judged import Estimated, decide
+from metrics.analysis.judged import Estimated, outcome_as_judged
 from metrics.stats.calibration import Rate, contrast, corrected_share
 from metrics.stats.intervals import wilson
 from tests.helpers.exam import exam_items
@@ -84,7 +84,7 @@ def passing(truth: float, *, samples: int, exam: int, right: float, times: int, 
         raw = Estimated(said / samples, wilson(int(said), samples))
         fixed = corrected_share(said / samples, samples, yes, no)
         corrected = None if fixed.value is None else Estimated(fixed.value, fixed.interval)
-        ended[decide(raw, corrected, THRESHOLD, "point")[0]] += 1
+        ended[outcome_as_judged(raw, corrected, THRESHOLD, "point")[0]] += 1
     return {name: count / times for name, count in ended.items()}
 
 

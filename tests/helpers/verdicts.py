@@ -9,7 +9,7 @@ from metrics.analysis.policy import Gate, Policy
 from metrics.analysis.results import Results
 from metrics.analysis.scores import Labels, Withheld, scores_of
 from metrics.analysis.stopping import ConfidenceSequence
-from metrics.analysis.verdict import RunVerdict, decide
+from metrics.analysis.verdict import RunVerdict, verdict_of
 
 
 def finalise(
@@ -42,4 +42,4 @@ def finalise(
         labels=labels,
     )
     policy = Policy(gate, threshold, {suite.name: suite.threshold for suite in suites})
-    return decide(Results({}, found, waiting or {}), policy)
+    return verdict_of(Results({}, found, waiting or {}), policy)

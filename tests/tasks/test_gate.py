@@ -13,7 +13,7 @@ from metrics.analysis.explainability import ExplainabilityResult
 from metrics.analysis.results import Results
 from metrics.analysis.scores import scores_of
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import RunVerdict, decide
+from metrics.analysis.verdict import RunVerdict, verdict_of
 from tasks.aggregate import circumstances
 from tasks.plan import resolve
 from tasks.report import raw
@@ -62,7 +62,7 @@ def final_of(settings: Settings, summary: pl.DataFrame, missing: dict[str, str] 
     plan = resolve(settings)
     known = circumstances(plan, missing=missing)
     found = scores_of(summary, known.members, withheld=known.withheld, missing=known.missing)
-    return decide(Results({}, found), plan.policy)
+    return verdict_of(Results({}, found), plan.policy)
 
 
 def test_responses_of_a_model_of_the_run_join_its_own_score(answers: str) -> None:

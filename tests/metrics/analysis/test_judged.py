@@ -18,9 +18,9 @@ from data.suites import Suite
 from metrics.analysis.corrected import corrected_means, exam_table
 from metrics.analysis.judged import (
     Estimated,
-    decide,
     judge_statuses,
     left_out,
+    outcome_as_judged,
     panel_status,
     withheld_by_judges,
 )
@@ -28,8 +28,7 @@ from metrics.analysis.passports import Passport
 from metrics.analysis.policy import Gate, Policy
 from metrics.analysis.results import Circumstances, RunTables, build_interim
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import SuiteResult
-from metrics.analysis.verdict import decide as verdict_of
+from metrics.analysis.verdict import SuiteResult, verdict_of
 from metrics.judging import Aggregate, Judgement, Session, combine
 from metrics.response_groundedness import UNIT as GROUNDEDNESS
 from metrics.stats.calibration import Rate, contrast
@@ -70,14 +69,14 @@ def test_goldens_of_the_decision(
 ) -> None:
     gates: Sequence[tuple[Gate, GateOutcome]] = (("point", by_point), ("off", by_point), ("interval", by_interval))
     for gate, expected in gates:
-        found, why = decide(estimated(*raw), estimated(*corrected), threshold, gate)
+        found, why = outcome_as_judged(estimated(*raw), estimated(*corrected), threshold, gate)
         assert found == expected
-        undone = decide(estimated(*raw), None, threshold, gate)[0] != expected
+        undone = outcome_as_judged(estimated(*raw), None, threshold, gate)[0] != expected
         assert bool(why) == undone, "it says why only where it is the exam that withholds"
 
 
 def test_what_is_withheld_says_which_side_each_is_on() -> None:
-    _, why = decide(estimated(72.5, 70, 75), estimated(57.7, 35.8, 67.9), 0.68, "point")
+    _, why = outcome_as_judged(estimated(72.5, 70, 75), estimated(57.7, 35.8, 67.9), 0.68, "point")
     assert why == (
         "as judged 72.5% [70%, 75%], at or above the threshold of 68%; if the judges err here as on the exam's "
         "texts 57.7% [35.8%, 67.9%], below it"

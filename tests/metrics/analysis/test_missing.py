@@ -15,7 +15,7 @@ from metrics.analysis.policy import Gate, Policy
 from metrics.analysis.repeated import repeated
 from metrics.analysis.results import Circumstances, RunTables, build_interim
 from metrics.analysis.summary import OF_SUITES, cells, summarise, totals
-from metrics.analysis.verdict import ModelResult, decide
+from metrics.analysis.verdict import ModelResult, verdict_of
 from metrics.stats.intervals import Interval, wilson
 from metrics.stats.labelled import Powered
 from prompts.phrases import translated
@@ -57,7 +57,7 @@ def verdict(said: str, threshold: float, gate: Gate = "point", metric: str = "co
     suites = declared(metric, thresholds={metric: threshold})
     known = Circumstances(suites, {"m": suites})
     found = build_interim(RunTables(scores, items, summarise(scores, items)), known)
-    (model,) = decide(found, Policy(gate, threshold, {metric: threshold})).models
+    (model,) = verdict_of(found, Policy(gate, threshold, {metric: threshold})).models
     return model
 
 

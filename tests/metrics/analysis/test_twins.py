@@ -13,7 +13,7 @@ from metrics.analysis.policy import Gate, Policy
 from metrics.analysis.results import Circumstances, RunTables, build_interim
 from metrics.analysis.summary import summarise
 from metrics.analysis.twins import RenewedScores, TwinResult, counted, shares, twin_results
-from metrics.analysis.verdict import SuiteResult, decide
+from metrics.analysis.verdict import SuiteResult, verdict_of
 from tasks.report.twins import sentence
 from tests.helpers.scripted_twins import MODELS, told
 
@@ -75,7 +75,7 @@ def gated(right: dict[str, list[int]], threshold: float, gate: Gate = "point") -
     renewed = RenewedScores(twins, [TwinCount("s", "names", "", 1)])
     found = build_interim(RunTables(scores, items, summarise(scores, items)), known, renewed)
     policy = Policy(gate, thresholds={"s": threshold}, robust=frozenset({"s"}))
-    (model,) = decide(found, policy).models
+    (model,) = verdict_of(found, policy).models
     assert model.outcome == model.suites[0].outcome, "the only suite's outcome is the model's"
     return model.suites[0]
 

@@ -16,7 +16,7 @@ from metrics.analysis.baseline import BaselineComparison, unlike
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Results
 from metrics.analysis.results import written as as_json
-from metrics.analysis.verdict import decide
+from metrics.analysis.verdict import verdict_of
 from tasks.compare.baseline import against, check, pin
 from tasks.compare.provenance import provenance_of
 from tasks.plan import BaselineRule, Identities, resolve
@@ -56,7 +56,7 @@ def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[Base
     assert found
     results = Results({}, (), baseline=found)
     said = [*lines(as_json(results)["baseline"], "en")]
-    return found, said, decide(results, Policy("off", regressions=True)).exit_code
+    return found, said, verdict_of(results, Policy("off", regressions=True)).exit_code
 
 
 def test_replies_that_became_wrong_are_100_pairs_and_50_points_fewer_and_regressed(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from metrics.analysis import results as analysis
 from metrics.analysis.document import document as document_of
 from metrics.analysis.results import RunTables
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import decide
+from metrics.analysis.verdict import verdict_of
 from metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin, combine
 from tasks.aggregate import circumstances
 from tasks.plan import resolve
@@ -296,7 +296,7 @@ def complete(
     """Sum a run's tables up and conclude it, as the flow does."""
     summary, plan = summarise(scores, items), resolve(given)
     found = analysis.build(RunTables(scores, items, summary), circumstances(plan), run={"run": "20261105_140233"})
-    document = document_of(found, decide(found, plan.policy))
+    document = document_of(found, verdict_of(found, plan.policy))
     n = {"asked": asked.height, "cached": int(asked["cached"].sum()), "failed": int(asked["error"].count())}
     manifest = {
         "schema": 1,
