@@ -8,11 +8,11 @@ Source: SPEC 9.
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -313,45 +313,66 @@ def _floats(column: pl.Series) -> Floats:
     return column.to_numpy().astype(np.float64)
 
 
+class _Tested(NamedTuple):
+    """A draft by itself: its test and p-value, and those at its bounds (as seen, where it has none)."""
+
+    draft: UncorrectedComparison
+    test: MarginTest | None = None
+    p: float | None = None
+    p_low: float | None = None
+    p_high: float | None = None
+
+
+class _Corrected(NamedTuple):
+    """A draft among all by Holm: its p-values, and the level of its step."""
+
+    p: float | None
+    level: float | None
+    p_low: float | None
+    p_high: float | None
+
+
 def concluded(drafts: Sequence[UncorrectedComparison]) -> list[Comparison]:
-    """Test drafts together: p-values and intervals by Holm over all of them."""
+    """Test drafts together: each by itself, then p-values and intervals by Holm over all of them."""
     smallest = ALPHA / _PAIR / max(sum(draft.sample is not None for draft in drafts), 1)
-    make = partial(method_of, level=smallest)
-    tests = [make(draft.sample) if draft.sample else None for draft in drafts]
-    ends = [tuple(map(make, draft.ends)) if draft.ends and draft.sample else None for draft in drafts]
-    p_values = [two_sided(test) if test else None for test in tests]
-    p_low, p_high = (
-        [two_sided(two[side]) if two else p for two, p in zip(ends, p_values, strict=True)] for side in (0, 1)
-    )
-    columns = zip(
-        drafts, tests, p_values, holm(p_values), holm_levels(p_values), p_low, p_high, holm(p_low), holm(p_high),
-        strict=True,
-    )  # fmt: skip
-    found = []
-    for draft, test, p, p_adjusted, level, at_low, at_high, low_adjusted, high_adjusted in columns:
-        if draft.sample is None or test is None or level is None:
-            found.append(draft.seen)
-            continue
-        one = replace(_concluded(draft.seen, draft.sample, test, level), p_value=p, p_adjusted=p_adjusted)
-        if draft.ends:
-            low, high = (end.mean for end in draft.ends)
-            sides = ((one.difference, p_adjusted), (low, low_adjusted), (high, high_adjusted))
-            directions = {_direction(*end) for end in sides}
-            one = replace(one, low=low, high=high, p_low=at_low, p_high=at_high, hangs=len(directions) > 1)
-        found.append(one)
-    return found
+    tested = [_tested(draft, partial(method_of, level=smallest)) for draft in drafts]
+    p_values = [one.p for one in tested]
+    low, high = holm([one.p_low for one in tested]), holm([one.p_high for one in tested])
+    by_holm = map(_Corrected, holm(p_values), holm_levels(p_values), low, high)
+    return [_concluded(one, corrected) for one, corrected in zip(tested, by_holm, strict=True)]
 
 
-def _concluded(seen: Comparison, sample: Differences, test: MarginTest, level: float) -> Comparison:
+def _tested(draft: UncorrectedComparison, make: Callable[[Differences], MarginTest]) -> _Tested:
+    if draft.sample is None:
+        return _Tested(draft)
+    test = make(draft.sample)
+    p = two_sided(test)
+    low, high = (two_sided(make(end)) for end in draft.ends) if draft.ends else (p, p)
+    return _Tested(draft, test, p, low, high)
+
+
+def _concluded(tested: _Tested, corrected: _Corrected) -> Comparison:
+    draft, test, level = tested.draft, tested.test, corrected.level
+    seen, sample, ends = draft.seen, draft.sample, draft.ends
+    if sample is None or test is None or level is None:
+        return seen
     right = max(seen.mean_a or 0.0, seen.mean_b or 0.0)
-    return replace(
+    found = replace(
         seen,
         interval=test.limits((ALPHA / 2, ALPHA / 2)),
         test=test.name,
+        p_value=tested.p,
+        p_adjusted=corrected.p,
         interval_adjusted=test.limits((level / 2, level / 2)),
         detectable=detectable(sample, max(right, 1 - right), level=level / 2),
         reachable=least_p(sample) < level / 2,
     )
+    if not ends:
+        return found
+    low, high = (end.mean for end in ends)
+    sides = ((seen.difference, corrected.p), (low, corrected.p_low), (high, corrected.p_high))
+    one_way = len({_direction(*side) for side in sides}) == 1
+    return replace(found, low=low, high=high, p_low=tested.p_low, p_high=tested.p_high, hangs=not one_way)
 
 
 def _direction(difference: float | None, p_adjusted: float | None) -> int:
