@@ -19,3 +19,9 @@ def nearest(name: str, there: Iterable[str]) -> str:
     """Return the question whether another name was meant, to stand behind a message; '' where none is like it."""
     near = get_close_matches(name, [*there], n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def plural(number: int, noun: str) -> str:
+    """Return a number with its English noun."""
+    several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else several}".replace(",", " ")

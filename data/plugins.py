@@ -120,12 +120,17 @@ def _loaded(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        at = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-        where = f", line {at[-1]}" if at else ""
         raise InputError(
-            f"plug-in {path}{where}: cannot be loaded ({type(error).__name__}: {error}). Fix it, or leave it out."
+            f"plug-in {path}{line_in(str(path), error)}: cannot be loaded ({type(error).__name__}: {error}). Fix "
+            "it, or leave it out."
         ) from error
     return module
+
+
+def line_in(path: str, error: BaseException) -> str:
+    """Return the last line of a file that an exception came through, as `, line 7`; '' where it is in none."""
+    at = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    return f", line {at[-1]}" if at else ""
 
 
 def _units(module: ModuleType, there: UnitOrigin) -> Iterator[Found]:

@@ -27,6 +27,13 @@ _APART = ("units", "reasons")
 _BETWEEN = re.compile(r"; (?![^(]*\))")
 """Between the reasons of several judges; what stands in brackets is part of one."""
 _NUMBER = re.compile(r"[+−-]?\d+\.\d+%?")
+_COUNTED = re.compile(
+    r"(?:all )?(?<!of )\{(?P<gap>\w+)\}(?P<more> more)? "
+    r"(?P<noun>answer|call|character|change|label|model|pair|point|question|repl|request|run|sample|template|test|"
+    r"warning)(?P<ending>s|ies)\b(?P<verb> (?:are|have|were)\b)?"
+)
+"""A count with its noun in an English phrase, and what agrees with it."""
+_OF_ONE = {" are": " is", " have": " has", " were": " was"}
 _NAME = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*")
 
 Sections = Mapping[str, Mapping[str, str]]
@@ -123,7 +130,17 @@ def _form(pattern: str) -> re.Pattern[str]:
 def phrase(name: str, language: str, /, **values: object) -> str:
     """Return a phrase, `section.name`, with its gaps filled; the English one where the language lacks it."""
     text = catalogue(language).phrases.get(name)
-    return (catalogue(ENGLISH).phrases[name] if text is None else text).format(**values)
+    if text is None or language == ENGLISH:
+        text = _COUNTED.sub(lambda found: _agreeing(found, values), catalogue(ENGLISH).phrases[name])
+    return text.format(**values)
+
+
+def _agreeing(found: re.Match[str], values: Mapping[str, object]) -> str:
+    """Return a gap with its noun and verb in the singular where its value is 1."""
+    if str(values.get(found["gap"])) != "1":
+        return found[0]
+    noun = f"{found['noun']}y" if found["ending"] == "ies" else found["noun"]
+    return f"{{{found['gap']}}}{found['more'] or ''} {noun}{_OF_ONE.get(found['verb'], '')}"
 
 
 def section(name: str, language: str) -> dict[str, str]:

@@ -6,8 +6,9 @@ from typing import Any
 from config.settings import StoreSettings
 from data.batches import Batch, Ref
 from data.draw import canonical
+from data.errors import InputError
 from data.options import options_of
-from data.plugins import find
+from data.plugins import find, line_in
 from data.records import VALUED, Found, Metric, Score, Status
 from data.suites import Aggregate
 from data.tables import SCORES
@@ -92,6 +93,23 @@ def ran(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) 
     return run_programs(unit, [None if reply.error_kind else reply.sample for reply in replies], options)
 
 
+def _scored(unit: Metric, reply: SampleRow, found: Found, options: Mapping[str, Any]) -> Score:
+    """Score a reply.
+
+    Raises:
+        InputError: the metric itself failed, which is a defect of it.
+    """
+    try:
+        return unit.score(reply.sample, found, options)
+    except Exception as error:
+        file = getattr(getattr(unit.score, "__code__", None), "co_filename", "")
+        where = f"{file}{line_in(file, error)}: " if file else ""
+        raise InputError(
+            f"{where}metric {unit.name} raised {type(error).__name__} ({error}) on item {reply.item_id}. A metric "
+            "must accept any text: fix it, then run again; every reply is kept."
+        ) from error
+
+
 @stage(version=2, part="score", takes="query")
 def measure(store: StoreSettings, batch: Batch, *, metric: UnitIdentity, options: Mapping[str, Any]) -> Ref:
     """Score a batch of replies by a metric that needs no judge."""
@@ -100,7 +118,7 @@ def measure(store: StoreSettings, batch: Batch, *, metric: UnitIdentity, options
     used = options_of(unit, options)
     replies = list(sample_rows(opened, batch))
     scored = (
-        (reply, _model_error(reply) if reply.error_kind else unit.score(reply.sample, found, used))
+        (reply, _model_error(reply) if reply.error_kind else _scored(unit, reply, found, used))
         for reply, found in zip(replies, ran(unit, replies, used), strict=True)
     )
     return opened.write(SCORES, SCORES.frame(metric_rows(unit, scored)))

@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from basic_control.interrupts import interrupt_again, leave_at_once
-from data.errors import Stopped
+from data.errors import Stopped, plural
 from data.exits import Exit
 from flows.cli.console import say
 from flows.cli.progress import progress
@@ -179,8 +179,8 @@ def _interruptible(go_on: Callable[[], str]) -> None:
                 stops += 1
                 if (calls := stop()) and stops == 1:
                     say(
-                        f"Stopping: {calls} calls in flight have {GRACE_S:g} s to end, since they are paid. Ctrl-C "
-                        "again stops at once."
+                        f"Stopping: {plural(calls, 'call')} in flight may end within {GRACE_S:g} s: they are paid. "
+                        "Ctrl-C again stops at once."
                     )
 
     threading.Thread(target=heed, name="signals", daemon=True).start()

@@ -198,7 +198,7 @@ class LineDisplay(Display):
 
     def draw(self) -> None:
         """Write how far the calls are; where none is on its way, how long the stage has taken."""
-        open_ones = [(work, count) for work in self.of(self.suite) if (count := work.count()).open]
+        open_ones = [(work, count) for work in self.of(self.suite) if (count := work.count()).open and count.total]
         for work, count in open_ones:
             self.say(f"{work.title}: {_measured(count, self.language)}")
         if not open_ones:
@@ -207,8 +207,8 @@ class LineDisplay(Display):
     def conclude(self, suite: str, results: list[str]) -> None:
         """Write the results of a suite's calls and models."""
         for work in self.of(suite):
-            count = work.count()
-            self.say(f"{work.title}: {_measured(count, self.language)}")
+            if (count := work.count()).total:  # else nothing was to be asked
+                self.say(f"{work.title}: {_measured(count, self.language)}")
         for line in results:
             self.say(line)
 

@@ -1,5 +1,6 @@
 """A run compared with a baseline: what is not alike, each suite's outcome, the items that changed most."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
@@ -18,6 +19,9 @@ LEAST_COMMON = 0.95
 """The share of a baseline's questions that a run must have for its verdict to speak of the baseline."""
 _NOTHING = 1e-12
 _LONGEST = 80
+_DIGEST = re.compile("[0-9a-f]{32,}")
+_DIGITS = 12
+"""Of a digest, where people read it."""
 _OF_METRIC = frozenset({"metrics", "judges", "judge_prompts"})
 
 Kind = Literal["decides", "tested", "unit", "rescored", "new"]
@@ -255,7 +259,8 @@ def one_line(value: Any) -> str:
         return ", ".join(f"{key} {one_line(value[key])}" for key in sorted(value)) or "nothing"
     if isinstance(value, list | tuple):
         return ", ".join(map(one_line, value)) or "nothing"
-    return "none" if value is None else " ".join(str(value).split()) or "nothing"
+    text = "none" if value is None else " ".join(str(value).split()) or "nothing"
+    return text[:_DIGITS] if _DIGEST.fullmatch(text) else text
 
 
 def refuse(name: str, differences: Sequence[RuleDifference], *, allow_different: bool) -> None:

@@ -18,15 +18,16 @@ from data.loading import RESPONSE, judged_by, needs_of
 from data.plugins import family, metric
 from data.suites import Suite
 from data.tables import ITEMS
-from metrics.analysis.judged import exams_of
 from metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
 from prompts.phrases import ENGLISH, phrase
 from tasks.estimate.earlier import CallMeans, EarlierRuns
 from tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
 from tasks.estimate.remembered import CacheLookup
 from tasks.generate import items_of
+from tasks.judges.passports import PassportFinder, lacking, statuses_in
 from tasks.models.requests import for_items
 from tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target
+from tasks.runtime.storage import open_store
 from tasks.store.replies import Remembered
 from tasks.store.samples import SampleRow, returned
 from tasks.twins.renew import TWIN, twins_of, wanted_of
@@ -38,6 +39,8 @@ FRAME = 10
 REHEARSED = 200
 """Supposed responses on which judges' questions are rehearsed; more are counted in proportion."""
 RETRIEVED = "What an application may find, in a passage of its own."
+EXAM_SIGNS, EXAM_REPLY_SIGNS = 1_800, 120
+"""Characters of a call of a short exam and of its reply, as the whole exam's dry run counts them in the middle."""
 ENOUGH = 5
 """Remembered replies of a suite from which their own means are used."""
 
@@ -138,6 +141,7 @@ def estimate(plan: Plan) -> CostEstimate:
             portions.append(portion)
             answered += own
         portions += judged(one, answered, memory)
+        portions += short_exams(plan, one, items["language"].unique(), memory)
     notes, problems = [*memory.notes, *_notes(plan)], [*memory.problems, *_problems(plan, portions)]
     return CostEstimate(portions, effects, notes, plan.currency, plan.prices, problems, memory.language)
 
@@ -342,10 +346,33 @@ def _problems(plan: Plan, portions: Sequence[CallEstimate]) -> Iterator[str]:
             yield f"{suite.name}: no judge is configured; add one under `judges`, or leave the suite out."
 
 
-def _short(exam: str, n: int) -> int:
+def short_exams(
+    plan: Plan, own: SuitePlan, languages: Iterable[str], memory: CacheLookup
+) -> Iterator[CallEstimate]:
+    """Yield the short exams that a suite's judges take first: in each step and language without a passport."""
+    judges = {judge.name: judge for judge in own.judges if judge.exam}
+    if not judges:
+        return
+    identities = {judge.name: memory.identity("judge", judge) or {} for judge in own.judges}
+    found = PassportFinder(plan.suites, identities, open_store(plan.store))
+    for name, steps in lacking(own.suite, statuses_in(own, languages, found)).items():
+        for step in sorted({step for step, _ in steps} if name in judges else ()):
+            tally = JudgeCalls()
+            for language in sorted(spoken for one, spoken in steps if one == step):
+                calls = _short(step, judges[name].exam, language)
+                new = (name, step, language) not in memory.examined  # an earlier suite's serves this one too
+                memory.examined.add((name, step, language))
+                tally.calls += calls * new
+                tally.signs[language] = calls * new * EXAM_SIGNS
+            tally.reply_signs = tally.calls * EXAM_REPLY_SIGNS
+            if tally.calls:
+                yield _portion(own.name, judges[name], tally, memory, metric=f"exam_{step}", exact=False)
+
+
+def _short(exam: str, n: int, language: str) -> int:
     """Return how many calls the short form asks of a step, n questions of each truth in one language."""
     unit = family(family_of(exam))
-    given = unit.balanced(unit.levels["easy"], n) if unit.balanced else ()
+    given = unit.balanced(unit.levels["easy"], n) if unit.balanced and language in unit.languages else ()
     return len(given) * (2 if exam == "preference" else 1)  # both orders
 
 
@@ -360,11 +387,8 @@ def _notes(plan: Plan) -> Iterator[str]:
             yield say("estimate.stopping", language)
         if suite.gate_on != "mean":
             yield say(f"estimate.{suite.gate_on}", language, k=suite.k or n, n=n)
-        for judge in one.judges:
-            if judge.exam:
-                steps = {exam for own in one.judged for exam in exams_of(metric(own.name))}
-                calls = sum(_short(exam, judge.exam) for exam in steps)
-                yield say("estimate.short_exam", language, judge=judge.name, n=calls)
+        if one.responses_of:
+            yield say("estimate.given", language)
         if any(own.options.get("network") for own in one.metrics if metric(own.name).sources):
             yield say("estimate.pages", language)
     if not Path(store.root).exists() and "://" not in store.root and not store.cache:

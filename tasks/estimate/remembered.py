@@ -15,7 +15,10 @@ from tasks.store.replies import Remembered
 
 @dataclass
 class CacheLookup:
-    """The reply cache, looked into; None is known of a model that could not be identified. Notes in `language`."""
+    """The reply cache, looked into; None is known of a model that could not be identified. Notes in `language`.
+
+    `examined` are the short exams that were counted: judge, step, language.
+    """
 
     store: StoreSettings
     fresh: str
@@ -24,6 +27,7 @@ class CacheLookup:
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     identities: dict[tuple[str, str], Mapping[str, str] | None] = field(default_factory=dict)
+    examined: set[tuple[str, str, str]] = field(default_factory=set)
 
     def identity(self, role: str, model: Model) -> Mapping[str, str] | None:
         """Return what identifies a model, as a run would; None, with a note, where that cannot be told."""

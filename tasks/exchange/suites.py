@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from data.errors import InputError
+from data.errors import InputError, plural
 from tasks.exchange.reading import read as read_log
 from tasks.exchange.records import Log, Recorded, share
 
@@ -79,9 +79,9 @@ def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
     if len(tasks) > 1:
         remarks.append(f"Only {chosen!r} is read; the file holds {len(tasks)} evaluations (--task names one).")
     if failed := sum(bool(row.error) for row in own):
-        remarks.append(f"{failed} replies ended in an error of the tool; they are left out.")
+        remarks.append(f"{plural(failed, 'reply')} ended in an error of the tool: left out.")
     if silent := len(own) - len(rows) - failed:
-        remarks.append(f"{silent} samples hold no generated text; they are left out.")
+        remarks.append(f"{plural(silent, 'sample')} without generated text: left out.")
     if any(row.repeat for row in rows):
         remarks.append("Each repeat of a question is an item of its own.")
     return Replay(

@@ -131,15 +131,13 @@ def _beats(best: str, beaten: Mapping[str, Pair], language: str) -> str:
 
 
 def _alike(pair: Pair, language: str) -> str:
-    """Say of two models that they cannot be told apart, who is ahead all the same, and what it hangs on."""
-    names = [shortened(name) for name in _both(pair)]
-    said = phrase("screen.alike", language, names=listed(names, language))
+    """Say of two models that they cannot be told apart, by how much the first differs, and what it hangs on."""
+    first, second = _both(pair) if (pair["difference"] or 0) >= 0 else reversed(_both(pair))
+    names = listed([shortened(first), shortened(second)], language)
     if pair["difference"] is None:
-        return said
-    better = pair["model_a"] if pair["difference"] >= 0 else pair["model_b"]
-    told = phrase("screen.ahead", language, better=shortened(better), **_by(pair, better))
+        return phrase("screen.alike", language, names=names)
     more = remarks(pair, language) if "hangs" in pair else []
-    return "; ".join([f"{said}: {told}", *more])
+    return "; ".join([phrase("screen.alike_by", language, names=names, **_by(pair, first)), *more])
 
 
 def _by(pair: Pair, better: str) -> dict[str, str]:
@@ -148,9 +146,10 @@ def _by(pair: Pair, better: str) -> dict[str, str]:
     interval = pair["interval_adjusted"]
     value = _number(sign * pair["difference"])
     if interval["low"] is None:
-        return {"points": value, "around": ""}
+        return {"points": value, "around": "", "beside": ""}
     low, high = sorted((sign * interval["low"], sign * interval["high"]))
-    return {"points": value, "around": f" ({_number(low)}{'–' if low >= 0 else ' … '}{_number(high)})"}
+    between = f"{_number(low)}{'–' if low >= 0 else ' … '}{_number(high)}"
+    return {"points": value, "around": f" ({between})", "beside": f", {between}"}
 
 
 def _number(points: float) -> str:

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 from data.commands import typed
+from data.errors import plural
 from tasks.store import repair
 from tasks.store.databases import DamagedFile, Database, explained, file_of
 from tasks.store.inventory import RunFolder
@@ -66,5 +67,5 @@ def _walk(url: str) -> tuple[int, list[str]]:
     except sa.exc.SQLAlchemyError as error:
         raise explained(url, error) from error
     if wrong:
-        return number, [f"{wrong} replies fail their checksums; {MEND}"]
+        return number, [f"{plural(wrong, 'reply')} with a wrong checksum; {MEND}"]
     return number, []

@@ -81,6 +81,19 @@ def test_a_schedule_and_its_configuration_go_together(words: list[str], capsys: 
     assert "expected --config FILE and --cron" in capsys.readouterr().err
 
 
+def test_a_configuration_whose_data_is_not_there_is_not_deployed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Said at once, before a server is asked."""
+    path = tmp_path / "eval.yaml"
+    suites = [{"name": "own", "items": {"data": str(tmp_path / "gone.csv")}, "metrics": {"exact_match": {}}}]
+    path.write_text(yaml.safe_dump({"models": [{"name": "m"}], "suites": suites}), encoding="utf-8")
+    assert main(["deploy", "--config", str(path), "--cron", "0 3 * * *"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: no such file: suite own: {tmp_path / 'gone.csv'}.")
+    assert len(said.splitlines()) == 1
+
+
 def test_no_deployment_names_a_path_of_a_machine() -> None:
     text = (TOP / "prefect.yaml").read_text(encoding="utf-8") + (TOP / "prefect.toml").read_text(encoding="utf-8")
     assert not re.search(r"[\s\"'](/|~|[A-Z]:\\)\w", text), "paths are filled in when it is deployed"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from config.reading import read
+from config.settings import Settings
 from data.batches import Cell
 from data.tables import ITEMS
 from flows.cli.estimate import effect_line, totals
@@ -267,4 +268,23 @@ def test_an_estimate_of_what_could_only_fail_is_an_error(run: Run, tmp_path: Pat
             assert said in done.stderr
             assert "Traceback" not in done.stderr
     assert not server.requests
+    assert not (tmp_path / "store").exists()
+
+
+def test_given_responses_are_said_and_the_short_exam_counts_once(tmp_path: Path) -> None:
+    """Two suites are judged by one step: its exam is taken for both, 10 questions of each of 5 ratings."""
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(f'{{"question": "q{n}", "response": "r{n}"}}\n' for n in range(3)), encoding="utf-8")
+    own = {"items": {"data": str(data)}, "metrics": {"rubric": {"criteria": "good"}}, "score": ["rubric"]}
+    judge = {"name": "j", "provider": "openai", "base_url": "http://127.0.0.1:9/v1", "exam": 10}
+    store = {"root": str(tmp_path / "store"), "runs": str(tmp_path / "runs")}
+    settings = {"judges": [judge], "suites": [{"name": name, **own} for name in ("a", "b")], "store": store}
+    found = estimate(Settings(**settings))
+    assert {key: part.calls for key, part in by_name(found).items()} == {
+        ("a", "judge", "rubric"): 3,
+        ("a", "judge", "exam_rubric"): 50,
+        ("b", "judge", "rubric"): 3,
+    }
+    assert next(totals(found)) == "About 56 calls: 0 from the cache, 56 to ask."
+    assert "a: its responses are given, so no model is asked." in found.notes
     assert not (tmp_path / "store").exists()

@@ -331,3 +331,14 @@ def test_json_lines_tell_of_each_stage_before_it_and_of_each_suite_after_it(run:
     (ended,) = [one for one in events if one["event"] == "suite_ended"]
     assert set(ended["models"]) == {"acme/tiny:1b"}
     assert ended["models"]["acme/tiny:1b"]["n_asked"] == 4
+
+
+def test_where_a_suite_asks_nothing_no_line_counts_to_zero(capsys: pytest.CaptureFixture[str]) -> None:
+    with LineDisplay(3600.0) as shown:
+        begin("cot", 0)
+        shown.note(Cell("cot", "m", 0), BatchProgress(total=0))
+        shown.draw()
+        end("cot", 0.25)
+    said = capsys.readouterr().err
+    assert "of 0" not in said
+    assert "cot, " in said, "what it came to is said"

@@ -99,7 +99,7 @@ def test_verify_names_everything_that_is_damaged(place: Place, capsys: pytest.Ca
     assert f"run {name}: 1 of its tables of verdicts missing ({gone.digest[:12]}" in said
     assert "report reports/report.md is missing" in said
     assert f"run {unreadable}:" in said
-    assert "1 replies fail their checksums" in said
+    assert "1 reply with a wrong checksum" in said
     assert said.count("DAMAGED") == 6
 
 

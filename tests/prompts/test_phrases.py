@@ -12,7 +12,7 @@ from rich.console import Console
 from config.reading import read
 from config.settings import Report
 from data import plugins
-from data.errors import InputError
+from data.errors import InputError, plural
 from flows.cli.estimate import parts
 from prompts import languages as languages_of
 from prompts import phrases, render
@@ -140,8 +140,8 @@ def test_a_dry_run_speaks_another_language_too(tmp_path: Path) -> None:
     shown = StringIO()
     Console(file=shown, width=400).print(*parts(found))
     text = re.sub(r"\[[^\n]*?\]", "", shown.getvalue().replace(f"{tmp_path}/store", ""))
-    named = {"acme", "tiny", "b", "basic_control", "en", "factual_correctness", "judge", "rag",
-             "response_groundedness", "ru", "USD", "zh"}  # fmt: skip
+    named = {"acme", "tiny", "b", "basic_control", "en", "exam_entails", "exam_groundedness", "exam_split",
+             "factual_correctness", "judge", "rag", "response_groundedness", "ru", "USD", "zh"}  # fmt: skip
     assert set(re.findall(r"[A-Za-z][A-Za-z_]*", text)) == named
     for name in ("title", "basis_most", "basis_stand_in"):
         assert foreign(phrases.phrase(f"estimate.{name}", "en")) in text, name
@@ -196,3 +196,15 @@ def test_the_catalogue_of_the_documents_is_one(tmp_path: Path) -> None:
     assert phrases.translated("wrong sign", "de") == "falsches Vorzeichen"
     assert phrases.translated("missed a date", "de") == "übersehen: a date"
     assert phrases.phrase("common.of", "de", k=1, n=2) == "1 von 2"
+
+
+def test_an_english_count_of_one_has_its_noun_and_verb_in_the_singular() -> None:
+    said = phrases.phrase
+    assert said("regression.equal", "en", n=1, outcome="held") == "1 pair is equal: held"
+    assert said("regression.equal", "en", n=2, outcome="held") == "all 2 pairs are equal: held"
+    assert said("regression.blind", "en", n="1") == "1 pair cannot detect any drop"
+    assert said("screen.cut", "en", n=1, command="x") == "1 reply was cut at the token limit; ask them again: x"
+    assert said("estimate.counted", "en", n=1, cached=1, fresh=0) == "1 call: 1 from the cache, 0 to ask."
+    assert said("compare.by", "en", points="1") == "1 point"
+    assert said("compare.by", "en", points="1.5") == "1.5 points"
+    assert plural(1, "call") == "1 call"

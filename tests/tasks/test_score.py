@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from config.settings import StoreSettings
+from data import plugins
 from data.batches import Batch, Cell
 from data.draw import canonical
+from data.errors import InputError
 from data.options import options_of
 from data.plugins import metrics
 from data.records import Metric, Score
@@ -185,3 +187,33 @@ def test_judges_are_joined_and_one_that_failed_is_left_out_and_never_a_zero(tmp_
         ("2", None, "judge_failed"),
         ("3", None, "model_error"),
     ]
+
+
+BROKEN = """\
+from data.records import Metric, Score
+
+def score(sample, found, options):
+    return Score(lenght(sample["response"]))
+
+UNIT = Metric("own", 1, bounds=(0.0, 1.0), score=score)
+"""
+
+
+def test_a_metric_that_raises_is_told_with_its_file_and_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "own.py"
+    path.write_text(BROKEN, encoding="utf-8")
+    monkeypatch.setenv(plugins.VARIABLE, str(path))
+    plugins.forget()
+    try:
+        store = StoreSettings(root=str(tmp_path))
+        batch = batch_of(store, ["Anna"])
+        with pytest.raises(InputError) as told:
+            measure.function(store, batch, metric=identity_of(Metric, "own"), options={})
+    finally:
+        monkeypatch.undo()
+        plugins.forget()
+    assert str(told.value).startswith(
+        f"{path}, line 4: metric own raised NameError (name 'lenght' is not defined) on item "
+    )

@@ -38,7 +38,7 @@ def gate(
 
     Args:
         new: a run's id or folder, or a file or folder of another tool
-        baseline: the same, from before
+        baseline: the same, from before; or the name of a pinned baseline, whose run is still there
         max_drop: by how much it may be worse than the baseline (default: 0.02)
         threshold: what its score must reach, in 0 to 1
         metric: the metric that decides (default: a run's score, or a file's first)
@@ -53,6 +53,7 @@ def gate(
     if not baseline and threshold is None:
         raise InputError("gate: expected --baseline OLD, or --threshold SHARE, or both; found neither.")
     where = at or Where()
+    baseline = _pinned(baseline, where.runs)
     verdict, held, judged = gated(
         new,
         runs=where.runs,
@@ -67,6 +68,26 @@ def gate(
     if junit:
         written([write_atomically(Path(junit), _cases(verdict, held, new))])
     return verdict.exit_code
+
+
+def _pinned(name: str, runs: Path) -> str:
+    """Return the run of a pinned baseline; what is a run or a file itself stays.
+
+    Raises:
+        InputError: the pinned run is not there any more.
+    """
+    from data.errors import InputError
+    from tasks.store.baselines import path_of, read
+
+    if not name or Path(name).exists() or (runs / name).exists() or not path_of(name).is_file():
+        return name
+    run = read(name).run
+    if not (runs / run).exists():
+        raise InputError(
+            f"--baseline {name}: pinned from run {run}, which is not in {runs}. Give a run or a file of another "
+            f"tool, or compare with the pinned scores as you run: `basic-control run --baseline {name}`."
+        )
+    return run
 
 
 def _lines(verdict: "RunVerdict", held: "BaselineComparison | None", both: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter, Token
 from cyclopts.validators import Number
 
-from data.errors import InputError
+from data.errors import InputError, plural
 from data.exits import Exit
 from flows.cli.console import show
 from flows.cli.options import Where
@@ -41,12 +41,6 @@ def amount(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" or size >= _THOUSAND / 10 else f"{size:.1f} {unit}"
         size /= _THOUSAND
     return f"{size:.1f} TB"
-
-
-def plural(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else several}".replace(",", " ")
 
 
 def _printable(text: str) -> str:

@@ -17,6 +17,7 @@ from metrics.analysis.baseline import (
     SuiteRules,
     compare_with_baseline,
     missing,
+    one_line,
     refuse,
     same_rules,
     unlike,
@@ -298,3 +299,8 @@ def test_weights_and_the_whole_threshold_count_where_there_are_several_suites() 
     assert unlike(weighing(0.2, 0.8, "s"), weighing(1.0, 0.5, "s")) == []
     found = unlike(weighing(0.2, 0.8, "s", "t"), weighing(1.0, 0.5, "s", "t"))
     assert {one.what for one in found} == {"threshold", "weight of suite s", "weight of suite t"}
+
+
+def test_a_digest_is_told_by_its_first_digits() -> None:
+    assert one_line({"source": "0a" * 32, "version": 2}) == "source 0a0a0a0a0a0a, version 2"
+    assert one_line("a plain text") == "a plain text"

@@ -34,6 +34,21 @@ def test_a_run_of_ours_compares_with_a_file(form: str, tmp_path: Path) -> None:
     assert main(["gate", "ours", "--baseline", str(file), *place]) == 0
 
 
+def test_a_pinned_baseline_is_a_name_for_its_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"question": one.question, "answer": one.answer, "response": one.reply} for one in LINES]
+    recorded_run(tmp_path, "ours", [suite(written(tmp_path / "rows.jsonl", rows))])
+    monkeypatch.chdir(tmp_path)
+    place = ["--set", f"store.runs={tmp_path / 'runs'}", "--set", f"store.root={tmp_path / 'store'}"]
+    assert main(["baseline", "set", "main", "ours", *place]) == 0
+    worse = [Line(one.id, one.question, one.right and k >= 27, one.answer) for k, one in enumerate(LINES)]
+    theirs = str(FORMS["table_csv"](tmp_path, "theirs", worse))
+    assert main(["gate", theirs, "--baseline", "main", *place]) == 1
+    assert main(["gate", theirs, "--baseline", "main", "--set", "store.runs=elsewhere"]) == 2
+    assert "--baseline main: pinned from run ours, which is not in elsewhere." in capsys.readouterr().err
+
+
 def test_columns_are_named_by_the_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, right in (("a", 60), ("b", 20)):
         text = "".join(f"case {k},{'ok' if k < 3 else '-'},{k < right:d}\n" for k in range(80))

@@ -11,6 +11,7 @@ from rich.console import Console
 from metrics.analysis.verdict import ModelResult, RunVerdict, SuiteResult
 from metrics.stats.intervals import Interval
 from tasks.plan import resolve
+from tasks.report import differences
 from tasks.report.merge_request import summary
 from tasks.report.report_data import ReportData
 from tasks.report.screen import Screen, screen
@@ -161,3 +162,21 @@ def write() -> None:
 
 if __name__ == "__main__":
     write()
+
+
+def pair(difference: float, low: float, high: float) -> dict[str, object]:
+    both = {"model_a": "a", "model_b": "b", "p_adjusted": 1.0, "significant": False}
+    named = {"suite": "s", "scope": "suite", "metric": "accuracy"}
+    return {**both, **named, "difference": difference, "interval_adjusted": {"low": low, "high": high}}
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ((0.25, -0.03, 0.53), "a and b cannot be told apart (difference 25 points, −3 … 53)"),
+        ((-0.25, -0.53, 0.03), "b and a cannot be told apart (difference 25 points, −3 … 53)"),
+        ((0.0, -0.05, 0.05), "a and b cannot be told apart (difference 0 points, −5 … 5)"),
+    ],
+)
+def test_neither_of_two_alike_is_said_to_be_ahead(values: tuple[float, float, float], said: str) -> None:
+    assert differences._alike(pair(*values), "en") == said

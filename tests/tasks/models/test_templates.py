@@ -1,0 +1,25 @@
+"""What a configuration's template of a body lacks is named, with what there is."""
+
+from typing import Any
+
+import pytest
+
+from tasks.models.templates import BodyError, fill
+
+VALUES = {"item": {"question": "q", "facts": {"city": "Oslo"}}, "prompt": "p"}
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"q": "{{ item.questoin }}"}, "q: item has no 'questoin'; expected one of question, facts"),
+        ({"q": "Say {{ item['town'] }}."}, "q: item has no 'town'; expected one of question, facts"),
+        ("{{ item.facts.town }}", "item.facts has no 'town'; expected one of city"),
+        ({"q": ["{{ item.question }}", "{{ item.nothing.at_all }}"]}, "q.1: item has no 'nothing'; expected"),
+    ],
+)
+def test_a_key_that_there_is_not_is_named_with_those_that_there_are(body: Any, said: str) -> None:
+    with pytest.raises(BodyError) as told:
+        fill(body, VALUES)
+    assert str(told.value).startswith(said)
+    assert "dict object" not in str(told.value)
