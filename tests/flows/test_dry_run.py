@@ -164,6 +164,7 @@ def test_what_a_run_would_end_by_is_an_error_and_tables_fit_eighty_columns(run: 
     with serve_openai("ANSWER: 12") as server:
         price = {"price_in": 150.0, "price_out": 600.0}
         words = ["suites=[basic_control,cot,citation]", "basic_control.n_items=10000", "cot.n_samples=30"]
+        words += ["basic_control.families=[arithmetic, simple_logic]"]
         words += [at(server, **price), judged_by(server, **price)]
         good = run(*sets(*words), "--dry-run", extra={"COLUMNS": "80"})
         assert good.returncode == 0, good.stderr
