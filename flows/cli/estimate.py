@@ -130,12 +130,12 @@ def effect_line(one: "DetectableEffect", language: str) -> str:
 def _table(found: "CostEstimate") -> "Table":
     from prompts.phrases import phrase
     from tasks.report.spending import money
-    from tasks.report.tables import Table, spoken
+    from tasks.report.tables import Table, column_maker
     from tasks.report.text import duration, grouped
 
     language = found.language
-    column = spoken("estimate", language)
-    figure = partial(column, numeric=True, whole=True)
+    column = column_maker("estimate", language)
+    figure = partial(column, numeric=True, unbroken=True)
 
     def about(one: "CallEstimate", value: int) -> str:
         return f"{'' if one.exact else '~'}{grouped(value)}"

@@ -197,11 +197,11 @@ def _side_of_log(name: str, log: Log[Row], tables: LogTables, verify: str) -> Si
         judged=dict(judges_of(log)),
         kinds=tables.kinds,
         remarks=tables.remarks,
-        verified=_beside(tables, verify),
+        verified=_verified_scores(tables, verify),
     )
 
 
-def _beside(tables: LogTables, verify: str) -> tuple[StatedScore, ...]:
+def _verified_scores(tables: LogTables, verify: str) -> tuple[StatedScore, ...]:
     """Set the tool's main score beside ours."""
     if not verify or tables.metrics[0] == verify:
         return ()

@@ -103,7 +103,7 @@ def _below(ticks: Ticks, title: str, width: float, height: float, *, grid: bool 
     return [*lines, *names, _text(width / 2, height + 2.5 * FONT, _cut(title, width), anchor="middle")]
 
 
-def _beside(ticks: Ticks, title: str, width: float, height: float) -> list[Markup]:
+def _left_axis(ticks: Ticks, title: str, width: float, height: float) -> list[Markup]:
     """Return an axis to the left of a plot; a tick's place is a share of the height, from below."""
     lines = [_line(0.0, (1 - at) * height, width, (1 - at) * height) for at, _ in ticks]
     names = [_text(-GAP, (1 - at) * height, name, anchor="end") for at, name in ticks]
@@ -202,7 +202,7 @@ def counts(rows: Sequence[Row], models: Sequence[str], *, label: str, x: str, y:
     slot = width / max(1, len(places))
     thick = 0.8 * slot / max(1, len(models))
     names = [((n + 0.5) / len(places), _cut(str(place), slot)) for n, place in enumerate(places)]
-    shapes = [*_beside(ticks, y, width, height), *_below(names, x, width, height, grid=False)]
+    shapes = [*_left_axis(ticks, y, width, height), *_below(names, x, width, height, grid=False)]
     for row in rows:
         number, high = models.index(row["model"]), row["n"] / most * height
         start = (places.index(row["label"]) + 0.1) * slot + number * thick
@@ -248,7 +248,7 @@ def falling(
         return " ".join(f"{across:.1f},{down:.1f}" for across, down in corners)
 
     names = [((n + 0.5) / len(values), _cut(value, width / len(values))) for n, value in enumerate(values)]
-    shapes = [*_beside(SHARES, y, width, height), *_below(names, x, width, height, grid=False)]
+    shapes = [*_left_axis(SHARES, y, width, height), *_below(names, x, width, height, grid=False)]
     corners = [at(one["rung"], one["high"]) for one in band] + [at(one["rung"], one["low"]) for one in band[::-1]]
     shapes.append(_shape("polygon", points=path(corners), fill=series(0), opacity=0.22))
     mean = path(at(one["rung"], one["mean"]) for one in band)

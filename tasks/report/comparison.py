@@ -14,7 +14,7 @@ from metrics.analysis.pairs import Comparison, Scope
 from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
 from tasks.report.pages import still
-from tasks.report.tables import Column, Table, spoken
+from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import fenced, grouped, p_value, percent, plain, points, speaking
 from tasks.report.words import remarks
 
@@ -110,7 +110,7 @@ def interval(pair: Comparison) -> str:
 def table(found: RunComparison, *, narrow: bool = False) -> Table:
     """Return a row for each pair; `narrow`: what is compared stands in two columns, and outcomes have colours."""
     language = found.language
-    named = spoken("compare", language)
+    named = column_maker("compare", language)
     figure = partial(named, numeric=narrow)
 
     def what(pair: Comparison) -> tuple[str, str]:

@@ -12,8 +12,8 @@ from prompts.phrases import ENGLISH, phrase
 from tasks.report.passports import warnings
 from tasks.report.regressions import regression
 from tasks.report.report_data import ReportData
-from tasks.report.verdict_table import VerdictRow, beside
-from tasks.report.words import measure, models_in, parts, shared, why
+from tasks.report.verdict_table import model_rows, model_values
+from tasks.report.words import measure, parts, shared, why
 from tasks.store.tables import write_atomically
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -48,12 +48,13 @@ def gates(data: ReportData) -> ET.Element:
     for name, suite, said in warnings(results, language):
         warned.setdefault((name, suite), []).append(f"{shared('warning', language)}: {said}")
     cases = []
-    for model in models_in(results):
+    for row in model_rows(results, ENGLISH):
+        model = row.model
         for part in parts(model, ENGLISH):
             told = _told(part, language)
             counts = policy.gate != "off"
             case = case_of(part["suite"], model["model"], part["outcome"], told, counts=counts, passes=passes)
-            _add_properties(case, beside(VerdictRow(results, model, part), language))
+            _add_properties(case, model_values(row, language) if part == row.part else {})
             if told_of := warned.get((model["model"], part["suite"])):
                 ET.SubElement(case, "system-err").text = clean("\n".join(told_of))
             cases.append(case)

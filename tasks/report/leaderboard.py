@@ -9,7 +9,7 @@ from prompts.phrases import phrase
 from tasks.compare.leaderboard import Board, Leaderboard, LeaderboardEntry
 from tasks.compare.trends import trends
 from tasks.report.pages import still
-from tasks.report.tables import Column, Table, spoken
+from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import estimated, plain, speaking
 from tasks.report.trends import EDGE, HEIGHT, LEFT, WIDTH, pictures
 from tasks.report.trends import table as trend_table
@@ -55,7 +55,7 @@ def notes(found: Leaderboard, board: Board) -> Iterator[str]:
 def table(found: Leaderboard, board: Board) -> Table:
     """Return a board, the best first."""
     language, suites = found.language, [*board.entries[0].suites]
-    column = spoken("leaderboard", language)
+    column = column_maker("leaderboard", language)
     judged = any(one.judges for one in board.entries)
     return Table.of(
         enumerate(board.entries, 1),
@@ -66,8 +66,8 @@ def table(found: Leaderboard, board: Board) -> Table:
         column("scored", lambda row: " / ".join(map(str, row[1].n)), numeric=True),
         column("verdict", lambda row: _verdict(language, row[1])),
         *([column("judge", lambda row: ", ".join(row[1].judges))] if judged else []),
-        column("date", lambda row: f"{row[1].started:%Y-%m-%d %H:%M}", numeric=True, whole=True),
-        column("run", lambda row: row[1].run, whole=True),
+        column("date", lambda row: f"{row[1].started:%Y-%m-%d %H:%M}", numeric=True, unbroken=True),
+        column("run", lambda row: row[1].run, unbroken=True),
     )
 
 

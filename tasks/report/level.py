@@ -14,7 +14,7 @@ from metrics.analysis.levels import Curve
 from prompts.phrases import phrase
 from tasks.report import charts
 from tasks.report.pages import still
-from tasks.report.tables import Table, spoken
+from tasks.report.tables import Table, column_maker
 from tasks.report.text import p_value, plain
 from tasks.report.titles import title_of
 from tasks.store.tables import write_atomically
@@ -79,13 +79,13 @@ def _interval(one: Curve, language: str) -> str:
 def table(found: LevelReport) -> Table:
     """Return the levels, a row for each family and language."""
     language = found.language
-    column = spoken("level", language)
+    column = column_maker("level", language)
     return Table.of(
         found.curves,
         column("family", lambda one: title_of(one.family, language)),
         column("language", lambda one: one.language),
-        column("level", lambda one: _level(one, language), whole=True),
-        column("interval", lambda one: _interval(one, language), whole=True),
+        column("level", lambda one: _level(one, language), unbroken=True),
+        column("interval", lambda one: _interval(one, language), unbroken=True),
         column("asked", lambda one: str(int(one.counts.answered.sum())), numeric=True),
         column("right", lambda one: str(int(one.counts.right.sum())), numeric=True),
         column("order", lambda one: phrase("level.falls" if one.falls else "level.rises", language)),

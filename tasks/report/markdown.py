@@ -20,7 +20,7 @@ from tasks.report.conclusion import conclusion
 from tasks.report.explained import bands
 from tasks.report.report_data import ReportData
 from tasks.report.sections import markdown, sections, usage
-from tasks.report.tables import Column, Table, lines, spoken
+from tasks.report.tables import Column, Table, column_maker, lines
 from tasks.report.text import code, percent, plain, speaking, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
 from tasks.report.verdict_table import around, suites_below
@@ -124,7 +124,7 @@ def analysis(data: ReportData, suite: Suite, model: str) -> list[str]:
 def counts_table(data: ReportData) -> Table:
     """Return every mean with its interval and its counts."""
     language = data.language
-    column = spoken("common", language)
+    column = column_maker("common", language)
     counts = ("no_answer", "truncated", "model_error", "judge_failed", "not_applicable")
     return Table.of(
         cells(data.summary.filter(OF_FAMILIES)),

@@ -9,7 +9,7 @@ from tasks.report.moved import moved_lines
 from tasks.report.regressions import apart, around, regression
 from tasks.report.report_data import ReportData
 from tasks.report.screen import screen
-from tasks.report.tables import Table, spoken
+from tasks.report.tables import Table, column_maker
 from tasks.report.text import clipped, code, percent, plain, points, speaking
 from tasks.store.tables import write_atomically
 
@@ -38,7 +38,7 @@ def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
     moved = (part["moved"] for model in held["models"] for part in model["suites"])
     yield from dict.fromkeys(f"- {plain(line)}" for one in moved for line in moved_lines(one, language))
     yield ""
-    of_all, column = spoken("common", language), spoken("regression", language)
+    of_all, column = column_maker("common", language), column_maker("regression", language)
 
     def how(part: Mapping[str, Any]) -> str:
         whole = regression(part, language)

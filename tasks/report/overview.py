@@ -26,7 +26,7 @@ from tasks.report.titles import (
     title_of,
     where,
 )
-from tasks.report.verdict_table import beside, whole_models
+from tasks.report.verdict_table import model_rows, model_values
 from tasks.report.words import has_overall, models_in, remarks, say, unmeasured, why
 
 HEAT = 10
@@ -108,7 +108,7 @@ def verdict(data: ReportData) -> dict[str, Any]:
         "has_overall": any(map(has_overall, ordered)),
         "suites": list(dict.fromkeys(suite["suite"] for model in ordered for suite in model["suites"])),
         "parts": {(m["model"], suite["suite"]): suite for m in ordered for suite in m["suites"]},
-        "beside": {row.model["model"]: beside(row, language) for row in whole_models(data.results, language)},
+        "values": {row.model["model"]: model_values(row, language) for row in model_rows(data.results, language)},
         "reasons": [(m["model"], told) for m in ordered if (told := list(_reasons(data, m)))],
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 from data.labelled_sets import SETS
 from metrics.analysis.passports import Passport, read_passport
 from prompts.phrases import phrase, translated
-from tasks.report.tables import Column, Table, spoken
+from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import estimated, percent, share
 from tasks.report.words import shared, suites_in
 
@@ -19,7 +19,7 @@ Results = Mapping[str, Any]
 
 def _columns(language: str, *, labelled: bool) -> list[Column]:
     """Return what is told of a passport; sets that people labelled correct nothing: they are of other texts."""
-    column = spoken("common", language, "passport_")
+    column = column_maker("common", language, "passport_")
     own = [
         column("step", attrgetter("exam")),
         column("language", attrgetter("language")),
@@ -79,7 +79,7 @@ def tables_of(judge: str, found: Sequence[Passport], language: str) -> Iterator[
 
 def corrected(results: Results, language: str) -> Table:
     """Return each judged mean of a run beside its corrected one; the reason where there is none."""
-    column = spoken("common", language)
+    column = column_maker("common", language)
 
     def interval(one: Mapping[str, Any]) -> str:
         low, high = one["interval"]["low"], one["interval"]["high"]

@@ -23,7 +23,7 @@ from tasks.report.spending import money
 from tasks.report.tables import Column, Table
 from tasks.report.text import NAME, duration, listed, plain, shortened, speaking, total_percent, whole_percent
 from tasks.report.titles import title_of
-from tasks.report.verdict_table import beside, whole_models
+from tasks.report.verdict_table import model_rows, model_values
 from tasks.report.warnings import notes
 from tasks.report.words import asked, has_overall, measure, models_in, shared
 
@@ -88,8 +88,8 @@ class Screen:
 
     def _table(self, names: int, heads: int, shown: int, *, around: bool) -> Table:
         there = [*self.columns[:shown], *(["…"] if shown < len(self.columns) else [])]
-        head = [Column(phrase("common.model", self.language), whole=True)]
-        head += [Column(shortened(name, heads), numeric=True, whole=True) for name in there]
+        head = [Column(phrase("common.model", self.language), unbroken=True)]
+        head += [Column(shortened(name, heads), numeric=True, unbroken=True) for name in there]
         more = [""] * (len(there) - shown)
         rows = [
             [shortened(name, names), *(cell.text(around=around) for cell in cells[:shown]), *more]
@@ -171,8 +171,8 @@ def screen(
     columns, cells = (
         _families(results, plan.suites[0].suite, language) if _alone(plan) else _suites(models, language)
     )
-    for row in whole_models(results, language):
-        for title, text in beside(row, language).items():
+    for row in model_rows(results, language):
+        for title, text in model_values(row, language).items():
             columns += [title] if title not in columns else []
             cells[row.model["model"], title] = ShareCell(text)
     named = [model["model"] for model in models]
@@ -189,7 +189,7 @@ def screen(
         ],
         notes=[
             *_stopping(models, language),
-            *_beside(models, language),
+            *_other_means(models, language),
             *twins.lines(results, language),
             *panel(results, language),
         ],
@@ -268,7 +268,7 @@ def _stopping(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[st
         yield phrase("screen.stopping", language, suite=suite, each=listed(each, language))
 
 
-def _beside(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[str]:
+def _other_means(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[str]:
     """Say what stands beside a suite's score, in a line for each: what it can tell, a document says."""
     names = {(part["suite"], name): None for model in models for part in model["suites"] for name in part["beside"]}
     for suite, name in names:

@@ -3,7 +3,7 @@
 from operator import itemgetter
 
 from tasks.report.report_data import ReportData
-from tasks.report.tables import Table, spoken
+from tasks.report.tables import Table, column_maker
 from tasks.report.text import percent
 from tasks.report.titles import metric_title
 from tasks.report.words import shared
@@ -18,7 +18,7 @@ def tables(data: ReportData) -> tuple[Table, Table]:
     prompts = dict(data.items.select("item_id", "prompt").iter_rows())
     listed = data.results.get("stated", ())
     more = sum(max(0, len(one["differing"]) - SHOWN) for one in listed)
-    column = spoken("common", language)
+    column = column_maker("common", language)
     means = Table.of(
         listed,
         column("model", itemgetter("model")),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
 
-from tasks.report.tables import Table, spoken
+from tasks.report.tables import Table, column_maker
 from tasks.report.text import percent, points
 from tasks.report.words import shared, suites_in
 
@@ -19,7 +19,7 @@ def followed(results: Results) -> list[dict[str, Any]]:
 
 def table(results: Results, language: str) -> Table:
     """Return how long each model was asked until its verdict was there; no row where all was asked at once."""
-    column = spoken("common", language)
+    column = column_maker("common", language)
     return Table.of(
         followed(results),
         column("model", itemgetter("who")),

@@ -17,23 +17,23 @@ MOST = 60
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, and how its cell is taken from what a row is about.
+    """A column, and how its `cell` is made of what a row is about.
 
-    Numbers stand to the right; `whole` cells are never broken; Markdown shows `strong` ones bold.
+    Numbers stand to the right; `unbroken` cells are never wrapped; Markdown shows `strong` ones bold.
     """
 
     name: str
-    take: Callable[[Any], str] = str
+    cell: Callable[[Any], str] = str
     numeric: bool = False
-    whole: bool = False
+    unbroken: bool = False
     strong: bool = False
 
 
-def spoken(section: str, language: str, prefix: str = "") -> Callable[..., Column]:
+def column_maker(section: str, language: str, prefix: str = "") -> Callable[..., Column]:
     """Return what makes columns as `Column` does, each called as a phrase of this section names it."""
 
-    def column(name: str, take: Callable[[Any], str] = str, **shown: bool) -> Column:
-        return Column(phrase(f"{section}.{prefix}{name}", language), take, **shown)
+    def column(name: str, cell: Callable[[Any], str] = str, **shown: bool) -> Column:
+        return Column(phrase(f"{section}.{prefix}{name}", language), cell, **shown)
 
     return column
 
@@ -58,7 +58,7 @@ class Table:
         cls, found: Iterable[Any], *heads: Column, title: str = "", caption: str = "", name: str = ""
     ) -> "Table":
         """Return a table with a row for each of what is found, whose cells the columns take from it."""
-        return cls(heads, [[one.take(row) for one in heads] for row in found], title, caption, name=name)
+        return cls(heads, [[one.cell(row) for one in heads] for row in found], title, caption, name=name)
 
     def terminal(self, most: int = MOST, language: str = "en") -> "RichTable":
         """Return the table for a terminal, its first `most` rows; `language` says how many more there are."""
@@ -80,7 +80,7 @@ class Table:
             shown.add_column(
                 Text(visible(one.name)),
                 justify="right" if one.numeric else "left",
-                no_wrap=one.whole,
+                no_wrap=one.unbroken,
                 overflow="fold",
             )
         for number, row in enumerate(self.rows[:most]):

@@ -7,7 +7,7 @@ from typing import Any
 from prompts.phrases import phrase
 from tasks.compare.leaderboard import Leaderboard, LeaderboardEntry
 from tasks.compare.trends import Trend, span
-from tasks.report.tables import Column, Table, spoken
+from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import estimated
 
 CELLS = 17
@@ -22,14 +22,14 @@ def table(found: Leaderboard, listed: Sequence[Trend]) -> Table:
     """Return the latest runs of each trend as a table: a row a run, oldest first, its interval drawn."""
     low, high = span([*listed])
     axis = f"{100 * low:.0f} – {100 * high:.0f}%"
-    column = spoken("leaderboard", found.language)
+    column = column_maker("leaderboard", found.language)
     return Table.of(
         ((n, trend, one) for trend in listed for n, one in enumerate(trend.entries[-LATEST:])),
         column("model", lambda row: row[1].model if not row[0] else ""),
-        column("date", lambda row: f"{row[2].started:%Y-%m-%d}", whole=True),
+        column("date", lambda row: f"{row[2].started:%Y-%m-%d}", unbroken=True),
         column("overall", lambda row: _score(row[2])),
-        Column(axis, lambda row: drawn(row[2], low, high), whole=True),
-        column("run", lambda row: row[2].run, whole=True),
+        Column(axis, lambda row: drawn(row[2], low, high), unbroken=True),
+        column("run", lambda row: row[2].run, unbroken=True),
         title=phrase("leaderboard.trends", found.language),
         caption=notes(found, listed),
     )

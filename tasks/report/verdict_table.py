@@ -1,14 +1,15 @@
 """What each model of a run came to, as one table, defined here for every place that shows it.
 
-Where a model has one row (the screen, a merge request, Prefect's interface, the page), its suites stand side by
-side; where each of its suites has a row (the Markdown report, CSV), their columns do. JUnit has a case for each.
+A column of `of_models` stands in all of them, once for each model: on the screen, in a merge request, in Prefect's
+interface, on the page; in the Markdown report, CSV and JUnit in the row or case whose score is the model's. One of
+`of_suites` stands where each suite has a row: in the Markdown report and CSV.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.report.tables import Column, Table, spoken
+from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import percent
 from tasks.report.words import models_in, parts, scored, shared, why
 
@@ -23,15 +24,25 @@ class VerdictRow:
     model: Mapping[str, Any]
     part: Mapping[str, Any]
 
+    @property
+    def spent(self) -> Mapping[str, Any]:
+        """What the model used, by all its prompts together (its entry in `run.spending.models`); {} if nothing.
+
+        `model["model"]` is the target's name, the model's with its prompt where there are several.
+        """
+        spending, name = self.results["run"].get("spending") or {"models": ()}, self.model["model"]
+        own = (one for one in spending["models"] if f"{name} [".startswith(f"{one['model']} ["))
+        return max((one for one in own if one["role"] == "model"), key=lambda one: len(one["model"]), default={})
+
 
 def of_models(language: str) -> list[Column]:
-    """Return what is told of a model as a whole; another column here stands in every place."""
-    return [Column(shared("model", language), lambda row: row.model["model"], whole=True)]
+    """Return what is told of a model as a whole; a row's `part` is what its score is of."""
+    return [Column(shared("model", language), lambda row: row.model["model"], unbroken=True)]
 
 
 def of_suites(language: str) -> list[Column]:
     """Return what is told of each of a model's suites, and of its overall score."""
-    column = spoken("common", language)
+    column = column_maker("common", language)
     return [
         column("suite", lambda row: row.part["suite"]),
         column("score", lambda row: scored(row.part, language), numeric=True),
@@ -55,16 +66,23 @@ def _weight(row: VerdictRow) -> str:
 
 def suites_below(results: Results, language: str, *, title: str = "") -> Table:
     """Return the table with a row for each suite of a model, one below another, and for its overall score."""
-    model, *more = of_models(language)
-    rows = (VerdictRow(results, one, part) for one in models_in(results) for part in parts(one, language))
-    return Table.of(rows, model, *of_suites(language), *more, title=title)
+    name, *more = of_models(language)
+    heads = [name, *of_suites(language)]
+    rows = []
+    for own in model_rows(results, language):
+        for part in parts(own.model, language):
+            cells = [one.cell(VerdictRow(results, own.model, part)) for one in heads]
+            rows.append([*cells, *(one.cell(own) if part == own.part else "" for one in more)])
+    return Table([*heads, *more], rows, title)
 
 
-def whole_models(results: Results, language: str) -> Iterator[VerdictRow]:
-    """Yield a row for each model: of several suites that of its overall score, else that of its last."""
-    yield from (VerdictRow(results, one, parts(one, language)[-1]) for one in models_in(results))
+def model_rows(results: Results, language: str) -> Iterator[VerdictRow]:
+    """Yield for each model the row of its score: the overall one's, or its only suite's that weighs anything."""
+    for model in models_in(results):
+        weighing = [one for one in model["suites"] if one["weight"]]
+        yield VerdictRow(results, model, weighing[0] if len(weighing) == 1 else parts(model, language)[-1])
 
 
-def beside(row: VerdictRow, language: str) -> dict[str, str]:
-    """Return what a model's row tells beside its name and its suites, by column."""
-    return {one.name: one.take(row) for one in of_models(language)[1:]}
+def model_values(row: VerdictRow, language: str) -> dict[str, str]:
+    """Return what a model's row tells apart from its name and its suites, by column."""
+    return {one.name: one.cell(row) for one in of_models(language)[1:]}

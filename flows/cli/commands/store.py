@@ -86,13 +86,13 @@ def _table(there: "Inventory") -> "Table":
 
     return Table.of(
         there.runs,
-        Column("run", lambda run: run.name, whole=True),
-        Column("began", lambda run: f"{run.started:%Y-%m-%d %H:%M}", whole=True),
-        Column("state", _state, whole=True),
+        Column("run", lambda run: run.name, unbroken=True),
+        Column("began", lambda run: f"{run.started:%Y-%m-%d %H:%M}", unbroken=True),
+        Column("state", _state, unbroken=True),
         Column("models", lambda run: ", ".join(run.models) or "–"),
         Column("suites", lambda run: ", ".join(run.suites) or "–"),
         Column("tables", lambda run: str(len(run.digests)), numeric=True),
-        Column("size", lambda run: amount(there.size(run.digests)), numeric=True, whole=True),
+        Column("size", lambda run: amount(there.size(run.digests)), numeric=True, unbroken=True),
     )
 
 

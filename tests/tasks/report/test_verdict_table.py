@@ -4,33 +4,37 @@ import csv
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tasks.report.verdict_table import VerdictRow, model_rows
 from tests.conftest import TOP
 from tests.helpers.changed_tree import changed_tree, run_in
 
 FILE = "tasks/report/verdict_table.py"
-LAST = 'row.model["model"], whole=True)'
+LAST = 'row.model["model"], unbroken=True)'
 COLUMN = """Column(
-    "Cost per right answer", lambda row: f"{row.results['run']['cost'] / row.part['score']:.3f} USD"
+    "Made-up column", lambda row: f"{row.spent['cost'] / row.part['score']:.3f} made-up"
 )"""
 
 SHOW = """
 import json, sys
 from pathlib import Path
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from flows.interface import rows
 from flows.runs import RunResult
+from metrics.analysis.spending import Spending, Spent
 from tasks.report import exports, html, junit, markdown, merge_request
 from tasks.report.screen import screen
-from tests.tasks.report.runs import build
+from tests.tasks.report.runs import MODELS, build
 from tests.tasks.report.test_screen import shown
 from xml.etree import ElementTree
 
 data = build(1, suites=["basic_control", "cot"])
-data = replace(data, results={**data.results, "run": {**data.results["run"], "cost": 0.5}})
+spending = Spending("USD", [Spent("model", model, 9, 9, 1, 1, 0, 0, 0.5, 0.5) for model in MODELS])
+data = replace(data, results={**data.results, "run": {**data.results["run"], "spending": asdict(spending)}})
 exports.write(data, Path("written"))
 made = screen(data.results, data.plan, data.manifest["requests"])
 outcome = RunResult(
@@ -62,10 +66,48 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
 
 @pytest.mark.parametrize("place", ["screen", "merge request", "page", "Markdown", "JUnit", "Prefect", "CSV"])
 def test_a_column_is_one_edit_and_stands_in_every_place(seen: Mapping[str, str], place: str) -> None:
-    assert "Cost per right answer" in seen[place]
+    assert "Made-up column" in seen[place]
     for model, score in json.loads(seen["models"]).items():
         assert model in seen[place]
-        assert f"{0.5 / score:.3f} USD" in seen[place], "of the model as a whole"
+        assert f"{0.5 / score:.3f} made-up" in seen[place], "of the model as a whole"
+    if place in {"JUnit", "CSV"}:
+        assert seen[place].count(" made-up") == len(json.loads(seen["models"])), "once, not for each suite"
+
+
+def part(suite: str, score: float, weight: float) -> dict[str, Any]:
+    return {"suite": suite, "score": score, "weight": weight}
+
+
+@pytest.mark.parametrize(
+    ("suites", "score"),
+    [
+        ([part("a", 0.9, 1), part("b", 0.1, 0)], 0.9),
+        ([part("a", 0.9, 0), part("b", 0.1, 1)], 0.1),
+        ([part("a", 0.9, 1), part("b", 0.1, 1)], 0.5),
+        ([part("a", 0.9, 0)], 0.9),
+    ],
+)
+def test_a_models_row_is_of_its_score_whatever_the_suites_weigh(suites: list[dict[str, Any]], score: float) -> None:
+    (row,) = model_rows({"final": {"models": [{"model": "m", "score": score, "suites": suites}]}}, "en")
+    assert row.part["score"] == score
+
+
+def test_what_a_model_used_is_found_by_each_of_its_targets() -> None:
+    """A target of several prompts is the model's name with the prompt; a judge may have the name of a model."""
+    spent = [
+        {"model": name, "role": role, "cost": cost}
+        for role, name, cost in [
+            ("judge", "m", 1.0),
+            ("model", "m", 2.0),
+            ("model", "mm", 3.0),
+            ("model", "m [x]", 4.0),
+        ]
+    ]
+    targets = {"m": 2.0, "m [short]": 2.0, "mm [short]": 3.0, "m [x]": 4.0, "other": None}
+    for name, cost in targets.items():
+        row = VerdictRow({"run": {"spending": {"models": spent}}}, {"model": name}, {})
+        assert row.spent.get("cost") == cost
+    assert VerdictRow({"run": {}}, {"model": "m"}, {}).spent == {}
 
 
 def test_the_csv_file_has_a_row_for_each_suite_of_a_model(seen: Mapping[str, str], tmp_path: Path) -> None:
