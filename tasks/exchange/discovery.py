@@ -2,21 +2,20 @@
 
 An adapter has the tool's name `TOOL` and the form's `FORM`. One that reads has `fits(source)` and `read(source)`,
 which yields rows (`Recorded`), remarks (texts) and what the file states of itself (mappings); one with `ANY` reads
-what no other knows. One that writes says in `WRITES`, a plain text in a line, what its files are, and has
-`write(evaluation, folder, run=…, cells=…)`, which returns them.
+what no other knows. One that writes says in `WRITES` what its files are, and `write(evaluations, folder, run=…)`,
+called once for a run, returns the files. `FORM` and `WRITES` are plain texts.
 """
 
+import ast
 import importlib
 import pkgutil
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
+from data.errors import InputError
 from tasks.exchange import adapters
-
-_WRITES = re.compile('^FORM = "(.+)"\n(?:.*\n)*?WRITES = "(.+)"$', re.MULTILINE)
 
 
 @cache
@@ -31,12 +30,31 @@ def readers() -> list[ModuleType]:
     return [one for one in found() if hasattr(one, "read")]
 
 
-def writers() -> dict[str, ModuleType]:
-    """Return those that write a form, by its name."""
-    return {one.FORM: one for one in found() if hasattr(one, "write")}
+def writer(form: str) -> ModuleType:
+    """Return the one that writes a form.
+
+    Raises:
+        InputError: there is none.
+    """
+    if form not in forms():
+        raise InputError(f"--form {form}: there is no such form; expected one of {', '.join(forms())}.")
+    return next(one for one in found() if form == one.FORM)
 
 
 def forms() -> Mapping[str, str]:
     """Return what the files of each form are that is written; for a command's help, which imports no adapter."""
     files = sorted(path for folder in adapters.__path__ for path in Path(folder).glob("*.py"))
-    return dict(told for path in files for told in _WRITES.findall(path.read_text(encoding="utf-8")))
+    told = [_texts(source) for path in files if "WRITES" in (source := path.read_text(encoding="utf-8"))]
+    return {one["FORM"]: one["WRITES"] for one in told if "WRITES" in one}
+
+
+def _texts(source: str) -> dict[str, str]:
+    """Return the constants of a module by name, of `A = "a"` and of `A, B = "a", "b"`."""
+    found: dict[str, str] = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign):
+            names, values = (getattr(one, "elts", [one]) for one in (node.targets[0], node.value))
+            for name, value in zip(names, values, strict=False):
+                if isinstance(name, ast.Name) and isinstance(value, ast.Constant):
+                    found[name.id] = str(value.value)
+    return found

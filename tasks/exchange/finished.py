@@ -1,13 +1,14 @@
 """A finished run of ours, taken apart for other tools: one evaluation for each suite and target."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from config.declared import suites_in
+from data.errors import InputError
 from tasks.store.runs import FinishedRun, load
 
 
@@ -31,17 +32,23 @@ class ScoredReply:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One target's replies to one suite; `score` are the metrics that the suite's score is made of."""
+    """One target's replies to one suite, with what `results.json` says of them (docs/results.md).
+
+    `result` is the suite's score with its interval, threshold and outcome, {} where there is none; `cells` are the
+    means and intervals of the metrics, by name. The score is made of the metrics `scored_by`.
+    """
 
     suite: str
     target: str
-    score: tuple[str, ...]
+    scored_by: tuple[str, ...]
+    result: Mapping[str, Any]
+    cells: Mapping[str, Mapping[str, Any]]
     rows: tuple[ScoredReply, ...]
 
     def metrics(self) -> list[str]:
-        """Return the metrics that have a value somewhere: the score's own first."""
-        there = {name for row in self.rows for name in row.scores}
-        return [*(name for name in self.score if name in there), *sorted(there - set(self.score))]
+        """Return the metrics that have a mean, and a value somewhere: the score's own first."""
+        there = self.cells.keys() & {name for row in self.rows for name in row.scores}
+        return [*(name for name in self.scored_by if name in there), *sorted(there - {*self.scored_by})]
 
 
 def _answers(facts: str, answer: str) -> list[str]:
@@ -64,12 +71,30 @@ def _rows(asked: pl.DataFrame, scores: pl.DataFrame) -> Iterator[ScoredReply]:
         )  # fmt: skip
 
 
+def _results(run: FinishedRun) -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]:
+    """Return the cells of a run, and its models with their verdicts."""
+    path = run.folder / "results.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return found["cells"], (found.get("final") or {"models": ()})["models"]
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(
+            f"{path}: cannot be read ({error}). Make it again with --run {run.name} --rerun report."
+        ) from error
+
+
 def evaluations(run: FinishedRun, root: str = "") -> Iterator[Evaluation]:
     """Yield a run's evaluations, in the order of its suites.
 
     Raises:
-        InputError: the store does not hold the run's tables whole.
+        InputError: the run's results cannot be read, or the store does not hold its tables whole.
     """
+    found, models = _results(run)
+    cells: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
+    for one in found:
+        if not (one["family"] or one["level"] or one["language"]) and one["mean"] is not None:
+            cells.setdefault((one["suite"], one["model"]), {})[one["metric"]] = one
+    scored = {(part["suite"], one["model"]): part for one in models for part in one["suites"]}
     items = load(run, "items", "items", root).select("item_id", "suite", "prompt", "answer", "facts")
     requests = load(run, "requests", "requests", root).select("request_id", "item_id", "model", "repeat")
     responses = load(run, "responses", "responses", root).unique("request_id").drop("extra", "reasoning")
@@ -83,4 +108,6 @@ def evaluations(run: FinishedRun, root: str = "") -> Iterator[Evaluation]:
             mine = own.filter(pl.col("model") == target).unique(["item_id", "repeat"], maintain_order=True)
             of_items = scores.join(mine.select("item_id").unique(), on="item_id", how="semi")
             theirs = of_items.filter(pl.col("model") == target)
-            yield Evaluation(suite.name, str(target), suite.scored_by, tuple(_rows(mine, theirs)))
+            key = (suite.name, str(target))
+            rows = tuple(_rows(mine, theirs))
+            yield Evaluation(*key, suite.scored_by, scored.get(key, {}), cells.get(key, {}), rows)

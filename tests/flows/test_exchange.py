@@ -10,21 +10,11 @@ from flows.cli.application import main
 from tasks.exchange.suites import read
 from tests.conftest import Run
 from tests.helpers.changed_tree import changed_tree, run_in
+from tests.helpers.pages import blocks_of
 from tests.helpers.runs import latest
 from tests.tasks.exchange.logs import LINES, lm_eval
 
-ADAPTER = """
-TOOL = "Tiny"
-FORM = "tiny"
-WRITES = "a line a reply"
-
-
-def write(evaluation, folder, *, run, cells):
-    folder.mkdir()
-    path = folder / f"{evaluation.suite}.txt"
-    path.write_text("\\n".join(row.text for row in evaluation.rows))
-    return (path,)
-"""
+(ADAPTER,) = (one.text for one in blocks_of("docs/exchange.md") if one.language == "python")
 
 
 def test_a_log_is_verified_here_and_set_beside_what_it_states(
@@ -71,13 +61,12 @@ def test_a_log_is_verified_here_and_set_beside_what_it_states(
     command += ["exchange", "write", latest(tmp_path).name]
     said = " ".join(run_in(tree, *command, "--help").replace("│", " ").split())
     assert (
-        "every-eval-ever (JSON and JSONL), inspect (.eval, which its viewer opens), tiny (a line a reply)" in said
+        "every-eval-ever (JSON and JSONL), inspect (.eval, which its viewer opens), tiny (a line a suite)" in said
     )
-    run_in(tree, *command, *place, str(tmp_path / "tiny"), "--form", "tiny")
+    said = run_in(tree, *command, *place, str(tmp_path / "tiny"), "--form", "tiny")
     (written,) = (tmp_path / "tiny").iterdir()
-    assert written.read_text(encoding="utf-8").splitlines() == [line[2] for line in LINES], (
-        "an exporter is one file"
-    )
+    assert said.count(written.name) == 1
+    assert written.read_text(encoding="utf-8") == "sums acme/tiny 0.5", "an exporter is one file"
 
 
 def test_a_log_that_is_none_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

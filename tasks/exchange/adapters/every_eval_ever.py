@@ -5,7 +5,7 @@ Source: the schemas `eval` and `instance_level_eval` of every-eval-ever 0.3.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -128,7 +128,8 @@ def _instance(row: ScoredReply, evaluation: Evaluation, metric: str, evaluation_
     return instance
 
 
-def _result(metric: str, cell: Mapping[str, Any], evaluation: Evaluation, evaluation_id: str) -> dict[str, Any]:
+def _result(metric: str, evaluation: Evaluation, evaluation_id: str) -> dict[str, Any]:
+    cell = evaluation.cells[metric]
     details: dict[str, Any] = {"score": cell["mean"]}
     if cell.get("ci_low") is not None and cell.get("ci_high") is not None:
         bounds = {"lower": cell["ci_low"], "upper": cell["ci_high"], "confidence_level": 0.95}
@@ -149,17 +150,20 @@ def _result(metric: str, cell: Mapping[str, Any], evaluation: Evaluation, evalua
     }
 
 
-def write(
-    evaluation: Evaluation, folder: Path, *, run: Mapping[str, Any], cells: Mapping[str, Mapping[str, Any]]
-) -> tuple[Path, Path] | None:
-    """Write a suite's replies and scores: the aggregate record and, beside it, its instances; None without a score.
+def write(evaluations: Iterable[Evaluation], folder: Path, *, run: Mapping[str, Any]) -> Iterator[Path]:
+    """Yield the aggregate record of each suite and model with a score and, beside it, its instances.
 
-    `run` has the run's id (`run`), when it `started`, and our `version`; `cells` are the means and intervals of the
-    metrics, by name. Instances carry the first metric of the suite's score.
+    `run` has the run's id (`run`), when it `started`, and our `version`. Instances carry the first metric of the
+    suite's score.
     """
-    metrics = [name for name in evaluation.metrics() if name in cells]
-    if not metrics:
-        return None
+    for one in evaluations:
+        if metrics := one.metrics():
+            yield from _record(one, metrics, folder, run)
+
+
+def _record(
+    evaluation: Evaluation, metrics: Sequence[str], folder: Path, run: Mapping[str, Any]
+) -> tuple[Path, Path]:
     evaluation_id = f"{evaluation.suite}/{evaluation.target}/{run['run']}"
     lines = [
         _instance(row, evaluation, metrics[0], evaluation_id) for row in evaluation.rows if metrics[0] in row.scores
@@ -189,7 +193,7 @@ def write(
             "developer": developer or UNNAMED,
             "additional_details": known,
         },
-        "evaluation_results": [_result(name, cells[name], evaluation, evaluation_id) for name in metrics],
+        "evaluation_results": [_result(name, evaluation, evaluation_id) for name in metrics],
         "detailed_evaluation_results": {
             "format": "jsonl",
             "file_path": (place / instances.name).as_posix(),

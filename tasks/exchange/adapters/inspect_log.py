@@ -9,7 +9,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -234,18 +234,18 @@ def _sample(row: ScoredReply, target: str) -> "EvalSample":
     )
 
 
-def write(
-    evaluation: Evaluation, folder: Path, *, run: Mapping[str, Any], cells: Mapping[str, Mapping[str, Any]]
-) -> tuple[Path, ...] | None:
-    """Write a suite's replies and scores as a log that Inspect's viewer opens; None where there is no reply.
+def write(evaluations: Iterable[Evaluation], folder: Path, *, run: Mapping[str, Any]) -> Iterator[Path]:
+    """Yield a log that Inspect's viewer opens of each suite's replies and scores of a model.
 
-    `run` has the run's id (`run`) and when it `started`; `cells` are the means of the metrics, by name.
+    `run` has the run's id (`run`) and when it `started`.
 
     Raises:
         InputError: the extra is not installed.
     """
-    if not evaluation.rows:
-        return None
+    yield from (_log(one, folder, run) for one in evaluations if one.rows)
+
+
+def _log(evaluation: Evaluation, folder: Path, run: Mapping[str, Any]) -> Path:
     named = "_".join("".join(c if c.isalnum() or c in "-." else "-" for c in part) for part in (
         evaluation.suite, evaluation.target, str(run["run"])))  # fmt: skip
     path = folder / f"{named}.eval"
@@ -263,11 +263,8 @@ def write(
 
     ids = list(dict.fromkeys(row.item_id for row in evaluation.rows))
     epochs = 1 + max(row.repeat for row in evaluation.rows)
-    metrics = [name for name in evaluation.metrics() if name in cells]
-    scores = [
-        EvalScore(name=name, scorer=name, metrics={"mean": EvalMetric(name="mean", value=cells[name]["mean"])})
-        for name in metrics
-    ]
+    means = {name: EvalMetric(name="mean", value=evaluation.cells[name]["mean"]) for name in evaluation.metrics()}
+    scores = [EvalScore(name=name, scorer=name, metrics={"mean": mean}) for name, mean in means.items()]
     log = EvalLog(
         eval=EvalSpec(
             created=str(run["started"]),
@@ -282,6 +279,5 @@ def write(
         ),
         samples=[_sample(row, evaluation.target) for row in evaluation.rows],
     )
-    folder.mkdir(parents=True, exist_ok=True)
     write_eval_log(log, str(path))
-    return (path,)
+    return path

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from data.errors import InputError
 from tasks.exchange import adapters, discovery
 from tasks.exchange.reading import read
 
@@ -12,6 +13,7 @@ ADAPTER = """
 from tasks.exchange.records import Recorded, Stated
 
 TOOL, FORM = "Another Tool", "another"
+WRITES = "a file"
 
 
 def fits(source):
@@ -22,7 +24,7 @@ def read(source):
     yield Recorded("1", "2 + 2?", "4", "It is 4.", {"right": Stated(1.0)}, "tiny", "sums")
 
 
-def write(evaluation, folder, *, run, cells):
+def write(evaluations, folder, *, run):
     return ()
 """
 
@@ -40,7 +42,11 @@ def another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_file_in_the_folder_reads_and_writes_its_form(tmp_path: Path) -> None:
     (tmp_path / "log.jsonl").write_text('{"another": 1}\n', encoding="utf-8")
     assert read(tmp_path / "log.jsonl").tool == "Another Tool"
-    assert list(discovery.writers()) == ["another", "every-eval-ever", "inspect"]
+    assert [*discovery.forms()] == ["another", "every-eval-ever", "inspect"]
+    for form in discovery.forms():
+        assert form == discovery.writer(form).FORM, "help and command know the same forms"
+    with pytest.raises(InputError, match="no such form; expected one of another, every-eval-ever, inspect"):
+        discovery.writer("table")
 
 
 def test_a_file_that_two_forms_fit_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
