@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import polars as pl
 
@@ -204,19 +205,29 @@ def _explained(
 
 def _overall(model: str, suites: tuple[SuiteScore, ...], missing: str) -> ModelScore:
     score, interval = weighted(suites)
-    lower, upper = (
-        weighted(ends) if (ends := bound_scores(suites, best=best)) != [*suites] else (None, Interval())
-        for best in (False, True)
+    lower, lower_interval = _weighted_anew(bound_scores(suites, best=False), suites)
+    upper, upper_interval = _weighted_anew(bound_scores(suites, best=True), suites)
+    corrected, corrected_interval = _weighted_anew(
+        [
+            s if s.corrected is None else replace(s, score=s.corrected, interval=s.corrected_interval)
+            for s in suites
+        ],
+        suites,
     )
-    measured = all(suite.measured for suite in suites if suite.weight)
-    put = [
-        s if s.corrected is None else replace(s, score=s.corrected, interval=s.corrected_interval) for s in suites
-    ]
-    corrected = weighted(put) if put != [*suites] else (None, Interval())
     asked = [suite for suite in suites if suite.answered is not None]
     causes = [one for suite in asked for one in suite.failures]
-    failed = all_failed(causes) if causes and not any(suite.answered for suite in asked) else ""
-    return ModelScore(model, score, suites, interval, *lower, *upper, missing, failed, measured, *corrected)
+    return ModelScore(
+        model=model, score=score, suites=suites, interval=interval,
+        lower=lower, lower_interval=lower_interval, upper=upper, upper_interval=upper_interval,
+        missing=missing, failed=all_failed(causes) if causes and not any(one.answered for one in asked) else "",
+        measured=all(suite.measured for suite in suites if suite.weight),
+        corrected=corrected, corrected_interval=corrected_interval,
+    )  # fmt: skip
+
+
+def _weighted_anew(put: Sequence[SuiteScore], suites: Sequence[SuiteScore]) -> tuple[float | None, Interval]:
+    """Return the weighted score of suites with other scores put in; None where none is another."""
+    return weighted(put) if [*put] != [*suites] else (None, Interval())
 
 
 def bound_scores(suites: Sequence[SuiteScore], *, best: bool) -> list[SuiteScore]:
@@ -321,24 +332,33 @@ def _of_metrics(
     return replace(found, corrected=right.score, corrected_interval=right.interval)
 
 
+class _Part(NamedTuple):
+    """A share of a cell's rows: its weight, mean and interval."""
+
+    weight: float
+    mean: float
+    interval: Interval
+
+
 def _corrected(cell: SummaryRow, rows: Sequence[CorrectedMean]) -> SummaryRow:
-    """Put the corrected means of languages in the place of those judged; what none corrects stays as it is."""
+    """Put the corrected means of languages in the place of those judged; what none corrects stays as it is.
+
+    mean = sum of weight * (corrected, else judged) over languages + what was settled without a judge, in [0, 1].
+    """
     if cell.mean is None or not any(one.value is not None for one in rows):
         return cell
-    parts: list[tuple[float, float, Interval]] = []
+    parts: list[_Part] = []
     settled, share = cell.mean, 1.0
     for one in rows:
         weight, raw = one.n_samples / cell.n_scored, one.raw or 0.0
-        put = one.value is not None
-        parts.append(
-            (weight, one.value if one.value is not None else raw, one.interval if put else one.raw_interval)
-        )
+        judged = _Part(weight, raw, one.raw_interval)
+        parts.append(judged if one.value is None else _Part(weight, one.value, one.interval))
         settled, share = settled - weight * raw, share - weight
     if share > _TOLERANCE:  # what was settled without a judge is known
         rest = min(max(settled / share, 0.0), 1.0)
-        parts.append((share, rest, Interval(rest, rest, "combined")))
-    interval = stratified([part_of(*one) for one in parts])
-    mean = min(max(math.fsum(weight * value for weight, value, _ in parts), 0.0), 1.0)
+        parts.append(_Part(share, rest, Interval(rest, rest, "combined")))
+    interval = stratified([part_of(*part) for part in parts])
+    mean = min(max(math.fsum(part.weight * part.mean for part in parts), 0.0), 1.0)
     return replace(cell, mean=mean, ci_low=interval.low, ci_high=interval.high, n_truncated=0, upper=None)
 
 
@@ -347,33 +367,38 @@ def _reached(cell: SummaryRow) -> float:
     return 1 - cell.n_model_error / (cell.n_asked - cell.n_not_applicable)
 
 
+class _Ends(NamedTuple):
+    """A mean and the ends of its interval; None where it is not defined."""
+
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
 def _by_labels(cell: SummaryRow, found: Powered) -> SummaryRow:
-    """Put the prediction-powered mean in the place of the judges'; replies settled without one stay as they are."""
+    """Put the prediction-powered mean in the place of the judges'; replies settled without one stay as they are.
+
+    With s the share of replies that were judged: mean = s * powered + (mean - s * judged), within [0, 1]; so are
+    the ends of its interval. With k the share of rows that have a score or could be labelled, the mean is between
+    k * mean and k * mean + (1 - k); no bounds where k is 1.
+    """
     n = max(cell.n_scored, found.n_samples)
     share = found.n_samples / n
     settled = 0.0 if cell.n_scored <= found.n_samples else (cell.mean or 0.0) - share * found.judged
-
-    def joined(value: float | None) -> float | None:
-        return None if value is None else min(max(share * value + settled, 0.0), 1.0)
-
-    mean, low, high = map(joined, (found.value, found.interval.low, found.interval.high))
-    known = replace(cell, mean=mean, ci_low=low, ci_high=high, n_truncated=0)
+    powered = (found.value, found.interval.low, found.interval.high)
+    known = _Ends(*(None if one is None else min(max(share * one + settled, 0.0), 1.0) for one in powered))
     kept = min(1.0, n / (cell.n_scored + cell.n_lost))  # people's labels stand for what no judge that counts said
-
-    def at(end: float) -> list[float | None]:
-        parts = [mean, low, high] if kept < 1 else []
-        return [None if one is None else kept * one + end * (1 - kept) for one in parts] or [None] * 3
-
-    (lower, lower_low, lower_high), (upper, upper_low, upper_high) = at(0.0), at(1.0)
-    return replace(
-        known,
-        lower=lower,
-        lower_low=lower_low,
-        lower_high=lower_high,
-        upper=upper,
-        upper_low=upper_low,
-        upper_high=upper_high,
+    lower, upper = (
+        _Ends(*(None if one is None else kept * one + missing * (1 - kept) for one in known))
+        if kept < 1
+        else _Ends()
+        for missing in (0.0, 1.0)
     )
+    return replace(
+        cell, mean=known.mean, ci_low=known.low, ci_high=known.high, n_truncated=0,
+        lower=lower.mean, lower_low=lower.low, lower_high=lower.high,
+        upper=upper.mean, upper_low=upper.low, upper_high=upper.high,
+    )  # fmt: skip
 
 
 def _with_k_answers(result: SuiteScore, suite: Suite, summary: pl.DataFrame, model: str) -> SuiteScore:
