@@ -235,27 +235,19 @@ def _confidence_sequence(put: _Put, valued: pl.DataFrame, model: str, against: s
     suite = put.suite
     rows = put.asked.join(valued, on="item_id", how="inner").sort("at")
     low, high, came = _observations(rows, suite)
-    number = rows["at"].to_numpy()[-1] + 1 if rows.height else 0
-    seen = np.searchsorted(came, put.numbers[put.numbers <= number], side="right")
+    asked = rows["at"].to_numpy()[-1] + 1 if rows.height else 0
+    seen = np.searchsorted(came, put.numbers[put.numbers <= asked], side="right")
     counts = sorted(set(seen.tolist()) - {0})
     looks = follow(low, alpha=put.alpha, looks=counts, bounds=(-1.0, 1.0) if against else (0.0, 1.0), ceiling=high)
-    first_at = {int(n): int(at) for n, at in reversed(list(zip(seen, put.numbers, strict=False)))}
+    questions = {int(n): int(at) for n, at in reversed(list(zip(seen, put.numbers, strict=False)))}
     threshold = 0.0 if against else suite.threshold
-    at, corrected = None if threshold is None else decided(looks, threshold), None
+    deciding, corrected = None if threshold is None else decided(looks, threshold), None
     if put.exam and looks and threshold is not None:
-        # Half of alpha for the run, half for the exam
-        halves = follow(low, alpha=put.alpha / 2, looks=counts, ceiling=high)
-        limits = [
-            bounds((look.low, look.high), put.exam.confusion, put.exam.values, put.alpha / 2, worth=put.exam.said)
-            for look in halves
-        ]
-        true = [Look(look.n, look.mean, *limit) for look, limit in zip(halves, limits, strict=True)]
-        same = (
-            one
-            for one, look in zip(looks, true, strict=True)
-            if side(one, threshold) and side(one, threshold) == side(look, threshold)
+        true = _true_looks(looks, low, high, put.exam, put.alpha)
+        corrected = true[-1].low, true[-1].high
+        deciding = next(
+            (one for one, other in zip(looks, true, strict=True) if _agree(one, other, threshold)), None
         )
-        at, corrected = next(same, None), limits[-1]
     return ConfidenceSequence(
         suite=suite.name,
         model=model,
@@ -263,10 +255,24 @@ def _confidence_sequence(put: _Put, valued: pl.DataFrame, model: str, against: s
         alpha=put.alpha,
         threshold=threshold,
         most=suite.stop.most if suite.stop else 0,
-        asked=int(number),
-        decided=first_at[at.n] if at else None,
-        side=side(at, threshold) if at and threshold is not None else "",
+        asked=int(asked),
+        decided=questions[deciding.n] if deciding else None,
+        side=side(deciding, threshold) if deciding and threshold is not None else "",
         looks=looks,
-        questions=tuple(first_at[look.n] for look in looks),
+        questions=tuple(questions[look.n] for look in looks),
         corrected=corrected,
     )
+
+
+def _true_looks(looks: Sequence[Look], low: Floats, high: Floats, exam: Exam, alpha: float) -> list[Look]:
+    """Return what is left of the true mean at each look: half of alpha for the run, half for the judge's exam."""
+    halves = follow(low, alpha=alpha / 2, looks=[look.n for look in looks], ceiling=high)
+    return [
+        Look(one.n, one.mean, *bounds((one.low, one.high), exam.confusion, exam.values, alpha / 2, worth=exam.said))
+        for one in halves
+    ]
+
+
+def _agree(look: Look, true: Look, threshold: float) -> bool:
+    """Say whether what was seen and what is true exclude a threshold on the same side."""
+    return side(look, threshold) == side(true, threshold) != ""
