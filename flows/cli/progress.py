@@ -350,7 +350,7 @@ def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str)
         found = models[model]
         low, high = found["low"], found["high"]
         interval = "" if low is None or not found.get("measured", True) else f" ({percent(low)} – {percent(high)})"
-        told = why(found, language)
+        told = why({**found, "interval": found}, language)
         counts = _said("scored", language, k=found["n_scored"], n=found["n_asked"])
         outcome = _said(found["outcome"], language)
         said = f"{suite}, {model}: {scored(found, language)}{interval}, {counts} – {outcome}"

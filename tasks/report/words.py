@@ -96,7 +96,7 @@ def why(part: Mapping[str, Any], language: str) -> str:
     said = translated(part["reason"], language)
     if not said and part["outcome"] == "undecided" and part["n_deciding"]:
         said = phrase(f"common.deciding{'_questions' if measure(part) else ''}", language, n=part["n_deciding"])
-    elif not said and part["outcome"] == "undecided" and part.get("interval", part)["low"] is not None:
+    elif not said and part["outcome"] == "undecided" and part["interval"]["low"] is not None:
         said = phrase("common.too_close", language)
     failed = lost(FailureCount(**one) for one in part.get("failures", ()))
     return said if failed in part["reason"] else "; ".join(filter(None, (said, translated(failed, language))))
