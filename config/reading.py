@@ -290,8 +290,13 @@ def parse(
 
 def _check_keys(raw: Mapping[str, Any]) -> None:
     """Refuse keys that no configuration has, before anything is imported for the others."""
-    if wrong := [key for key in raw if key not in Settings.model_fields]:
-        raise DeclarationError(*({"loc": (key,), "type": "extra_forbidden", "msg": ""} for key in wrong))
+    wrong: list[Path_] = [(key,) for key in raw if key not in Settings.model_fields]
+    for name, field in Settings.model_fields.items():
+        section, given = field.annotation, raw.get(name)
+        if isinstance(section, type) and issubclass(section, BaseModel) and isinstance(given, Mapping):
+            wrong += [(name, key) for key in given if key not in section.model_fields]
+    if wrong:
+        raise DeclarationError(*({"loc": path, "type": "extra_forbidden", "msg": ""} for path in wrong))
 
 
 def _check_prices(settings: Settings, where: Callable[[Path_], str]) -> None:

@@ -33,7 +33,8 @@ def imported(*words: str) -> tuple[int, set[str]]:
         (["--help"], 0, CONFIGURATION | WORK),
         (["--nosuch"], 2, CONFIGURATION | WORK),
         (["--set", "nosuch=1"], 2, {"rich"} | WORK),
-        (["--set", "store.nosuch=1"], 2, {"polars", "prefect", "openai", "numpy", "sqlalchemy"}),
+        (["--set", "store.nosuch=1"], 2, {"rich"} | WORK),
+        (["--set", "cot.nosuch=1"], 2, {"polars", "prefect", "openai", "numpy", "sqlalchemy"}),
     ],
 )
 def test_what_cannot_be_run_imports_nothing_that_runs(words: list[str], code: int, without: set[str]) -> None:
