@@ -322,6 +322,7 @@ def bind(port: int, host: str = "") -> socket.socket:
     found = socket.socket()
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio sees to it at doors of its own alone
         found.bind((host or HOST, port))
         found.listen(64)
     except OSError as error:
