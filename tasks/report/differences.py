@@ -131,13 +131,22 @@ def _beats(best: str, beaten: Mapping[str, Pair], language: str) -> str:
 
 
 def _alike(pair: Pair, language: str) -> str:
-    """Say of two models that they cannot be told apart, by how much the first differs, and what it hangs on."""
+    """Say of two models that they cannot be told apart, by how much the first differs, and on what that depends."""
     first, second = _both(pair) if (pair["difference"] or 0) >= 0 else reversed(_both(pair))
-    names = listed([shortened(first), shortened(second)], language)
+    better, worse = shortened(first), shortened(second)
+    names = listed([better, worse], language)
     if pair["difference"] is None:
         return phrase("screen.alike", language, names=names)
     more = remarks(pair, language) if "hangs" in pair else []
-    return "; ".join([phrase("screen.alike_by", language, names=names, **_by(pair, first)), *more])
+    if pair.get("hangs") and _excludes_zero(pair["interval_adjusted"]):
+        told = phrase("screen.ahead_so_far", language, better=better, worse=worse, **_by(pair, first))
+    else:
+        told = phrase("screen.alike_by", language, names=names, **_by(pair, first))
+    return "; ".join([told, *more])
+
+
+def _excludes_zero(interval: Mapping[str, Any]) -> bool:
+    return interval["low"] is not None and (interval["low"] > 0 or interval["high"] < 0)
 
 
 def _by(pair: Pair, better: str) -> dict[str, str]:

@@ -160,10 +160,6 @@ def write() -> None:
             (KEPT / f"{name} {width}.txt").write_text(said, encoding="utf-8")
 
 
-if __name__ == "__main__":
-    write()
-
-
 def pair(difference: float, low: float, high: float) -> dict[str, object]:
     both = {"model_a": "a", "model_b": "b", "p_adjusted": 1.0, "significant": False}
     named = {"suite": "s", "scope": "suite", "metric": "accuracy"}
@@ -180,3 +176,13 @@ def pair(difference: float, low: float, high: float) -> dict[str, object]:
 )
 def test_neither_of_two_alike_is_said_to_be_ahead(values: tuple[float, float, float], said: str) -> None:
     assert differences._alike(pair(*values), "en") == said
+
+
+def test_a_difference_that_cut_replies_may_undo_is_undecided() -> None:
+    open_ = {"hangs": True, "n_lost": 0, "n_cut": 12, "interval": {"fixed_templates": False}}
+    said = differences._alike({**pair(0.346, 0.128, 0.514), **open_}, "en")
+    assert said == "undecided: a is ahead of b by 34.6 points (12.8–51.4); depends on 12 truncated replies"
+
+
+if __name__ == "__main__":
+    write()
