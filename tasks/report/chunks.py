@@ -57,7 +57,7 @@ def encode(value: Any, *, plain: int = PLAIN) -> tuple[str, str]:
 
 def _whole(column: pl.Series) -> list[int] | None:
     """Return the texts' whole lengths, 0 where nothing is cut; None where nothing is at all."""
-    if int(column.str.len_bytes().max() or 0) <= LONGEST:  # type: ignore[arg-type]
+    if not (column.str.len_bytes() > LONGEST).any():  # bytes are known, characters would be counted
         return None
     lengths = column.str.len_chars().fill_null(0)
     cut = lengths.zip_with(lengths > LONGEST, pl.zeros(len(lengths), dtype=lengths.dtype, eager=True))
