@@ -43,7 +43,8 @@ def writer(form: str) -> ModuleType:
 
 def forms() -> Mapping[str, str]:
     """Return what the files of each form are that is written; for a command's help, which imports no adapter."""
-    files = sorted(path for folder in adapters.__path__ for path in Path(folder).glob("*.py"))
+    there = (path for folder in adapters.__path__ for path in Path(folder).glob("*.py"))
+    files = sorted(there, key=lambda path: path.name)
     told = [_texts(source) for path in files if "WRITES" in (source := path.read_text(encoding="utf-8"))]
     return {one["FORM"]: one["WRITES"] for one in told if "WRITES" in one}
 
