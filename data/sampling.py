@@ -1,15 +1,14 @@
 """Choose which rows of a data set are asked: at random from a seed, the first, or all."""
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
 
 from pydantic import Field
 
 from data.draw import source
 from data.options import Frozen, Seed
-
-if TYPE_CHECKING:  # a configuration is checked without it
-    import polars as pl
+from data.records import Item
 
 Method = Literal["random", "first", "all"]
 
@@ -34,7 +33,7 @@ def choose(rows: int, *, method: Method, n: int, seed: int) -> list[int]:
     return sorted(source("sample", seed, rows, n).sample(range(rows), n))
 
 
-def chosen(frame: "pl.DataFrame", sampling: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the chosen rows with their places."""
-    for number in choose(frame.height, **sampling):
-        yield number, frame.row(number, named=True)
+def chosen(items: Sequence[Item], sampling: Mapping[str, Any]) -> Iterator[Item]:
+    """Yield the chosen items, each with its place among all as its index."""
+    for place in choose(len(items), **sampling):
+        yield replace(items[place], index=place)

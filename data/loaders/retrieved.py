@@ -1,15 +1,33 @@
 """Questions with references and retrieved contexts, with or without responses: the shipped sample, or a file."""
 
+import json
+from ast import literal_eval
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
+from data.characters import storable
+from data.errors import InputError
+from data.files import Row, rows
 from data.options import Frozen
 from data.records import Item, Loader
 from data.sampling import Sampling, chosen
 from data.sources import SAMPLES, given_file
+
+SAMPLE = SAMPLES / "rag.jsonl"
+"""The sample that ships: English and Russian, without responses."""
+
+REQUIRED = ("question", "reference", "retrieved_contexts")
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "question": ("user_input", "query"),
+    "response": ("answer",),
+    "reference": ("ground_truth", "expected_output"),
+    "retrieved_contexts": ("contexts", "retrievedContexts"),
+}
+"""Names that other tools give to the columns; a column of our own name goes first."""
 
 
 class Options(Frozen):
@@ -22,25 +40,103 @@ class Options(Frozen):
 
 def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     """Yield rows: facts `question`, `response` (if any), `reference`, `retrieved_contexts`."""
-    from data import rag  # polars is not for who only checks a configuration
-
     needed = ("reference" if name == "answer" else name for name in required)  # what is expected is the reference
-    frame = rag.load(options["data"], language=options["language"], required=("question", *needed))
-    for number, row in chosen(frame, options["sample"]):
-        facts = {name: row[name] for name in ("question", "response", "reference", "retrieved_contexts")}
-        yield Item(
-            "",
-            row["reference"] or "",
-            facts,
-            language=row["language"],
-            index=number,
-            stated_language=row["stated_language"],
+    found = questions(options["data"], language=options["language"], required=("question", *needed))
+    return chosen(found, options["sample"])
+
+
+def questions(
+    source: str | Path = "sample", *, language: str = "", required: Sequence[str] = REQUIRED
+) -> list[Item]:
+    """Read a data set: `sample`, or a Parquet, CSV or JSONL file.
+
+    `response` is None where the models are to be asked.
+    `retrieved_contexts` is a list of texts (or of objects with `text`); in CSV such a list as JSON or as Python
+    writes it, or one text. `required` names the columns that the chosen metrics need; a column that is there may
+    have empty cells, but a row without a response needs a question. `language` keeps only rows of that language
+    ('' keeps all; a row without one counts as en).
+
+    Raises:
+        InputError: no such file, columns missing (all of them named at once), a broken row, or no row.
+    """
+    path = SAMPLE if str(source) == "sample" else Path(source)
+    raw = list(rows(path))
+    if not raw:
+        raise InputError(f"{path}: no row; expected columns {', '.join(required)}.")
+    there = dict.fromkeys(name for row in raw for name in row)
+    names = {ours: next((n for n in (ours, *others) if n in there), None) for ours, others in OTHER_NAMES.items()}
+    if missing := [name for name in required if names.get(name) is None]:
+        others = "; ".join(
+            f"{name} (or {', '.join(OTHER_NAMES[name])})" if name in OTHER_NAMES else name for name in missing
         )
+        raise InputError(f"{path}: found columns {', '.join(map(str, there))}; missing: {others}.")
+    found = [_question(row, number, names, path) for number, row in enumerate(raw, 1)]
+    for number, one in enumerate(found, 1):
+        if one.facts["response"] is None and not (one.facts["question"] or "").strip():
+            raise InputError(
+                f"{path}, row {number}: found neither a question nor a response; expected a question to ask the "
+                "models, or a response to judge. Fill one in, or drop the row."
+            )
+    kept = [one for one in found if not language or one.language == language]
+    if not kept:
+        raise InputError(f"{path}: no row in language {language!r} among {len(found)}.")
+    return kept
+
+
+def _question(raw: Row, number: int, names: Mapping[str, str | None], path: Path) -> Item:
+    where = f"{path}, row {number}"
+    taken = {ours: raw.get(name) if name else None for ours, name in names.items()}
+    texts = {name: _text(taken[name], f"{where}, {name}") for name in ("question", "response", "reference")}
+    stated = storable(str(raw.get("language") or ""))
+    return Item(
+        "",
+        texts["reference"] or "",
+        {**texts, "retrieved_contexts": _contexts(taken["retrieved_contexts"], where)},
+        language=stated or "en",
+        stated_language=stated,
+    )
+
+
+def _text(value: Any, where: str) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, bool | int | float):
+        return str(value)
+    raise InputError(f"{where}: expected a text, found a {type(value).__name__}.")
+
+
+def _listed(text: str) -> Any:
+    """Read a list out of a CSV cell, written as JSON or as Python writes it; else the text itself."""
+    for read in (json.loads, literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            found = read(text)
+            if isinstance(found, list):
+                return found
+    return text
+
+
+def _contexts(value: Any, where: str) -> list[str]:
+    """Read one row's contexts: a list of texts or of objects with `text`, such a list in a text, or one text."""
+    if isinstance(value, str):
+        stripped = value.strip()
+        if not stripped:
+            return []
+        value = _listed(stripped) if stripped.startswith("[") else value
+    found = []
+    for one in value if isinstance(value, list) else () if value is None else [value]:
+        text = one.get("text") if isinstance(one, Mapping) else one
+        if text is not None and not isinstance(text, str):
+            raise InputError(f"{where}, retrieved_contexts: expected texts, found a {type(one).__name__}.")
+        if text and text.strip():
+            found.append(storable(text))
+    return found
 
 
 def files(options: Mapping[str, Any]) -> Iterator[Path]:
     """Yield the file that the rows come from."""
-    yield given_file(options["data"], SAMPLES / "rag.jsonl")
+    yield given_file(options["data"], SAMPLE)
 
 
 UNIT = Loader(name="retrieved", version=1, load=load, options=Options, files=files)

@@ -17,9 +17,11 @@ from urllib.parse import urlsplit
 import polars as pl
 import pytest
 
-from data import gsm8k, nq, sources
+from data import sources
 from data.errors import InputError
 from data.fetch import fetch
+from data.loaders.natural_questions import questions
+from data.loaders.word_problems import problems
 from data.sources import SOURCES, PublicFile
 from tests.helpers.suites import rows_of
 
@@ -100,7 +102,7 @@ def test_downloads_once_and_leaves_what_is_right_alone(mirror: Server) -> None:
     assert seen == sorted(seen)
     fetch("small", base=mirror.base)
     assert len(mirror.asked) == 1
-    assert gsm8k.load("small").height == 5_000
+    assert len(problems("small")) == 5_000
 
 
 def test_a_broken_download_is_resumed_from_where_it_stopped(mirror: Server) -> None:
@@ -169,18 +171,17 @@ def passages(mirror: Server, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_nq_comes_with_ten_passages_in_an_order_drawn_from_the_seed(passages: Path) -> None:
     assert passages.name == "nq.jsonl.gz"
-    frame = nq.load(passages, seed=50)
-    assert frame.height == 40
-    assert frame.equals(nq.load(passages, seed=50))
-    assert not frame["gold_number"].equals(nq.load(passages, seed=51)["gold_number"])
-    assert set(frame["gold_number"]) == set(range(1, 11)), "40 draws of ten: no place is left out"
-    for row, raw in zip(frame.iter_rows(named=True), RETRIEVED, strict=True):
+    items = questions(passages, seed=50)
+    assert len(items) == 40
+    assert items == questions(passages, seed=50)
+    assert [one.facts["gold_number"] for one in items] != [
+        one.facts["gold_number"] for one in questions(passages, seed=51)
+    ]
+    assert {one.facts["gold_number"] for one in items} == {*range(1, 11)}, "40 draws of ten: no place is left out"
+    for n, (row, raw) in enumerate(zip((one.facts for one in items), RETRIEVED, strict=True)):
         assert row["passages"][row["gold_number"] - 1]["text"].endswith("red.")
         assert {one["title"] for one in row["passages"]} == {one["title"] for one in raw["ctxs"]}
-        assert (row["short_answers"], row["long_answer"]) == (
-            ["red", "dark red"],
-            f"{row['title']} is red all over.",
-        )
+        assert (row["short_answers"], row["long_answer"]) == (["red", "dark red"], f"Barn {n} is red all over.")
 
 
 def test_the_default_mode_of_citation_runs_on_fetched_questions(passages: Path) -> None:
@@ -191,7 +192,7 @@ def test_the_default_mode_of_citation_runs_on_fetched_questions(passages: Path) 
         gold = facts["passages"][facts["gold_number"] - 1]
         assert gold["text"].endswith("red.")
         assert all(passage["text"] in one["prompt"] for passage in facts["passages"])
-    assert nq.load(passages, passages=False).height == 40, "closed_book takes them as well"
+    assert len(questions(passages, passages=False)) == 40, "closed_book takes them as well"
 
 
 def test_a_file_is_checked_by_gits_id_where_no_other_is_known(mirror: Server, passages: Path) -> None:

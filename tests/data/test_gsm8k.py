@@ -1,14 +1,16 @@
 """Word problems are read in every form that people have them in; a wrong file is named with what it lacks."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from data import gsm8k
 from data.errors import InputError
+from data.loaders.word_problems import problems
+from data.records import Item
 
 STEPS = "He has 2 + 3 = <<2+3=5>>5.\n#### 5"
 ROW = {"question": "Two and 3?", "answer": STEPS}
@@ -22,47 +24,44 @@ def jsonl(path: Path, *rows: Mapping[str, object]) -> Path:
 def test_jsonl_and_parquet_and_csv_read_alike(tmp_path: Path) -> None:
     pl.DataFrame([ROW]).write_parquet(tmp_path / "same.parquet")
     pl.DataFrame([ROW]).write_csv(tmp_path / "same.csv")
-    frames = [gsm8k.load(jsonl(tmp_path / "same.jsonl", ROW))]
-    frames += [gsm8k.load(tmp_path / f"same.{form}") for form in ("parquet", "csv")]
-    assert all(frame.equals(frames[0]) for frame in frames)
-    assert frames[0].rows(named=True) == [
-        {"id": "same-00001", "language": "en", "template": "", "question": "Two and 3?", "reference": STEPS,
-         "answer": "5", "stated_language": ""}
-    ]  # fmt: skip
+    expected = [Item("", "5", {"question": "Two and 3?", "reference": STEPS})]
+    assert problems(jsonl(tmp_path / "same.jsonl", ROW)) == expected
+    assert all(problems(tmp_path / f"same.{form}") == expected for form in ("parquet", "csv"))
 
 
 def test_mgsm_has_an_answer_and_no_steps(tmp_path: Path) -> None:
     path = tmp_path / "mgsm_ru.tsv"
     path.write_text("Сколько?\t1,080\nА сколько тут?\t-3\n", "utf-8")
-    frame = gsm8k.load(path)
-    assert frame["reference"].to_list() == ["#### 1,080", "#### -3"]
-    assert frame["answer"].to_list() == ["1,080", "-3"]
-    assert frame["language"].to_list() == ["ru", "ru"]
+    found = problems(path)
+    assert [item.facts["reference"] for item in found] == ["#### 1,080", "#### -3"]
+    assert [item.answer for item in found] == ["1,080", "-3"]
+    assert [item.language for item in found] == ["ru", "ru"]
 
 
 def test_a_quotation_mark_in_mgsms_own_form_is_a_character_as_any_other(tmp_path: Path) -> None:
     path = tmp_path / "mgsm_en.tsv"
     path.write_text('"Two", he said. How many?\t2\n"Three\t3\n', "utf-8")
-    assert gsm8k.load(path)["question"].to_list() == ['"Two", he said. How many?', '"Three']
+    assert [item.facts["question"] for item in problems(path)] == ['"Two", he said. How many?', '"Three']
 
 
 def test_a_tsv_may_have_a_header(tmp_path: Path) -> None:
     path = tmp_path / "own.tsv"
     path.write_text("question\tanswer_number\nHow many?\t18\n", "utf-8")
-    assert gsm8k.load(path)["reference"].to_list() == ["#### 18"]
+    assert [item.facts["reference"] for item in problems(path)] == ["#### 18"]
 
 
 def test_answer_number_is_written_without_a_point_where_it_is_whole(tmp_path: Path) -> None:
     rows = [{"question": "a", "answer_number": 18.0}, {"question": "b", "answer_number": 2.5}]
-    assert gsm8k.load(jsonl(tmp_path / "numbers.jsonl", *rows))["answer"].to_list() == ["18", "2.5"]
+    assert [item.answer for item in problems(jsonl(tmp_path / "numbers.jsonl", *rows))] == ["18", "2.5"]
 
 
 def test_language_comes_from_the_row_the_name_or_the_letters(tmp_path: Path) -> None:
     rows = [{"question": q, "answer_number": 1} for q in ("How many?", "Сколько яиц?", "多少？")]
-    assert gsm8k.load(jsonl(tmp_path / "mixed.jsonl", *rows))["language"].to_list() == ["en", "ru", "zh"]
-    assert gsm8k.load(jsonl(tmp_path / "mgsm_zh.jsonl", rows[0]))["language"].to_list() == ["zh"]
+    mixed = problems(jsonl(tmp_path / "mixed.jsonl", *rows))
+    assert [item.language for item in mixed] == ["en", "ru", "zh"]
+    assert [item.language for item in problems(jsonl(tmp_path / "mgsm_zh.jsonl", rows[0]))] == ["zh"]
     stated = {**rows[0], "language": "ru"}
-    assert gsm8k.load(jsonl(tmp_path / "stated.jsonl", stated, rows[1]), language="ru").height == 2
+    assert len(problems(jsonl(tmp_path / "stated.jsonl", stated, rows[1]), language="ru")) == 2
 
 
 @pytest.mark.parametrize(
@@ -93,7 +92,7 @@ def test_a_wrong_file_is_one_clear_error(tmp_path: Path, name: str, content: str
     path = tmp_path / name
     path.write_text(content, "utf-8")
     with pytest.raises(InputError, match=complaint) as error:
-        gsm8k.load(path)
+        problems(path)
     assert str(path) in str(error.value)
 
 
@@ -101,35 +100,35 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "latin.jsonl"
     path.write_bytes('{"question": "caf\u00e9"}'.encode("latin-1"))
     with pytest.raises(InputError, match="not UTF-8"):
-        gsm8k.load(path)
+        problems(path)
 
 
 def test_what_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BASIC_CONTROL_DATA", str(tmp_path))
     with pytest.raises(InputError, match=r"python -m basic_control fetch gsm8k"):
-        gsm8k.load("gsm8k")
+        problems("gsm8k")
     with pytest.raises(InputError, match=r"mgsm_en, mgsm_ru, mgsm_zh"):
-        gsm8k.load("mgsm")
+        problems("mgsm")
     with pytest.raises(InputError, match="no such file"):
-        gsm8k.load(tmp_path / "nowhere.jsonl")
+        problems(tmp_path / "nowhere.jsonl")
     jsonl(tmp_path / "gsm8k.jsonl", ROW)
-    assert gsm8k.load("gsm8k").height == 1
+    assert len(problems("gsm8k")) == 1
 
 
 def test_a_language_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no problem in language 'zh' among 1 \(there are: en\). Set `language`"):
-        gsm8k.load(jsonl(tmp_path / "one.jsonl", ROW), language="zh")
+        problems(jsonl(tmp_path / "one.jsonl", ROW), language="zh")
 
 
 def test_the_real_files(shared: Path) -> None:
-    gsm = gsm8k.load(shared / "gsm8k_test.parquet")
-    assert gsm.height == 1319
-    assert gsm["reference"].str.contains("####").all()
+    gsm = problems(shared / "gsm8k_test.parquet")
+    assert len(gsm) == 1319
+    assert all("####" in item.facts["reference"] for item in gsm)
     for language in ("en", "ru", "zh"):
-        mgsm = gsm8k.load(shared / f"mgsm_{language}.parquet")
-        assert mgsm.height == 250
-        assert mgsm["language"].unique().to_list() == [language]
-        assert mgsm["reference"].str.contains(r"^#### -?[\d,]+$").all()
+        mgsm = problems(shared / f"mgsm_{language}.parquet")
+        assert len(mgsm) == 250
+        assert {item.language for item in mgsm} == {language}
+        assert all(re.fullmatch(r"#### -?[\d,]+", item.facts["reference"]) for item in mgsm)
         # MGSM is the first 250 problems of GSM8K, with the same answers.
-        values = [answer.replace(",", "") for answer in mgsm["answer"]]
-        assert values == [answer.replace(",", "") for answer in gsm["answer"][:250]]
+        values = [item.answer.replace(",", "") for item in mgsm]
+        assert values == [item.answer.replace(",", "") for item in gsm[:250]]

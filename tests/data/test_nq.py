@@ -1,4 +1,4 @@
-"""Each form of Natural Questions becomes the same frame; the shipped sample is sound."""
+"""Each form of Natural Questions becomes the same items; the shipped sample is sound."""
 
 import gzip
 import json
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from data.errors import InputError
-from data.nq import SCHEMA, load
+from data.loaders.natural_questions import questions
 
 DEV = Path(__file__).parents[2] / ".." / "shared" / "data" / "nq_dev.parquet"
 
@@ -61,12 +61,12 @@ def test_the_original_form_gives_the_gold_paragraph_and_distractors_without_the_
     tmp_path: Path,
     full: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    row = load(_write(tmp_path / "nq.jsonl", _original(full=full))).row(0, named=True)
+    row = questions(_write(tmp_path / "nq.jsonl", _original(full=full)))[0].facts
     assert row["short_answers"] == ["15 April 1912"]
     assert row["long_answer"] == (
         "She sank on 15 April 1912 (early in the morning), and many of those on board died in the cold sea."
     )
-    assert row["title"] == "RMS Titanic"
+    assert {one["title"] for one in row["passages"]} == {"RMS Titanic"}
     assert (row["gold_number"], len(row["passages"])) == (2, 2)
     assert row["passages"][1]["text"] == row["long_answer"]
     assert "riveters" in row["passages"][0]["text"]
@@ -78,20 +78,22 @@ def test_compressed_original_data_is_read_and_questions_without_an_answer_are_le
     path = tmp_path / "nq.jsonl.gz"
     with gzip.open(path, "wt", encoding="utf-8") as out:
         out.write(json.dumps(unanswered) + "\n" + json.dumps(_original(full=False)) + "\n")
-    assert load(path).height == 1
+    assert len(questions(path)) == 1
 
 
 def test_a_yes_or_no_answer_is_a_short_answer(tmp_path: Path) -> None:
     row = _original(full=False)
     row["annotations"][1] |= {"short_answers": [], "yes_no_answer": "YES"}
-    assert load(_write(tmp_path / "nq.jsonl", row))["short_answers"].to_list() == [["yes"]]
+    (item,) = questions(_write(tmp_path / "nq.jsonl", row))
+    assert item.facts["short_answers"] == ["yes"]
 
 
 def test_nq_open_has_no_passages_and_serves_closed_book_only(tmp_path: Path) -> None:
     path = _write(tmp_path / "open.jsonl", {"question": "who wrote it", "answer": ["A", "B"]})
-    assert load(path, passages=False)["short_answers"].to_list() == [["A", "B"]]
+    (item,) = questions(path, passages=False)
+    assert item.facts["short_answers"] == ["A", "B"]
     with pytest.raises(InputError, match=r"1 of 1 questions have no passages.*closed_book"):
-        load(path)
+        questions(path)
 
 
 @pytest.mark.parametrize(
@@ -108,31 +110,31 @@ def test_a_broken_file_is_named_with_its_row(tmp_path: Path, lines: str, says: s
     path = tmp_path / "bad.jsonl"
     path.write_text(lines, encoding="utf-8")
     with pytest.raises(InputError, match=says):
-        load(path)
+        questions(path)
 
 
 def test_a_missing_file_and_a_false_parquet_are_said_plainly(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file"):
-        load(tmp_path / "none.jsonl")
+        questions(tmp_path / "none.jsonl")
     (tmp_path / "x.parquet").write_text("no")
     with pytest.raises(InputError, match="cannot be read as Parquet"):
-        load(tmp_path / "x.parquet")
+        questions(tmp_path / "x.parquet")
 
 
 def test_the_sample_has_thirty_english_and_eight_russian_questions_with_sound_passages() -> None:
-    sample = load()
-    assert dict(sample.schema) == dict(SCHEMA)
-    assert sample["language"].to_list().count("en") >= 30
-    assert sample["language"].to_list().count("ru") >= 8
-    assert sample["id"].n_unique() == sample["question"].n_unique() == sample.height
-    for row in sample.iter_rows(named=True):
+    sample = questions()
+    languages = [item.language for item in sample]
+    assert languages.count("en") >= 30
+    assert languages.count("ru") >= 8
+    assert len({item.facts["question"] for item in sample}) == len(sample)
+    for row in (item.facts for item in sample):
         gold = row["passages"][row["gold_number"] - 1]
         assert gold["text"] == row["long_answer"]
-        assert any(one.lower() in gold["text"].lower() for one in row["short_answers"]), row["id"]
+        assert any(one.lower() in gold["text"].lower() for one in row["short_answers"]), row["question"]
         assert len(row["passages"]) >= 5
         others = [one["text"].lower() for one in row["passages"] if one is not gold]
-        assert not any(one.lower() in text for one in row["short_answers"] for text in others), row["id"]
-    assert len(set(sample["gold_number"])) > 3
+        assert not any(one.lower() in text for one in row["short_answers"] for text in others), row["question"]
+    assert len({item.facts["gold_number"] for item in sample}) > 3
 
 
 @pytest.mark.parametrize(
@@ -148,26 +150,26 @@ def test_the_sample_has_thirty_english_and_eight_russian_questions_with_sound_pa
 def test_wrong_retrieved_passages_are_named(tmp_path: Path, change: dict[str, Any], says: str) -> None:
     row = {"question": "q?", "answers": ["a"], "ctxs": [{"title": "t", "text": "x", "isgold": True}]} | change
     with pytest.raises(InputError, match=says):
-        load(_write(tmp_path / "d.jsonl", row))
+        questions(_write(tmp_path / "d.jsonl", row))
 
 
 def test_retrieved_passages_of_which_none_is_gold_are_taken_as_they_are(tmp_path: Path) -> None:
     row = {"question": "q?", "answers": ["a"], "ctxs": [{"title": "t", "text": "x"}], "nq_annotated_gold": None}
-    frame = load(_write(tmp_path / "d.jsonl", row))
-    assert (frame["gold_number"][0], frame["long_answer"][0]) == (None, "")
+    (item,) = questions(_write(tmp_path / "d.jsonl", row))
+    assert (item.facts["gold_number"], item.facts["long_answer"]) == (None, "")
 
 
 def test_a_language_can_be_chosen() -> None:
-    assert set(load(language="ru")["language"]) == {"ru"}
+    assert {item.language for item in questions(language="ru")} == {"ru"}
     with pytest.raises(InputError, match="in language 'fr'"):
-        load(language="fr")
+        questions(language="fr")
 
 
 @pytest.mark.skipif(not DEV.exists(), reason="the shared data is not here")
 def test_nq_dev_is_read_whole() -> None:
-    frame = load(DEV)
-    assert frame.height == 2655
-    row = frame.row(0, named=True)
+    items = questions(DEV)
+    assert len(items) == 2655
+    row = items[0].facts
     assert row["question"] == "when was the last time anyone was on the moon"
     assert row["passages"][row["gold_number"] - 1]["text"].endswith("departing the lunar surface in December 1972.")
 
@@ -192,13 +194,13 @@ def test_a_value_of_the_wrong_type_is_named(tmp_path: Path, change: dict[str, An
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps({**ROW, **change}))
     with pytest.raises(InputError, match=says):
-        load(path)
+        questions(path)
 
 
 def test_one_text_in_a_lists_place_is_a_list_of_one(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(json.dumps({**ROW, "short_answers": "abc", "passages": "text", "question": "\ud800?"}))
-    row = load(path).row(0, named=True)
+    row = questions(path)[0].facts
     assert (row["short_answers"], row["passages"]) == (["abc"], [{"title": "", "text": "text"}])
     assert row["question"] == "\ufffd?"
 
@@ -208,7 +210,7 @@ def test_a_broken_archive_and_brackets_without_end_are_one_message(tmp_path: Pat
     for body in (b"no gzip", gzip.compress(json.dumps(ROW).encode() * 1000)[:60]):
         path.write_bytes(body)
         with pytest.raises(InputError, match="cannot be read as gzip"):
-            load(path)
+            questions(path)
     (tmp_path / "x.jsonl").write_text('{"question": ' + "[" * 100_000)
     with pytest.raises(InputError, match="line 1: not JSON"):
-        load(tmp_path / "x.jsonl")
+        questions(tmp_path / "x.jsonl")

@@ -49,7 +49,7 @@ def added(text: str) -> Callable[[Path], object]:
         (
             "metrics.number",
             ["data/answers.py", "data/numerals.py", "data/number_forms.yaml"],
-            ["metrics/contains.py", "data/nq.py"],
+            ["metrics/contains.py", "data/loaders/natural_questions.py"],
         ),
         (
             "metrics.factual_correctness",
@@ -77,7 +77,11 @@ def added(text: str) -> Callable[[Path], object]:
             ["prompts/en/code_gen/wrap.j2", "generators/code_gen/hard.py", "generators/code_gen/hard.yaml"],
             ["metrics/cot/cot.py"],
         ),
-        ("data.loaders.word_problems", ["data/gsm8k.py", "data/samples/word_problems.jsonl"], ["data/nq.py"]),
+        (
+            "data.loaders.word_problems",
+            ["data/answers.py", "data/samples/word_problems.jsonl"],
+            ["data/loaders/table.py"],
+        ),
     ],
 )  # fmt: skip
 def test_what_a_unit_imports_or_reads_moves_its_source_and_nothing_else_does(

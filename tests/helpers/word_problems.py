@@ -13,7 +13,7 @@ from random import Random
 import yaml
 
 from data.draw import content_id, source
-from data.gsm8k import SAMPLE
+from data.loaders.word_problems import SAMPLE
 from data.patterns import pattern
 
 TEXTS = yaml.load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)

@@ -77,7 +77,7 @@ def test_a_key_follows_the_rules_that_the_stages_module_imports(monkeypatch: pyt
         (
             "tasks.generate",
             ["data/tables.py", "prompts/__init__.py"],
-            ["metrics/analysis/stopping.py", "data/nq.py"],
+            ["metrics/analysis/stopping.py", "data/loaders/natural_questions.py"],
         ),
         ("tasks.query", ["tasks/models/requests.py", "prompts/__init__.py"], ["tasks/models/scheduler.py"]),
         ("tasks.verify_sources", ["tasks/web/checking.py", "metrics/citation/sources.py"], ["metrics/contains.py"]),
