@@ -256,12 +256,18 @@ class Reply:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
+_ROUNDING = 1e-9
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A metric's value for one sample: in the metric's bounds, or None with a status that says why.
+    """A metric's value for one sample: from 0 to 1, or None with a status that says why.
 
     `parts` are values that stand beside it and are reported as `<metric>.<part>`; a part that is None is
     `not_applicable`.
+
+    Raises:
+        ValueError: a value outside 0 and 1, by more than rounding.
     """
 
     value: float | None
@@ -269,6 +275,11 @@ class Score:
     reason: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     parts: Mapping[str, float | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a value that is no share: thresholds, bounds and means are of shares."""
+        if self.value is not None and not -_ROUNDING <= self.value <= 1 + _ROUNDING:
+            raise ValueError(f"value {self.value}; expected a number from 0 to 1, or None with a status")
 
 
 Sample = Mapping[str, Any]

@@ -1,6 +1,7 @@
 """Score: verdicts, computed metrics and judges' findings as values, each in exactly one state."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from config.settings import StoreSettings
@@ -80,10 +81,6 @@ def _status(value: float | None, status: Status, reply: SampleRow, *, most: floa
     return "truncated" if reply.cut and status in VALUED and (value is None or value < most) else status
 
 
-def _model_error(reply: SampleRow) -> Score:
-    return Score(None, "model_error", reply.error_kind or "error", {"error": reply.error})
-
-
 def ran(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) -> list[Found]:
     """Run the programs that a metric has in replies, all in one go; return what each reply's came to."""
     if unit.programs is None:
@@ -93,14 +90,18 @@ def ran(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) 
     return run_programs(unit, [None if reply.error_kind else reply.sample for reply in replies], options)
 
 
-def _scored(unit: Metric, reply: SampleRow, found: Found, options: Mapping[str, Any]) -> Score:
-    """Score a reply.
+def _scored(unit: Metric, reply: SampleRow, make: Callable[[], Score]) -> Score:
+    """Score a reply, if there is one.
 
     Raises:
         InputError: the metric itself failed, which is a defect of it.
     """
+    if reply.error_kind:
+        return Score(None, "model_error", reply.error_kind, {"error": reply.error})
     try:
-        return unit.score(reply.sample, found, options)
+        return _whole(make())
+    except InputError:
+        raise
     except Exception as error:
         file = getattr(getattr(unit.score, "__code__", None), "co_filename", "")
         where = f"{file}{line_in(file, error)}: " if file else ""
@@ -108,6 +109,12 @@ def _scored(unit: Metric, reply: SampleRow, found: Found, options: Mapping[str, 
             f"{where}metric {unit.name} raised {type(error).__name__} ({error}) on item {reply.item_id}. A metric "
             "must accept any text: fix it, then run again; every reply is kept."
         ) from error
+
+
+def _whole(given: object) -> Score:
+    if not isinstance(given, Score):
+        raise TypeError(f"it returned {given!r}; expected a Score")
+    return given
 
 
 @stage(version=2, part="score", takes="query")
@@ -118,7 +125,7 @@ def measure(store: StoreSettings, batch: Batch, *, metric: UnitIdentity, options
     used = options_of(unit, options)
     replies = list(sample_rows(opened, batch))
     scored = (
-        (reply, _model_error(reply) if reply.error_kind else _scored(unit, reply, found, used))
+        (reply, _scored(unit, reply, partial(unit.score, reply.sample, found, used)))
         for reply, found in zip(replies, ran(unit, replies, used), strict=True)
     )
     return opened.write(SCORES, SCORES.frame(metric_rows(unit, scored)))
@@ -142,12 +149,10 @@ def score_judged(
     for row in opened.read(judgements).iter_rows(named=True):
         found.setdefault((row["item_id"], row["model"], row["repeat"]), []).append(row)
 
-    def value(reply: SampleRow) -> Score:
-        if reply.error_kind:
-            return _model_error(reply)
+    def joined(reply: SampleRow) -> Score:
         rows = found[reply.item_id, reply.model, reply.repeat]
         sessions = {row["judge"]: reopen(unit, reply.sample, row, options, reply.language) for row in rows}
         return combine(sessions, aggregate, (left_out or {}).get(reply.language))
 
-    scored = ((reply, value(reply)) for reply in sample_rows(opened, batch))
+    scored = ((reply, _scored(unit, reply, partial(joined, reply))) for reply in sample_rows(opened, batch))
     return opened.write(SCORES, SCORES.frame(metric_rows(unit, scored)))

@@ -137,15 +137,15 @@ def headlines(suites: Sequence[Suite], metrics: Collection[str]) -> list[Headlin
     for suite in suites:
         names = tuple(name for name in suite.scored_by if name in metrics)
         strata = bool(suite.strata)
-        whole = (suite.name, names, suite.weight, strata)
+        alone = (suite.name, names, 1.0, strata)
         if strata and names:
-            found.append(Headline("total", suite.name, names[0], (whole,)))
+            found.append(Headline("total", suite.name, names[0], (alone,)))
         else:
             found += [Headline("metric", suite.name, name, ((suite.name, (name,), 1.0, False),)) for name in names]
         if len(names) > 1:
-            found.append(Headline("suite", suite.name, "", (whole,)))
+            found.append(Headline("suite", suite.name, "", (alone,)))
         if suite.weight and names:
-            weighed.append(whole)
+            weighed.append((suite.name, names, suite.weight, strata))
     if len(weighed) > 1 and all(not suite.of_k and not suite.stop for suite in suites if suite.weight):
         found.append(Headline("overall", "", "", tuple(weighed)))
     return found

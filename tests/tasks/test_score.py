@@ -193,27 +193,38 @@ BROKEN = """\
 from data.records import Metric, Score
 
 def score(sample, found, options):
-    return Score(lenght(sample["response"]))
+    return {result}
 
 UNIT = Metric("own", 1, bounds=(0.0, 1.0), score=score)
 """
 
 
-def test_a_metric_that_raises_is_told_with_its_file_and_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (
+            'Score(lenght(sample["response"]))',
+            ", line 4: metric own raised NameError (name 'lenght' is not defined)",
+        ),
+        ("Score(3.0)", ", line 4: metric own raised ValueError (value 3.0; expected a number from 0 to 1, or None"),
+        ('Score(float("nan"))', ", line 4: metric own raised ValueError (value nan; expected a number from 0 to 1"),
+        ("1", ": metric own raised TypeError (it returned 1; expected a Score) on item "),
+        ("None", ": metric own raised TypeError (it returned None; expected a Score) on item "),
+    ],
+)
+def test_a_metric_that_raises_or_gives_no_share_is_told_with_its_file_and_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, result: str, told: str
 ) -> None:
     path = tmp_path / "own.py"
-    path.write_text(BROKEN, encoding="utf-8")
+    path.write_text(BROKEN.replace("{result}", result), encoding="utf-8")
     monkeypatch.setenv(plugins.VARIABLE, str(path))
     plugins.forget()
     try:
         store = StoreSettings(root=str(tmp_path))
         batch = batch_of(store, ["Anna"])
-        with pytest.raises(InputError) as told:
+        with pytest.raises(InputError) as error:
             measure.function(store, batch, metric=identity_of(Metric, "own"), options={})
     finally:
         monkeypatch.undo()
         plugins.forget()
-    assert str(told.value).startswith(
-        f"{path}, line 4: metric own raised NameError (name 'lenght' is not defined) on item "
-    )
+    assert str(error.value).startswith(f"{path}{told}")

@@ -250,6 +250,20 @@ def test_a_total_is_compared_family_by_family() -> None:
     assert pooled.difference == pytest.approx(4 / 44)
 
 
+def test_a_suite_that_weighs_nothing_is_compared_like_any_other() -> None:
+    """Weight 0 leaves a suite out of the overall score; by itself 8 right of 8 against none are 100 points."""
+    pair, asked = scores({"a": [1.0] * 8, "b": [0.0] * 8}), items(8)
+    two = pl.concat([pair, pair.with_columns(metric=pl.lit("other"))])
+    found = compare(two, asked, [suite("s", "correct", "other", weight=0)])
+    assert [(p.scope, p.difference, p.mean_a, p.significant) for p in found] == [
+        ("metric", 1.0, 1.0, True),
+        ("metric", 1.0, 1.0, True),
+        ("suite", 1.0, 1.0, True),
+    ]
+    (total,) = compare(pair, asked, [suite("s", strata="family", weight=0)])
+    assert (total.scope, total.difference, total.significant) == ("total", 1.0, True)
+
+
 def test_families_of_one_size_make_counts() -> None:
     """Where all questions weigh alike a TOTAL is a share of them all: 6 of 60 lost, exact p = 2 / 64."""
     right = {"a": [1.0] * 60, "b": [float(n % 10 > 0) for n in range(60)]}
