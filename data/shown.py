@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 Text = Mapping[str, str]
 """A text for people, by language; a catalogue of phrases may add languages (`prompts.phrases`)."""
@@ -11,12 +11,11 @@ Text = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How often each of a few labels occurs among a metric's scored samples, for a table and a chart.
+    """How often each of a few labels occurs among a metric's scored samples, for a table.
 
     `of(details)` yields the labels of one score, read from its details (with several judges: of each judge's); a
     label that is not among `labels` is left out. `labels` in the order in which they are shown, each with its
-    text ({}: itself); none given: every label that occurs, the most frequent first. `chart`: `shares` draws a bar a
-    model (up to four labels read as good, fair, bad and unknown), `counts` a bar for each label and model.
+    text ({}: itself); none given: every label that occurs, the most frequent first.
     """
 
     name: str
@@ -24,7 +23,6 @@ class Distribution:
     labels: Mapping[str, Text] = field(default_factory=dict)
     title: Text = field(default_factory=dict)
     note: Text = field(default_factory=dict)
-    chart: Literal["shares", "counts", ""] = "shares"
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,15 +110,6 @@ def _left_axis(ticks: Ticks, title: str, width: float, height: float) -> list[Ma
     return [*lines, *names, _text(-GAP, -1.4 * FONT, title, anchor="start")]
 
 
-def _steps(most: float, count: int) -> Ticks:
-    """Return about `count` round values from 0 to at least `most`, each with its share of the last."""
-    rough = (most or 1.0) / count
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough * (1 - 1e-9))
-    last = math.ceil(most / step * (1 - 1e-9)) or 1
-    return [(n / last, f"{n * step:g}") for n in range(last + 1)]
-
-
 def _rows(names: Sequence[str], height: float) -> tuple[list[Markup], float]:
     """Return the names of rows that are `height` high, and the width that they take."""
     told = [_cut(name, WIDEST_NAME) for name in names]
@@ -166,68 +157,6 @@ def profile(rows: Sequence[Row], models: Sequence[str], language: str) -> Markup
         shapes.append(_shape("circle", cx=row["mean"] * width, cy=y, r=4.4, fill=colour))
     legend = {model: series(n) for n, model in enumerate(models)}
     return _wide(say("profile", language), categories, shapes, legend=legend, width=width, step=step)
-
-
-_GRADES = {1: ("good",), 2: ("good", "bad"), 3: ("good", "fair", "bad"), 4: ("good", "fair", "bad", "none")}
-"""What so few parts are drawn as, by their number."""
-
-
-def bars(rows: Sequence[Row], *, label: str, parts: Sequence[str], share: str) -> Markup:
-    """Draw, for each row's `model`, how its `n` divide among `label`s: one bar each, to 100 %."""
-    width, step, thick = 360.0, 30.0, 18.0
-    colours = [f"var(--{grade})" for grade in _GRADES.get(len(parts), ())] or [series(n) for n in range(len(parts))]
-    legend = dict(zip(parts, colours, strict=True))
-    models = list(dict.fromkeys(row["model"] for row in rows))
-    shapes = _below(SHARES, share, width, step * len(models))
-    for n, model in enumerate(models):
-        own = {row["label"]: row["n"] for row in rows if row["model"] == model}
-        total = sum(own.values()) or 1
-        x = 0.0
-        for part, colour in legend.items():
-            long = own.get(part, 0) / total * width
-            if long:
-                shapes.append(
-                    _shape("rect", x=x, y=n * step + (step - thick) / 2, width=long, height=thick, fill=colour)
-                )
-            x += long
-    return _wide(label, models, shapes, legend=legend, width=width, step=step)
-
-
-def counts(rows: Sequence[Row], models: Sequence[str], *, label: str, x: str, y: str) -> Markup:
-    """Draw counts `n` at each `label`, side by side for each `model`."""
-    width, height, left = 560.0, 200.0, 44.0
-    places = list(dict.fromkeys(row["label"] for row in rows))
-    ticks = _steps(max(max((row["n"] for row in rows), default=0), 4), 4)
-    most = float(ticks[-1][1])
-    slot = width / max(1, len(places))
-    thick = 0.8 * slot / max(1, len(models))
-    names = [((n + 0.5) / len(places), _cut(str(place), slot)) for n, place in enumerate(places)]
-    shapes = [*_left_axis(ticks, y, width, height), *_below(names, x, width, height, grid=False)]
-    for row in rows:
-        number, high = models.index(row["model"]), row["n"] / most * height
-        start = (places.index(row["label"]) + 0.1) * slot + number * thick
-        shapes.append(
-            _shape("rect", x=start, y=height - high, width=thick * 0.95, height=high, fill=series(number))
-        )
-    legend, above = _legend({model: series(n) for n, model in enumerate(models)}, left + width)
-    above += 2 * FONT
-    return _picture(label, [*legend, _moved(shapes, left, above)], left + width + FONT, above + height + 3.5 * FONT)
-
-
-def ranges(rows: Sequence[Row], *, label: str, title: str) -> Markup:
-    """Draw p5 to p95 as a line, the middle half as a bar and the median as a tick, for each row's `model`."""
-    width, step = 520.0, 30.0
-    ticks = _steps(max(row["p95"] for row in rows), 6)
-    scale = width / float(ticks[-1][1])
-    shapes = _below(ticks, title, width, step * len(rows))
-    colour = series(0)
-    for n, row in enumerate(rows):
-        y = (n + 0.5) * step
-        p5, p25, p50, p75, p95 = (row[name] * scale for name in ("p5", "p25", "p50", "p75", "p95"))
-        shapes.append(_line(p5, y, p95, y, stroke=colour, stroke_width=1.5))
-        shapes.append(_shape("rect", x=p25, y=y - 6, width=p75 - p25, height=12, fill=colour, opacity=0.45))
-        shapes.append(_line(p50, y - 8, p50, y + 8, stroke=INK, stroke_width=2))
-    return _wide(label, [row["model"] for row in rows], shapes, width=width, step=step)
 
 
 def falling(

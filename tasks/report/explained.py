@@ -2,11 +2,10 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import polars as pl
-from markupsafe import Markup
 
 from data.errors import InputError
 from data.plugins import metric
@@ -21,18 +20,16 @@ from tasks.report.text import percent
 from tasks.report.titles import metric_title, part_title, shown_text, titled
 from tasks.report.words import say
 
-Draw = Callable[[str, str, Sequence[str], Sequence[Mapping[str, Any]]], Markup]
-"""Draws a chart of a kind with a title, labels and rows of model, label and n."""
 Band = Literal["excellent", "good", "fair", "poor"]
 FLOORS: tuple[tuple[float, Band], ...] = ((0.9, "excellent"), (0.7, "good"), (0.5, "fair"), (0.0, "poor"))
 """The lowest value of each band of a metric that has them, from the best band down."""
 
 
-def suites(data: ReportData, models: Sequence[str], draw: Draw) -> list[dict[str, Any]]:
+def suites(data: ReportData, models: Sequence[str]) -> list[dict[str, Any]]:
     """Return a page for each suite of which a metric has more to show than its score."""
     pages = []
     for suite in data.plan.declared:
-        listed = [_metric(data, suite, unit, models, draw) for unit in _units(suite)]
+        listed = [_metric(data, suite, unit, models) for unit in _units(suite)]
         if shown := [one for one in listed if one]:
             pages.append(
                 {
@@ -53,9 +50,7 @@ def _units(suite: Suite) -> Iterator[Metric]:
             continue
 
 
-def _metric(
-    data: ReportData, suite: Suite, unit: Metric, models: Sequence[str], draw: Draw
-) -> dict[str, Any] | None:
+def _metric(data: ReportData, suite: Suite, unit: Metric, models: Sequence[str]) -> dict[str, Any] | None:
     """Return what there is to show of a metric in a suite; None where its score is all."""
     language = data.language
     items = data.items.filter(suite=suite.name).select("item_id")
@@ -65,9 +60,7 @@ def _metric(
     parts = list(dict.fromkeys(part for own in means.values() for part in own if part))
     read = [(model, list(details_of(details))) for model, details in done.select("model", "details").iter_rows()]
     crossings = [_crossing(unit, one, read, models, language) for one in unit.shown.crossings]
-    tables = [
-        _distribution(unit, one, read, models, language=language, draw=draw) for one in unit.shown.distributions
-    ]
+    tables = [_distribution(unit, one, read, models, language) for one in unit.shown.distributions]
     found = {
         "name": unit.name,
         "title": metric_title(unit.name, language),
@@ -75,7 +68,7 @@ def _metric(
         "parts": [(part, part_title(unit, part, language)) for part in parts],
         "cells": means,
         "crossings": [one for one in crossings if one["models"]],
-        "tables": [one for one in tables if one["rows"]],
+        "tables": [one for one in tables if one.rows],
         "bands": bands(unit, done, language),
     }
     more = any(found[name] for name in ("parts", "crossings", "tables", "bands"))
@@ -119,39 +112,27 @@ def details_of(details: str | None) -> Iterator[Mapping[str, Any]]:
 Read = Sequence[tuple[str, Sequence[Mapping[str, Any]]]]
 
 
-def _counted(
-    rows: Mapping[tuple[str, str], int], models: Sequence[str], labels: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Return rows model x label with their counts, for a table and a chart; models without any are left out."""
-    listed = [{"model": model, "n": [rows.get((model, label), 0) for label in labels]} for model in models]
-    return [{**row, "total": sum(row["n"])} for row in listed if any(row["n"])]
-
-
-def _distribution(
-    unit: Metric, one: Distribution, read: Read, models: Sequence[str], *, language: str, draw: Draw
-) -> dict[str, Any]:
+def _distribution(unit: Metric, one: Distribution, read: Read, models: Sequence[str], language: str) -> Table:
     found = Counter((model, str(label)) for model, listed in read for each in listed for label in one.of(each))
-    overall = Counter[str]()
-    for (_, label), n in found.items():
-        overall[label] += n
+    overall = Counter(label for _, label in found.elements())
     labels = list(one.labels) or [label for label, _ in overall.most_common()]
-    if one.chart == "counts":  # places in a row: up to the last that occurs
-        labels = labels[: max((at for at, label in enumerate(labels, 1) if overall[label]), default=0)]
-    said = [shown_text(unit, f"{one.name} {label}", one.labels.get(label, {}), language, label) for label in labels]
-    title = shown_text(unit, f"{one.name} title", one.title, language, one.name)
-    rows = _counted(found, models, labels)
-    drawn = [
-        {"model": row["model"], "label": label, "n": n}
-        for row in rows
-        for label, n in zip(said, row["n"], strict=True)
-    ]
-    return {
-        "title": title,
-        "note": shown_text(unit, f"{one.name} note", one.note, language),
-        "labels": said,
-        "rows": rows,
-        "chart": draw(one.chart, title, said, drawn) if one.chart and rows else None,
-    }
+    totals = {model: sum(found[model, label] for label in labels) for model in models}
+
+    def counted(label: str) -> Column:
+        def write(model: str) -> str:
+            n = found[model, label]
+            return f"{n} ({percent(n / totals[model])})"
+
+        said = shown_text(unit, f"{one.name} {label}", one.labels.get(label, {}), language, label)
+        return Column(said, write, numeric=True)
+
+    return Table.of(
+        filter(totals.get, models),
+        Column(say("model", language)),
+        *map(counted, labels),
+        title=shown_text(unit, f"{one.name} title", one.title, language, one.name),
+        caption=shown_text(unit, f"{one.name} note", one.note, language),
+    )
 
 
 def _crossing(unit: Metric, one: Crossing, read: Read, models: Sequence[str], language: str) -> dict[str, Any]:

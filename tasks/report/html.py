@@ -22,7 +22,6 @@ from tasks.report import (
     chunks,
     explained,
     labelling,
-    operations,
     overview,
     pages,
     samples,
@@ -77,29 +76,12 @@ def policy(script: str, style: str) -> str:
     )
 
 
-def _divided(
-    language: str, kind: str, title: str, labels: Sequence[str], rows: Sequence[Mapping[str, Any]]
-) -> Markup:
-    """Return the chart of a distribution; the first models where there are many."""
-    first = list(dict.fromkeys(row["model"] for row in rows))[: charts.SERIES]
-    shown = [row for row in rows if row["model"] in first]
-    if kind == "counts":
-        return charts.counts(shown, first, label=title, x=title, y=say("count", language))
-    return charts.bars(shown, label=title, parts=labels, share=say("share", language))
-
-
-def _charts(data: ReportData, context: Mapping[str, Any]) -> dict[str, Markup]:
-    """Draw the charts, each where there is something to draw."""
-    language = data.language
-    first = context["models"][: charts.SERIES]
-    drawn: dict[str, Markup] = {}
-    several = len({column.suite for column in context["heat_map"]["columns"]}) > 1
-    # Of one suite the chart would say once more what the table says.
-    if several and (rows := overview.profile_rows(context["heat_map"], first)):
-        drawn["profile"] = charts.profile(rows, first, language)
-    if rows := [row for row in operations.usage(data) if row["p50"] is not None]:
-        drawn["latency"] = charts.ranges(rows, label=say("latency_chart", language), title=say("latency", language))
-    return drawn
+def _profile(heat_map: Mapping[str, Any], models: Sequence[str], language: str) -> Markup:
+    """Draw the categories of several suites; of one the chart would say once more what the table says."""
+    first = models[: charts.SERIES]
+    several = len({column.suite for column in heat_map["columns"]}) > 1
+    rows = overview.profile_rows(heat_map, first) if several else []
+    return charts.profile(rows, first, language) if rows else Markup()
 
 
 def _content(data: ReportData) -> dict[str, Any]:
@@ -107,24 +89,24 @@ def _content(data: ReportData) -> dict[str, Any]:
     language = data.language
     models = overview.models_of(data)
     targets = prompted(data.plan.declared, data.plan.configured)
-    context: dict[str, Any] = {
+    heat_map = overview.heat_map(data)
+    return {
         "models": models,
         "verdict": overview.verdict(data),
         "answers": [*differences(data.results, language, targets)] if data.results else [],
-        "heat_map": overview.heat_map(data),
+        "heat_map": heat_map,
+        "profile": _profile(heat_map, models, language),
         "pivot": overview.pivot(data),
         "sections": sections.sections(data),
         "comparisons": overview.comparisons(data),
         "typical": overview.typical_errors(data),
-        "suites": explained.suites(data, models, partial(_divided, language)),
+        "suites": explained.suites(data, models),
         "judges": explained.judges(data),
         "usage": sections.usage(data),
         "spending": list(spending.lines(data.results, language)),
-        "stages": sections.stages(data),
-        "rules": operations.rules(data),
+        "rules": sections.rules(data),
         "notes": notes(data.results, data.plan, data),
     }
-    return {**context, "charts": _charts(data, context)}
 
 
 def _filled(data: ReportData, found: chunks.Chunks) -> dict[str, Any]:

@@ -1,16 +1,23 @@
 """The tables beside a report's verdict, each built once: the page and the Markdown file show the same."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from operator import itemgetter
 from typing import Any
 
-from tasks.report import operations, passports, spending, stated, stopping, twins
-from tasks.report.report_data import ReportData
-from tasks.report.tables import Column, Table
-from tasks.report.text import estimated, grouped, plain
-from tasks.report.titles import where
-from tasks.report.words import say
+import polars as pl
 
+from data.truncation import LIMITS
+from tasks.report import passports, spending, twins
+from tasks.report.report_data import ReportData
+from tasks.report.tables import Column, Table, column_maker
+from tasks.report.text import estimated, grouped, percent, plain, points
+from tasks.report.titles import metric_title, where
+from tasks.report.words import say, shared, suites_in
+from tasks.runtime.spending import tokens_and_cost
+
+SHOWN = 50
+"""Items on which the tool and we differ that a report lists for each model; `results.json` has all."""
 _TOKENS = ("tokens_in", "tokens_cached", "tokens_out", "tokens_thinking")
 
 
@@ -22,8 +29,8 @@ def sections(data: ReportData) -> list[Table]:
         *passports.passport_tables(data.results, language),
         *twins.tables(data.results, language),
         twins.changed(data),
-        stopping.table(data.results, language),
-        *stated.tables(data),
+        _stopping(data.results, language),
+        *_stated(data),
         _repeats(data, language),
     ]
     return [one for one in found if one is not None and one.rows]
@@ -51,6 +58,103 @@ def _repeats(data: ReportData, language: str) -> Table:
     )
 
 
+def _stopping(results: Mapping[str, Any], language: str) -> Table:
+    """Return how long each model was asked until its verdict was there; no row where all was asked at once."""
+    models = [suite["stopping"] for _, suite in suites_in(results) if suite.get("stopping")]
+    column = column_maker("common", language)
+    return Table.of(
+        [{**one, **_left(one)} for one in [*models, *results.get("races", ())] if one["looks"]],
+        column("model", itemgetter("who")),
+        column("suite", itemgetter("suite")),
+        column("questions", lambda one: shared("of", language, k=one["asked"], n=one["most"]), numeric=True),
+        column("decided_after", lambda one: str(one["decided"] or "–"), numeric=True),
+        column("score", itemgetter("mean"), numeric=True),
+        column("sequence", lambda one: f"{one['low']} – {one['high']}", numeric=True),
+        title=shared("stopping", language),
+        caption=shared("stopping_note", language),
+        name="stopping",
+    )
+
+
+def _left(one: Mapping[str, Any]) -> dict[str, str]:
+    """Return who was asked, and the interval that is left."""
+    last, paired = one["looks"][-1], bool(one["against"])
+    write = points if paired else percent
+    return {
+        "who": f"{one['model']} – {one['against']}" if paired else one["model"],
+        **{name: write(last[name]) for name in ("mean", "low", "high")},
+    }
+
+
+def _stated(data: ReportData) -> tuple[Table, Table]:
+    """Return two means of the same replies for each model and suite, and the items where they differ."""
+    language = data.language
+    prompts = dict(data.items.select("item_id", "prompt").iter_rows())
+    listed = data.results.get("stated", ())
+    more = sum(max(0, len(one["differing"]) - SHOWN) for one in listed)
+    column = column_maker("common", language)
+    means = Table.of(
+        listed,
+        column("model", itemgetter("model")),
+        column("suite", itemgetter("suite")),
+        column("metric", lambda one: metric_title(one["metric"], language)),
+        column("stated_score", lambda one: percent(one["stated"]), numeric=True),
+        column("our_score", lambda one: percent(one["ours"]), numeric=True),
+        column("differing", lambda one: f"{len(one['differing'])} / {one['n']}", numeric=True),
+        title=shared("stated", language),
+        caption=shared("stated_note", language),
+        name="stated",
+    )
+    items = Table.of(
+        ((one["model"], item) for one in listed for item in one["differing"][:SHOWN]),
+        column("model", itemgetter(0)),
+        column("question", lambda row: _question(prompts, str(row[1]["item_id"]))),
+        column("stated_score", lambda row: f"{row[1]['stated']:g}", numeric=True),
+        column("our_score", lambda row: f"{row[1]['ours']:g}", numeric=True),
+        title=shared("differing", language),
+        caption=shared("more_rows", language, n=more) if more else "",
+        name="differing",
+    )
+    return means, items
+
+
+def _question(prompts: dict[str, str], item: str) -> str:
+    return " ".join(str(prompts.get(item, "")).split())[:120]
+
+
+def replies(data: ReportData) -> list[dict[str, Any]]:
+    """Return a row for each model and judge: replies, errors, latency, tokens and, where priced, cost."""
+    # With several prompts, replies name the model with its prompt.
+    models = {target.name: target.model.name for suite in data.plan.suites for target in suite.targets}
+    listed = []
+    for role, replies, asked in (
+        ("model", data.replies, data.plan.models),
+        ("judge", data.judged, data.plan.judges),
+    ):
+        for one in asked:
+            own = replies.filter(pl.col("model").replace(models) == one.name)
+            own = own.unique("request_id", maintain_order=True)
+            if not own.is_empty():
+                listed.append({**asdict(tokens_and_cost(role, own, one)), **_used(own)})
+    return listed
+
+
+def _used(replies: pl.DataFrame) -> dict[str, Any]:
+    """Sum up distinct requests; a cached reply keeps the latency and tokens of its first asking."""
+    latency = replies["latency_s"].drop_nulls()
+    seconds = float(latency.sum())
+    return {
+        "n": replies.height,
+        "cached": int(replies["cached"].fill_null(value=False).sum()),
+        "failed": int(replies["error"].is_not_null().sum()),
+        "cut": int(replies["finish_reason"].is_in(LIMITS).sum()),
+        "p50": latency.quantile(0.5, "linear"),
+        "p95": latency.quantile(0.95, "linear"),
+        "max": latency.max(),
+        "speed": int(replies["tokens_out"].sum()) / seconds if seconds else None,
+    }
+
+
 def usage(data: ReportData) -> Table:
     """Return what was asked of each model and judge: replies, waits, tokens and cost."""
     language, currency = data.language, data.plan.currency
@@ -66,7 +170,7 @@ def usage(data: ReportData) -> Table:
         return Column(head, lambda one: spending.money(one[name], currency, language), numeric=True)
 
     return Table.of(
-        operations.usage(data),
+        replies(data),
         Column(say("asked_of", language), itemgetter("model")),
         Column(say("role", language), lambda one: say(f"role_{one['role']}", language)),
         number(say("replies", language), "n"),
@@ -85,17 +189,15 @@ def usage(data: ReportData) -> Table:
     )
 
 
-def stages(data: ReportData) -> Table:
-    """Return how often each stage ran, how often of that it came from the cache, and for how long."""
-    language = data.language
-    return Table.of(
-        operations.stages(data),
-        Column(say("name", language), itemgetter("stage")),
-        Column(say("runs", language), lambda one: str(one["n"]), numeric=True),
-        Column(say("cached_runs", language), lambda one: str(one["cached"]), numeric=True),
-        Column(say("seconds", language), lambda one: grouped(one["wall_s"], 2), numeric=True),
-        title=say("stages", language),
-    )
+def rules(data: ReportData) -> dict[str, str]:
+    """Return the version and source of each unit that made or scored the run's items, by name."""
+    known = {name: data.manifest.get(name) or {} for name in ("units", "verifiers", "sources")}
+    told = {
+        name: (str(version), known["sources"].get(name, ""))
+        for kind in ("units", "verifiers")
+        for name, version in known[kind].items()
+    }
+    return {name: " · ".join(filter(None, parts)) for name, parts in told.items()}
 
 
 def markdown(made: Iterable[Table]) -> Iterator[str]:

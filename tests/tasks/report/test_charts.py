@@ -8,7 +8,6 @@ import pytest
 from tasks.report import charts
 
 HOSTILE = '<script>x()</script>" onload="x()\x07\u202e\n&amp;'
-RANGE = {"p5": 0.5, "p25": 1.0, "p50": 1.5, "p75": 2.0, "p95": 5.5}
 
 
 def drawn(svg: str) -> ET.Element:
@@ -47,30 +46,6 @@ def test_a_profile_puts_each_mean_and_interval_where_its_share_lies() -> None:
     assert {one["x1"] for one in looks(root, "line") if one["stroke"] == "var(--ink-2)"} == {"448.0"}, "thresholds"
 
 
-def test_the_parts_of_a_bar_add_up_to_its_whole() -> None:
-    rows = [{"model": "m", "label": label, "n": n} for label, n in (("right", 3), ("wrong", 1), ("right", 3))]
-    root = drawn(charts.bars(rows[:2], label="l", parts=["right", "partly", "wrong"], share="Share"))
-    assert [(one["x"], one["width"], one["fill"]) for one in looks(root, "rect")] == [
-        ("0.0", "270.0", "var(--good)"), ("270.0", "90.0", "var(--bad)"),
-    ]  # fmt: skip
-    assert not looks(drawn(charts.bars([], label="l", parts=["right"], share="Share")), "rect")
-
-
-def test_counts_stand_beside_each_other_below_a_round_number() -> None:
-    rows = [{"model": m, "label": "0", "n": n} for m, n in (("a", 37), ("b", 20))]
-    root = drawn(charts.counts(rows, ["a", "b"], label="l", x="steps", y="Count"))
-    assert [one["height"] for one in looks(root, "rect")] == ["185.0", "100.0"], "of 200 pixels for 40"
-    assert {"0", "10", "20", "30", "40"} <= set(written(root))
-
-
-def test_a_range_is_drawn_to_a_scale_from_zero() -> None:
-    root = drawn(charts.ranges([{"model": "m", **RANGE}], label="waits", title="seconds"))
-    (middle,) = looks(root, "rect")
-    at_six = 520 / 6
-    assert float(middle["x"]) == pytest.approx(at_six, abs=0.1)
-    assert float(middle["width"]) == pytest.approx(at_six, abs=0.1)
-
-
 def test_a_curve_marks_the_observed_shares_by_their_number() -> None:
     band = [{"rung": n, "mean": 1 - n / 4, "low": 0.8 - n / 4, "high": 1.0} for n in (1, 2, 3)]
     points = [{"rung": 1, "share": 1.0, "n": 4}, {"rung": 3, "share": 0.0, "n": 1}]
@@ -82,22 +57,14 @@ def test_a_curve_marks_the_observed_shares_by_their_number() -> None:
     assert half["y1"] == half["y2"] == "90.0"
 
 
-@pytest.mark.parametrize("most", [0.0, 1e-7, 0.004, 0.3, 1, 7, 37, 99.9, 123_456])
-def test_an_axis_reaches_the_greatest_value_in_few_round_steps(most: float) -> None:
-    ticks = charts._steps(most, 5)
-    assert 2 <= len(ticks) <= 8
-    assert float(ticks[-1][1]) >= most * 0.999999
-    assert [at for at, _ in ticks] == pytest.approx([n / (len(ticks) - 1) for n in range(len(ticks))])
-
-
 def test_names_are_text_on_one_line_and_long_ones_are_cut() -> None:
     long = "模型" * 60
-    rows = [{"model": m, **RANGE} for m in (HOSTILE, long)]
-    root = drawn(charts.ranges(rows, label=HOSTILE.replace("\x07", ""), title="seconds"))
+    mean = {"threshold": 0.8, "mean": 0.5, "low": 0.25, "high": 0.75}
+    rows = [{"model": m, "category": m, **mean} for m in (HOSTILE, long)]
+    root = drawn(charts.profile(rows, [HOSTILE, long], "en"))
     said = written(root)
     assert any("<script>x()</script>" in one for one in said)
     assert not any(letter in one for one in said for letter in "\x07\u202e\n")
-    (cut,) = [one for one in said if one.startswith("模型")]
-    assert cut.endswith("…")
-    assert len(cut) < 30
+    cut = [one for one in said if one.startswith("模型")]
+    assert [one.endswith("…") and len(one) < 30 for one in cut] == [True, True], "of the row, and of the legend"
     assert float(root.attrib["width"]) < 900

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from markupsafe import Markup, escape
+from markupsafe import escape
 
-from tasks.report import explained, html, markdown, operations, overview, samples, sections
+from tasks.report import explained, html, markdown, overview, samples, sections
 from tasks.report.report_data import ReportData
+from tasks.report.text import percent
 from tasks.report.warnings import notes
 from tasks.report.words import say
 from tests.tasks.report.runs import MODELS, build, settings
@@ -129,16 +130,16 @@ def test_leaked_stop_tokens_are_told_once_a_model(data: ReportData) -> None:
 
 
 def test_cost_is_tokens_times_price(data: ReportData) -> None:
-    row = next(row for row in operations.usage(data) if row["model"] == MODELS[0])
+    row = next(row for row in sections.replies(data) if row["model"] == MODELS[0])
     own = data.replies.filter(model=MODELS[0])
     cost = (1.0 * int(own["tokens_in"].sum()) + 4.0 * int(own["tokens_out"].sum())) / 1e6
     assert row["cost"] == pytest.approx(cost)
     assert 0 < row["cost_now"] < row["cost"]
-    assert next(r for r in operations.usage(data) if r["model"] == MODELS[1])["cost"] is None, "never 0"
+    assert next(r for r in sections.replies(data) if r["model"] == MODELS[1])["cost"] is None, "never 0"
 
 
 def test_latency_percentiles_are_those_of_the_replies(data: ReportData) -> None:
-    row = next(row for row in operations.usage(data) if row["model"] == MODELS[2])
+    row = next(row for row in sections.replies(data) if row["model"] == MODELS[2])
     latencies = sorted(v for v in data.replies.filter(model=MODELS[2])["latency_s"] if v is not None)
     assert row["max"] == latencies[-1]
     middle = len(latencies) // 2
@@ -193,7 +194,7 @@ def test_equal_runs_have_equal_pages(data: ReportData) -> None:
 
 
 def test_the_cells_of_answer_and_chain_count_every_response(data: ReportData) -> None:
-    (page,) = [one for one in explained.suites(data, MODELS, lambda *_: Markup()) if one["name"] == "cot"]
+    (page,) = [one for one in explained.suites(data, MODELS) if one["name"] == "cot"]
     (shown,) = page["metrics"]
     (crossed,) = shown["crossings"]
     scores = data.scores.filter(metric="cot").filter(pl.col("status").is_in(["scored", "no_answer"]))
@@ -203,24 +204,31 @@ def test_the_cells_of_answer_and_chain_count_every_response(data: ReportData) ->
         for cell, reason in crossed["reasons"].items():
             assert crossed["n"][model, cell] == own.filter(pl.col("reason").str.starts_with(reason)).height, cell
     told = [json.loads(details)["first_wrong_step"] for details in scores["details"]]
-    (first,) = [table for table in shown["tables"] if table["title"].startswith("Step of the first")]
-    assert sum(row["total"] for row in first["rows"]) == sum(step is not None for step in told) > 0
+    (first,) = [table for table in shown["tables"] if table.title.startswith("Step of the first")]
+    assert (
+        sum(int(cell.split()[0]) for row in first.rows for cell in row[1:])
+        == sum(step is not None for step in told)
+        > 0
+    )
     assert [title for _, title in shown["parts"]][:2] == ["right and sound", "L1 final answer"]
 
 
 def test_what_judges_said_of_citations_is_counted_by_judge(data: ReportData) -> None:
-    (page,) = [one for one in explained.suites(data, MODELS, lambda *_: Markup()) if one["name"] == "citation"]
+    (page,) = [one for one in explained.suites(data, MODELS) if one["name"] == "citation"]
     (shown,) = page["metrics"]
-    right = next(table for table in shown["tables"] if table["title"] == "Is the answer right?")
+    right = next(table for table in shown["tables"] if table.title == "Is the answer right?")
     said: Counter[str] = Counter()
     for details in data.scores.filter(metric="citation", status="scored")["details"]:
         for own in json.loads(details)["judges"].values():
             said[(own.get("details") or {}).get("correctness") or ""] += 1
-    assert right["labels"] == ["CORRECT", "PARTIALLY_CORRECT", "INCORRECT"]
-    counted = [sum(row["n"][at] for row in right["rows"]) for at in range(3)]
-    assert counted == [said[label] for label in right["labels"]]
-    assert [table["chart"] for table in shown["tables"]] == [Markup()] * 3
-    assert any("points nowhere" in table["note"] for table in shown["tables"])
+    labels = [column.name for column in right.columns[1:]]
+    assert labels == ["CORRECT", "PARTIALLY_CORRECT", "INCORRECT"]
+    counted = [sum(int(row[at].split()[0]) for row in right.rows) for at in (1, 2, 3)]
+    assert counted == [said[label] for label in labels]
+    for row in right.rows:
+        own = [int(cell.split()[0]) for cell in row[1:]]
+        assert [cell.split()[1] for cell in row[1:]] == [f"({percent(n / sum(own))})" for n in own]
+    assert any("points nowhere" in table.caption for table in shown["tables"])
 
 
 @pytest.mark.parametrize("turned", [False, True])
