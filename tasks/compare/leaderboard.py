@@ -87,6 +87,17 @@ class Board:
     differing: Mapping[str, list[str]] = field(default_factory=dict)
     history: Sequence[LeaderboardEntry] = ()
 
+    def trends(self) -> dict[str, list[LeaderboardEntry]]:
+        """Return the runs of each version of a model that ran twice at least, oldest first, the models best first.
+
+        Each score has the interval of its own run, pointwise: no difference between two of them is concluded from
+        these.
+        """
+        found: dict[str, list[LeaderboardEntry]] = {one.model: [] for one in self.entries}
+        for one in sorted(self.history, key=lambda one: (one.started, one.run)):
+            found.setdefault(one.model, []).append(one)
+        return {model: own for model, own in found.items() if len(own) > 1}
+
 
 @dataclass(frozen=True)
 class Leaderboard:

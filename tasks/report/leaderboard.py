@@ -1,21 +1,22 @@
-"""The leaderboard in words: remarks, the columns and rows of its boards, and all of it as Markdown."""
+"""The leaderboard in words: remarks, the columns and rows of its boards, their scores over time, and its page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from data.commands import typed
 from data.exits import OUTCOMES
 from prompts.phrases import phrase
 from tasks.compare.leaderboard import Board, Leaderboard, LeaderboardEntry
-from tasks.compare.trends import trends
 from tasks.report.pages import still
 from tasks.report.tables import Column, Table, column_maker
-from tasks.report.text import estimated, plain, speaking
-from tasks.report.trends import EDGE, HEIGHT, LEFT, WIDTH, pictures
-from tasks.report.trends import table as trend_table
+from tasks.report.text import estimated, speaking
 
 NAMED = 5
 """Runs that are named where a remark is about many."""
+CELLS = 17
+"""Characters of a drawn interval."""
+LATEST = 12
+"""Runs of a model that are shown over time."""
 
 
 def heading(found: Leaderboard, number: int, board: Board) -> str:
@@ -80,6 +81,49 @@ def _score(suite: str, row: tuple[int, LeaderboardEntry]) -> str:
     return estimated(part["score"], part["interval"]["low"], part["interval"]["high"])
 
 
+def trend_table(found: Leaderboard, board: Board) -> Table:
+    """Return the latest runs of each trend of a board: a row a run, oldest first, its interval drawn."""
+    listed = board.trends()
+    low, high = _span([one for own in listed.values() for one in own])
+    column = column_maker("leaderboard", found.language)
+    more = sum(max(0, len(own) - LATEST) for own in listed.values())
+    earlier = [phrase("leaderboard.earlier", found.language, n=more)] if more else []
+    return Table.of(
+        ((n, model, one) for model, own in listed.items() for n, one in enumerate(own[-LATEST:])),
+        column("model", lambda row: row[1] if not row[0] else ""),
+        column("date", lambda row: f"{row[2].started:%Y-%m-%d}", unbroken=True),
+        column("overall", lambda row: estimated(row[2].score, row[2].low, row[2].high)),
+        Column(f"{100 * low:.0f} – {100 * high:.0f}%", lambda row: drawn(row[2], low, high), unbroken=True),
+        column("run", lambda row: row[2].run, unbroken=True),
+        title=phrase("leaderboard.trends", found.language),
+        caption=" ".join([phrase("leaderboard.trends_note", found.language), *earlier]),
+    )
+
+
+def _span(entries: Sequence[LeaderboardEntry]) -> tuple[float, float]:
+    """Return the ends of the scores and their intervals, within which they are drawn."""
+    ends = [value for one in entries for value in (one.low, one.score, one.high) if value is not None]
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    return (low, high) if high > low else (max(0.0, low - 0.05), min(1.0, high + 0.05))
+
+
+def drawn(one: LeaderboardEntry, low: float, high: float) -> str:
+    """Draw a score between two ends in characters, `├──●──┤`; dots where nothing is."""
+
+    def at(value: float) -> int:
+        return round((value - low) / (high - low) * (CELLS - 1))
+
+    cells = ["·"] * CELLS
+    if one.score is None:
+        return "".join(cells)
+    if one.low is not None and one.high is not None:
+        first, last = at(one.low), at(one.high)
+        cells[first : last + 1] = "─" * (last + 1 - first)
+        cells[first], cells[last] = "├", "┤"
+    cells[at(one.score)] = "●"
+    return "".join(cells)
+
+
 @speaking(lambda found: found.language)
 def page(found: Leaderboard) -> str:
     """Return the whole leaderboard as one page: no script, no network; names are escaped."""
@@ -94,31 +138,8 @@ def page(found: Leaderboard) -> str:
                 "asked": [one.said(found.language) for one in board.asked],
                 "table": table(found, board),
                 "notes": [*notes(found, board)],
-                "trends": pictures(trends(board)),
+                "trends": trend_table(found, board),
             }
             for number, board in enumerate(found.boards, 1)
         ],
-        width=WIDTH,
-        height=HEIGHT,
-        edge=EDGE,
-        left=LEFT,
     )
-
-
-@speaking(lambda found: found.language)
-def markdown(found: Leaderboard) -> str:
-    """Return the leaderboard as Markdown."""
-    lines = [
-        f"# {phrase('leaderboard.title', found.language)}",
-        "",
-        *(f"* {plain(line)}" for line in remarks(found)),
-    ]
-    for number, board in enumerate(found.boards, 1):
-        lines += ["", f"## {phrase('leaderboard.questions', found.language, n=number)}", ""]
-        lines += [*(f"* {plain(one.said(found.language))}" for one in board.asked), ""]
-        lines += table(found, board).markdown()
-        lines += ["", *(f"* {plain(note)}" for note in notes(found, board))]
-        if listed := trends(board):
-            over_time = trend_table(found, listed)
-            lines += ["", f"### {over_time.title}", "", *over_time.markdown(), "", plain(over_time.caption)]
-    return "\n".join(lines).rstrip() + "\n"

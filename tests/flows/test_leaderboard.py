@@ -20,8 +20,7 @@ from metrics.analysis.results import Results
 from metrics.analysis.summary import cells, summarise
 from prompts import phrases
 from tasks.compare.leaderboard import gather, head
-from tasks.compare.trends import trends
-from tasks.report.trends import drawn
+from tasks.report.leaderboard import drawn
 from tests.conftest import TOP
 from tests.helpers.suites import declared
 from tests.helpers.verdicts import finalise
@@ -100,38 +99,35 @@ def history(folder: Path) -> Path:
 
 def test_each_version_has_its_scores_over_time_with_each_runs_own_interval(tmp_path: Path) -> None:
     (board,) = gather(history(tmp_path)).boards
-    (trend,) = trends(board)
-    assert trend.model == next(one.model for one in board.entries if one.run == "run_04")
-    assert [(one.run, round(one.score or 0, 6)) for one in trend.entries] == [
+    ((model, trend),) = board.trends().items()
+    assert model == next(one.model for one in board.entries if one.run == "run_04")
+    assert [(one.run, round(one.score or 0, 6)) for one in trend] == [
         ("run_02", 0.5), ("run_03", 0.6), ("run_04", 0.8),
     ]  # fmt: skip
-    for one in trend.entries:
+    for one in trend:
         (model,) = json.loads((tmp_path / one.run / "results.json").read_text(encoding="utf-8"))["final"]["models"]
         assert (one.low, one.high) == (model["interval"]["low"], model["interval"]["high"])
     (whole,) = gather(tmp_path, every=True).boards
-    assert [[one.run for one in found.entries] for found in trends(whole)] == [["run_02", "run_03", "run_04"]]
+    assert [[one.run for one in found] for found in whole.trends().values()] == [["run_02", "run_03", "run_04"]]
 
 
-def test_trends_are_shown_in_the_terminal_in_markdown_and_on_a_page(
+def test_trends_are_shown_in_the_terminal_and_on_a_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    folder, markdown, page = history(tmp_path / "runs"), tmp_path / "l.md", tmp_path / "l.html"
-    assert (
-        main(["leaderboard", "--set", f"store.runs={folder}", "--markdown", str(markdown), "--html", str(page)])
-        == 0
-    )
-    for text in (capsys.readouterr().out, markdown.read_text(encoding="utf-8")):
-        shown = text[text.index("Over time") :]
-        assert [len(re.findall(rf"run\\?_0{n}", shown)) for n in (1, 2, 3, 4, 5)] == [0, 1, 1, 1, 0]
-        assert shown.count("●") == 3
-        assert "Each interval is that of its own run" in " ".join(shown.split())
+    folder, page = history(tmp_path / "runs"), tmp_path / "l.html"
+    assert main(["leaderboard", "--set", f"store.runs={folder}", "--html", str(page)]) == 0
     drawn_page = page.read_text(encoding="utf-8")
-    assert drawn_page.count("<circle") == drawn_page.count('class="around"') == 3
     assert "<m>" not in drawn_page
     assert "<script" not in drawn_page
-    heights = [float(y) for y in re.findall(r'<circle cx="[\d.]+" cy="([\d.]+)"', drawn_page)]
-    assert heights == sorted(heights, reverse=True), "scores rise, and so does the line"
+    for text in (capsys.readouterr().out, drawn_page):
+        shown = text[text.index("Over time") :]
+        assert [len(re.findall(rf"run_0{n}", shown)) for n in (1, 2, 3, 4, 5)] == [0, 1, 1, 1, 0]
+        assert "Each interval is that of its own run" in " ".join(shown.split())
+        drawn = re.findall("·*├─*●─*┤·*", shown)
+        assert len(drawn) == 3
+        places = [one.index("●") for one in drawn]
+        assert places == sorted({*places}), "scores rise, and so do the points"
 
 
 def test_an_interval_is_drawn_to_scale(tmp_path: Path) -> None:
@@ -200,11 +196,11 @@ def test_it_speaks_the_language_of_the_latest_runs_report(
     document["run"]["configuration"]["report"] = {"language": "ru"}
     path.write_text(json.dumps(document, indent=1), encoding="utf-8")
     (runs / "run_05").mkdir()
-    assert main(["leaderboard", "--set", f"store.runs={runs}", "--markdown", str(tmp_path / "l.md")]) == 0
+    assert main(["leaderboard", "--set", f"store.runs={runs}", "--html", str(tmp_path / "l.html")]) == 0
     english = phrases.section("leaderboard", "en")
-    for text in (capsys.readouterr().out, (tmp_path / "l.md").read_text(encoding="utf-8")):
+    for text in (capsys.readouterr().out, (tmp_path / "l.html").read_text(encoding="utf-8")):
         assert "Запуски задавали разные наборы вопросов (2)." in text
-        assert "Не завершены: run\\_05." in text or "Не завершены: run_05." in text
+        assert "Не завершены: run_05." in text
         assert "вопросов 60" in text
         assert not [one for one in english.values() if " " in one and "{" not in one and one in text]
     assert main(["leaderboard", "--set", f"store.runs={runs}", "--language", "en"]) == 0
@@ -295,7 +291,7 @@ def test_the_command_writes_tables_that_no_terminal_obeys(runs: Path, tmp_path: 
         "--set",
         f"store.runs={runs}",
     ]
-    command += ["--markdown", str(tmp_path / "l.md")]
+    command += ["--html", str(tmp_path / "l.html")]
     done = subprocess.run(
         command, cwd=TOP, env={**os.environ, "COLUMNS": "200"}, capture_output=True, text=True, check=True
     )
@@ -308,4 +304,3 @@ def test_the_command_writes_tables_that_no_terminal_obeys(runs: Path, tmp_path: 
     assert board.entries[-1].model == "=HYPERLINK(1)"
     assert [one.score for one in board.entries] == pytest.approx([0.9, 0.6, 0.4, 0.1])
     assert (board.entries[0].low or 1) < 0.9 < (board.entries[0].high or 0)
-    assert "\\|" in (tmp_path / "l.md").read_text(encoding="utf-8")

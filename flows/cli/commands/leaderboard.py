@@ -19,7 +19,6 @@ def leaderboard(
     *,
     every: Annotated[bool, Parameter(name="--all")] = False,
     html: Annotated[str, Parameter(metavar="FILE")] = "",
-    markdown: Annotated[str, Parameter(metavar="FILE")] = "",
     language: str = "",
     at: Where | None = None,
 ) -> None:
@@ -31,7 +30,6 @@ def leaderboard(
     Args:
         every: every run, not only each model's latest
         html: write tables and trends as one HTML page as well
-        markdown: write the tables as Markdown as well
         language: of what is said, such as en or ru (default: that of the latest run's report)
     """
     from tasks.compare.leaderboard import gather
@@ -40,19 +38,16 @@ def leaderboard(
 
     found = gather((at or Where()).existing_runs(), every=every, language=language)
     show(*_parts(found))
-    for path, compose in ((html, words.page), (markdown, words.markdown)):
-        if path:
-            write_atomically(Path(path), compose(found))
-            written([path], found.language)
+    if html:
+        write_atomically(Path(html), words.page(found))
+        written([html], found.language)
 
 
 def _parts(found: "Leaderboard") -> Iterator["RenderableType"]:
     from rich.text import Text
 
     from data.characters import visible
-    from tasks.compare.trends import trends
     from tasks.report import leaderboard as words
-    from tasks.report.trends import table
 
     for line in words.remarks(found):
         yield Text(visible(line))
@@ -61,5 +56,5 @@ def _parts(found: "Leaderboard") -> Iterator["RenderableType"]:
         yield words.table(found, board).terminal(len(board.entries))
         for note in words.notes(found, board):
             yield Text(visible(note))
-        if listed := trends(board):
-            yield table(found, listed).terminal(language=found.language)
+        if (over_time := words.trend_table(found, board)).rows:
+            yield over_time.terminal(language=found.language)
