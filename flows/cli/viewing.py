@@ -127,10 +127,9 @@ class Pages:
     def index(self, request: Request) -> Response:
         """Show the runs that are asked for, the newest first."""
         others = [HistoryEntry(name, status="completed") for name in self.files]
-        found, asked = [*others, *entries(self.runs)], pages.RunFilter.read(request.query_params)
-        return HTMLResponse(
-            pages.index(found, asked, partial(address_of, self.runs), self._language_of(found), self._path_of)
-        )
+        found, at = [*others, *entries(self.runs)], partial(address_of, self.runs)
+        language = self._language_of(found)
+        return HTMLResponse(pages.index(found, request.query_params, at, language, self._path_of))
 
     def _path_of(self, run: str) -> str:
         """Return the path of a run's latest report, for who has this machine's files; '' for others."""

@@ -1,7 +1,6 @@
 """The page of all runs, as `view` serves it: the outcome of each, searched, and any two chosen to be compared."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,31 +19,6 @@ DRAWN, WIDTH, HEIGHT, EDGE = 4, 260, 60, 8
 STYLES = ("comparison.css", "runs.css")
 
 
-@dataclass(frozen=True, slots=True)
-class RunFilter:
-    """Which runs are asked for: `words` that all stand somewhere in them, a tag, a verdict, days; and the page."""
-
-    words: str = ""
-    tag: str = ""
-    verdict: str = ""
-    since: str = ""
-    until: str = ""
-    page: int = 1
-
-    @classmethod
-    def read(cls, query: Mapping[str, str]) -> "RunFilter":
-        """Return what an address asks for; what it cannot ask for is left out."""
-        page = query.get("page", "")
-        texts = {name: query.get(name, "")[:200] for name in ("words", "tag", "verdict", "since", "until")}
-        return cls(**texts, page=int(page) if page.isdecimal() and 0 < len(page) < 7 else 1)  # noqa: PLR2004 - digits
-
-    def address(self, page: int) -> str:
-        """Return the address of another page of the same runs."""
-        names = ("words", "tag", "verdict", "since", "until")
-        parts = {name: text for name in names if (text := getattr(self, name))}
-        return f"/?{urlencode({**parts, 'page': page})}"
-
-
 def verdict(one: HistoryEntry) -> str:
     """Return a run's outcome: pass, fail, error, undecided; its status where it has none."""
     return one.verdict or one.status
@@ -56,31 +30,14 @@ def _outcome_name(outcome: str, language: str) -> str:
     return section("view", language).get(f"status_{outcome}", outcome)
 
 
-def chosen(entries: Sequence[HistoryEntry], asked: RunFilter) -> list[HistoryEntry]:
-    """Return the runs that are asked for, in their order."""
-    words = asked.words.casefold().split()
+def chosen(entries: Sequence[HistoryEntry], words: str) -> list[HistoryEntry]:
+    """Return the runs in which all words stand somewhere, in their order."""
+    wanted = words.casefold().split()
 
     def fits(one: HistoryEntry) -> bool:
-        told = (
-            one.name,
-            one.title,
-            one.file,
-            one.started,
-            one.status,
-            verdict(one),
-            one.note,
-            one.commit,
-            one.baseline,
-        )
-        text = "\n".join((*told, *one.models, *one.suites, *one.tags)).casefold()
-        day = one.started[:10]
-        return (
-            all(word in text for word in words)
-            and asked.tag in {"", *one.tags}
-            and asked.verdict in {"", verdict(one)}
-            and (not asked.since or asked.since <= day)
-            and (not asked.until or "" < day <= asked.until)
-        )
+        told = (one.name, one.title, one.file, one.started, one.status, verdict(one), one.note, one.commit)
+        text = "\n".join((*told, one.baseline, *one.models, *one.suites, *one.tags)).casefold()
+        return all(word in text for word in wanted)
 
     return [one for one in entries if fits(one)]
 
@@ -116,17 +73,20 @@ def trends(entries: Sequence[HistoryEntry]) -> list[dict[str, Any]]:
 
 def index(
     entries: Sequence[HistoryEntry],
-    asked: RunFilter,
+    query: Mapping[str, str],
     address: Callable[[str], str],
     language: str,
     path: Callable[[str], str],
 ) -> str:
-    """Return the page of the runs that are asked for; `address` tells where a run's report is, '' where nowhere.
+    """Return the page of the runs that an address's `query` asks for, by `words` and the `page`.
 
-    `path` is that of the file, to be sent; '' where none is to be told.
+    `address` tells where a run's report is, '' where nowhere; `path` is that of the file, to be sent; '' where none
+    is to be told.
     """
-    found = chosen(entries, asked)
-    start = (asked.page - 1) * EACH
+    words, number = query.get("words", "")[:200], query.get("page", "")
+    page = int(number) if number.isdecimal() and 0 < len(number) < 7 else 1  # noqa: PLR2004 - digits
+    found = chosen(entries, words)
+    start = max(page - 1, 0) * EACH
     listed = found[start : start + EACH]
     rows = [
         {
@@ -154,16 +114,19 @@ def index(
         height=HEIGHT,
         section="view",
         language=language,
-        asked=asked,
+        words=words,
         rows=rows,
         n=len(found),
         total=len(entries),
         first=start + 1,
-        earlier=asked.address(asked.page - 1) if start and asked.page > 1 else "",
-        later=asked.address(asked.page + 1) if start + EACH < len(found) else "",
-        tags=sorted({tag for one in entries for tag in one.tags}),
-        verdicts=[(each, _outcome_name(each, language)) for each in sorted({verdict(one) for one in entries})],
+        earlier=_turned(words, page - 1) if start else "",
+        later=_turned(words, page + 1) if start + EACH < len(found) else "",
     )
+
+
+def _turned(words: str, page: int) -> str:
+    """Return the address of another page of the same runs."""
+    return f"/?{urlencode({'words': words, 'page': page} if words else {'page': page})}"
 
 
 def message(text: str, language: str) -> str:
