@@ -189,11 +189,6 @@ class Database:
         """Delete a holder's claims on these ids."""
         self._run("release", ids=self._list(ids), holder=holder)
 
-    def size(self) -> tuple[int, int]:
-        """Return how many replies there are, and the characters of their texts."""
-        count, characters = self._rows("size")[0]
-        return int(count), int(characters)
-
     def count(self) -> int:
         """Return how many replies there are."""
         return int(self._rows("count")[0][0])

@@ -6,7 +6,6 @@ whoever replaces it needs the lock alone.
 """
 
 import fcntl
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,13 +18,10 @@ class InUse(Exception):  # noqa: N818 - said of a file
 
 
 class FileLock:
-    """This process's share of a file: its threads use it `shared`, who replaces it holds it `exclusive`."""
+    """This process's share of a file, held until `close`; who replaces the file holds it `exclusive`."""
 
     def __init__(self, path: Path) -> None:
         """Take a share of the file, waiting for whoever is replacing it; without a lock where none can be made."""
-        self._change = threading.Condition()
-        self._inside = 0
-        self._taken = False
         self._lock: IO[bytes] | None = None
         try:
             # A file object, so that the share of a forgotten lock ends with it.
@@ -36,38 +32,18 @@ class FileLock:
             self.close()
 
     @contextmanager
-    def shared(self) -> Iterator[None]:
-        """Use the file, beside others."""
-        with self._change:
-            self._change.wait_for(lambda: not self._taken)
-            self._inside += 1
-        try:
-            yield
-        finally:
-            with self._change:
-                self._inside -= 1
-                self._change.notify_all()
-
-    @contextmanager
     def exclusive(self, patience_s: float) -> Iterator[None]:
-        """Be the file's only user, to replace it; this process must have closed it before the body replaces it.
+        """Be the file's only user, to replace it; whoever calls has closed it.
 
         Raises:
-            InUse: other processes still used it after `patience_s` seconds.
+            InUse: others still used it after `patience_s` seconds.
         """
-        with self._change:
-            self._change.wait_for(lambda: not self._taken)
-            self._taken = True
-            self._change.wait_for(lambda: not self._inside)
         try:
             self._exclude(patience_s)
             yield
         finally:
             if self._lock is not None:
                 fcntl.flock(self._lock, fcntl.LOCK_SH)
-            with self._change:
-                self._taken = False
-                self._change.notify_all()
 
     def _exclude(self, patience_s: float) -> None:
         if self._lock is None:

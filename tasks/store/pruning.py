@@ -11,16 +11,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import polars as pl
-
 from data.errors import InputError
-from data.tables import RESPONSES
 from tasks.store.inventory import Inventory, RunFolder, stage_results
-from tasks.store.replies import ReplyCache
-from tasks.store.statements import COLUMNS
-from tasks.store.tables import RENEWED_S, Damaged, explain
-
-ID, ANSWERED_AT = (COLUMNS.index(name) for name in ("request_id", "answered_at"))
+from tasks.store.tables import RENEWED_S, explain
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,22 +131,3 @@ def carry_out(there: Inventory, planned: PruningPlan) -> int:
     for path in planned.results:
         path.unlink(missing_ok=True)
     return sum(there.store.remove(digest, unless_used_since=planned.cutoff) for digest in sorted(planned.tables))
-
-
-def unused(there: Inventory, planned: PruningPlan, cache: ReplyCache) -> list[str]:
-    """Return the request ids of the replies that no responses table that stays holds, and that are not young.
-
-    Raises:
-        InputError: a table that stays is damaged, so that what it holds is not known.
-    """
-    held: list[pl.Series] = []
-    for digest in set(there.tables) - planned.tables:
-        try:
-            if there.store.holds(digest, RESPONSES):
-                held.append(there.store.frame(digest)["request_id"])
-        except Damaged as error:
-            raise InputError(
-                f"--replies-unused: {error}, so that what it holds is not known. Verify first."
-            ) from error
-    needed = set(pl.concat(held).unique()) if held else set()
-    return [row[ID] for row in cache.walk() if row[ANSWERED_AT] < planned.cutoff and row[ID] not in needed]

@@ -4,10 +4,9 @@ SQLite (in WAL mode) for one machine; Postgres for several. A reply is durable o
 returns. Claims keep two workers from asking the same request: whoever holds the claim asks, the others wait
 for the reply, for the claim to be given back, or for its lease to expire. A call that failed gives its claim back
 as well, and is no reply: its failure is kept for the other askers of the same run, and means nothing to any other
-run. A damaged SQLite file is mended in passing, with a warning.
+run. A damaged SQLite file is mended when it is opened, with a warning.
 """
 
-import glob
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
+from data.commands import typed
 from data.errors import InputError
 from tasks.store import repair
 from tasks.store.databases import DamagedFile, Database, Row, explained, file_of, log_of, shown
@@ -58,14 +58,41 @@ def _empty(file: Path) -> bool:
     return file.exists() and file.stat().st_size == 0
 
 
+def _emptied(file: Path, lock: FileLock) -> bool:
+    """Say whether a file has lost all that it held: where another run uses it, that run is making it."""
+    with suppress(InUse):
+        if _empty(file):
+            with lock.exclusive(GLANCE_S):
+                return _empty(file)
+    return False
+
+
+def _sound(url: str, file: Path, *, whole: bool) -> Database:
+    """Open a file, checked if that takes no time to speak of, or `whole` is asked for.
+
+    Raises:
+        DamagedFile: it is damaged, or a repair of it was cut short.
+    """
+    # Before SQLite sees it, which would delete a log that it cannot read.
+    if repair.pending(file) or not (_empty(file) or not file.exists() or repair.is_sqlite(file)):
+        raise DamagedFile("file is not a database")
+    database = Database(url)
+    if (whole or file.stat().st_size <= CHECKED) and (faults := database.faults(1)):
+        database.close()
+        raise DamagedFile(faults[0])
+    return database
+
+
 class ReplyCache:
     """The replies behind one SQLAlchemy URL. Safe to share between threads.
 
     `tables` is the store whose responses tables bring back what a damaged file has lost.
     """
 
-    def __init__(self, url: str, *, tables: Store | None = None) -> None:
+    def __init__(self, url: str, *, tables: Store | None = None, whole: bool = False) -> None:
         """Open the cache, making its tables where they are missing, and mending its file where it is damaged.
+
+        `whole`: a file is checked whatever its size.
 
         Raises:
             InputError: the URL cannot be used, or the database cannot be opened.
@@ -74,119 +101,74 @@ class ReplyCache:
         self._tables = tables
         self._file = file_of(url)
         self._lock: FileLock | None = None
-        self._database: Database | None = None
         try:
-            try:
-                self._open()
-            except DamagedFile as error:
-                self._mend(None, error)
-        except InputError:
-            self.close()
+            self._database = Database(url) if self._file is None else self._open(self._file, whole=whole)
+        except (InputError, OSError, sa.exc.SQLAlchemyError, DamagedFile) as error:
+            if self._lock is not None:
+                self._lock.close()
+            if isinstance(error, sa.exc.SQLAlchemyError):
+                raise explained(url, error) from error
+            if isinstance(error, DamagedFile):
+                raise InputError(
+                    f"reply cache {shown(url)}: damaged again ({error}). Is the disk failing?"
+                ) from error
+            if isinstance(error, OSError):
+                raise InputError(f"reply cache {shown(url)}: cannot be opened ({error}).") from error
             raise
 
-    def _open(self) -> None:
-        if self._file is not None:
-            folder = self._file.parent
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise InputError(
-                    f"cannot make the folder {folder} of the reply cache: {error.strerror}. Choose another with "
-                    "--set store.root=… or --set store.cache=…."
-                ) from error
-        try:
-            if self._file is None:
-                self._database = Database(self.url)
-                return
-            self._lock = FileLock(self._file)
-            self._complete(self._lock, self._file)
-            self._database = self._sound(self._file)
-        except OSError as error:
-            raise InputError(f"reply cache {shown(self.url)}: cannot be opened ({error}).") from error
-        except sa.exc.SQLAlchemyError as error:
-            raise explained(self.url, error) from error
-
-    def _sound(self, file: Path, *, suspect: bool = False) -> Database:
-        """Open a file, checked whole if that takes no time to speak of, or if damage was met in it."""
-        database = Database(self.url)
-        self._inode = file.stat().st_ino
-        if (suspect or file.stat().st_size <= CHECKED) and (faults := database.faults(1)):
-            database.close()
-            raise DamagedFile(faults[0])
-        return database
-
-    def _complete(self, lock: FileLock, file: Path) -> None:
-        """Bring what a killed repair began to its end; an emptied file is damaged, unless another is making it."""
-        if repair.pending(file):
-            with lock.exclusive(WAIT_S):
-                repair.replace_damaged(file)
-        elif _empty(file):
-            # Where another run uses it, that run is making it.
-            with suppress(InUse), lock.exclusive(GLANCE_S):
-                if _empty(file):
-                    raise DamagedFile("the file is empty")
-        elif file.exists() and not repair.is_sqlite(file):
-            # Before SQLite sees it, which would delete a log that it cannot read.
-            raise DamagedFile("file is not a database")
-
-    def _mend(self, damaged: Database | None, reason: DamagedFile) -> None:
-        """Replace a damaged file by one with every reply that can be saved, unless someone just has.
+    def _open(self, file: Path, *, whole: bool) -> Database:
+        """Open a file, or replace a damaged one by one with every reply that can be saved.
 
         Raises:
-            InputError: other processes use it, or the new file cannot be written.
+            InputError: its folder or the new file cannot be made, or other processes use the damaged one.
         """
-        if self._file is None or self._lock is None:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
             raise InputError(
-                f"reply cache {shown(self.url)}: {reason}. It cannot be repaired in memory; run again."
-            )
+                f"cannot make the folder {file.parent} of the reply cache: {error.strerror}. Choose another with "
+                "--set store.root=… or --set store.cache=…."
+            ) from error
+        self._lock = FileLock(file)
+        try:
+            if _emptied(file, self._lock):
+                raise DamagedFile("the file is empty")
+            return _sound(self.url, file, whole=whole)
+        except DamagedFile as error:
+            reason = error
         try:
             with self._lock.exclusive(WAIT_S):
-                if self._database is damaged:
-                    self._database = None
-                    self._database = self._mended(self._file, damaged, reason)
+                return self._mended(file, reason)
         except InUse as error:
             raise InputError(
                 f"reply cache {shown(self.url)} is damaged ({reason}), and another process uses it, so that it "
                 "cannot be repaired now. Wait for that run to end, or stop it, and run again; everything answered "
                 "so far is kept."
             ) from error
-        except sa.exc.SQLAlchemyError as error:
-            raise explained(self.url, error) from error
 
-    def _mended(self, file: Path, damaged: Database | None, reason: DamagedFile) -> Database:
+    def _mended(self, file: Path, reason: DamagedFile) -> Database:
         """Return the database of a file that was damaged; the lock is held alone."""
-        if damaged is not None:
-            damaged.close()
-        if damaged is None or file.stat().st_ino == self._inode:
-            with suppress(DamagedFile):
-                if not _empty(file):
-                    # What one process mended, another need not.
-                    return self._sound(file, suspect=True)
-            saved = repair.mend(file, self._tables)
-            _log.warning("reply cache %s was damaged (%s): %s", shown(self.url), reason, saved.in_words())
-        return self._sound(file)
+        if repair.pending(file):
+            repair.replace_damaged(file)
+        with suppress(DamagedFile):
+            if not _empty(file):
+                # What one process mended, another need not.
+                return _sound(self.url, file, whole=True)
+        saved = repair.mend(file, self._tables)
+        _log.warning("reply cache %s was damaged (%s): %s", shown(self.url), reason, saved.in_words())
+        return _sound(self.url, file, whole=False)
 
     def _work(self, work: Callable[[Database], T]) -> T:
-        """Do a piece of work that may be repeated; once more after mending a damaged file."""
-        damaged: Database | None = None
-        for _ in range(2):
-            try:
-                if self._lock is None:
-                    return work(self._opened())
-                with self._lock.shared():
-                    damaged = self._opened()
-                    return work(damaged)
-            except DamagedFile as error:
-                reason = error
-                self._mend(damaged, error)
-            except sa.exc.SQLAlchemyError as error:
-                raise explained(self.url, error) from error
-        raise InputError(f"reply cache {shown(self.url)}: damaged again ({reason}). Is the disk failing?")
-
-    def _opened(self) -> Database:
-        if self._database is None:
-            raise InputError(f"reply cache {shown(self.url)} could not be repaired. Run again.")
-        return self._database
+        """Do a piece of work that may be repeated."""
+        try:
+            return work(self._database)
+        except DamagedFile as error:
+            raise InputError(
+                f"reply cache {shown(self.url)} is damaged ({error}). `{typed('store repair')}` saves what can be "
+                "read; then run again."
+            ) from error
+        except sa.exc.SQLAlchemyError as error:
+            raise explained(self.url, error) from error
 
     def lookup(self, request_ids: Sequence[str]) -> dict[str, Remembered]:
         """Return what is known of these requests.
@@ -304,24 +286,14 @@ class ReplyCache:
 
     def walk(self) -> Iterator[Row]:
         """Yield every row as it is kept, in the order of request ids; see `entry_of` for its soundness."""
-        for rows in self._opened().walk():
+        for rows in self._database.walk():
             yield from rows
-
-    def size(self) -> tuple[int, int]:
-        """Return how many replies are kept, and the characters of their texts."""
-        return self._work(lambda database: database.size())
 
     def bytes(self) -> int:
         """Return the bytes of the cache's files; 0 where it is on a server."""
         if self._file is None:
             return 0
         return sum(path.stat().st_size for path in (self._file, log_of(self._file)) if path.exists())
-
-    def asides(self) -> list[Path]:
-        """Return the damaged files that repairs have kept."""
-        if self._file is None:
-            return []
-        return sorted(self._file.parent.glob(f"{glob.escape(self._file.name)}.damaged-*"))
 
     @property
     def shown(self) -> str:
@@ -334,7 +306,6 @@ class ReplyCache:
 
     def close(self) -> None:
         """Let go of the connections."""
-        if self._database is not None:
-            self._database.close()
+        self._database.close()
         if self._lock is not None:
             self._lock.close()

@@ -126,7 +126,6 @@ def statements(*, is_sqlite: bool) -> Mapping[str, Statement]:
     words = words_of(is_sqlite=is_sqlite)
     replied, claimed = words.among(replies.c.request_id, "ids"), words.among(claims.c.request_id, "ids")
     mine, expiry = claims.c.owner == sa.bindparam("holder"), words.now + sa.bindparam("lease_s", type_=sa.Float(53))
-    size = sa.func.sum(sa.func.length(replies.c.text) + sa.func.length(replies.c.reasoning))
     after = sa.select(replies).where(replies.c.request_id > sa.bindparam("last"))
     answered, ended = sa.delete(claims).where(claimed), sa.delete(claims).where(claimed, mine)
     here, way = failures.c.run == sa.bindparam("run"), failures.c.way == sa.bindparam("way")
@@ -143,7 +142,6 @@ def statements(*, is_sqlite: bool) -> Mapping[str, Statement]:
         "owners": sa.select(claims.c.owner).distinct().where(claimed),
         "renew": sa.update(claims).values(expires_at=expiry).where(mine),
         "release": ended,
-        "size": sa.select(sa.func.count(), sa.func.coalesce(size, 0)).select_from(replies),
         "count": sa.select(sa.func.count()).select_from(replies),
         "walk": after.order_by(replies.c.request_id).limit(sa.bindparam("size")),
     }

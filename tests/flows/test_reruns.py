@@ -198,7 +198,7 @@ def test_what_prune_keeps_of_a_judged_run_reruns_wholly_from_the_cache(run: Run,
         run(*given)
         kept = latest(tmp_path)
         before, calls = results(kept), len(server.requests)
-        pruned = run("prune", "--keep", "1", "--grace", "0h", "--replies-unused", "--yes", command="store")
+        pruned = run("prune", "--keep", "1", "--grace", "0h", "--yes", command="store")
         assert pruned.returncode == 0, pruned.stderr
         assert "Deleted 1 run, " in pruned.stdout
         assert [path.name for path in (tmp_path / "runs").iterdir()] == [kept.name]

@@ -316,20 +316,6 @@ def test_folders_that_are_no_runs_stay(place: Place) -> None:
     assert outside.exists()
 
 
-def test_replies_go_only_when_asked_for_and_unused(place: Place) -> None:
-    place.run(place.answers("needed"), days=5)
-    place.remember("needed", "idle")
-    place.remember("young", days=0.1)
-    assert place.care("prune", "--yes") == 0
-    cache = place.cache()
-    assert cache.count() == 3
-    assert place.care("prune", "--replies-unused") == 0
-    assert cache.count() == 3
-    assert place.care("prune", "--replies-unused", "--yes") == 0
-    assert set(cache.lookup(["needed", "idle", "young"])) == {"needed", "young"}
-    cache.close()
-
-
 def test_stage_results_go_with_their_tables(place: Place) -> None:
     kept, idle = place.table("a"), place.table("b")
     place.run(kept, days=5)

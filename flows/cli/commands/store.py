@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from config.settings import StoreSettings
     from tasks.report.tables import Table
     from tasks.store.inventory import Inventory, RunFolder
-    from tasks.store.replies import ReplyCache
     from tasks.store.tables import Store
 
 _UNITS = {"m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
@@ -43,11 +42,6 @@ def amount(size: float) -> str:
     return f"{size:.1f} TB"
 
 
-def _printable(text: str) -> str:
-    """Return a name from a manifest without what a terminal would obey."""
-    return "".join(c if c.isprintable() else "?" for c in text)
-
-
 def _open(where: Where | None) -> tuple["StoreSettings", "Store", "Inventory"]:
     """Return where a store is, the store, and what is there."""
     from tasks.store.inventory import take
@@ -63,22 +57,6 @@ def _open(where: Where | None) -> tuple["StoreSettings", "Store", "Inventory"]:
             "an evaluation first."
         )
     return at, store, take(store, Path(at.runs))
-
-
-def _cache_url(store: "Store", given: str) -> str:
-    from tasks.store.replies import url_in
-
-    return given or url_in(store)
-
-
-def _existing_cache(store: "Store", given: str) -> "ReplyCache | None":
-    """Open the reply cache; None where its file is not there."""
-    from tasks.store.databases import file_of
-    from tasks.store.replies import ReplyCache
-
-    url = _cache_url(store, given)
-    file = file_of(url)
-    return None if file is not None and not file.exists() else ReplyCache(url, tables=store)
 
 
 def _table(there: "Inventory") -> "Table":
@@ -102,6 +80,10 @@ def _state(run: "RunFolder") -> str:
 
 def list_(*, where: Where | None = None) -> None:
     """Say what is there."""
+    from tasks.runtime.storage import cache_url
+    from tasks.store.databases import file_of
+    from tasks.store.replies import ReplyCache
+
     at, store, there = _open(where)
     if there.runs:
         show(_table(there).terminal(len(there.runs)))
@@ -110,23 +92,23 @@ def list_(*, where: Where | None = None) -> None:
     every, idle = set(there.tables), set(there.tables) - there.needed
     show(f"{at.root}: {plural(len(every), 'table')}, {amount(there.size(every))}")
     show(f"  of no run's: {plural(len(idle), 'table')}, {amount(there.size(idle))}")
+    file = file_of(url := cache_url(at))
+    if file is not None and not file.exists():
+        show("no reply cache yet")
+        return
     try:
-        replies = _existing_cache(store, at.cache)
+        replies = ReplyCache(url, tables=store)
     except InputError as error:
         show(str(error))
         return
-    if replies is None:
-        show("no reply cache yet")
-        return
-    number, characters = replies.size()
-    show(f"{replies.shown}: {plural(number, 'reply')}, {amount(replies.bytes() or characters)}")
-    for aside in replies.asides():
-        show(f"  kept from a repair: {aside} ({amount(aside.stat().st_size)})")
+    size = replies.bytes()
+    show(f"{replies.shown}: {plural(replies.count(), 'reply')}{f', {amount(size)}' if size else ''}")
     replies.close()
 
 
 def verify(*, where: Where | None = None) -> int:
     """Check every table, every run and every reply; where something is damaged, the exit code is 1."""
+    from tasks.runtime.storage import cache_url
     from tasks.store.databases import shown
     from tasks.store.tables import Damaged
     from tasks.store.verifying import faults_of_replies, faults_of_run
@@ -145,11 +127,11 @@ def verify(*, where: Where | None = None) -> int:
             found.append(f"{error} ({needed}): the next run of its stage writes it again, prune clears it away")
     for run in there.runs:
         found += faults_of_run(run, set(there.tables))
-    url = _cache_url(store, at.cache)
+    url = cache_url(at)
     replies, faults = faults_of_replies(url)
     found += [f"reply cache {shown(url)}: {fault}" for fault in faults]
     for line in found:
-        show(f"DAMAGED  {_printable(line)}")
+        show(f"DAMAGED  {line}")
     show(
         f"{plural(len(there.tables), 'table')}, {plural(len(there.runs), 'run')} and {plural(replies, 'reply')} "
         f"checked: {plural(len(found), 'fault') if found else 'all whole'}."
@@ -163,7 +145,6 @@ def prune(
     keep: Annotated[int | None, Parameter(metavar="N", validator=Number(gte=0))] = None,
     runs: Annotated[tuple[str, ...], Parameter(name="--run", metavar="ID", json_list=False)] = (),
     grace: Annotated[float, Parameter(converter=_seconds, metavar="AGE")] = _UNITS["d"],
-    replies_unused: bool = False,
     yes: bool = False,
     where: Where | None = None,
 ) -> None:
@@ -176,10 +157,9 @@ def prune(
         keep: not the newest N finished runs
         runs: this run; may be repeated
         grace: nothing written or used since, as another run may need it (default: 1d)
-        replies_unused: also replies that no kept table holds
         yes: delete; without it nothing is touched
     """
-    from tasks.store.pruning import PruningRequest, carry_out, plan, unused
+    from tasks.store.pruning import PruningRequest, carry_out, plan
 
     at, store, there = _open(where)
     if there.tables and not Path(at.runs).is_dir():
@@ -188,22 +168,17 @@ def prune(
             "nothing is deleted. Name the folder of the runs that use this store, or an empty one if none are left."
         )
     planned = plan(there, PruningRequest(older_than, keep, runs, grace))
-    cache = _existing_cache(store, at.cache) if replies_unused else None
-    replies = unused(there, planned, cache) if cache else []
     for run in planned.runs:
-        show(f"run    {run.name}  {_printable(', '.join(run.models))}")
+        show(f"run    {run.name}  {', '.join(run.models)}")
     size = there.size(planned.tables)
     for note in planned.notes:
         show(f"note   {note}")
     goes = [plural(len(planned.runs), "run"), f"{plural(len(planned.tables), 'table')} ({amount(size)})"]
     goes += [plural(len(planned.results), "stage result")] if planned.results else []
-    goes += [plural(len(replies), "reply")] if replies_unused else []
     if not yes:
         show(f"Would delete {', '.join(goes)}. Nothing was deleted: add --yes.")
         return
     gone = carry_out(there, planned)
-    if cache and replies:
-        cache.forget(replies)
     kept = (
         f" {plural(len(planned.tables) - gone, 'table')} came into use meanwhile."
         if gone < len(planned.tables)
@@ -214,10 +189,11 @@ def prune(
 
 def repair(*, where: Where | None = None) -> None:
     """Mend a damaged reply cache, and bring replies back from the store's tables."""
+    from tasks.runtime.storage import cache_url
     from tasks.store.replies import ReplyCache
 
     at, store, _ = _open(where)
-    opened = ReplyCache(_cache_url(store, at.cache), tables=store)
+    opened = ReplyCache(cache_url(at), tables=store, whole=True)
     mended, brought = opened.restore()
     number = opened.count()
     show(

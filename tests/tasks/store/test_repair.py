@@ -1,4 +1,4 @@
-"""A damaged reply cache is mended in passing: only what neither it nor the store's tables hold is asked again."""
+"""A damaged reply cache is mended when it is opened: only what neither it nor the store's tables hold is asked again."""
 
 import json
 import random
@@ -6,7 +6,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,6 +79,11 @@ def replies_of(known: dict[str, Remembered]) -> dict[str, tuple[Reply, float]]:
 
 def opened(file: Path, tables: Store | None = None) -> ReplyCache:
     return ReplyCache(f"sqlite:///{file}", tables=tables)
+
+
+def kept(file: Path) -> list[Path]:
+    """Return the damaged files that repairs have kept, without their logs."""
+    return [path for path in file.parent.glob(f"{file.name}.damaged-*") if not path.name.endswith(("-wal", "-shm"))]
 
 
 def hit(file: Path, start: int, content: bytes) -> None:
@@ -186,7 +190,7 @@ def test_text_that_is_no_utf8_fails_its_checksum_and_nothing_else(file: Path) ->
     cache.close()
 
 
-def test_damage_in_a_file_too_large_to_check_at_once_is_mended_when_met(
+def test_damage_in_a_file_too_large_to_check_at_once_is_told_when_met_and_mended_by_repair(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with sqlite3.connect(file) as connection:
@@ -194,11 +198,16 @@ def test_damage_in_a_file_too_large_to_check_at_once_is_mended_when_met(
     for page in range(8, file.stat().st_size // PAGE, 3):
         hit(file, page * PAGE, b"\xaa" * PAGE)
     monkeypatch.setattr("tasks.store.replies.CHECKED", 0)
-    cache = opened(file, tables_of(file, IDS))
-    assert cache.asides() == []
-    assert replies_of(cache.lookup(IDS)) == replies_of(ENTRIES)
-    assert len([path for path in cache.asides() if not path.name.endswith(("-wal", "-shm"))]) == 1
+    store = tables_of(file, IDS)
+    cache = opened(file, store)
+    with pytest.raises(InputError, match=r"is damaged .*store repair` saves what can be read"):
+        cache.lookup(IDS)
     cache.close()
+    assert kept(file) == []
+    repaired = ReplyCache(f"sqlite:///{file}", tables=store, whole=True)
+    assert replies_of(repaired.lookup(IDS)) == replies_of(ENTRIES)
+    repaired.close()
+    assert len(kept(file)) == 1
 
 
 def test_an_emptied_file_is_filled_from_the_stores_tables(tmp_path: Path) -> None:
@@ -225,7 +234,7 @@ def test_the_rows_before_the_damage_are_saved_from_the_file(file: Path, caplog: 
     assert f"{len(known)} replies were saved from the file" in caplog.text
 
 
-def test_damage_that_comes_while_a_run_has_the_cache_open_is_mended_too(file: Path) -> None:
+def test_damage_that_comes_while_a_run_has_the_cache_open_is_mended_by_the_next(file: Path) -> None:
     cache = opened(file)
     assert len(cache.lookup(IDS[:5])) == 5
     with sqlite3.connect(file) as connection:
@@ -233,7 +242,11 @@ def test_damage_that_comes_while_a_run_has_the_cache_open_is_mended_too(file: Pa
     pages = file.stat().st_size // PAGE
     for page in range(1, pages, 3):
         hit(file, page * PAGE, b"\xaa" * PAGE)
-    cache._database.close()  # type: ignore[union-attr] # so that SQLite's page cache does not hide the damage
+    cache._database.close()  # so that SQLite's page cache does not hide the damage
+    with pytest.raises(InputError, match="then run again"):
+        cache.lookup(IDS)
+    cache.close()
+    cache = opened(file)
     left = cache.lookup(IDS)
     assert all(left[i] == ENTRIES[i] for i in left)
     cache.remember(list(ENTRIES.values()))
@@ -305,24 +318,8 @@ def test_a_repair_that_was_killed_is_brought_to_its_end(file: Path, tmp_path: Pa
     assert not file.with_name("replies.sqlite.mending").exists()
 
 
-def test_who_replaces_a_file_waits_for_who_is_inside(tmp_path: Path) -> None:
-    lock = FileLock(tmp_path / "x")
-    order: list[str] = []
-    entered = threading.Event()
-
-    def replace() -> None:
-        entered.wait()
-        with lock.exclusive(1.0):
-            order.append("alone")
-
-    thread = threading.Thread(target=replace)
-    thread.start()
-    with lock.shared(), lock.shared():
-        entered.set()
-        order.append("inside")
-    thread.join()
-    assert order == ["inside", "alone"]
-    other = FileLock(tmp_path / "x")
+def test_who_replaces_a_file_is_its_only_user(tmp_path: Path) -> None:
+    lock, other = FileLock(tmp_path / "x"), FileLock(tmp_path / "x")
     with pytest.raises(InUse), lock.exclusive(0.0):
         pass
     other.close()
