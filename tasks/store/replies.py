@@ -10,7 +10,7 @@ run. A damaged SQLite file is mended when it is opened, with a warning.
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -67,12 +67,14 @@ def _emptied(file: Path, lock: FileLock) -> bool:
     return False
 
 
-def _sound(url: str, file: Path, *, whole: bool) -> Database:
+def _sound(url: str, file: Path, *, whole: bool, emptied: bool = False) -> Database:
     """Open a file, checked if that takes no time to speak of, or `whole` is asked for.
 
     Raises:
         DamagedFile: it is damaged, or a repair of it was cut short.
     """
+    if emptied:
+        raise DamagedFile("the file is empty")
     # Before SQLite sees it, which would delete a log that it cannot read.
     if repair.pending(file) or not (_empty(file) or not file.exists() or repair.is_sqlite(file)):
         raise DamagedFile("file is not a database")
@@ -89,6 +91,8 @@ class ReplyCache:
     `tables` is the store whose responses tables bring back what a damaged file has lost.
     """
 
+    _lock: FileLock | None = None
+
     def __init__(self, url: str, *, tables: Store | None = None, whole: bool = False) -> None:
         """Open the cache, making its tables where they are missing, and mending its file where it is damaged.
 
@@ -100,21 +104,14 @@ class ReplyCache:
         self.url = url
         self._tables = tables
         self._file = file_of(url)
-        self._lock: FileLock | None = None
         try:
             self._database = Database(url) if self._file is None else self._open(self._file, whole=whole)
-        except (InputError, OSError, sa.exc.SQLAlchemyError, DamagedFile) as error:
-            if self._lock is not None:
-                self._lock.close()
-            if isinstance(error, sa.exc.SQLAlchemyError):
-                raise explained(url, error) from error
-            if isinstance(error, DamagedFile):
-                raise InputError(
-                    f"reply cache {shown(url)}: damaged again ({error}). Is the disk failing?"
-                ) from error
-            if isinstance(error, OSError):
-                raise InputError(f"reply cache {shown(url)}: cannot be opened ({error}).") from error
-            raise
+        except sa.exc.SQLAlchemyError as error:
+            raise explained(url, error) from error
+        except DamagedFile as error:
+            raise InputError(f"reply cache {shown(url)}: damaged again ({error}). Is the disk failing?") from error
+        except OSError as error:
+            raise InputError(f"reply cache {shown(url)}: cannot be opened ({error}).") from error
 
     def _open(self, file: Path, *, whole: bool) -> Database:
         """Open a file, or replace a damaged one by one with every reply that can be saved.
@@ -129,16 +126,24 @@ class ReplyCache:
                 f"cannot make the folder {file.parent} of the reply cache: {error.strerror}. Choose another with "
                 "--set store.root=… or --set store.cache=…."
             ) from error
-        self._lock = FileLock(file)
+        with ExitStack() as failed:
+            lock = self._lock = failed.enter_context(closing(FileLock(file)))
+            try:
+                found = _sound(self.url, file, whole=whole, emptied=_emptied(file, lock))
+            except DamagedFile as error:
+                found = self._mended(file, lock, error)
+            failed.pop_all()
+        return found
+
+    def _mended(self, file: Path, lock: FileLock, reason: DamagedFile) -> Database:
+        """Return the database of a file that was damaged.
+
+        Raises:
+            InputError: as `_open`.
+        """
         try:
-            if _emptied(file, self._lock):
-                raise DamagedFile("the file is empty")
-            return _sound(self.url, file, whole=whole)
-        except DamagedFile as error:
-            reason = error
-        try:
-            with self._lock.exclusive(WAIT_S):
-                return self._mended(file, reason)
+            with lock.exclusive(WAIT_S):
+                return self._replaced(file, reason)
         except InUse as error:
             raise InputError(
                 f"reply cache {shown(self.url)} is damaged ({reason}), and another process uses it, so that it "
@@ -146,8 +151,8 @@ class ReplyCache:
                 "so far is kept."
             ) from error
 
-    def _mended(self, file: Path, reason: DamagedFile) -> Database:
-        """Return the database of a file that was damaged; the lock is held alone."""
+    def _replaced(self, file: Path, reason: DamagedFile) -> Database:
+        """Replace a file that was damaged, unless somebody just has; the lock is held alone."""
         if repair.pending(file):
             repair.replace_damaged(file)
         with suppress(DamagedFile):

@@ -161,7 +161,7 @@ def prune(
     """
     from tasks.store.pruning import PruningRequest, carry_out, plan
 
-    at, store, there = _open(where)
+    at, _, there = _open(where)
     if there.tables and not Path(at.runs).is_dir():
         raise InputError(
             f"store.runs {at.runs}: there is no such folder, so it is not known which tables its runs need, and "

@@ -1,4 +1,4 @@
-"""A damaged reply cache is mended when it is opened: only what neither it nor the store's tables hold is asked again."""
+"""A damaged reply cache is mended when it is opened: what neither it nor the store's tables hold is asked again."""
 
 import json
 import random
