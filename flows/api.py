@@ -12,12 +12,8 @@ from http import HTTPStatus
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-from prefect.blocks.core import Block
 from prefect.client.schemas import actions
 from prefect.client.schemas.objects import (
-    BlockDocument,
-    BlockSchema,
-    BlockType,
     Flow,
     FlowRun,
     ServerDefaultResultStorage,
@@ -117,13 +113,11 @@ def _state(asked: actions.StateCreate | None) -> State:
 
 
 class Api:
-    """The flows, runs and blocks of one process; every method answers one route."""
+    """The flows and runs of one process; every method answers one route."""
 
     def __init__(self) -> None:
         self._flows: dict[str, Flow] = {}
         self._flow_runs: dict[UUID, FlowRun] = {}
-        self._block_types: dict[str, BlockType] = {}
-        self._block_schemas: dict[str, BlockSchema] = {}
 
     def routes(self) -> list[Route]:
         """Return all routes."""
@@ -136,12 +130,6 @@ class Api:
             ("PATCH", "/flow_runs/{id:uuid}", self.update_flow_run),
             ("POST", "/flow_runs/{id:uuid}/set_state", self.set_flow_run_state),
             ("POST", "/task_runs/", self.create_task_run),
-            # Results of a remote store: Prefect takes only storage that its server knows.
-            ("GET", "/block_types/slug/{slug}", self.read_block_type),
-            ("POST", "/block_types/", self.create_block_type),
-            ("GET", "/block_schemas/checksum/{checksum}", self.read_block_schema),
-            ("POST", "/block_schemas/", self.create_block_schema),
-            ("POST", "/block_documents/", self.create_block_document),
         )
         return [Route(path, answer, methods=[method]) for method, path, answer in listed]
 
@@ -218,37 +206,6 @@ class Api:
         state.state_details.flow_run_id, state.state_details.task_run_id = of.id, run.id
         _record(run, state)
         return _json(run, HTTPStatus.CREATED)
-
-    async def read_block_type(self, request: Request) -> Response:
-        """Return a type of blocks."""
-        return _json(_there(self._block_types.get(request.path_params["slug"]), "Block type"))
-
-    async def create_block_type(self, request: Request) -> Response:
-        """Return a new type of blocks."""
-        asked = await _read(request, actions.BlockTypeCreate)
-        made = self._block_types[asked.slug] = BlockType.model_validate(_fields(asked) | _stamped())
-        return _json(made, HTTPStatus.CREATED)
-
-    async def read_block_schema(self, request: Request) -> Response:
-        """Return the schema of a type's blocks."""
-        return _json(_there(self._block_schemas.get(request.path_params["checksum"]), "Block schema"))
-
-    async def create_block_schema(self, request: Request) -> Response:
-        """Return a new schema of a type's blocks."""
-        asked = await _read(request, actions.BlockSchemaCreate)
-        checksum = Block._calculate_schema_checksum(asked.fields)  # noqa: SLF001 - as Prefect's server does
-        of = next(one for one in self._block_types.values() if one.id == asked.block_type_id)
-        made = BlockSchema.model_validate(_fields(asked) | _stamped(checksum=checksum, block_type=of))
-        self._block_schemas[checksum] = made
-        return _json(made, HTTPStatus.CREATED)
-
-    async def create_block_document(self, request: Request) -> Response:
-        """Return a new block; nobody asks for it again."""
-        asked = await _read(request, actions.BlockDocumentCreate)
-        schema = next(one for one in self._block_schemas.values() if one.id == asked.block_schema_id)
-        of = schema.block_type
-        more = {"block_schema": schema, "block_type": of, "block_type_name": of and of.name}
-        return _json(BlockDocument.model_validate(_fields(asked) | _stamped(**more)), HTTPStatus.CREATED)
 
 
 def _there(found: M | None, what: str) -> M:

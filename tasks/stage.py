@@ -292,8 +292,8 @@ class Stage(Generic[P, R]):
     def _named(self, cell: Cell, given: Given, *, refresh: bool) -> Any:
         name = f"{self.name} {cell}".replace("{", "(").replace("}", ")")
         options: dict[str, Any] = {"refresh_cache": True} if refresh else {}
-        if self.cached and (store := _store_in(given)) and (storage := open_results(store)):
-            options["result_storage"] = storage
+        if self.cached and (store := _store_in(given)):
+            options["result_storage"] = open_results(store, clustered=current_ledger().distributed)
         return self.task.with_options(task_run_name=name, **options)
 
     def _settle(self, cell: Cell, state: Any, started: float, given: Given) -> R:

@@ -2,6 +2,7 @@
 
 import atexit
 import hashlib
+import uuid
 from contextlib import ExitStack, closing
 from functools import cache
 from pathlib import Path
@@ -70,18 +71,22 @@ def open_store(store: StoreSettings) -> Store:
 
 
 @cache
-def _results(root: str) -> Any:
+def _results(root: str, *, clustered: bool) -> Any:
     from prefect.filesystems import RemoteFileSystem
 
     block = RemoteFileSystem(basepath=f"{root.rstrip('/')}/results")
-    # Prefect takes only storage that its server knows by name. No credentials stand in it: each worker has its own.
-    block.save(f"basic-control-{hashlib.sha256(root.encode()).hexdigest()[:16]}", overwrite=True)
+    # Prefect takes only storage that has an id. No credentials stand in it: each worker has its own.
+    if clustered:
+        block.save(f"basic-control-{hashlib.sha256(root.encode()).hexdigest()[:16]}", overwrite=True)
+    else:
+        block._block_document_id = uuid.uuid4()  # noqa: SLF001 - nobody else asks Prefect's server for it
     return block
 
 
-def open_results(store: StoreSettings) -> Any | None:
+def open_results(store: StoreSettings, *, clustered: bool) -> Any | None:
     """Return where Prefect keeps what finished stages returned: beside the tables of a remote store.
 
-    None where the store is a local folder, of which Prefect's own settings tell (`flows.environment`).
+    None where the store is a local folder, of which Prefect's own settings tell (`flows.environment`). `clustered`:
+    workers ask Prefect's server for it.
     """
-    return None if open_store(store).local is not None else _results(store.root)
+    return None if open_store(store).local is not None else _results(store.root, clustered=clustered)

@@ -25,9 +25,6 @@ from prefect.cache_policies import INPUTS
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
 from prefect.client.schemas.objects import (
-    BlockDocument,
-    BlockSchema,
-    BlockType,
     Flow,
     FlowRun,
     ServerDefaultResultStorage,
@@ -36,7 +33,6 @@ from prefect.client.schemas.objects import (
 )
 from prefect.client.schemas.responses import OrchestrationResult, SetStateStatus
 from prefect.context import refresh_global_settings_context
-from prefect.filesystems import RemoteFileSystem
 from prefect.settings import PREFECT_API_URL, PREFECT_LOCAL_STORAGE_PATH, temporary_settings
 from prefect.states import Cancelling, Completed, Crashed, Pending, Running
 from pydantic import BaseModel
@@ -63,9 +59,6 @@ READ: dict[str, type[BaseModel]] = {
     r"(POST|GET) /flow_runs/[^/]*": FlowRun,
     r"POST /flow_runs/[^/]+/set_state": OrchestrationResult[Any],
     r"(POST|GET) /task_runs/[^/]*": TaskRun,
-    r"\w+ /block_types/.*": BlockType,
-    r"\w+ /block_schemas/.*": BlockSchema,
-    r"\w+ /block_documents/": BlockDocument,
 }
 """As what the client reads an answer, by the request; what is not here has no content."""
 UNREAD = {"estimated_run_time", "estimated_start_time_delta", "total_run_time", "updated"}
@@ -287,22 +280,6 @@ def interrupted(_folder: Path) -> None:
         outer()
 
 
-def remote(_folder: Path) -> None:
-    """Keep a task's result in a remote store."""
-    block = RemoteFileSystem(basepath=f"memory://{uuid.uuid4()}")
-    block.save(f"test-{uuid.uuid4()}", overwrite=True)
-
-    @task(cache_policy=INPUTS, persist_result=True, result_storage=block)
-    def kept(number: int) -> int:
-        return number
-
-    @flow(name=f"remote {uuid.uuid4()}")
-    def outer() -> tuple[str, ...]:
-        return tuple(str(kept(1, return_state=True).name) for _ in range(2))
-
-    assert outer() == ("Completed", "Cached")
-
-
 def refused(_folder: Path) -> None:
     """Have a run that has ended, or begun, enter states that it does not enter any more."""
 
@@ -322,7 +299,7 @@ def refused(_folder: Path) -> None:
         assert [httpx.post(url, json=again).json()["status"] for _ in range(2)] == ["ACCEPT", "REJECT"]
 
 
-RUNS = [evaluation, nested, cached, failing, interrupted, remote, refused]
+RUNS = [evaluation, nested, cached, failing, interrupted, refused]
 
 
 @pytest.fixture(scope="module")
