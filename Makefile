@@ -50,7 +50,7 @@ test-all:
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/pyrefly check
 	$(BIN)/lint-imports
 
 # The page that is made from the code.
@@ -72,4 +72,4 @@ lock:
 	  --output-file requirements.lock
 
 clean:
-	rm -rf .venv .venv-3.* .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .venv .venv-3.* .ruff_cache .pytest_cache .hypothesis build dist

@@ -157,7 +157,7 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 def _put(values: dict[str, Any], path: Steps, value: Any) -> dict[str, Any]:
     for step in reversed(path):
         value = {step: value}
-    return merged(values, value)
+    return merged(values, value)  # pyrefly: ignore[bad-argument-type] # the first step is a name
 
 
 def _section(

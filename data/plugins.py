@@ -225,7 +225,7 @@ def _discovered(package: str, plugins: str) -> tuple[Mapping[str, Any], Mapping[
     for there, unit in (*_own(kind), *_added(kind), *_registered(kind)):
         if not isinstance(unit, kind):
             raise InputError(f"{there.named}: expected UNIT to be a {kind.__name__}, found {type(unit).__name__}.")
-        name = unit.name  # type: ignore[attr-defined] # every kind has one
+        name = unit.name
         if name in units:
             raise InputError(
                 f"two units are named {name!r}: {origins[name].named} and {there.named}. Rename or remove one."

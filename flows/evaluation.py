@@ -1,6 +1,7 @@
 """One evaluation by a plan: every suite, then one summary, its gate and its reports."""
 
 import time
+from typing import Any
 
 from config.settings import Rerun
 from data.batches import Cell
@@ -40,7 +41,7 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
         tables, waiting = run_suites(plan, identities)
         summary = aggregate(Cell(), plan.store, tables.items, tables.scores, monitored_suites(plan.suites))
         described = describe(plan, known, tables, summary, identities)
-        manifest = {**run.head, "rerun": again.model_dump(), **described}
+        manifest: dict[str, Any] = {**run.head, "rerun": again.model_dump(), **described}
         named = {name: manifest[name] for name in (*run.head, "configuration", "versions")}
         conduct = RunContext(run=named, provenance=known, waiting=waiting)
         found = results(Cell(), plan, tables, summary, identities=identities, conduct=conduct)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from config.settings import Settings
 from data.batches import Ref
@@ -92,7 +92,8 @@ def short_forms(plan: "SuitePlan", lacking: Mapping[str, Collection[Step]]) -> I
                 "languages": [language],
                 "n_items": judge.exam,
             }
-            made = Settings(judges=(judge,), suites=(SUITE,), store=plan.store, **{SUITE: options})
+            given: dict[str, Any] = {SUITE: options}
+            made = Settings(judges=(judge,), suites=(SUITE,), store=plan.store, **given)
             own = made.suite(SUITE)
             metrics = {f"exam_{step}": {**own.metrics[f"exam_{step}"], "judge": judge.served} for step in names}
             changes = {"suites": (own.model_copy(update={"metrics": metrics}),), "batch_size": plan.batch_size}

@@ -82,7 +82,7 @@ def _dask(where: Runner) -> Iterator[Any]:
 
     if address := where.address:
         try:
-            with distributed.Client(address, timeout=ANSWER_S, set_as_default=False) as probe:  # type: ignore[no-untyped-call] # has no types
+            with distributed.Client(address, timeout=ANSWER_S, set_as_default=False) as probe:
                 probe.wait_for_workers(1, timeout=WORKERS_S)
         except (OSError, ValueError, TypeError) as error:
             expected = "a Dask scheduler with a worker, such as tcp://host:8786"

@@ -64,7 +64,7 @@ class _Told(io.TextIOBase):
         return int(self.stream.fileno())
 
     @property
-    def encoding(self) -> str:  # type: ignore[override] # which a stream of bytes below has
+    def encoding(self) -> str:  # pyrefly: ignore[bad-override] # which a stream of bytes below has
         """The other's."""
         return str(self.stream.encoding)
 

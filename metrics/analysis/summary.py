@@ -141,9 +141,10 @@ OF_FAMILIES = OVER_ALL & (pl.col("family") != "")
 
 def cells(summary: pl.DataFrame) -> tuple[SummaryRow, ...]:
     """Read the rows of a summary table."""
-    return tuple(
-        SummaryRow(**{**row, "n_truncated": row.get("n_truncated") or 0}) for row in summary.iter_rows(named=True)
+    filled: Iterator[dict[str, Any]] = (
+        {**row, "n_truncated": row.get("n_truncated") or 0} for row in summary.iter_rows(named=True)
     )
+    return tuple(SummaryRow(**row) for row in filled)
 
 
 def totals(summary: pl.DataFrame, *, suite: str, metric: str) -> dict[str, Total]:
@@ -353,10 +354,10 @@ def _slices(edges: npt.NDArray[np.int64], part: tuple[int, ...]) -> list[slice]:
     return found
 
 
-_Column = TypeVar("_Column", Floats, Codes)
+_Number = TypeVar("_Number", np.float64, np.int64)
 
 
-def _take(column: _Column, slices: Sequence[slice]) -> _Column:
+def _take(column: npt.NDArray[_Number], slices: Sequence[slice]) -> npt.NDArray[_Number]:
     return column[slices[0]] if len(slices) == 1 else np.concatenate([column[at] for at in slices])
 
 

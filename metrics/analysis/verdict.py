@@ -298,8 +298,8 @@ def _missing(suites: Sequence[SuiteScore]) -> str:
 
 def _model(score: ModelScore, policy: Policy, results: Results) -> ModelResult:
     suites = tuple(_suite(suite, policy, results, score.model) for suite in score.suites)
-    known = {one.name: getattr(score, one.name) for one in fields(ModelScore)}
-    result = _whole(ModelResult(**{**known, "suites": suites}), policy)
+    known: dict[str, Any] = {one.name: getattr(score, one.name) for one in fields(ModelScore)} | {"suites": suites}
+    result = _whole(ModelResult(**known), policy)
     if score.missing:
         return replace(result, reason=f"the model could not be asked: {score.missing}")
     return replace(result, reason=score.failed) if score.failed else result

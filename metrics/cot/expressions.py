@@ -81,7 +81,7 @@ def tokens(text: str) -> list[Token]:
     found: list[Token] = []
     unsettled = False
     for match in _TOKEN.finditer(text):
-        kind: Kind = match.lastgroup  # type: ignore[assignment]  # the groups are named after the kinds
+        kind: Kind = match.lastgroup  # pyrefly: ignore[bad-assignment] # the groups are named after the kinds
         written = match[0]
         start, end = match.span()
         if kind == "number":

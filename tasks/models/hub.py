@@ -120,7 +120,7 @@ def _append(client: httpx.Client, url: str, part: Path, size: int, stopped: thre
 def _leave_unread(response: httpx.Response) -> None:
     """Put nothing in the place of a redirect's or a refusal's body, which could be endless."""
     if not response.is_success:
-        response.stream.close()  # type: ignore[union-attr] # a synchronous client's
+        response.stream.close()  # pyrefly: ignore[missing-attribute] # a synchronous client's
         response.stream = httpx.ByteStream(b"")
 
 

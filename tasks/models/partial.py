@@ -11,7 +11,7 @@ class _Later(ModuleType):
     """A module that runs when something of it is asked for; what is in a package is found before that."""
 
     def __getattr__(self, name: str) -> Any:
-        spec, self.__class__ = self.__spec__, ModuleType  # type: ignore[assignment] # once is enough
+        spec, self.__class__ = self.__spec__, ModuleType  # pyrefly: ignore[bad-argument-type] # once is enough
         if spec and spec.loader:
             spec.loader.exec_module(self)
         return getattr(self, name)

@@ -16,7 +16,7 @@ async def in_thread(act: Callable[[], T], name: str = "client") -> T:
 
     def settle(result: T | None, error: BaseException | None) -> None:
         if not future.done():
-            future.set_exception(error) if error else future.set_result(result)  # type: ignore[arg-type] # one of the two is there
+            future.set_exception(error) if error else future.set_result(result)  # pyrefly: ignore[bad-argument-type] # one of the two is there
 
     def run() -> None:
         result, error = None, None

@@ -60,11 +60,8 @@ def _environment() -> Environment:
         "points": points,
         "total_percent": total_percent,
     }
-    environment.globals = environment.globals | {
-        "heat": overview.heat,
-        "few": overview.is_imprecise,
-        "address": address,
-    }
+    own: dict[str, Any] = {"heat": overview.heat, "few": overview.is_imprecise, "address": address}
+    environment.globals = {**environment.globals, **own}
     return environment
 
 

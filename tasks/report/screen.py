@@ -78,13 +78,13 @@ class Screen:
         """Return the table, whole, or of at most so many characters: names and intervals give way, then columns."""
         if width is None:
             return self._table(sys.maxsize, sys.maxsize, len(self.columns), around=True)
-        for names, heads, around in _FITS:
-            made = self._table(names, heads, len(self.columns), around=around)
-            if _width(made) <= width:
-                return made
-        names, heads, around = _FITS[-1]
-        least = (self._table(names, heads, n, around=around) for n in range(len(self.columns) - 1, 0, -1))
-        return next((made for made in least if _width(made) <= width), made)
+        ways = [(len(self.columns), fit) for fit in _FITS]
+        ways += [(shown, _FITS[-1]) for shown in range(len(self.columns) - 1, 0, -1)]
+        tables = (self._table(names, heads, shown, around=around) for shown, (names, heads, around) in ways)
+        made = next(tables)
+        while _width(made) > width and (narrower := next(tables, None)):
+            made = narrower
+        return made
 
     def _table(self, names: int, heads: int, shown: int, *, around: bool) -> Table:
         there = [*self.columns[:shown], *(["…"] if shown < len(self.columns) else [])]

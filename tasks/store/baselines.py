@@ -52,7 +52,12 @@ def write(baseline: Baseline, path: Path) -> Path:
     Raises:
         InputError: it cannot be written.
     """
-    head = {"schema": SCHEMA, "name": baseline.name, "run": baseline.run, "started": baseline.started}
+    head: dict[str, Any] = {
+        "schema": SCHEMA,
+        "name": baseline.name,
+        "run": baseline.run,
+        "started": baseline.started,
+    }
     head["facts"] = _stored(baseline.provenance)
     head["tables"] = {kind: [one.as_dict() for one in refs] for kind, refs in baseline.tables.items()}
     reason = pl.when(pl.col("status") == "model_error").then("reason").otherwise(pl.lit("")).alias("reason")

@@ -183,7 +183,7 @@ class ReplyCache:
         found: dict[str, Remembered] = {}
         damaged: list[str] = []
         for chunk in batched(request_ids, CHUNK):
-            for row in self._work(lambda database, ids=chunk: database.lookup(ids)):  # type: ignore[misc] # mypy sees no type for defaults of a lambda
+            for row in self._work(lambda database, ids=chunk: database.lookup(ids)):
                 if entry := entry_of(row):
                     found[entry.request_id] = entry
                 else:
@@ -223,7 +223,7 @@ class ReplyCache:
         """Return those of these requests that failed in a run when they were asked in a way."""
         found: dict[str, FailedCall] = {}
         for chunk in batched(request_ids, CHUNK):
-            for row in self._work(lambda database, ids=chunk: database.failures(ids, run=run, way=way)):  # type: ignore[misc] # mypy sees no type for defaults of a lambda
+            for row in self._work(lambda database, ids=chunk: database.failures(ids, run=run, way=way)):
                 found[row[0]] = FailedCall(*row)
         return found
 
@@ -258,7 +258,7 @@ class ReplyCache:
         """Return who holds claims on these requests, in words for people."""
         found: set[str] = set()
         for ids in batched(request_ids, CHUNK):
-            found |= set(self._work(lambda database, i=ids: database.owners(i)))  # type: ignore[misc] # mypy sees no type for defaults of a lambda
+            found |= set(self._work(lambda database, i=ids: database.owners(i)))
         return sorted({described(one) for one in found})
 
     def renew(self, *, holder: str, lease_s: float) -> None:
@@ -268,14 +268,11 @@ class ReplyCache:
     def release(self, request_ids: Sequence[str], *, holder: str) -> None:
         """Give claims back without an answer."""
         for ids in batched(request_ids, CHUNK):
-            self._work(lambda database, i=ids: database.release(i, holder=holder))  # type: ignore[misc] # mypy sees no type for defaults of a lambda
+            self._work(lambda database, i=ids: database.release(i, holder=holder))
 
     def forget(self, request_ids: Sequence[str]) -> int:
         """Delete replies; return how many there were."""
-        return sum(
-            self._work(lambda database, i=ids: database.delete(i))  # type: ignore[misc] # mypy sees no type for defaults of a lambda
-            for ids in batched(request_ids, CHUNK)
-        )
+        return sum(self._work(lambda database, i=ids: database.delete(i)) for ids in batched(request_ids, CHUNK))
 
     def restore(self) -> tuple[int, int]:
         """Remove rows with wrong checksums and bring back all that the store's tables hold.

@@ -111,7 +111,7 @@ def words_of(*, is_sqlite: bool) -> _Words:
     from sqlalchemy.dialects import postgresql
 
     return _Words(
-        postgresql.psycopg.dialect(),  # type: ignore[no-untyped-call] # SQLAlchemy's own class
+        postgresql.psycopg.dialect(),
         postgresql.insert,
         lambda name: sa.func.unnest(_array(name)).table_valued("value").render_derived(),
         lambda column, name: column == sa.any_(_array(name)),

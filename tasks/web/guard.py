@@ -64,7 +64,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
     def __init__(self, net: NetworkPolicy) -> None:
         self._net = net
-        self._dialler = httpcore.AnyIOBackend()
+        self._dialler: httpcore.AsyncNetworkBackend = httpcore.AnyIOBackend()  # pyrefly: ignore[bad-assignment] # anyio is here
 
     async def connect_tcp(
         self,

@@ -72,7 +72,7 @@ def record(folder: Path, manifest: dict[str, Any]) -> Path:
 
 def main() -> None:
     """Print a line for each way of asking."""
-    from tests.benchmarks.judges import judge as importable  # the server's process does not know our __main__
+    from tests.benchmarks.judges import judge as importable  # pyrefly: ignore[missing-module-attribute] # the server's process does not know our __main__
 
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     environment = {**os.environ, "OPENAI_API_KEY": "unused"}

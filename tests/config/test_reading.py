@@ -201,7 +201,7 @@ def test_what_never_ends_is_refused() -> None:
 
 def test_settings_are_frozen() -> None:
     with pytest.raises(ValueError, match="frozen"):
-        read().threshold = 0.1  # type: ignore[misc]  # what the test is about
+        read().threshold = 0.1  # pyrefly: ignore[read-only] # what the test is about
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--set", "colour=red"], ["--config", "nowhere.yaml"]])

@@ -57,7 +57,7 @@ class Mirror(BaseHTTPRequestHandler):
         self.wfile.write(body[: self.cut_after] if self.cut_after and not asked else body)
         self.close_connection = True
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_: Any, **__: Any) -> None:
         """Stay silent."""
 
 

@@ -191,7 +191,7 @@ UNIT = Family(name="coin_change", version=1, levels=LEVELS, generate=generate, v
 
 def pay(body: dict[str, Any]) -> str:
     """Answer a coin prompt with ones only, which is exact but rarely shortest."""
-    amount = int(re.search(r"Pay (\d+)", body["messages"][-1]["content"])[1])  # type: ignore[index]  # the prompt is ours
+    amount = int(re.search(r"Pay (\d+)", body["messages"][-1]["content"])[1])  # pyrefly: ignore[unsupported-operation] # the prompt is ours
     return "ANSWER: " + " ".join("1" for _ in range(amount))
 
 

@@ -271,7 +271,7 @@ def test_stages_are_remembered_in_the_home_folder_where_it_is_meant(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     found = Settings.model_validate({"models": [{"name": "tiny"}], "store": {"root": "~/mine"}})
-    assert results_of(found.store) == tmp_path / "mine" / "results" == Store("~/mine").local / "results"  # type: ignore[operator] # local
+    assert results_of(found.store) == tmp_path / "mine" / "results" == Store("~/mine").local / "results"  # pyrefly: ignore[unsupported-operation] # local
 
 
 def test_the_manifest_says_what_held_models_programs(tmp_path: Path) -> None:

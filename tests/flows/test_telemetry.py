@@ -46,7 +46,7 @@ class Collector(ThreadingHTTPServer):
 class Taking(BaseHTTPRequestHandler):
     """What a collector does with a request."""
 
-    server: Collector
+    server: Collector  # pyrefly: ignore
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -75,7 +75,7 @@ class Taking(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(said)
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_: Any, **__: Any) -> None:
         """Say nothing."""
 
 
@@ -92,7 +92,8 @@ def collecting() -> Iterator[Collector]:
 
 
 def told(span: Span, key: str) -> object:
-    return next((getattr(a.value, a.value.WhichOneof("value")) for a in span.attributes if a.key == key), None)
+    held = next((one.value for one in span.attributes if one.key == key), None)
+    return getattr(held, held.WhichOneof("value") or "") if held else None
 
 
 def test_a_runs_spans_reach_a_collector_under_their_parents(run: Run, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def _random(rng: Random, words: Sequence[str]) -> str:
     elif kind == 1:
         pieces = [chr(rng.randrange(256)) for _ in range(length)]
     elif kind == 2:
-        pieces = [rng.choice("0123456789.,-+ \n/e") for _ in range(length)]
+        pieces = [str(rng.choice("0123456789.,-+ \n/e")) for _ in range(length)]
     else:
         pieces = [rng.choice(words) + rng.choice((" ", "\n", ", ", "")) for _ in range(length)]
     for _ in range(rng.randrange(4)):

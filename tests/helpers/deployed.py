@@ -38,7 +38,9 @@ basic_control: {{families: [simple_logic, arithmetic], n_items: 2}}
 def group(command: list[str], log: Path, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
     """Run a command in a process group of its own, and end the whole group."""
     with log.open("wb") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=file, start_new_session=True, **options)
+        process: subprocess.Popen[bytes] = subprocess.Popen(
+            command, stdout=file, stderr=file, start_new_session=True, **options
+        )
         try:
             yield process
         finally:

@@ -59,7 +59,7 @@ def instructions(item: Item, language: str) -> tuple[Any, str]:
 
 def simple_logic(item: Item, language: str) -> tuple[Any, str]:
     """Return the statements and the question, people as numbers, and who can be the answer."""
-    people = item.facts["names"]
+    people: list[str] = item.facts["names"]
     statements, question = logic_prompts.read(item.prompt, people, language)
 
     def numbered(text: str) -> str:

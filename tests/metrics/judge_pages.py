@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from data.records import Metric, Question, Step, Unparsable
 from metrics import factual_correctness, preference, response_groundedness, rubric
 from metrics.citation import citation
@@ -147,11 +149,10 @@ def show(page: Page) -> str:
     ask = write(page.step, page.question, page.language, {"prompt": ""})
     read: Any = page.step.parse(page.question, page.reply)
     cut = page.reply[:-2]
-    try:
+    with pytest.raises(Unparsable) as unreadable:
         page.step.parse(page.question, cut)
-    except Unparsable as error:
-        repair = write_repair(ask, cut, str(error), page.language)
-    reading = json.dumps(asdict(read) if is_dataclass(read) else read, ensure_ascii=False, indent=2)  # type: ignore[arg-type]  # an instance, not a class
+    repair = write_repair(ask, cut, str(unreadable.value), page.language)
+    reading = json.dumps(asdict(read) if is_dataclass(read) else read, ensure_ascii=False, indent=2)
     parts = {
         "system": ask.messages[0].content,
         "user": ask.messages[1].content,

@@ -66,7 +66,7 @@ def earned(items: Iterable[Item], judge: Judge) -> list[Passport]:
 def _answered(items: Iterable[Item], judge: Judge) -> Iterator[ExamResult]:
     for item in items:
         unit = unit_of(f"exam_{item.facts['exam']}")
-        session = converse(unit, sample(item), lambda ask, one=item: judge(one, ask), language=item.language)  # type: ignore[misc] # mypy sees no type for defaults of a lambda
+        session = converse(unit, sample(item), lambda ask, one=item: judge(one, ask), language=item.language)
         yield _result(item, session)
 
 

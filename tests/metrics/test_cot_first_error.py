@@ -59,7 +59,7 @@ def test_kinds(response: str, step: int, kind: str, said: str) -> None:
     first = found.details["first_error"]
     assert (first["step"], first["kind"], first["said"]["en"]) == (step, kind, said)
     assert first["said"]["ru"].startswith(f"шаг {step}: ")
-    assert found.reason.endswith(REASONS[kind])  # type: ignore[index]  # a kind, as text
+    assert found.reason.endswith(REASONS[kind])  # pyrefly: ignore[bad-index] # a kind, as text
 
 
 def test_reports_count_typical_errors_by_these_kinds() -> None:
@@ -100,7 +100,7 @@ def test_people_name_the_same_step(shared: Path) -> None:
         reference = read(row["gold_solution"])
         chain = read("\n".join(step.replace("\n", " ") for step in row["steps"]), row["question"])
         answers = (chain.answer, reference.answer)
-        right = None not in answers and answers[0].value == answers[1].value  # type: ignore[union-attr]  # neither is None
+        right = None not in answers and answers[0].value == answers[1].value  # pyrefly: ignore[missing-attribute] # neither is None
         found = first_error(chain, reference, given_numbers(row["question"]), right=right)
         same += found is not None and str(found.step) == row["first_error_step"]
     assert same >= 0.55 * 170

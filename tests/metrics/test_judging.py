@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import permutations
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -133,7 +134,7 @@ def test_a_language_without_prompts_is_refused() -> None:
     ("how", "value"), [("mean", 0.5), ("median", 0.5), ("min", 0.0), ("max", 1.0), ("majority", 1.0)]
 )
 def test_aggregates_by_hand(how: str, value: float) -> None:
-    assert aggregate([0.0, 0.0, 0.5, 1.0, 1.0, 1.0] if how == "majority" else [0.0, 0.5, 1.0], how) == value  # type: ignore[arg-type]  # one of the five words
+    assert aggregate([0.0, 0.0, 0.5, 1.0, 1.0, 1.0] if how == "majority" else [0.0, 0.5, 1.0], how) == value  # pyrefly: ignore[bad-argument-type] # one of the five words
 
 
 def test_an_even_median_is_the_mean_of_the_middle_two() -> None:
@@ -291,7 +292,8 @@ def test_any_cited_answer_is_scored_by_a_judge_that_replies_well(response: str) 
         return json.dumps({"reason": "", "verdict": "CORRECT" if ask.step == "correctness" else "ENTAILMENT"})
 
     sample = {**SAMPLE, "passages": ["one", "two"], "response": response}
-    for options in ({"alce": True}, {"mode": "closed_book"}):
+    alternatives: list[dict[str, Any]] = [{"alce": True}, {"mode": "closed_book"}]
+    for options in alternatives:
         score = combine({"judge": converse(citation.UNIT, sample, script, **options)})
         assert score.status == "scored"
         assert all(value is None or 0.0 <= value <= 1.0 for value in (score.value, *score.parts.values()))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ class Quiet(SimpleHTTPRequestHandler):
         name = next(name for name, source in SOURCES.items() if source.url.endswith(path))
         return str(Path(self.directory) / kept_at(name).name)
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_: Any, **__: Any) -> None:
         """Stay silent."""
 
 

@@ -218,7 +218,7 @@ def test_identifiers_are_read_and_checked(text: str, expected: tuple[str, str, s
     ],
 )
 def test_a_source_is_judged_by_all_that_it_says_of_itself(source: ListedSource, verdict: str, reason: str) -> None:
-    assert judge_source(source) == Finding(verdict, reason)  # type: ignore[arg-type]  # a literal, from a table
+    assert judge_source(source) == Finding(verdict, reason)  # pyrefly: ignore[bad-argument-type] # a literal, from a table
 
 
 def test_an_answers_sources_as_the_metric_reads_them() -> None:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -30,12 +31,13 @@ def answers(tmp_path: Path) -> str:
     return str(path)
 
 
-def settings(*models: str, given: tuple[str, str] | None = None, **changes: object) -> Settings:
+def settings(*models: str, given: tuple[str, str] | None = None, **changes: Any) -> Settings:
     """Return a configuration of two suites; `given`: a file of responses, and whose they are."""
     listed = [Model(name=name, provider="ollama") for name in models]
-    rag = {"rag": {"data": given[0], "response_model": given[1]}} if given else {}
+    rag: dict[str, Any] = {"rag": {"data": given[0], "response_model": given[1]}} if given else {}
     judges = [{"name": "j", "provider": "ollama"}]
-    return Settings(**{"models": listed, "judges": judges, "suites": ("basic_control", "rag"), **rag, **changes})
+    base: dict[str, Any] = {"models": listed, "judges": judges, "suites": ("basic_control", "rag")}
+    return Settings(**(base | rag | changes))
 
 
 def summed(*models: str) -> pl.DataFrame:

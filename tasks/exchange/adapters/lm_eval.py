@@ -87,7 +87,7 @@ def _results(path: Path) -> Mapping[str, Any]:
 
 def _task(path: Path, results: Mapping[str, Any]) -> str:
     named = path.name.removesuffix(".gz").removesuffix(".jsonl").removeprefix("lm_eval_").removeprefix("samples_")
-    tasks = sorted(results.get("results", {}), key=len, reverse=True)
+    tasks: list[str] = sorted(results.get("results", {}), key=len, reverse=True)
     return next((task for task in tasks if named.startswith(task)), _DATE.sub("", named))
 
 

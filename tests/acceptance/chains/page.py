@@ -154,7 +154,7 @@ class Page:
     def answer(self, way: Notation) -> dict[str, str]:
         """Write the answer with its unit (`n`) and without (`bare`)."""
         last = replace(self.steps[-1].result, wrong=False)
-        if self.slip_at == len(self.steps) - 1 and self.kind == "carried":
+        if self.slip_at is not None and self.slip_at == len(self.steps) - 1 and self.kind == "carried":
             spoilt = self.sides(self.slip_at)[-1]
             assert isinstance(spoilt, Number)
             last = replace(spoilt, wrong=False)

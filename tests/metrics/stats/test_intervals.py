@@ -93,7 +93,7 @@ def test_an_interval_lies_within_bounds_and_around_the_mean(values: list[float])
 @given(VALUES, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(values: list[float], random: object) -> None:
     shuffled = list(values)
-    random.shuffle(shuffled)  # type: ignore[attr-defined] # hypothesis types its randoms as object
+    random.shuffle(shuffled)  # pyrefly: ignore[missing-attribute] # hypothesis types its randoms as object
     first, second = mean_interval(values).interval, mean_interval(shuffled).interval
     assert first.method == second.method
     assert (first.low, first.high) == pytest.approx((second.low, second.high), abs=1e-9)

@@ -138,7 +138,7 @@ def frames(
         for values in (run, before)
     ]
     placed = {"question": pl.col("item_id"), "cluster": pl.lit(-1), "stratum": pl.lit("")}
-    return sides[0].with_columns(**{**placed, **more}), sides[1]  # type: ignore[arg-type] # expressions and columns
+    return sides[0].with_columns(**{**placed, **more}), sides[1]  # pyrefly: ignore[bad-argument-type] # expressions and columns
 
 
 def test_repeats_are_compared_by_item() -> None:

@@ -42,7 +42,8 @@ HUB_FILE = "hf:someone/some-model/sub/tiny.gguf"
 
 def asked(prompt: str, **fields: Any) -> Call:
     messages = (Message("system", "You are a helpful assistant."), Message("user", prompt))
-    return Call(messages, **({"parameters": GREEDY} | fields))
+    given: dict[str, Any] = {"parameters": GREEDY} | fields
+    return Call(messages, **given)
 
 
 @pytest.fixture
@@ -161,7 +162,7 @@ def test_there_are_as_many_engines_as_cores_and_memory_hold(
     cores: int,
     free_mb: int | None,
     size_mb: int,
-    fields: dict[str, int],
+    fields: dict[str, Any],
     expected: int,
     tmp_path: Path,
 ) -> None:
@@ -277,7 +278,8 @@ def fetched(hub: Hub, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> str:
     """Open a model of the hub and return its digest."""
     with serve(hub.build()) as url:
         monkeypatch.setenv("HF_ENDPOINT", url)
-        model = Model(**{"name": "m", "provider": "embedded", "file": HUB_FILE} | fields)
+        given: dict[str, Any] = {"name": "m", "provider": "embedded", "file": HUB_FILE} | fields
+        model = Model(**given)
         return using(model, lambda c: c.identity())["digest"]
 
 

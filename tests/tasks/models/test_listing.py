@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ def test_a_model_is_identified_without_its_package(variable: str, monkeypatch: p
 
 
 @pytest.mark.parametrize("place", [{"api_key_header": "X-Key"}, {"api_key_query": "key"}])
-def test_a_key_stands_where_the_entry_wants_it(place: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_stands_where_the_entry_wants_it(place: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "right-key")
     with serve_openai("hi") as server:
         model = Model(name="m", provider="openai", base_url=server.base_url, api_key_env="MY_KEY", **place)

@@ -20,7 +20,13 @@ DIGEST = "ab" * 32
 
 
 def model(server: Server, **fields: Any) -> Model:
-    return Model(**{"name": "phi3", "provider": "ollama", "base_url": server.base_url, "deadline_s": 20} | fields)
+    given: dict[str, Any] = {
+        "name": "phi3",
+        "provider": "ollama",
+        "base_url": server.base_url,
+        "deadline_s": 20,
+    } | fields
+    return Model(**given)
 
 
 def test_a_reply_keeps_text_thinking_finish_reason_and_tokens() -> None:

@@ -27,7 +27,13 @@ SCHEMA = {
 
 
 def model(server: Server, **fields: Any) -> Model:
-    return Model(**{"name": "m", "provider": "openai", "base_url": server.base_url, "deadline_s": 20} | fields)
+    given: dict[str, Any] = {
+        "name": "m",
+        "provider": "openai",
+        "base_url": server.base_url,
+        "deadline_s": 20,
+    } | fields
+    return Model(**given)
 
 
 def test_a_reply_keeps_text_reasoning_finish_reason_and_tokens() -> None:

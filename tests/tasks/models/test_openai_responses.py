@@ -153,7 +153,7 @@ def test_a_batch_goes_to_the_same_endpoint() -> None:
     batches = BatchServer(lambda body: body["input"][0]["content"].upper())
 
     async def act(client: Client) -> dict[str, Reply | CallError]:
-        behind = OpenAIBatches(client.opened)  # type: ignore[attr-defined] # the client of provider openai
+        behind = OpenAIBatches(client.opened)  # pyrefly: ignore[missing-attribute] # the client of provider openai
         calls = {"one": call("a"), "two": call("b")}
         batch = await behind.create(await behind.upload(calls, "token"), "token")
         state: BatchState = await behind.look(batch)

@@ -29,7 +29,8 @@ def recorded(folder: Path, rows: list[dict[str, Any]], form: str = "jsonl", **fi
         path.write_text(json.dumps(rows), encoding="utf-8")
     else:
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return Model(**{"name": "a", "provider": "replay", "file": str(path)} | fields)
+    given: dict[str, Any] = {"name": "a", "provider": "replay", "file": str(path)} | fields
+    return Model(**given)
 
 
 @pytest.mark.parametrize("form", ["jsonl", "json", "parquet"])

@@ -230,7 +230,7 @@ def test_hostile_texts_run_nothing_and_show_as_text(visit: Open, data: ReportDat
 
 def test_the_policy_stops_what_would_get_in(chromium: "object", page_file: Path) -> None:
     """A second line of defence: an element that did get in is not run, and not styled."""
-    page = chromium.new_page()  # type: ignore[attr-defined] # the browser, whose type comes late
+    page = chromium.new_page()  # pyrefly: ignore[missing-attribute] # the browser, whose type comes late
     page.goto(page_file.as_uri())
     page.evaluate(
         """() => {

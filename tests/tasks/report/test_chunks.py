@@ -232,7 +232,7 @@ def test_samples_are_looked_at_while_the_rest_of_the_page_is_read(
             go_on.wait(60)
             self.wfile.write(text[half:])
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_: Any, **__: Any) -> None:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Slow)

@@ -43,7 +43,7 @@ class Reader(HTMLParser):
         if self._at:
             self.inlined[tag].append("")
 
-    def handle_endtag(self, _tag: str) -> None:
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002 - as the parser calls it
         self._at = ""
 
     def handle_data(self, data: str) -> None:

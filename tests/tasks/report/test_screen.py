@@ -104,6 +104,7 @@ COUNTS = {"asked": 40, "cached": 4, "answered": 36, "failed": 0}
 def test_it_fits_whatever_there_is_to_say(models: int, suites: int) -> None:
     """Names of 40 characters, three warnings and more, two judges of whom nobody knows: still one screen."""
     made_ = screen(results(models, suites), resolve(settings()), COUNTS, 7200.0, FILES)
+    said = ""
     for width, height in SIZES.items():
         said = shown(made_, width)
         assert lines_of(said, width) < height, said

@@ -31,7 +31,7 @@ def test_an_event_is_one_line_whatever_a_name_holds() -> None:
 def test_people_read_one_line_too() -> None:
     heard: list[str] = []
     handler = logging.Handler()
-    handler.emit = lambda record: heard.append(record.getMessage())  # type: ignore[method-assign]  # a handler in a line
+    handler.emit = lambda record: heard.append(record.getMessage())  # pyrefly: ignore[method-assign] # a handler in a line
     logger = logging.getLogger("basic_control")
     logger.addHandler(handler)
     try:

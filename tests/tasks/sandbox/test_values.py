@@ -57,7 +57,7 @@ class Hostile:
     def __bool__(self) -> bool:
         raise AssertionError
 
-    __eq__ = __hash__ = __repr__ = __str__ = __iter__ = __len__ = __reduce__ = __index__ = __bool__  # type: ignore[assignment]  # all of them alike
+    __eq__ = __hash__ = __repr__ = __str__ = __iter__ = __len__ = __reduce__ = __index__ = __bool__  # pyrefly: ignore[bad-override] # all of them alike
 
 
 @pytest.mark.parametrize("value", [Hostile(), [Hostile()], {"a": Hostile()}, (1, (Hostile(),))])

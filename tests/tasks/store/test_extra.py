@@ -63,7 +63,7 @@ def test_a_cache_of_before_serves_its_replies_and_takes_new_ones(earlier: Path) 
 
 
 def test_a_postgres_cache_of_before_does_so_too(empty: object) -> None:
-    url = str(empty.url)  # type: ignore[attr-defined] # a fixture of this folder
+    url = str(empty.url)  # pyrefly: ignore[missing-attribute] # a fixture of this folder
     with sa.create_engine(url).begin() as connection:
         connection.exec_driver_sql(EARLIER.format(real="double precision"))
         connection.exec_driver_sql(INSERT)
