@@ -7,7 +7,7 @@ that do not change hold for items of different strata as well, once each of them
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -64,6 +64,14 @@ class ConfidenceSequence:
     looks: tuple[Look, ...]
     questions: tuple[int, ...]
     corrected: tuple[float, float] | None = None
+
+
+def against(sequence: ConfidenceSequence, threshold: float) -> ConfidenceSequence:
+    """Return a sequence with another threshold: on which side of that all lies that its looks have left."""
+    now: Side = side(sequence.looks[-1], threshold) if sequence.looks else ""
+    if sequence.corrected and side(Look(0, 0.0, *sequence.corrected), threshold) != now:
+        now = ""
+    return replace(sequence, threshold=threshold, side=now)
 
 
 def cut_into_rounds(items: pl.DataFrame, suite: Suite, stop: Stop) -> list[pl.DataFrame]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
+from pydantic import TypeAdapter
 
 from data.errors import InputError
 from data.suites import MAX_DROP, Suite
@@ -19,12 +20,15 @@ from metrics.analysis.baseline import (
 from metrics.analysis.observations import observations
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Circumstances, Results, RunTables, build_interim
+from metrics.analysis.scores import ModelScore, SuiteScore
+from metrics.analysis.stopping import against
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stated import NAME as STATED
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.baseline import reply_digests
 from tasks.compare.sides import FileForm, Side, lacking, shared_metrics, sides
+from tasks.store.runs import FinishedRun
 
 _SLICE = 5_000
 
@@ -44,7 +48,8 @@ def gate(
 
     Beside the verdict and the comparison: that a judge gave the scores which decide, and which; what only one has.
 
-    `metric` is the one that decides; unless given a run's scores, or the first metric that both files have.
+    `metric` is the one that decides; unless given a run's scores, or the first metric that both files have. A run's
+    scores are those of its results, and decided as it decides: by whole intervals where its `gate` says so.
 
     Raises:
         InputError: something cannot be read, or the two cannot be compared.
@@ -65,11 +70,16 @@ def gate(
         held = compare_with_baseline(
             found[0].name, found[0].name, old, own, max_drop=max_drop, strata=strata, known=unlike(before, after)
         )
-    results = Results({}, (), baseline=held)
+    results, run = Results({}, (), baseline=held), found[-1].run
     if threshold is not None:
-        results = replace(_scored(found[-1], chosen), baseline=held)
-    names = {suite.suite for model in results.models for suite in model.suites}
-    policy = Policy(threshold=threshold, thresholds=dict.fromkeys(names, threshold), regressions=held is not None)
+        scored = _recorded(run, threshold) if run and not chosen else _scored(found[-1], chosen)
+        results = replace(scored, baseline=held)
+    policy = Policy(
+        "interval" if run and run.configuration.get("gate") == "interval" else "point",
+        threshold,
+        {suite.suite: threshold for model in results.models for suite in model.suites},
+        regressions=held is not None,
+    )
     judged = {metric: judge for side in found for metric, judge in side.judged.items() if metric == chosen}
     said = [phrase("compare.judged", ENGLISH, name=found[-1].name, metric=metric, judge=judge)
             for metric, judge in judged.items()]  # fmt: skip
@@ -112,16 +122,34 @@ def _digests(side: Side) -> pl.DataFrame:
     return pl.concat([reply_digests(side.said(part)) for part in side.replies.iter_slices(_SLICE)])
 
 
+def _recorded(run: FinishedRun, threshold: float) -> Results:
+    """Return what a run's results say of each model, suite by suite."""
+    from tasks.compare.leaderboard import head  # half a second, which files need not wait for
+
+    path = run.folder / "results.json"
+    try:
+        final = head(path)["final"]
+        models = TypeAdapter(tuple[ModelScore, ...]).validate_python(final["models"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path}: cannot be read ({type(error).__name__}). `basic-control run --run {run.name} --rerun report` "
+            "writes it again, and asks nothing."
+        ) from error
+
+    def asked(suite: SuiteScore) -> SuiteScore:
+        return replace(suite, stopping=against(suite.stopping, threshold)) if suite.stopping else suite
+
+    found = tuple(replace(model, suites=tuple(map(asked, model.suites))) for model in models)
+    return Results({}, found, waiting={run.name: final["waiting"]})
+
+
 def _scored(side: Side, metric: str) -> Results:
-    """Return what each model of a side came to, suite by suite."""
-    suites = [one.model_copy(update={"score": (metric,), "strata": ""}) if metric else one for one in side.suites]
-    names = {name: name for name in side.score}
-    items, scores = side.items, side.scores
-    if not side.suites:  # suites and metrics of ours have names that a file's need not have
-        names = {name: f"suite{n}" for n, name in enumerate(side.score)}
-        suites = [Suite(name=one, items={}, metrics={STATED: {}}, weight=1) for one in names.values()]
-        items = items.with_columns(pl.col("suite").replace(names))
-        scores = scores.filter(metric=metric).with_columns(metric=pl.lit(STATED))
+    """Return what each model of a side came to by a metric, suite by suite."""
+    # Of suites and metrics of ours, whose names those of a file need not be.
+    names = {name: f"suite{n}" for n, name in enumerate(side.score)}
+    suites = [Suite(name=one, items={}, metrics={STATED: {}}, weight=1) for one in names.values()]
+    items = side.items.with_columns(pl.col("suite").replace(names))
+    scores = side.scores.filter(metric=metric).with_columns(metric=pl.lit(STATED))
     once = observations(scores, items)
     taken = once.scores.join(once.items.select("item_id", "suite"), on="item_id")
     members = {

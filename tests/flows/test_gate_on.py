@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from flows.cli.application import main
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai
@@ -56,6 +57,11 @@ def test_one_set_of_replies_fails_as_a_mean_passes_at_3_and_fails_all_3(run: Run
             assert {name for name, case in cases.items() if case.find("failure") is not None} == (
                 {"places"} if code else set()
             )
+            assert main(["gate", str(latest(tmp_path)), "--threshold", "0.8"]) == code
+        whole = run(
+            "--config", path, "--set", model, "--set", "places.gate_on=pass_all_k", "--set", "gate=interval"
+        )
+        assert whole.returncode == main(["gate", str(latest(tmp_path)), "--threshold", "0.8"]) == 3
         assert len(server.requests) == 30
     scores = {name: (round(one["score"], 4), one["n_asked"]) for name, one in found.items()}
     assert scores == {"pass_at_k": (0.9, 10), "mean": (0.7, 30), "pass_all_k": (0.6, 10)}

@@ -12,6 +12,7 @@ from data.suites import Stop, Suite
 from data.tables import ITEMS, SCORES, SUMMARY
 from metrics.analysis.stopping import (
     Exam,
+    against,
     confidence_sequences,
     cut_into_rounds,
     ends,
@@ -121,6 +122,10 @@ def test_a_model_is_settled_once_its_sequence_excludes_the_threshold() -> None:
     assert by_name["bad"].decided == 30
     assert undecided_models(found, suite, list(answers)) == ["near"]
     assert sequences(suite, 3) == 3
+    assert all(against(one, 0.8) == one for one in found)
+    low, high = by_name["near"].looks[-1].low, by_name["near"].looks[-1].high
+    asked = {low - 0.01: "above", low + 0.01: "", high - 0.01: "", high + 0.01: "below"}
+    assert {other: against(by_name["near"], other).side for other in asked} == asked
 
 
 def test_a_total_is_followed_by_rounds_in_which_families_weigh_equally() -> None:
@@ -242,6 +247,7 @@ def test_a_judged_suite_stops_only_where_the_judges_errors_leave_the_verdict() -
     assert found["good"].decided is not None
     assert found["none"].decided <= found["good"].decided
     assert (found["lenient"].side, found["lenient"].decided) == ("", None)
+    assert all(against(one, 0.8) == one for one in found.values())
     assert undecided_models([found["lenient"]], suite, ["m"]) == ["m"]
     final = finalise(
         summarise(scores, pl.concat(rounds)), models=["m"], suites=[suite], stopping=[found["lenient"]]
